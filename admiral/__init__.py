@@ -1,0 +1,53 @@
+"""AdMIRaL: multi-hop retrieval of documents and evidence that verify a claim.
+
+>>> from admiral import Admiral
+>>> with Admiral.from_pretrained("mini") as system:             # doctest: +SKIP
+...     result = system.retrieve("A claim.", hops="dynamic")
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+# Before torch is imported: on busy cores, waiting threads that spin slow every small operation.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+from admiral.errors import AdmiralError, RecordError
+
+if TYPE_CHECKING:
+    from admiral.config import RetrievalConfig, load_config
+    from admiral.pipeline import Admiral
+    from admiral.records import Claim, Document, RetrievalResult
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Admiral",
+    "AdmiralError",
+    "Claim",
+    "Document",
+    "RecordError",
+    "RetrievalConfig",
+    "RetrievalResult",
+    "__version__",
+    "load_config",
+]
+
+# Imported on first use: `admiral --help` must not wait for torch.
+_HOMES = {
+    "Admiral": "admiral.pipeline",
+    "Claim": "admiral.records",
+    "Document": "admiral.records",
+    "RetrievalConfig": "admiral.config",
+    "RetrievalResult": "admiral.records",
+    "load_config": "admiral.config",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'admiral' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)

@@ -1,0 +1,138 @@
+"""``admiral index``, ``admiral verify`` and ``admiral info``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from admiral.errors import AdmiralError
+
+_kb = click.option(
+    "--kb",
+    "kb",
+    metavar="PATH",
+    default="demo",
+    show_default=True,
+    help="Directory of the knowledge base, or `demo` for the bundled one.",
+)
+_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+
+
+@click.command("index")
+@click.argument("corpora", metavar="CORPUS...", nargs=-1, required=True, type=click.Path())
+@click.option("--kb", "kb", metavar="PATH", required=True, help="Directory to make.")
+@click.option(
+    "--format",
+    "format",
+    default="auto",
+    show_default=True,
+    help="auto, jsonl, fever, hotpotqa, feverous, kilt, beir or text.",
+)
+@click.option(
+    "--bm25", default="lucene", show_default=True, help="lucene, bm25s (without Java) or none."
+)
+@click.option(
+    "--on-duplicate",
+    default="error",
+    show_default=True,
+    help="What to do with a second document of the same title: error, merge (append its "
+    "sentences), skip or rename.",
+)
+@click.option("--skip-bad", is_flag=True, help="Count and report bad records instead of failing.")
+@click.option("--overwrite", is_flag=True, help="Replace the knowledge base that is there.")
+@click.option("--progress/--no-progress", default=True, help="Report progress on stderr.")
+@_json
+def index_command(
+    corpora: tuple[str, ...],
+    kb: str,
+    format: str,
+    bm25: str,
+    on_duplicate: str,
+    skip_bad: bool,
+    overwrite: bool,
+    progress: bool,
+    as_json: bool,
+) -> None:
+    """Build a knowledge base from corpora.
+
+    CORPUS is a file or a folder: JSON Lines, FEVER wiki-pages, a HotpotQA or HoVer dump, the
+    FEVEROUS database, the KILT knowledge source, BEIR's corpus.jsonl, or a folder of .txt and .md
+    files; .gz, .bz2, .xz and .zst are read as they are.
+    """
+    from admiral.kb import build
+
+    report = build(
+        corpora,
+        kb,
+        format=format,
+        bm25=bm25,
+        on_duplicate=on_duplicate,
+        skip_bad=skip_bad,
+        overwrite=overwrite,
+        progress=progress,
+    )
+    if as_json:
+        click.echo(json.dumps({f: _plain(getattr(report, f)) for f in report.__slots__}))
+        return
+    click.echo(
+        f"{report.path}: {report.documents:,} documents, {report.sentences:,} sentences, "
+        f"{_size(report.bytes)}, in {report.seconds:.1f} s"
+    )
+    if report.duplicates:
+        click.echo(f"duplicate titles ({on_duplicate}): {report.duplicates:,}")
+    if report.bad:
+        click.echo(f"bad records skipped: {report.bad:,}")
+
+
+@click.command("verify")
+@_kb
+@click.option("--progress/--no-progress", default=True, help="Report progress on stderr.")
+def verify_command(kb: str, progress: bool) -> None:
+    """Check every checksum, array and row of a knowledge base."""
+    from admiral.kb import locate, verify
+
+    path = locate(kb)
+    problems = verify(path, progress=progress)
+    for problem in problems:
+        click.echo(problem)
+    if problems:
+        raise AdmiralError(
+            f"{path}: {len(problems)} problem{'s' * (len(problems) > 1)}. Build it again with "
+            "`admiral index`."
+        )
+    click.echo(f"{path}: sound")
+
+
+@click.command("info")
+@_kb
+@_json
+def info_command(kb: str, as_json: bool) -> None:
+    """Show what a knowledge base holds: counts, sizes, BM25 backend, tries."""
+    from admiral.kb import info, locate
+
+    facts = info(locate(kb))
+    if as_json:
+        click.echo(json.dumps(facts.to_json(), ensure_ascii=False))
+        return
+    sources = ", ".join(f"{s['name']} ({s['format']})" for s in facts.settings["sources"])
+    rows = [("path", facts.path), ("format version", str(facts.version)), ("corpora", sources)]
+    rows += [(name, f"{count:,}") for name, count in facts.counts.items()]
+    rows += [("BM25 backend", facts.bm25), ("token tries", ", ".join(facts.tries) or "none yet")]
+    rows += [(f"size: {part}", _size(size)) for part, size in facts.sizes.items()]
+    width = max(len(name) for name, _ in rows)
+    for name, value in rows:
+        click.echo(f"{name:<{width}}  {value}")
+
+
+def _plain(value: object) -> object:
+    return str(value) if isinstance(value, Path) else value
+
+
+def _size(count: float) -> str:
+    for unit in ("bytes", "kB", "MB"):
+        if count < 1000:
+            return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:.2f} GB"

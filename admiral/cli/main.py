@@ -1,0 +1,102 @@
+"""The `admiral` command: its group of commands, and what it says when something goes wrong."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+import click
+
+import admiral
+from admiral.errors import AdmiralError
+
+# Command -> the module with its `<command>_command`. Modules are imported when their command
+# (or the list of commands) is asked for; what is heavy they import inside the command.
+_COMMANDS = {
+    "retrieve": "admiral.cli.retrieve",
+    "prove": "admiral.cli.prove",
+    "index": "admiral.cli.index",
+    "verify": "admiral.cli.index",
+    "info": "admiral.cli.index",
+    "convert": "admiral.cli.convert",
+}
+INTERRUPTED = 130  # what shells report for a program stopped by Ctrl-C
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command's module when the command is looked up."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the commands in the order in which help shows them."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command, or None if there is none of that name."""
+        if cmd_name not in _COMMANDS:
+            return None
+        command = getattr(import_module(_COMMANDS[cmd_name]), f"{cmd_name}_command")
+        assert isinstance(command, click.Command)
+        return command
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(admiral.__version__, prog_name="admiral")
+def cli() -> None:
+    """Find the documents and sentences that verify a claim, hop by hop.
+
+    Each hop retrieves documents, keeps the best sentences and proves from them what it can; the
+    search stops when the proof is complete. Without --kb and --model the bundled demo knowledge
+    base and the bundled checkpoint answer, offline.
+    """
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(message)s")
+    logging.getLogger("admiral").setLevel(logging.INFO)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line on `arguments` (default: the process's) and return its exit status.
+
+    0: done; 1: an error, told in one line on standard error; 2: wrong usage; 130: Ctrl-C.
+    """
+    try:
+        status = cli.main(arguments, prog_name="admiral", standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except AdmiralError as error:
+        return _fail(str(error))
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("interrupted", err=True)
+        return INTERRUPTED
+    except BrokenPipeError:
+        _discard_stdout()  # the reader has seen enough, as in `admiral ... | head`
+        return 1
+    except OSError as error:  # standard output on a full disk; files have errors of their own
+        _discard_stdout()
+        return _fail(f"{error.filename or 'standard output'}: {error.strerror}")
+    return status if isinstance(status, int) else 0
+
+
+def run() -> None:
+    """Entry point of the console script."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal of another encoding shows escapes instead of ending the run.
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    sys.exit(main())
+
+
+def _fail(message: str) -> int:
+    from admiral.render import printable
+
+    click.echo(f"error: {printable(message)}", err=True)
+    return 1
+
+
+def _discard_stdout() -> None:
+    """Point standard output at nothing, so that its last flush cannot fail again."""
+    descriptor = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(descriptor, sys.stdout.fileno())
+    os.close(descriptor)

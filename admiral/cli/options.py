@@ -1,0 +1,88 @@
+"""Options that several commands share, and how they become settings."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from admiral.errors import AdmiralError
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def engine_options(command: Command) -> Command:
+    """Add the options about the model and the machine, and --config with --set."""
+    for option in (
+        click.option(
+            "--set",
+            "assignments",
+            multiple=True,
+            metavar="KEY=VALUE",
+            help="Change any setting; repeatable. configs/retrieval.yaml lists them.",
+        ),
+        click.option(
+            "--config",
+            "config_path",
+            type=click.Path(path_type=Path),
+            help="YAML file of settings.",
+        ),
+        click.option("--threads", type=int, help="CPU threads; 0 leaves it to torch."),
+        click.option("--device", metavar="NAME", help="auto, cpu, cuda, cuda:N or mps."),
+        click.option("--judge", metavar="NAME", help="generated, lexical, never or always."),
+        click.option("--model", metavar="NAME|DIR", help="Checkpoint (default: the bundled mini)."),
+    ):
+        command = option(command)
+    return command
+
+
+def overrides(assignments: tuple[str, ...], flags: Mapping[str, object]) -> list[str]:
+    """Return ``key=value`` strings: those of --set, then the options that were given."""
+    given = [f"{key}={value}" for key, value in flags.items() if value is not None]
+    return [*assignments, *given]
+
+
+def checked_text(text: str, what: str) -> str:
+    """Return a text of the command line without outer white space.
+
+    Raises
+    ------
+    AdmiralError
+        If it is empty or was not typed in the terminal's encoding.
+    """
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise AdmiralError(f"{what}: is not text in this terminal's encoding") from error
+    if not text.strip():
+        raise AdmiralError(f"{what}: is empty. Give its text in quotes")
+    return text.strip()
+
+
+def identity(name: str) -> str:
+    """Return what tells one checkpoint or knowledge base from another.
+
+    A bundled one is known by its name; a directory by its own name and a hash of its manifest, or
+    else of its configuration and weights.
+    """
+    directory = Path(name)
+    if not directory.is_dir():
+        return name
+    digest = hashlib.sha256()
+    manifest = directory / "manifest.json"
+    weights = sorted(directory.glob("*.safetensors"))
+    for path in [manifest] if manifest.is_file() else [directory / "config.json", *weights]:
+        if path.is_file():
+            with path.open("rb") as file:
+                digest.update(hashlib.file_digest(file, "sha256").digest())
+    return f"{directory.resolve().name} ({digest.hexdigest()[:12]})"
+
+
+def colour() -> bool:
+    """Return whether standard output shows colours: a terminal, and none asked against it."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")

@@ -1,0 +1,214 @@
+"""Settings of a retrieval run: defaults, then a YAML file, then ``key=value`` overrides."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, cast
+
+import yaml
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from admiral.errors import AdmiralError
+
+# Settings that change how fast a run is, not what it returns.
+_SPEED_ONLY = frozenset({"batch_size", "device", "threads"})
+_CHOICES = {
+    "bm25": ("auto", "lucene", "bm25s"),
+    "reranker": ("cross-encoder", "similarity"),
+    "judge": ("never", "always", "lexical", "generated"),
+}
+_AT_LEAST = {
+    "max_hops": 1,
+    "top_k": 1,
+    "beam_size": 1,
+    "evidence": 1,
+    "first_stage_documents": 1,
+    "rerank_documents": 1,
+    "title_beams": 0,
+    "batch_size": 1,
+    "threads": 0,
+}
+_DEVICE = re.compile(r"auto|cpu|mps|cuda(:\d+)?")
+
+
+@dataclass
+class RetrievalConfig:
+    """Everything that changes what a run returns, and how fast.
+
+    Attributes
+    ----------
+    model, kb
+        Names or directories; ``mini`` and ``demo`` are the bundled ones.
+    hops
+        ``dynamic``, or a number as text: always that many hops.
+    max_hops
+        Bound of ``dynamic``.
+    top_k
+        Documents in the final ranking.
+    beam_size
+        Beams of the hop retriever (paper: 25).
+    evidence
+        Sentences kept per hop, the paper's `l`.
+    first_stage_documents
+        Candidates that BM25 gives (also the fill-up of the ranking).
+    rerank_documents
+        Documents whose sentences are reranked at each hop.
+    title_beams
+        Titles generated from the claim alone; 0 switches hop 0 off.
+    bm25
+        ``lucene``, ``bm25s``, or ``auto``: the one that the knowledge base was built with.
+    reranker
+        ``cross-encoder`` or ``similarity``.
+    judge
+        ``never``, ``always``, ``lexical`` or ``generated``: which judge decides that the evidence
+        is enough.
+    trie_normalised
+        Score tokens by the softmax over the allowed ones only (off: the paper's definition).
+    title_weight, text_weight
+        Weights of the BM25 fields, not negative and not both zero.
+    batch_size
+        Claims that travel together.
+    device, threads
+        ``auto``, ``cpu``, ``mps``, ``cuda`` or ``cuda:N``; CPU threads, 0 for the default.
+    """
+
+    model: str = "mini"
+    kb: str = "demo"
+    hops: str = "dynamic"
+    max_hops: int = 4
+    top_k: int = 100
+    beam_size: int = 25
+    evidence: int = 5
+    first_stage_documents: int = 100
+    rerank_documents: int = 20
+    title_beams: int = 10
+    bm25: str = "auto"
+    reranker: str = "cross-encoder"
+    judge: str = "generated"
+    trie_normalised: bool = False
+    title_weight: float = 1.0
+    text_weight: float = 1.0
+    batch_size: int = 8
+    device: str = "auto"
+    threads: int = 0
+
+    def validate(self) -> None:
+        """Raise `AdmiralError` naming the first setting whose value makes no sense."""
+        for key, problem in _problems(self):
+            raise AdmiralError(f"setting {key!r}: {problem}")
+
+    def settings(self) -> dict[str, Any]:
+        """Return the settings that decide what a run returns, leaving out those of speed."""
+        return {key: value for key, value in asdict(self).items() if key not in _SPEED_ONLY}
+
+    def fingerprint(self) -> str:
+        """Return a short hash of `settings`, equal for runs that must agree."""
+        text = json.dumps(self.settings(), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def load_config(path: Path | None = None, overrides: Sequence[str] = ()) -> RetrievalConfig:
+    """Return the settings of a run, checked.
+
+    Parameters
+    ----------
+    path
+        A YAML file of settings; keys that it leaves out keep their defaults.
+    overrides
+        ``key=value`` strings, later ones winning over earlier ones and all over the file.
+
+    Raises
+    ------
+    AdmiralError
+        For an unreadable file, an unknown key, a value of the wrong type or out of range; the
+        message names the file (or the override) and the key.
+    """
+    config = OmegaConf.structured(RetrievalConfig)
+    source: dict[str, str] = {}
+    for origin, key, value in (*_file_items(path), *map(_parse_override, overrides)):
+        _set(config, origin, key, value)
+        source[key] = origin
+    try:
+        loaded = cast(RetrievalConfig, OmegaConf.to_object(config))
+    except OmegaConfBaseException as error:  # an interpolation that leads nowhere
+        key = error.full_key or ""
+        raise AdmiralError(f"{source.get(key, path)}: key {key!r}: {_first_line(error)}") from error
+    for key, problem in _problems(loaded):
+        raise AdmiralError(f"{source.get(key, 'default')}: key {key!r}: {problem}")
+    return loaded
+
+
+def _set(config: DictConfig, origin: str, key: str, value: Any) -> None:
+    names = [field.name for field in fields(RetrievalConfig)]
+    if key not in names:
+        close = difflib.get_close_matches(key, names, n=1)
+        remedy = f"Did you mean {close[0]!r}?" if close else f"Known keys: {', '.join(names)}."
+        raise AdmiralError(f"{origin}: key {key!r}: no such setting. {remedy}")
+    kind = type(getattr(RetrievalConfig, key))
+    # OmegaConf would turn true into 1 and 4.0 into 4 without a word; neither was meant.
+    if kind in (int, float) and isinstance(value, bool):
+        raise AdmiralError(f"{origin}: key {key!r}: {value} is not a number")
+    try:
+        OmegaConf.update(config, key, value)
+    except (OmegaConfBaseException, ValueError) as error:
+        raise AdmiralError(
+            f"{origin}: key {key!r}: {value!r} is not of the type {kind.__name__}"
+        ) from error
+
+
+def _file_items(path: Path | None) -> Iterator[tuple[str, str, Any]]:
+    if path is None:
+        return
+    try:
+        loaded = OmegaConf.load(path)
+    except (OSError, UnicodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        raise AdmiralError(f"{path}: the configuration cannot be read: {reason}") from error
+    except (yaml.YAMLError, OmegaConfBaseException) as error:
+        reason = " ".join(str(error).split())
+        raise AdmiralError(f"{path}: not a YAML file of settings: {reason}") from error
+    if not isinstance(loaded, DictConfig):
+        raise AdmiralError(f"{path}: expected lines of the form 'key: value', found a list")
+    for key, value in OmegaConf.to_container(loaded, resolve=False).items():  # type: ignore[union-attr]
+        yield str(path), str(key), value
+
+
+def _parse_override(override: str) -> tuple[str, str, str]:
+    key, equals, value = override.partition("=")
+    if not equals or not key.strip():
+        raise AdmiralError(f"setting {override!r}: expected key=value")
+    # The text is given to the typed node as it is: as YAML, kb=1e5 or kb=yes would change.
+    return override, key.strip(), value.strip()
+
+
+def _problems(config: RetrievalConfig) -> Iterator[tuple[str, str]]:
+    """Yield (key, what is wrong and what would be right) for each bad value."""
+    for key in ("model", "kb"):
+        if not getattr(config, key):
+            yield key, "is empty; give a name or a directory"
+    if config.hops != "dynamic" and not re.fullmatch(r"[1-9][0-9]{0,2}", config.hops):
+        yield "hops", f"{config.hops!r} is neither 'dynamic' nor a number from 1 on"
+    for key, least in _AT_LEAST.items():
+        if getattr(config, key) < least:
+            yield key, f"{getattr(config, key)} is too small; the least is {least}"
+    for key, choices in _CHOICES.items():
+        if getattr(config, key) not in choices:
+            yield key, f"{getattr(config, key)!r} is not one of {', '.join(choices)}"
+    for key in ("title_weight", "text_weight"):
+        if not 0 <= getattr(config, key) < float("inf"):
+            yield key, f"{getattr(config, key)} is not a number from 0 on"
+    if config.title_weight == config.text_weight == 0:
+        yield "text_weight", "is 0 like title_weight; one of the two must be positive"
+    if not _DEVICE.fullmatch(config.device):
+        yield "device", f"{config.device!r} is not auto, cpu, mps, cuda or cuda:N"
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0]

@@ -1,0 +1,138 @@
+"""GPT-2's byte-pair encoding: fairseq's ``encoder.json`` and ``vocab.bpe``, and its tokenizer.
+
+The ids of ``encoder.json`` follow from the merges: the 256 bytes in a fixed order, one token per
+merge, ``<|endoftext|>``. So both files can be written from a Hugging Face tokenizer, which keeps
+the merges but not the ids.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from admiral.errors import AdmiralError, RecordError
+
+ENCODER, MERGES = "encoder.json", "vocab.bpe"
+END = "<|endoftext|>"
+_VERSION = "#version: 0.2"
+
+
+def byte_letters() -> list[str]:
+    """Return the letters that stand for bytes, in the order of GPT-2's ids 0 to 255."""
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = sorted(set(range(256)) - set(printable))
+    return [chr(byte) for byte in printable] + [chr(256 + n) for n in range(len(others))]
+
+
+@dataclass(frozen=True)
+class BytePairs:
+    """Merges in the order of their rank, and the id of each token that they make."""
+
+    merges: tuple[tuple[str, str], ...]
+    ids: Mapping[str, int]
+
+    @cached_property
+    def tokens(self) -> dict[int, str]:
+        """Id to token."""
+        return {number: token for token, number in self.ids.items()}
+
+    @staticmethod
+    def from_merges(merges: Iterable[tuple[str, str]]) -> BytePairs:
+        """Number the tokens as GPT-2 does."""
+        pairs = tuple(merges)
+        ids: dict[str, int] = {}
+        for token in (*byte_letters(), *(left + right for left, right in pairs), END):
+            ids.setdefault(token, len(ids))
+        return BytePairs(pairs, ids)
+
+    @staticmethod
+    def present(directory: Path) -> bool:
+        """Say whether `directory` holds both files."""
+        return (directory / ENCODER).is_file() and (directory / MERGES).is_file()
+
+    @staticmethod
+    def read(directory: Path) -> BytePairs:
+        """Read ``encoder.json`` and ``vocab.bpe``.
+
+        Raises
+        ------
+        AdmiralError
+            Where one is damaged, or the two do not belong together.
+        """
+        ids = _read_encoder(directory / ENCODER)
+        merges = _read_merges(directory / MERGES)
+        made = BytePairs.from_merges(merges).ids.keys()
+        strangers = (made - {END}) ^ (ids.keys() - {END})
+        if strangers:
+            raise AdmiralError(
+                f"{directory / ENCODER}: does not belong to {MERGES} ({len(strangers)} tokens are "
+                f"in one and not in the other, such as {min(strangers)!r}). "
+                "Take both from the same place."
+            )
+        return BytePairs(tuple(merges), ids)
+
+    def write(self, directory: Path) -> None:
+        """Write ``encoder.json`` and ``vocab.bpe``."""
+        (directory / ENCODER).write_text(json.dumps(dict(self.ids)), encoding="utf-8")
+        lines = [_VERSION, *(f"{left} {right}" for left, right in self.merges), ""]
+        (directory / MERGES).write_bytes("\n".join(lines).encode())
+
+
+def merges_of(tokenizer: Mapping[str, object]) -> tuple[tuple[str, str], ...] | None:
+    """Return the merges of a ``tokenizer.json`` that works as GPT-2's does, None of another."""
+    model, splitter = tokenizer.get("model"), tokenizer.get("pre_tokenizer")
+    if not isinstance(model, Mapping) or not isinstance(splitter, Mapping):
+        return None
+    if (
+        model.get("type") != "BPE"
+        or tokenizer.get("normalizer") is not None
+        or splitter.get("type") != "ByteLevel"
+        or splitter.get("add_prefix_space")
+        or splitter.get("use_regex") is False
+    ):
+        return None
+    return tuple(_pair(merge) for merge in model.get("merges", ()))
+
+
+def _pair(merge: str | Sequence[str]) -> tuple[str, str]:
+    left, right = merge.split(" ") if isinstance(merge, str) else merge
+    return left, right
+
+
+def _read_encoder(path: Path) -> dict[str, int]:
+    try:
+        ids = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise AdmiralError(f"{path}: cannot be read ({error}). Download it again.") from error
+    if (
+        not isinstance(ids, dict)
+        or not all(type(number) is int for number in ids.values())
+        or len(set(ids.values())) != len(ids)
+    ):
+        raise AdmiralError(
+            f"{path}: is not a table of tokens and different numbers. Download it again."
+        )
+    return ids
+
+
+def _read_merges(path: Path) -> list[tuple[str, str]]:
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise AdmiralError(f"{path}: cannot be read ({error}). Download it again.") from error
+    if not lines[0].startswith("#version") or lines[-1]:
+        raise AdmiralError(
+            f"{path}: does not begin with '#version' or ends within a line. Download it again."
+        )
+    merges = []
+    for number, line in enumerate(lines[1:-1], start=2):
+        left, separator, right = line.partition(" ")
+        if not (left and separator and right) or " " in right:
+            raise RecordError(
+                f"{path}:{number}", "", "the line is not two tokens", "Download it again."
+            )
+        merges.append((left, right))
+    return merges

@@ -1,0 +1,101 @@
+"""From a Hugging Face BART directory to a folder that fairseq's ``BARTModel`` loads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from admiral.convert.arguments import namespace_of
+from admiral.convert.dictionary import FILE, MASK, PAIR, write_dictionary
+from admiral.convert.directory import atomic_directory
+from admiral.convert.hf_directory import read_config, read_tensors
+from admiral.convert.report import Conversion
+from admiral.convert.shapes import check_tensors
+from admiral.convert.to_hf import OWN_TOKENIZER
+from admiral.convert.tokenizers import byte_pairs_of, open_tokenizer
+from admiral.convert.vocabulary import check_config, fairseq_order
+from admiral.convert.weights import EMBEDDING, complete, to_fairseq, to_hf
+from admiral.errors import AdmiralError
+
+
+def hf_to_fairseq(source: Path, out: Path, *, overwrite: bool = False) -> Conversion:
+    """Convert a Hugging Face BART to fairseq's files.
+
+    Writes ``model.pt`` (with ``args`` as a Namespace), ``dict.txt`` and, for a tokenizer with
+    GPT-2's byte pairs, ``encoder.json`` and ``vocab.bpe``. Any other tokenizer (such as the
+    WordPiece one of the bundled `mini`) is kept beside them under ``tokenizer/``, its tokens
+    stand in ``dict.txt`` by name, and the rows of the embedding move so that fairseq's four
+    specials come first.
+
+    Parameters
+    ----------
+    source
+        Directory with config, safetensors and tokenizer.
+    out
+        Folder to write; it appears when it is complete.
+    overwrite
+        Replace `out`.
+
+    Raises
+    ------
+    AdmiralError
+        Where a file is missing or damaged, or the model cannot be expressed in fairseq.
+    """
+    if not source.is_dir():
+        raise AdmiralError(f"{source}: no such directory. Name a Hugging Face model directory.")
+    with atomic_directory(out, source=source, overwrite=overwrite) as fresh:
+        config = read_config(source)
+        tokenizer = open_tokenizer(source)
+        check_config(config, tokenizer, source)
+        state, left_out = to_fairseq(read_tensors(source), source)
+        check_tensors(config, to_hf(state), source)
+        pairs = byte_pairs_of(tokenizer)
+        order = fairseq_order(tokenizer, pairs, config.vocab_size, source)
+        state[EMBEDDING] = state[EMBEDDING][torch.tensor(order.ids)]
+        notices = [*left_out, *order.notices, *_differences(config, order.ids, pairs is None)]
+        symbols = order.symbols
+        task = "denoising" if MASK in symbols else "translation"
+        # The denoising task adds the mask itself, so files of BART end without it.
+        listed = symbols[:-1] if symbols[-1] == MASK else symbols
+        for name in (FILE, *(PAIR if task == "translation" else ())):
+            write_dictionary(fresh / name, listed)
+        if pairs is not None:
+            pairs.write(fresh)
+        else:
+            tokenizer.save_pretrained(fresh / OWN_TOKENIZER)
+        torch.save(
+            {
+                "args": namespace_of(config, task=task),
+                "model": complete(state),
+                # What fairseq's loader expects of a checkpoint that was never trained on.
+                "optimizer_history": [
+                    {
+                        "criterion_name": "CrossEntropyCriterion",
+                        "optimizer_name": "FairseqAdam",
+                        "lr_scheduler_state": {},
+                        "num_updates": 0,
+                    }
+                ],
+                "extra_state": {"train_iterator": {"epoch": 1, "iterations_in_epoch": 0}},
+                "last_optimizer_state": None,
+            },
+            fresh / "model.pt",
+        )
+    parameters = sum(tensor.numel() for tensor in state.values())
+    return Conversion(out, parameters, len(symbols), tuple(notices))
+
+
+def _differences(config: object, ids: list[int], own_tokenizer: bool) -> list[str]:
+    notices = []
+    if own_tokenizer:
+        notices.append(
+            f"the tokenizer has no GPT-2 byte pairs: kept under {OWN_TOKENIZER}/, "
+            f"and {FILE} lists its tokens by name"
+        )
+    if ids != sorted(ids):
+        notices.append(f"rows of the embedding moved to the order of {FILE}")
+    start, end = (getattr(config, f"{name}_token_id") for name in ("decoder_start", "eos"))
+    if start != end:
+        notices.append(f"fairseq starts the decoder with </s>, this model with token {start}")
+    return notices

@@ -1,0 +1,116 @@
+"""Hugging Face tokenizers: opened from a directory, or built from GPT-2's byte pairs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, processors
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+from admiral.convert.byte_pairs import BytePairs, merges_of
+from admiral.convert.dictionary import MASK, SPECIALS, is_padding
+from admiral.errors import AdmiralError
+
+
+def open_tokenizer(directory: Path) -> PreTrainedTokenizerFast:
+    """Open the tokenizer of a Hugging Face directory, without the network."""
+    if not directory.is_dir():
+        raise AdmiralError(f"{directory}: no such directory. Name a folder with a tokenizer.")
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
+        words = len(tokenizer.get_vocab())
+    except Exception as error:  # transformers and tokenizers raise whatever they meet
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise AdmiralError(
+            f"{directory}: its tokenizer cannot be opened ({reason}). "
+            "The folder needs tokenizer.json, or vocab.json and merges.txt."
+        ) from error
+    if words <= len(SPECIALS) + 1:  # transformers 5 builds an empty one where files are missing
+        raise AdmiralError(
+            f"{directory}: its tokenizer has no vocabulary. "
+            "The folder needs tokenizer.json, or vocab.json and merges.txt."
+        )
+    if not isinstance(tokenizer, PreTrainedTokenizerFast):
+        raise AdmiralError(f"{directory}: holds a tokenizer without tokenizer.json. Save it again.")
+    return tokenizer
+
+
+def byte_pairs_of(tokenizer: PreTrainedTokenizerFast) -> BytePairs | None:
+    """Return GPT-2's byte pairs where the tokenizer works by them, otherwise None."""
+    merges = merges_of(json.loads(tokenizer.backend_tokenizer.to_str()))
+    return None if merges is None else BytePairs.from_merges(merges)
+
+
+def build_tokenizer(
+    symbols: Sequence[str], pairs: BytePairs, max_length: int, where: object
+) -> PreTrainedTokenizerFast:
+    """Build the tokenizer whose ids are the places of `symbols`.
+
+    Parameters
+    ----------
+    symbols
+        fairseq's: the four specials, then GPT-2 ids in digits and literal symbols such as
+        ``<mask>`` and ``madeupword0000``.
+    max_length
+        Positions of the model.
+    where
+        The dictionary, for messages.
+
+    Raises
+    ------
+    AdmiralError
+        Where the byte pairs do not belong to the dictionary.
+    """
+    vocabulary: dict[str, int] = {}
+    added = []
+    for row, symbol in enumerate(symbols):
+        token = symbol
+        if symbol.isascii() and symbol.isdigit():
+            token = pairs.tokens.get(int(symbol), "")
+            if not token:
+                raise AdmiralError(
+                    f"{where}: symbol {symbol} is not an id of the byte-pair encoding. "
+                    "Give the encoder.json and vocab.bpe (or tokenizer) of this checkpoint."
+                )
+        elif row < len(SPECIALS) or not is_padding(symbol):
+            added.append(token)
+        if vocabulary.setdefault(token, row) != row:
+            raise AdmiralError(
+                f"{where}: {symbol!r} stands for {token!r}, as an earlier line does. "
+                "Give the dict.txt of the checkpoint."
+            )
+    needed = {part for left, right in pairs.merges for part in (left, right, left + right)}
+    if missing := needed - vocabulary.keys():
+        raise AdmiralError(
+            f"{where}: lacks {len(missing)} tokens of the byte-pair encoding, such as "
+            f"{min(missing)!r}. Give the encoder.json and vocab.bpe (or tokenizer) of this "
+            "checkpoint, and its whole dict.txt."
+        )
+    bos, pad, eos, unk = SPECIALS
+    core = Tokenizer(models.BPE(vocab=vocabulary, merges=list(pairs.merges), unk_token=unk))
+    core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    core.decoder = decoders.ByteLevel()
+    core.post_processor = processors.RobertaProcessing(
+        (eos, vocabulary[eos]), (bos, vocabulary[bos]), add_prefix_space=False
+    )
+    marks = {token: _added(token) for token in added}
+    core.add_special_tokens(list(marks.values()))
+    return PreTrainedTokenizerFast(
+        tokenizer_object=core,
+        bos_token=marks[bos],
+        cls_token=marks[bos],
+        eos_token=marks[eos],
+        sep_token=marks[eos],
+        pad_token=marks[pad],
+        unk_token=marks[unk],
+        # A name that the vocabulary lacks would be added after the last row of the embedding.
+        mask_token=marks.get(MASK),
+        model_max_length=max_length,
+    )
+
+
+def _added(token: str) -> AddedToken:
+    # The mask takes the space before it, as in the tokenizers that are published for BART.
+    return AddedToken(token, special=True, normalized=False, lstrip=token == MASK)

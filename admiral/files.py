@@ -1,0 +1,65 @@
+"""Writing files: records as lines, whole files at once, and errors that say what to do."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from admiral.errors import AdmiralError
+
+# JSON allows them inside strings, yet many readers take them for line ends.
+_LINE_ENDS = {ord(char): f"\\u{ord(char):04x}" for char in "\x85\u2028\u2029"}
+
+
+def encode_record(record: Mapping[str, Any]) -> bytes:
+    """Return `record` as one line of JSON in UTF-8, with the line feed.
+
+    Lone surrogates, which UTF-8 cannot hold, and Unicode line ends are written as escapes.
+    """
+    text = json.dumps(record, ensure_ascii=False, allow_nan=False).translate(_LINE_ENDS)
+    return text.encode("utf-8", "backslashreplace") + b"\n"
+
+
+def write_atomically(path: Path, chunks: Iterable[bytes]) -> None:
+    """Write `chunks` to a temporary neighbour of `path`, then rename it into place.
+
+    Raises
+    ------
+    AdmiralError
+        If that fails; the old file, where there was one, is untouched.
+    """
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    with explained(path):
+        try:
+            with temporary.open("wb") as file:
+                file.writelines(chunks)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        sync_directory(path.parent)
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turn errors of the system into one `AdmiralError` that names `path`."""
+    try:
+        yield
+    except OSError as error:
+        remedy = "Records written before are kept; mend this and run the same command again"
+        raise AdmiralError(f"{path}: cannot be written: {error.strerror}. {remedy}") from error
+
+
+def sync_directory(directory: Path) -> None:
+    """Force the entries of `directory`, such as a rename, to the disk."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,19 @@
+"""The knowledge base: corpora in, one memory-mapped directory out."""
+
+from admiral.kb.base import KnowledgeBase, UnknownTitleError
+from admiral.kb.build import BuildReport, build
+from admiral.kb.demo import demo_kb, locate
+from admiral.kb.info import KbInfo, info
+from admiral.kb.verify import verify
+
+__all__ = [
+    "BuildReport",
+    "KbInfo",
+    "KnowledgeBase",
+    "UnknownTitleError",
+    "build",
+    "demo_kb",
+    "info",
+    "locate",
+    "verify",
+]

@@ -1,0 +1,199 @@
+"""The knowledge base as the rest of the system sees it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from admiral.errors import AdmiralError
+from admiral.kb.build import NO_BM25
+from admiral.kb.manifest import Manifest, check_sizes, read_manifest
+from admiral.kb.store import DocumentStore
+from admiral.kb.text import clean_title
+from admiral.kb.titles import TitleIndex
+from admiral.kb.tries import title_trie
+from admiral.records import Document, ScoredTitle
+
+if TYPE_CHECKING:
+    from admiral.kb.bm25 import RowIndex
+    from trie import Tokens, TokenTrie
+
+
+class UnknownTitleError(AdmiralError, KeyError):
+    """No document of the knowledge base has this title."""
+
+    __str__ = AdmiralError.__str__  # KeyError would show the message in quotes
+
+
+class KnowledgeBase:
+    """Documents, titles and their indexes, memory-mapped and shared between processes.
+
+    Open one with :meth:`open`; it is a context manager, and lookups may run in several threads.
+    It also satisfies the ``Bm25Index`` protocol.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        manifest: Manifest,
+        *,
+        bm25: str,
+        title_weight: float,
+        text_weight: float,
+        threads: int,
+    ) -> None:
+        self.path, self.manifest = path, manifest
+        self._backend, self._threads = bm25, threads
+        self._weights = title_weight, text_weight
+        self._documents = DocumentStore(path / "documents")
+        self._titles = TitleIndex(path)
+        if {len(self._documents), len(self._titles)} != {manifest.documents}:
+            raise AdmiralError(
+                f"{path}: its parts do not hold the same documents. Build it again with "
+                "`admiral index`."
+            )
+        self._index: RowIndex | None = None
+        self._tries: dict[str, TokenTrie] = {}
+        self._lock = threading.Lock()
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path,
+        *,
+        bm25: str | None = None,
+        title_weight: float = 1.0,
+        text_weight: float = 1.0,
+        threads: int = 0,
+    ) -> KnowledgeBase:
+        """Open a knowledge base directory.
+
+        The manifest, the format version and the sizes of the files are checked; their contents
+        are checked by ``verify``.
+
+        Parameters
+        ----------
+        bm25
+            The backend that must be there; None for whichever is.
+        title_weight, text_weight
+            Weights of the two BM25 fields.
+        threads
+            Threads of a batch search; 0 for one per core.
+
+        Raises
+        ------
+        AdmiralError
+            If there is no knowledge base, it is of another format version, has no index of the
+            backend asked for, or its files were truncated.
+        """
+        directory = Path(path)
+        manifest = read_manifest(directory)
+        check_sizes(directory, manifest)
+        if bm25 is not None and bm25 != manifest.bm25:
+            raise AdmiralError(
+                f"{directory}: holds a BM25 index of {manifest.bm25!r}, not of {bm25!r}. Build it "
+                f"again with `admiral index --bm25 {bm25}`, or leave --bm25 out."
+            )
+        return cls(
+            directory,
+            manifest,
+            bm25=manifest.bm25,
+            title_weight=title_weight,
+            text_weight=text_weight,
+            threads=threads,
+        )
+
+    def __len__(self) -> int:
+        return self.manifest.documents
+
+    def titles(self) -> Iterator[str]:
+        """Yield all titles in the order of rows."""
+        return self._documents.titles()
+
+    def row(self, title: str) -> int | None:
+        """Return the row of a title, or None if there is no such document."""
+        return self._titles.row(clean_title(title))
+
+    def title(self, row: int) -> str:
+        """Return the title of a row; IndexError if there is no such row."""
+        return self._titles.title(row)
+
+    def document(self, title: str) -> Document:
+        """Return the document with a title; UnknownTitleError if there is none."""
+        row = self.row(title)
+        if row is None:
+            raise UnknownTitleError(
+                f"{self.path}: no document has the title {title!r}. Titles are matched exactly, "
+                "with upper and lower case."
+            )
+        return self.document_at(row)
+
+    def document_at(self, row: int) -> Document:
+        """Return the document of a row; IndexError if there is no such row."""
+        return self._documents.document(row)
+
+    def search(self, queries: Sequence[str], k: int) -> list[list[ScoredTitle]]:
+        """Return at most `k` titles for each query by BM25, best first, ties by row."""
+        ranked = self._row_index().search_rows(queries, k)
+        return [[ScoredTitle(self.title(row), score) for row, score in rows] for rows in ranked]
+
+    def title_trie(self, tokens: Tokens) -> TokenTrie:
+        """Return the trie of all titles for a tokenizer, building it at the first use."""
+        with self._lock:
+            trie = self._tries.get(tokens.fingerprint)
+            if trie is None:
+                self._check_unchanged()
+                trie = title_trie(self.path, self.manifest, self.titles, tokens)
+                self._tries[tokens.fingerprint] = trie
+            return trie
+
+    def close(self) -> None:
+        """Release the BM25 index and the memory maps."""
+        with self._lock:
+            if self._index is not None:
+                self._index.close()
+                self._index = None
+            self._tries.clear()
+            self._documents.close()
+
+    def __enter__(self) -> KnowledgeBase:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _row_index(self) -> RowIndex:
+        with self._lock:
+            if self._index is None:
+                if self._backend == NO_BM25:
+                    raise AdmiralError(
+                        f"{self.path}: was built without a BM25 index. Build it again with "
+                        "`admiral index --bm25 lucene` or `--bm25 bm25s`."
+                    )
+                from admiral.kb.bm25 import open_bm25
+
+                self._check_unchanged()
+                title_weight, text_weight = self._weights
+                self._index = open_bm25(
+                    self._backend,
+                    self.path / "bm25",
+                    title_weight=title_weight,
+                    text_weight=text_weight,
+                    threads=self._threads,
+                )
+            return self._index
+
+    def _check_unchanged(self) -> None:
+        """Refuse to mix parts of two builds when the directory was replaced meanwhile."""
+        if read_manifest(self.path).digest != self.manifest.digest:
+            raise AdmiralError(
+                f"{self.path}: was replaced by another build while it was open. Start again."
+            )

@@ -1,0 +1,102 @@
+"""Building the bm25s backend's index; `sparse` says what lies where, and searches it."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import marisa_trie
+import numpy as np
+
+from admiral.errors import AdmiralError
+from admiral.kb.bm25.settings import FIELDS, K1, B, clean
+from admiral.kb.bm25.sparse import VOCABULARY, load_analysis, missing
+
+
+def check_available() -> None:
+    """Raise `AdmiralError`, naming the remedy, unless everything that a build needs is there."""
+    load_analysis()
+    _bm25s()
+
+
+def _bm25s() -> Any:
+    """Return the library, which only a build needs: importing it imports numba if it is there."""
+    try:
+        import bm25s
+    except ImportError as error:
+        raise missing(error) from error
+    return bm25s
+
+
+class _Field:
+    """The terms of one field of all documents while the index is built: four bytes a term."""
+
+    def __init__(self) -> None:
+        self.terms = array("i")
+        self.ends = array("q")
+        self.rows = array("i")
+
+    def add(self, row: int, columns: Iterable[int]) -> None:
+        """Append one document; one without terms is left out."""
+        before = len(self.terms)
+        self.terms.extend(columns)
+        if len(self.terms) > before:
+            self.ends.append(len(self.terms))
+            self.rows.append(row)
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def __iter__(self) -> Iterator[array[int]]:
+        start = 0
+        for end in self.ends:
+            yield self.terms[start:end]
+            start = end
+
+    def renumber(self, columns: np.ndarray) -> None:
+        """Replace every term number by ``columns[number]``."""
+        terms = np.frombuffer(self.terms, dtype=np.int32)
+        terms[:] = columns[terms]
+
+
+def build(documents: Iterable[tuple[str, str]], directory: Path) -> int:
+    """Index (title, text) pairs into the new folder `directory`; return how many there were.
+
+    Takes four bytes for each term of the corpus, and some 40 for each posting of one field.
+    """
+    terms, library = load_analysis().terms, _bm25s()
+    fields = {name: _Field() for name in FIELDS}
+    numbers: dict[str, int] = {}
+    count = 0
+    for count, document in enumerate(documents, start=1):
+        for field, text in zip(fields.values(), document, strict=True):
+            found = (numbers.setdefault(term, len(numbers)) for term in terms(clean(text)))
+            field.add(count - 1, found)
+    vocabulary = marisa_trie.Trie(numbers)
+    columns = np.fromiter((vocabulary[term] for term in numbers), np.int32, len(numbers))
+    try:
+        vocabulary.save(str(directory / VOCABULARY))
+        for name, field in fields.items():
+            field.renumber(columns)
+            _save(library, field, len(columns), count, directory / name)
+    except OSError as error:
+        raise AdmiralError(
+            f"{directory}: the BM25 index cannot be written ({error}). "
+            "Check the free space and the permissions."
+        ) from error
+    return count
+
+
+def _save(library: Any, field: _Field, columns: int, rows: int, directory: Path) -> None:
+    """Write the index of one field in the library's format; none for a field without terms."""
+    if not len(field):  # the mean length of no documents is not a number
+        return
+    index = library.BM25(k1=K1, b=B, method="lucene", backend="numpy")
+    scores = index.build_index_from_ids(range(columns), field, show_progress=False)
+    # The library counted the documents that have terms; from here on it is all rows.
+    scores["indices"] = np.frombuffer(field.rows, dtype=np.int32)[scores["indices"]]
+    scores["num_docs"] = rows
+    index.scores, index.nonoccurrence_array, index.vocab_dict = scores, None, {}
+    index.save(directory, show_progress=False)

@@ -1,0 +1,146 @@
+"""From corpora to a knowledge base directory, streaming, all or nothing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from admiral.errors import AdmiralError
+from admiral.kb.duplicates import POLICIES
+from admiral.kb.durable import staging
+from admiral.kb.ingest import Ingest
+from admiral.kb.manifest import is_knowledge_base, write_manifest
+from admiral.kb.readers import FORMATS, detect_format
+from admiral.kb.store import DocumentStore
+from admiral.kb.titles import write_titles
+
+NO_BM25 = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class BuildReport:
+    """What a build did.
+
+    Attributes
+    ----------
+    documents, sentences, links
+        What the knowledge base holds.
+    bad
+        Records left out by `skip_bad`.
+    duplicates
+        Records whose title was taken: merged, skipped or renamed.
+    bytes, seconds
+        Size on disk and time taken.
+    """
+
+    path: Path
+    documents: int
+    sentences: int
+    links: int
+    bad: int
+    duplicates: int
+    bytes: int
+    seconds: float
+
+
+def build(
+    corpora: Sequence[str | Path] | str | Path,
+    kb_path: str | Path,
+    *,
+    format: str = "auto",
+    bm25: str = "lucene",
+    on_duplicate: str = "error",
+    skip_bad: bool = False,
+    overwrite: bool = False,
+    progress: bool = True,
+) -> BuildReport:
+    """Build a knowledge base from one or more corpora.
+
+    Parameters
+    ----------
+    corpora
+        Files or folders.
+    kb_path
+        The directory to make. It appears when it is complete, and only then.
+    format
+        One of ``admiral.kb.readers.FORMATS`` for all corpora, or ``auto``.
+    bm25
+        The backend of the BM25 index, or ``none`` for a knowledge base without one.
+    on_duplicate
+        ``error``, ``merge`` (sentences are appended to the first document), ``skip`` (the first
+        one stays) or ``rename`` (``title (2)``).
+    skip_bad
+        Count and report bad records instead of failing at the first.
+    overwrite
+        Replace an existing knowledge base.
+
+    Raises
+    ------
+    AdmiralError
+        For anything that the user can put right; the old knowledge base is then still there.
+    """
+    began = time.monotonic()
+    paths = [Path(p) for p in ([corpora] if isinstance(corpora, str | Path) else corpora)]
+    _check_choices(paths, format, bm25, on_duplicate)
+    sources = [(path, detect_format(path) if format == "auto" else format) for path in paths]
+    for path, _ in sources:
+        if not path.exists():
+            raise AdmiralError(f"{path}: no such file or folder. Check the path of the corpus.")
+    target = Path(kb_path)
+    with staging(target, overwrite=overwrite, owned=is_knowledge_base) as directory:
+        ingest = Ingest(directory, on_duplicate, skip_bad)
+        written = ingest.run(sources, progress)
+        store = DocumentStore(directory / "documents")
+        try:
+            write_titles(directory, store.titles)
+            if bm25 != NO_BM25:
+                _write_bm25(bm25, store, directory / "bm25", progress)
+        finally:
+            store.close()
+        counts = {
+            "documents": written.documents,
+            "sentences": written.sentences,
+            "links": written.links,
+        }
+        settings = {
+            "bm25": bm25,
+            "on_duplicate": on_duplicate,
+            "sources": [{"name": path.name, "format": name} for path, name in sources],
+            "bad_records": ingest.bad,
+            "duplicates": ingest.duplicates,
+        }
+        manifest = write_manifest(directory, counts, settings)
+    return BuildReport(
+        path=target,
+        bad=ingest.bad,
+        duplicates=ingest.duplicates,
+        bytes=sum(entry.size for entry in manifest.files.values()),
+        seconds=time.monotonic() - began,
+        **counts,
+    )
+
+
+def _check_choices(paths: list[Path], format: str, bm25: str, on_duplicate: str) -> None:
+    # Imported here, and in _write_bm25: reading a knowledge base without BM25 needs none of it.
+    from admiral.kb.bm25 import BACKENDS, check_backend
+
+    if not paths:
+        raise AdmiralError("no corpus given. Name at least one file or folder.")
+    for name, value, choices in (
+        ("format", format, ("auto", *FORMATS)),
+        ("bm25", bm25, (*BACKENDS, NO_BM25)),
+        ("on_duplicate", on_duplicate, POLICIES),
+    ):
+        if value not in choices:
+            raise AdmiralError(f"{name}={value!r}: unknown. Choose one of {', '.join(choices)}.")
+    if bm25 != NO_BM25:
+        check_backend(bm25)  # now, not after an hour of reading
+
+
+def _write_bm25(backend: str, store: DocumentStore, directory: Path, progress: bool) -> None:
+    from admiral.kb.bm25 import build_bm25
+
+    texts = ((document.title, " ".join(document.sentences)) for document in store)
+    build_bm25(backend, texts, directory, progress=progress)

@@ -1,0 +1,76 @@
+"""The bundled demonstration corpus, built into the user's cache at its first use."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from importlib.resources import as_file, files
+from pathlib import Path
+
+import platformdirs
+from filelock import FileLock
+
+from admiral.errors import AdmiralError
+from admiral.kb.build import build
+from admiral.kb.manifest import FORMAT_VERSION, check_sizes, read_manifest
+
+logger = logging.getLogger(__name__)
+
+DEMO = "demo"
+
+
+def locate(kb: str | Path | None) -> Path:
+    """Return the directory of a knowledge base: the demo for None or ``demo``, else the path."""
+    return demo_kb() if kb is None or str(kb) == DEMO else Path(kb)
+
+
+def demo_kb(bm25: str | None = None) -> Path:
+    """Return the directory of the demo knowledge base, building it if it is not there yet.
+
+    It is built once for each content, format and backend (None: Lucene where it can run, else
+    bm25s); several processes may ask at the same time.
+    """
+    backend = bm25 or default_backend()
+    with as_file(files("admiral") / "data" / "demo" / "documents.jsonl") as corpus:
+        try:
+            content = hashlib.sha256(corpus.read_bytes()).hexdigest()
+        except OSError as error:
+            raise AdmiralError(
+                f"{corpus}: cannot be read ({error.strerror}). Install the package again."
+            ) from error
+        name = f"demo-v{FORMAT_VERSION}-{content[:16]}-{backend}"
+        target = platformdirs.user_cache_path("admiral") / name
+        if _usable(target):
+            return target
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with FileLock(target.with_name(f"{name}.building")):
+                # Another process may have built it while this one waited.
+                if not _usable(target):
+                    logger.info("building the demo knowledge base in %s", target)
+                    build(corpus, target, bm25=backend, overwrite=True, progress=False)
+        except OSError as error:
+            raise AdmiralError(
+                f"{target}: cannot be written ({error.strerror or error}). Set XDG_CACHE_HOME to a "
+                "writable folder."
+            ) from error
+    return target
+
+
+def default_backend() -> str:
+    """Return ``lucene`` where it can run, else ``bm25s``."""
+    from admiral.kb.bm25 import check_backend
+
+    try:
+        check_backend("lucene")
+    except AdmiralError:
+        return "bm25s"
+    return "lucene"
+
+
+def _usable(directory: Path) -> bool:
+    try:
+        check_sizes(directory, read_manifest(directory))
+    except AdmiralError:
+        return False
+    return True

@@ -1,0 +1,104 @@
+"""The documents on disk: Arrow record batches, compressed with zstd, written once.
+
+A batch holds at most BATCH_ROWS documents and, but for a single huge one, BATCH_BYTES of text, so
+reading any document decompresses little. ``rows.npy`` holds the first row of each batch and, at
+the end, the number of documents.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+import pyarrow as pa
+
+from admiral.records import Document
+
+SCHEMA = pa.schema(
+    [
+        pa.field("title", pa.string(), nullable=False),
+        pa.field("sentences", pa.list_(pa.string()), nullable=False),
+        pa.field("links", pa.list_(pa.list_(pa.string())), nullable=False),
+    ]
+)
+BATCH_ROWS = 256
+BATCH_BYTES = 256 * 1024
+_LEVEL = 9
+FILE, ROWS = "documents.arrow", "rows.npy"
+
+
+class DocumentWriter:
+    """Appends documents to a new directory; a context manager that finishes the files.
+
+    Attributes
+    ----------
+    documents, sentences, links
+        Counts of what was written so far.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        directory.mkdir()
+        self.documents = self.sentences = self.links = 0
+        self._directory = directory
+        self._rows = [0]
+        self._pending: list[Document] = []
+        self._bytes = 0
+        options = pa.ipc.IpcWriteOptions(
+            compression=pa.Codec("zstd", compression_level=_LEVEL), use_threads=False
+        )
+        self._sink = pa.OSFile(str(directory / FILE), "wb")
+        self._writer = pa.ipc.new_file(self._sink, SCHEMA, options=options)
+
+    def append(self, document: Document) -> int:
+        """Add a document and return its row."""
+        size = document_size(document)
+        if self._pending and self._bytes + size > BATCH_BYTES:
+            self._flush()
+        self._pending.append(document)
+        self._bytes += size
+        if len(self._pending) == BATCH_ROWS:
+            self._flush()
+        self.documents += 1
+        self.sentences += len(document.sentences)
+        self.links += sum(map(len, document.links))
+        return self.documents - 1
+
+    def _flush(self) -> None:
+        if not self._pending:
+            return
+        columns = [
+            pa.array([d.title for d in self._pending], SCHEMA.field("title").type),
+            pa.array([d.sentences for d in self._pending], SCHEMA.field("sentences").type),
+            pa.array([d.links for d in self._pending], SCHEMA.field("links").type),
+        ]
+        self._writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=SCHEMA))
+        self._rows.append(self._rows[-1] + len(self._pending))
+        self._pending, self._bytes = [], 0
+
+    def __enter__(self) -> DocumentWriter:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            if error is None:
+                self._flush()
+                self._writer.close()
+        finally:
+            self._sink.close()
+        if error is None:
+            np.save(self._directory / ROWS, np.array(self._rows, np.int64), allow_pickle=False)
+
+
+def document_size(document: Document) -> int:
+    """Return about how many bytes a document takes before compression."""
+    return (
+        len(document.title)
+        + sum(len(sentence) + 8 for sentence in document.sentences)
+        + sum(len(title) + 8 for row in document.links for title in row)
+    )

@@ -1,0 +1,142 @@
+"""Directories that appear whole or not at all.
+
+A directory is written beside its final place, synced to the disk and renamed. A crash leaves the
+old directory, or none, never a half: what an interrupted writer left behind is cleared away (or,
+if it was the old directory on its way out, put back) by the next one. A lock file beside the
+directory keeps two writers apart.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from glob import escape
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from admiral.errors import AdmiralError
+
+logger = logging.getLogger(__name__)
+
+
+@contextmanager
+def staging(
+    target: Path, *, overwrite: bool, owned: Callable[[Path], bool], wait: bool = False
+) -> Iterator[Path]:
+    """Give a temporary directory that takes the place of `target` when the block ends well.
+
+    Parameters
+    ----------
+    target
+        The final place; its parent is made if absent.
+    overwrite
+        Whether an existing `target` is replaced. It must satisfy `owned` even then, so that a
+        mistyped path cannot delete someone's files.
+    wait
+        Wait for another writer instead of failing.
+
+    Raises
+    ------
+    AdmiralError
+        If `target` exists and may not be replaced, another writer is at work, or the disk is full
+        or not writable.
+    """
+    # The last part may be a link to the real place; the rename must happen there.
+    target = Path(os.path.realpath(target))
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with _lock(target, wait):
+            _clear_leftovers(target)
+            _check_target(target, overwrite, owned)
+            temporary = target.with_name(f".{target.name}.new-{secrets.token_hex(6)}")
+            temporary.mkdir()
+            try:
+                yield temporary
+                sync_tree(temporary)
+                _publish(temporary, target)
+            finally:
+                shutil.rmtree(temporary, ignore_errors=True)
+    except OSError as error:
+        raise AdmiralError(
+            f"{target}: cannot be written ({error.strerror or error}). Check the permissions and "
+            "the free space; nothing half-written is left."
+        ) from error
+
+
+def sync_file(path: Path) -> None:
+    """Force a file, or the entries of a directory, to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_tree(directory: Path) -> None:
+    """Force everything below `directory` to the disk, files before the folders that name them."""
+    for folder, _, files in os.walk(directory, topdown=False):
+        for name in files:
+            sync_file(Path(folder, name))
+        sync_file(Path(folder))
+
+
+@contextmanager
+def _lock(target: Path, wait: bool) -> Iterator[None]:
+    lock = FileLock(target.with_name(f".{target.name}.lock"), timeout=-1 if wait else 0)
+    try:
+        lock.acquire()
+    except Timeout as error:
+        raise AdmiralError(
+            f"{target}: another process is building it. Wait for it to end, or choose another path."
+        ) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _check_target(target: Path, overwrite: bool, owned: Callable[[Path], bool]) -> None:
+    if not target.exists():
+        return
+    if target.is_dir() and not any(target.iterdir()):
+        return
+    if not target.is_dir() or not owned(target):
+        raise AdmiralError(
+            f"{target}: something else is there, and it is not replaced. Choose another path."
+        )
+    if not overwrite:
+        raise AdmiralError(f"{target}: exists already. Give --overwrite to replace it.")
+
+
+def _publish(temporary: Path, target: Path) -> None:
+    old = None
+    if target.exists() and any(target.iterdir()):
+        old = temporary.with_name(temporary.name.replace(".new-", ".old-", 1))
+        target.rename(old)
+    try:
+        temporary.rename(target)
+    except BaseException:
+        if old is not None and not target.exists():
+            old.rename(target)
+        raise
+    sync_file(target.parent)
+    if old is not None:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _clear_leftovers(target: Path) -> None:
+    """Undo what a killed writer left; the caller holds the lock, so no other is at work."""
+    for old in sorted(target.parent.glob(f".{escape(target.name)}.old-*")):
+        if target.exists():
+            shutil.rmtree(old, ignore_errors=True)
+        else:
+            logger.warning("%s: put back after an interrupted replacement", target)
+            old.rename(target)
+    for stale in target.parent.glob(f".{escape(target.name)}.new-*"):
+        logger.warning("%s: left by an interrupted build, removed", stale)
+        shutil.rmtree(stale, ignore_errors=True)

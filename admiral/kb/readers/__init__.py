@@ -1,0 +1,90 @@
+"""Readers of corpora: each turns a file or a folder into a stream of documents with places.
+
+A bad record comes out of the stream as a RecordError value, so that the caller may raise it or
+count it and go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from admiral.errors import AdmiralError, RecordError
+from admiral.kb.readers.base import Item, Record, data_files, files_below, read_json, text_suffix
+from admiral.kb.readers.fever import parse_fever
+from admiral.kb.readers.feverous import MAGIC, read_feverous
+from admiral.kb.readers.hotpotqa import parse_hotpotqa
+from admiral.kb.readers.jsonl import parse_beir, parse_jsonl
+from admiral.kb.readers.kilt import parse_kilt
+from admiral.kb.readers.plain import read_plain
+from admiral.kb.streams import json_objects
+
+__all__ = ["FORMATS", "Item", "Record", "detect_format", "read_corpus"]
+
+FORMATS: dict[str, Callable[[Path], Iterator[Item]]] = {
+    "jsonl": partial(read_json, parse=parse_jsonl),
+    "fever": partial(read_json, parse=parse_fever),
+    "hotpotqa": partial(read_json, parse=parse_hotpotqa),
+    "feverous": read_feverous,
+    "kilt": partial(read_json, parse=parse_kilt),
+    "beir": partial(read_json, parse=parse_beir),
+    "text": read_plain,
+}
+# Records looked at before the format is given up as unknown.
+_PEEK = 100
+
+
+def read_corpus(path: Path, format: str) -> Iterator[Item]:
+    """Stream the documents of a corpus in one of FORMATS."""
+    return FORMATS[format](path)
+
+
+def detect_format(path: Path) -> str:
+    """Tell the format of a corpus from its names and first records.
+
+    Raises
+    ------
+    AdmiralError
+        If the path is absent or its format cannot be told.
+    """
+    if not path.exists():
+        raise AdmiralError(f"{path}: no such file or folder. Check the path of the corpus.")
+    if path.is_dir():
+        files = files_below(path)
+        if files and all(text_suffix(file) for file in files):
+            return "text"
+    elif text_suffix(path):
+        return "text"
+    file = data_files(path)[0]
+    try:
+        with file.open("rb") as stream:
+            if stream.read(len(MAGIC)) == MAGIC:
+                return "feverous"
+    except OSError as error:
+        raise AdmiralError(
+            f"{file}: cannot be read ({error.strerror}). Check its permissions."
+        ) from error
+    for item in islice(json_objects(file), _PEEK):
+        if not isinstance(item, RecordError) and (name := _format_of(item[1])):
+            return name
+    raise AdmiralError(
+        f"{file}: the format cannot be told from its first records. Name it with --format "
+        f"({', '.join(FORMATS)})."
+    )
+
+
+def _format_of(value: dict[str, Any]) -> str | None:
+    if "id" in value and "lines" in value:
+        return "fever"
+    if "wikipedia_title" in value and "text" in value:
+        return "kilt"
+    if "_id" in value and "text" in value:
+        return "beir"
+    if "title" in value and isinstance(value.get("text"), list):
+        return "hotpotqa"
+    if "title" in value and ("sentences" in value or "text" in value):
+        return "jsonl"
+    return None

@@ -1,0 +1,84 @@
+"""A folder of ``.txt`` and ``.md`` files, one document each.
+
+The title is the first heading of a Markdown file, else the name of the file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from admiral.errors import AdmiralError, RecordError
+from admiral.kb.readers.base import SKIP_REMEDY, Item, Record, checked, files_below, text_suffix
+from admiral.kb.sentences import split_sentences
+from admiral.kb.streams import COMPRESSED_SUFFIXES, LONGEST_RECORD, open_binary
+from admiral.records import Document
+
+_HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]+|$)(.*?)(?:[ \t]#+)?[ \t]*$")
+_FENCE = re.compile(r" {0,3}(```|~~~)")
+_LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
+
+
+def read_plain(path: Path) -> Iterator[Item]:
+    """Yield one document for each text file below a folder, or for the file itself."""
+    files = [path] if path.is_file() else [f for f in files_below(path) if text_suffix(f)]
+    if not files:
+        raise AdmiralError(f"{path}: the folder holds no .txt or .md files. Check the path.")
+    for file in files:
+        try:
+            yield Record(checked(_document(file), f"{file}:1"), file, 1)
+        except RecordError as error:
+            yield error
+
+
+def _document(file: Path) -> Document:
+    where = f"{file}:1"
+    with open_binary(file) as stream:
+        data = stream.read(LONGEST_RECORD + 1)
+    if len(data) > LONGEST_RECORD:
+        raise RecordError(where, "", f"longer than {LONGEST_RECORD >> 20} MiB", SKIP_REMEDY)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise RecordError(
+            f"{file}:{line}", "", "not UTF-8", "Convert the file to UTF-8, or use --skip-bad."
+        ) from error
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if text_suffix(file) == ".md":
+        title, text = _markdown(text)
+        return Document(title or _stem(file), tuple(split_sentences(text)))
+    return Document(_stem(file), tuple(split_sentences(text)))
+
+
+def _stem(file: Path) -> str:
+    name = file.name
+    for suffix in COMPRESSED_SUFFIXES:
+        name = name.removesuffix(suffix)
+    return Path(name).stem.replace("_", " ")
+
+
+def _markdown(text: str) -> tuple[str, str]:
+    """Return the first heading and the text, in which other headings are paragraphs.
+
+    Front matter is dropped, code is kept as it is, links and images become their text.
+    """
+    lines = text.split("\n")
+    if lines[0].strip() == "---" and "---" in (line.strip() for line in lines[1:]):
+        end = next(i for i, line in enumerate(lines) if i and line.strip() == "---")
+        lines = lines[end + 1 :]
+    title, kept, fence = "", [], ""
+    for line in lines:
+        marker = _FENCE.match(line)
+        if marker and fence in ("", marker.group(1)):
+            fence = "" if fence else marker.group(1)
+            continue
+        heading = None if fence else _HEADING.match(line)
+        if heading is None:
+            kept.append(line if fence else _LINK.sub(r"\1", line))
+        elif not title and heading.group(1):
+            title = _LINK.sub(r"\1", heading.group(1))
+        else:
+            kept += ["", heading.group(1), ""]
+    return title, "\n".join(kept)

@@ -1,0 +1,107 @@
+"""A rule-based sentence splitter for English prose, linear in the length of the text.
+
+A sentence ends at ``.``, ``!``, ``?`` or an ellipsis, with any closing quotes and brackets, where
+white space and something that can begin a sentence follow; at an East Asian full stop; and at a
+blank line. A full stop after a title or a reference (``Dr.``, ``No.``) never ends one; after an
+initial, an acronym or a suffix (``J.``, ``U.S.``, ``Inc.``) it does only if the next word commonly
+begins a sentence.
+"""
+
+from __future__ import annotations
+
+import re
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# The word before the full stop, lower case. These stand before a name or a number.
+_NEVER = _words(
+    "mr mrs ms mx dr prof rev hon gov sen rep pres gen col maj capt cmdr lt sgt cpl adm st ste mt "
+    "ft no nos vol vols p pp fig figs eq sec ch art op cf vs viz eg e.g ie i.e c ca b r approx "
+    "jan feb mar apr jun jul aug sept oct nov dec mon tue tues wed thu thur thurs fri sat "
+    "messrs mme mlle fr msgr supt insp"
+)
+# These may end a sentence as well as stand inside one.
+_MAYBE = _words(
+    "inc ltd co corp bros plc llc jr sr esq etc al est dept univ assn ave blvd rd hwy a.m p.m "
+    "ph.d m.d b.a m.a b.s m.s d.c u.s u.k u.n e.u b.c a.d"
+)
+_STARTERS = _words(
+    "a after although an and as at before both but by during each for from he her his however i if "
+    "in it its later many most no of on one other our she since so some such that the their then "
+    "there these they this those though to two under until we what when where while who with you "
+    "your"
+)
+_END = re.compile(r"[.!?…]++[\"'”’»)\]]*+|[。！？]++[」』”’）]*+|\n[^\S\n]*+\n\s*+")
+_WORD_BEFORE = re.compile(r"[^\s\"'“‘«(\[/–—-]+$")
+_WORD_AFTER = re.compile(r"[\"'“‘«(\[]*([^\W_]+)?")
+_INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]", re.UNICODE)
+_LONGEST_WORD = 40
+
+
+def sentence_spans(text: str) -> list[tuple[int, int]]:
+    """Return the (start, end) characters of each sentence, without white space around it.
+
+    Spans are ascending, do not overlap, are never empty, and leave out nothing but white space.
+    """
+    spans: list[tuple[int, int]] = []
+    start = 0
+    for match in _END.finditer(text):
+        if match.start() < start or not _ends(text, start, match):
+            continue
+        _append(spans, text, start, match.end())
+        start = match.end()
+    _append(spans, text, start, len(text))
+    return spans
+
+
+def split_sentences(text: str) -> list[str]:
+    """Return the sentences of `text` in order; an empty text has none."""
+    return [text[start:end] for start, end in sentence_spans(text)]
+
+
+def _append(spans: list[tuple[int, int]], text: str, start: int, end: int) -> None:
+    piece = text[start:end]
+    stripped = piece.strip()
+    if stripped:
+        begin = start + len(piece) - len(piece.lstrip())
+        spans.append((begin, begin + len(stripped)))
+
+
+def _ends(text: str, start: int, match: re.Match[str]) -> bool:
+    mark, end = match.group(), match.end()
+    if mark[0] == "\n" or mark[0] in "。！？":
+        return True
+    if end >= len(text):
+        return True
+    if not text[end].isspace():  # decimals, host names, "U.S.-based"
+        return False
+    following = _next_word(text, end)
+    if following is None or following[:1].islower():
+        return False
+    if mark[0] != "." or mark.startswith(".."):
+        return True
+    before = _WORD_BEFORE.search(text[max(start, match.start() - _LONGEST_WORD) : match.start()])
+    if before is None:
+        return True
+    word = before.group()
+    if word.lower() in _NEVER and not (word.lower() == "no" and not following[:1].isdigit()):
+        return False
+    if _INITIALS.fullmatch(word) or word.lower() in _MAYBE:
+        return following.lower() in _STARTERS
+    return True
+
+
+def _next_word(text: str, end: int) -> str | None:
+    """Return the word after the white space at `end`, or "" for a mark.
+
+    None where nothing follows, or a mark that no sentence begins with.
+    """
+    while end < len(text) and text[end].isspace():
+        end += 1
+    if end >= len(text) or text[end] in ",;:.)]":
+        return None
+    match = _WORD_AFTER.match(text, end, end + _LONGEST_WORD)
+    return "" if match is None else (match.group(1) or "")

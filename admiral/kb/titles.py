@@ -1,0 +1,74 @@
+"""From a title to its row and back: a marisa trie and two permutations, all memory-mapped.
+
+The trie numbers the titles in its own order; ``titles-rows.npy`` maps such a number to the row,
+``titles-keys.npy`` a row to the number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import marisa_trie
+import numpy as np
+
+from admiral.errors import AdmiralError
+
+TRIE, ROWS, KEYS = "titles.marisa", "titles-rows.npy", "titles-keys.npy"
+
+
+def write_titles(directory: Path, titles: Callable[[], Iterator[str]]) -> None:
+    """Write the index of distinct titles; `titles` gives them twice, in the order of rows."""
+    trie = marisa_trie.Trie(titles())
+    keys = np.fromiter((trie[title] for title in titles()), np.uint32)
+    rows = np.empty_like(keys)
+    rows[keys] = np.arange(len(keys), dtype=np.uint32)
+    (directory / TRIE).write_bytes(trie.tobytes())
+    np.save(directory / ROWS, rows, allow_pickle=False)
+    np.save(directory / KEYS, keys, allow_pickle=False)
+
+
+class TitleIndex:
+    """Looks titles up; raises AdmiralError if the files do not fit together."""
+
+    def __init__(self, directory: Path) -> None:
+        self._path = directory / TRIE
+        try:
+            self._trie = marisa_trie.Trie().mmap(str(self._path))
+            self._rows = np.load(directory / ROWS, mmap_mode="r", allow_pickle=False)
+            self._keys = np.load(directory / KEYS, mmap_mode="r", allow_pickle=False)
+        except (RuntimeError, OSError, ValueError, EOFError) as error:
+            raise self._damaged(error) from error
+        shapes = {self._rows.shape, self._keys.shape}
+        if shapes != {(len(self._trie),)} or {self._rows.dtype, self._keys.dtype} != {
+            np.dtype(np.uint32)
+        }:
+            raise self._damaged("its parts do not fit together")
+
+    def __len__(self) -> int:
+        return len(self._trie)
+
+    @property
+    def permutations(self) -> tuple[np.ndarray, np.ndarray]:
+        """Key to row, and row to key: two uint32 arrays that undo each other."""
+        return self._rows, self._keys
+
+    def row(self, title: str) -> int | None:
+        """Return the row of a title as it is stored, or None."""
+        key = self._trie.get(title)
+        return None if key is None else int(self._rows[key])
+
+    def title(self, row: int) -> str:
+        """Return the title of a row; IndexError if there is no such row."""
+        if not 0 <= row < len(self._keys):
+            raise IndexError(f"row {row} of {len(self._keys)}")
+        try:
+            return str(self._trie.restore_key(int(self._keys[row])))
+        except (KeyError, UnicodeDecodeError) as error:
+            raise self._damaged(error) from error
+
+    def _damaged(self, why: object) -> AdmiralError:
+        return AdmiralError(
+            f"{self._path}: damaged ({why}). Run `admiral verify`, then build the knowledge base "
+            "again with `admiral index`."
+        )

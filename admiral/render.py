@@ -1,0 +1,134 @@
+"""Results and judgements as text for people."""
+
+from __future__ import annotations
+
+import textwrap
+import unicodedata
+from collections.abc import Iterator, Sequence
+
+import click
+
+from admiral.records import Hop, RetrievalResult
+from proofs import Judgement, Proof
+
+_STOPPED = {
+    "sufficient": "the evidence is sufficient",
+    "max_hops": "no hops were left",
+    "dead_end": "nothing more could be found",
+}
+_SETS, _DOCUMENTS, _CHARACTERS = 3, 10, 500
+_JOINERS = "\u200c\u200d"  # format characters that Persian, Hindi and emoji are spelled with
+
+
+def printable(text: str, limit: int | None = None) -> str:
+    """Return `text` on one line and harmless to a terminal.
+
+    White space becomes single spaces; control characters, those that turn the direction of
+    writing, and lone surrogates are shown as escapes. Longer text than `limit` characters is cut.
+    """
+    if limit is not None and len(text) > limit:
+        text = text[:limit].rstrip() + "…"
+    return "".join(ascii(char)[1:-1] if _harmful(char) else char for char in " ".join(text.split()))
+
+
+def render_result(result: RetrievalResult, *, colour: bool = False, width: int = 100) -> str:
+    """Return hops, evidence, proofs, the reason for stopping and the ranking as text.
+
+    Parameters
+    ----------
+    result
+        The answer for one claim.
+    colour
+        Whether to use a terminal's bold and dim type.
+    width
+        Columns to fill.
+    """
+    lines = [*_wrapped(_bold("Claim: ", colour) + printable(result.claim.text), "", width)]
+    for hop in result.hops:
+        lines += ["", *_hop_lines(hop, colour, width)]
+    lines += ["", f"{_bold('Stopped', colour)} because {_STOPPED[result.stopped]}."]
+    lines += ["", _bold("Documents", colour)]
+    for rank, document in enumerate(result.documents[:_DOCUMENTS], 1):
+        where = f"hop {document.hop}" if document.hop else "first stage"
+        title = printable(document.title, _CHARACTERS)
+        text = f"{rank:2}. {title} {_dim(f'({document.score:.2f}, {where})', colour)}"
+        lines += _wrapped(text, "", width)
+    if len(result.documents) > _DOCUMENTS:
+        more = len(result.documents) - _DOCUMENTS
+        lines.append(_dim(f"    and {more} more, which --json lists", colour))
+    for warning in result.warnings:
+        lines += ["", *_wrapped(_bold("Note: ", colour) + printable(warning), "", width)]
+    return "\n".join(lines) + "\n"
+
+
+def render_judgement(
+    claim: str,
+    evidence: Sequence[tuple[str, str]],
+    judgement: Judgement,
+    *,
+    colour: bool = False,
+    width: int = 100,
+) -> str:
+    """Return what a judge says of a claim and its (title, sentence) pairs as text."""
+    lines = [*_wrapped(_bold("Claim: ", colour) + printable(claim), "", width), ""]
+    lines.append(_bold("Evidence", colour))
+    for title, text in evidence:
+        lines += _sentence_lines(title, text, "  ", colour, width)
+    if not evidence:
+        lines.append("  none")
+    lines += ["", *_proof_lines(judgement.proof, "", width)]
+    lines += ["", f"The evidence is {'' if judgement.sufficient else 'not '}sufficient."]
+    return "\n".join(lines) + "\n"
+
+
+def _hop_lines(hop: Hop, colour: bool, width: int) -> Iterator[str]:
+    yield f"{_bold(f'Hop {hop.number}', colour)} {_dim(f'({hop.seconds:.2f} s)', colour)}"
+    for document_set in hop.document_sets[:_SETS]:
+        titles = " + ".join(printable(title, _CHARACTERS) for title in document_set.titles)
+        yield from _wrapped(f"{titles} {_dim(f'({document_set.score:.2f})', colour)}", "  ", width)
+    if len(hop.document_sets) > _SETS:
+        yield _dim(f"    and {len(hop.document_sets) - _SETS} more document sets", colour)
+    yield _bold("  Evidence", colour)
+    for sentence in hop.evidence:
+        yield from _sentence_lines(sentence.title, sentence.text, "    ", colour, width)
+    if not hop.evidence:
+        yield "    none"
+    yield _bold("  Proof", colour)
+    yield from _proof_lines(hop.proof, "    ", width)
+    yield f"  The evidence is {'' if hop.sufficient else 'not yet '}sufficient."
+
+
+def _sentence_lines(title: str, text: str, indent: str, colour: bool, width: int) -> Iterator[str]:
+    head = _dim(f"[{printable(title, _CHARACTERS)}]", colour) + " " if title else ""
+    yield from _wrapped(head + printable(text, _CHARACTERS), indent, width)
+
+
+def _proof_lines(proof: Proof | None, indent: str, width: int) -> Iterator[str]:
+    if proof is None:
+        yield indent + "no proof"
+    for step in () if proof is None else proof.in_words():
+        yield from _wrapped(printable(step), indent, width)
+
+
+def _wrapped(text: str, indent: str, width: int) -> list[str]:
+    return textwrap.wrap(
+        text,
+        max(width, 20),
+        initial_indent=indent,
+        subsequent_indent=indent + "  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _harmful(char: str) -> bool:
+    category = unicodedata.category(char)
+    return category in ("Cc", "Cs") or (category == "Cf" and char not in _JOINERS)
+
+
+def _bold(text: str, colour: bool) -> str:
+    return click.style(text, bold=True) if colour else text
+
+
+def _dim(text: str, colour: bool) -> str:
+    return click.style(text, dim=True) if colour else text

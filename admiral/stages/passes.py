@@ -1,0 +1,70 @@
+"""Encoder inputs of the sentence reranker: a claim and a document, all sentences in one pass.
+
+The layout is ``<s> [task] claim </s> [ title ] chosen sentence </s> ... [ title ] s0 s1 ... </s>``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from trie import Tokens
+from trie.inputs import claim_ids
+
+# Of the encoder's length, at most these shares for the claim and for what was chosen before.
+_CLAIM_SHARE, _CHOSEN_SHARE = 0.4, 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class RerankPass:
+    """One encoder input.
+
+    Attributes
+    ----------
+    ids
+        Token ids.
+    spans
+        For each sentence in it, its number in the document and the tokens ``start:end``.
+    """
+
+    ids: list[int]
+    spans: list[tuple[int, int, int]]
+
+
+def rerank_passes(
+    tokens: Tokens,
+    claim: str,
+    chosen: Sequence[tuple[str, str]],
+    title: str,
+    sentences: Sequence[str],
+    max_length: int,
+) -> Iterator[RerankPass]:
+    """Yield the passes that cover a document: one, or several where it is long.
+
+    `chosen` are the (title, sentence) pairs kept at earlier hops. Empty sentences are passed over:
+    they cannot be evidence. A sentence longer than a whole pass is cut.
+    """
+    head, _ = claim_ids(tokens, "rerank", claim, int(max_length * _CLAIM_SHARE))
+    for other, sentence in chosen:
+        room = int(max_length * _CHOSEN_SHARE) - len(head)
+        extra = _titled(tokens, other) + tokens.encode(sentence)
+        if room > 8:
+            head += extra[: room - 1] + [tokens.eos]
+    head += _titled(tokens, title)[: max(max_length - len(head) - 16, 4)]
+    room = max_length - len(head) - 1
+    ids, spans = list(head), []
+    for number, sentence in enumerate(sentences):
+        body = tokens.encode(sentence)[:room] if sentence.strip() else []
+        if not body:
+            continue
+        if spans and len(ids) + len(body) + 1 > max_length:
+            yield RerankPass([*ids, tokens.eos], spans)
+            ids, spans = list(head), []
+        spans.append((number, len(ids), len(ids) + len(body)))
+        ids += body
+    if spans:
+        yield RerankPass([*ids, tokens.eos], spans)
+
+
+def _titled(tokens: Tokens, title: str) -> list[int]:
+    return [tokens.symbol("["), *tokens.encode(title), tokens.symbol("]")]

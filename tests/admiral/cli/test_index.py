@@ -1,0 +1,76 @@
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from admiral.cli.index import index_command, info_command, verify_command
+from admiral.errors import AdmiralError
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    path = tmp_path / "corpus.jsonl"
+    records = [
+        {"title": "Bird", "text": "Birds lay eggs. Most of them fly."},
+        {"title": ""},
+        {"title": "Bird", "text": "Again."},
+    ]
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+def _index(corpus: Path, kb: Path, *options: str) -> Result:
+    arguments = [str(corpus), "--kb", str(kb), "--bm25", "none", *options]
+    return CliRunner().invoke(index_command, arguments)
+
+
+def test_index_verify_info(corpus: Path, tmp_path: Path) -> None:
+    kb = tmp_path / "kb"
+    result = _index(corpus, kb, "--skip-bad", "--on-duplicate", "merge")
+    assert result.exit_code == 0, result.output
+    first, *rest = result.stdout.splitlines()
+    assert first.startswith(f"{kb}: 1 documents, 3 sentences, ")
+    assert rest == ["duplicate titles (merge): 1", "bad records skipped: 1"]
+
+    result = CliRunner().invoke(verify_command, ["--kb", str(kb)])
+    assert (result.exit_code, result.stdout) == (0, f"{kb}: sound\n")
+
+    result = CliRunner().invoke(info_command, ["--kb", str(kb)])
+    facts = dict(line.split(maxsplit=1) for line in result.stdout.splitlines())
+    assert facts["documents"] == "1"
+    assert facts["sentences"] == "3"
+    assert facts["corpora"] == "corpus.jsonl (jsonl)"
+
+    result = CliRunner().invoke(info_command, ["--kb", str(kb), "--json"])
+    assert json.loads(result.stdout)["counts"] == {"documents": 1, "sentences": 3, "links": 0}
+
+
+def test_index_json(corpus: Path, tmp_path: Path) -> None:
+    result = _index(corpus, tmp_path / "kb", "--skip-bad", "--on-duplicate", "skip", "--json")
+    report = json.loads(result.stdout)
+    assert (report["path"], report["documents"]) == (str(tmp_path / "kb"), 1)
+    assert (report["bad"], report["duplicates"]) == (1, 1)
+
+
+def test_errors_are_ours(corpus: Path, tmp_path: Path) -> None:
+    result = _index(corpus, tmp_path / "kb")
+    assert isinstance(result.exception, AdmiralError)
+    assert str(result.exception).startswith(f"{corpus}:2: field 'sentences': missing")
+    for command in (verify_command, info_command):
+        result = CliRunner().invoke(command, ["--kb", str(tmp_path / "kb")])
+        assert isinstance(result.exception, AdmiralError)
+
+
+def test_verify_lists_the_problems(corpus: Path, tmp_path: Path) -> None:
+    kb = tmp_path / "kb"
+    _index(corpus, kb, "--skip-bad", "--on-duplicate", "skip")
+    (kb / "titles.marisa").write_bytes(b"")
+    (kb / "notes").write_text("x")
+    result = CliRunner().invoke(verify_command, ["--kb", str(kb)])
+    assert isinstance(result.exception, AdmiralError)
+    assert "2 problems" in str(result.exception)
+    assert [line.split(": ")[0] for line in result.stdout.splitlines()] == [
+        str(kb / "titles.marisa"),
+        str(kb / "notes"),
+    ]

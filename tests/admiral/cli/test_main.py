@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import pytest
+
+import admiral as package
+from admiral.cli import main as module
+from admiral.errors import AdmiralError
+
+Admiral = Callable[..., subprocess.CompletedProcess[bytes]]
+
+
+def test_help_is_quick_and_lists_every_command(admiral: Admiral) -> None:
+    def timed() -> float:
+        start = time.monotonic()
+        done = admiral("--help")
+        assert done.returncode == 0
+        for name in module._COMMANDS:
+            assert f"\n  {name} ".encode() in done.stdout
+        return time.monotonic() - start
+
+    assert min(timed() for _ in range(3)) < 1.0  # 0.2 s on an idle machine; torch alone takes 2
+
+
+def test_help_imports_nothing_heavy(environment: dict[str, str], command: list[str]) -> None:
+    code = (
+        "import sys; from admiral.cli.main import main; assert main(['--help']) == 0;"
+        "print(sorted({'torch', 'transformers', 'numba', 'bm25s'} & set(sys.modules)))"
+    )
+    done = subprocess.run([command[0], "-c", code], env=environment, stdout=subprocess.PIPE)
+    assert done.stdout.splitlines()[-1] == b"[]"
+
+
+def test_version(admiral: Admiral) -> None:
+    assert package.__version__.encode() in admiral("--version").stdout
+
+
+@pytest.mark.parametrize(
+    "arguments", [["nothing"], ["retrieve"], ["retrieve", "a", "--input", "b"], ["prove"]]
+)
+def test_wrong_usage_is_status_2(admiral: Admiral, arguments: list[str]) -> None:
+    done = admiral(*arguments)
+    assert done.returncode == 2
+    assert b"Error: " in done.stderr
+    assert done.stdout == b""
+
+
+@pytest.mark.parametrize(
+    ("raised", "status", "says"),
+    [
+        (AdmiralError("kb: is not there\x1b[2J"), 1, "error: kb: is not there\\x1b[2J"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (OSError(28, "No space left on device"), 1, "error: standard output: No space left"),
+        (click.BadParameter("no"), 2, "Error: Invalid value: no"),
+    ],
+)
+def test_what_is_raised_becomes_a_status_and_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    raised: BaseException,
+    status: int,
+    says: str,
+) -> None:
+    @click.command()
+    def failing() -> None:
+        raise raised
+
+    monkeypatch.setattr(module.LazyGroup, "get_command", lambda *_: failing)
+    assert module.main(["retrieve"]) == status
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert says in err
+    assert "Traceback" not in err
+
+
+def test_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    @click.command()
+    def failing() -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(module.LazyGroup, "get_command", lambda *_: failing)
+    with pytest.raises(ZeroDivisionError):
+        module.main(["retrieve"])
+
+
+def test_a_reader_who_leaves_is_no_error(environment: dict[str, str], command: list[str]) -> None:
+    with subprocess.Popen(
+        [*command, "--help"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 1
+
+
+def test_standard_output_on_a_full_disk(admiral: Admiral) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = admiral("--help", stdout=full)
+    assert done.returncode == 1
+    assert done.stderr == b"error: standard output: No space left on device\n"

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from admiral.cli.options import checked_text, identity, overrides
+from admiral.cli.progress import track
+from admiral.cli.prove import split_title
+from admiral.errors import AdmiralError
+
+
+def test_options_come_after_assignments() -> None:
+    flags = {"max_hops": 3, "kb": None, "hops": "dynamic"}
+    assert overrides(("max_hops=2",), flags) == ["max_hops=2", "max_hops=3", "hops=dynamic"]
+
+
+@pytest.mark.parametrize("text", ["", " \t\n", "caf\udce9"])
+def test_texts_that_are_none(text: str) -> None:
+    with pytest.raises(AdmiralError, match=r"^the claim: is "):
+        checked_text(text, "the claim")
+
+
+@pytest.mark.parametrize(
+    ("given", "title", "text"),
+    [
+        ("[Ada Lovelace] She wrote.", "Ada Lovelace", "She wrote."),
+        ("She wrote [sic] it.", "", "She wrote [sic] it."),
+        ("[A] [B] c", "A", "[B] c"),
+        ("[] text", "", "[] text"),
+        ("[Title]", "", "[Title]"),
+        ("[Title] ", "", "[Title] "),
+    ],
+)
+def test_titles_in_brackets(given: str, title: str, text: str) -> None:
+    assert split_title(given) == (title, text)
+
+
+def test_identity_follows_the_content(tmp_path: Path) -> None:
+    assert identity("mini") == "mini"
+    kb, model = tmp_path / "kb", tmp_path / "model"
+    for directory, names in ((kb, ["manifest.json"]), (model, ["config.json", "a.safetensors"])):
+        directory.mkdir()
+        seen = {identity(str(directory))}
+        for name in names:
+            for content in ("1", "2"):
+                (directory / name).write_text(content)
+                seen.add(identity(str(directory)))
+        assert len(seen) == 1 + 2 * len(names)
+        assert all(one.startswith(directory.name) for one in seen)
+
+
+def test_progress_off_a_terminal_is_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    assert list(track(iter("abc"), done=2, total=5)) == ["a", "b", "c"]
+    assert capsys.readouterr().err.startswith("5 of 5 claims, 0.00 s per claim\n")
+    assert list(track("abc", done=2, total=5, quiet=True)) == ["a", "b", "c"]
+    assert capsys.readouterr().err == ""

@@ -1,0 +1,249 @@
+"""The command line end to end, with the bundled checkpoint and the demo knowledge base."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.admiral.results import without_timings
+
+Admiral = Callable[..., subprocess.CompletedProcess[bytes]]
+Records = list[dict[str, Any]]
+
+EMMY = "The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1973."
+CLAIMS = (
+    {"id": "emmy", "claim": EMMY},
+    {"uid": 17, "claim": "A telescope that orbits the Earth was named after an astronomer."},
+    {"claim": "The river that flows through the capital of France ends in the sea."},
+    {"claim": "Nobody ever described qwertyuiop."},
+)
+IDS = ["emmy", "17", "3", "4"]
+QUICK = ("--set", "batch_size=1", "--beam-size", "5", "--top-k", "20")
+
+
+def records(content: bytes) -> Records:
+    return [without_timings(json.loads(line)) for line in content.splitlines()]
+
+
+@pytest.fixture(scope="session")
+def claims_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("claims") / "claims.jsonl"
+    path.write_text("".join(json.dumps(claim) + "\n" for claim in CLAIMS))
+    return path
+
+
+@pytest.fixture(scope="session")
+def whole(
+    admiral: Admiral, claims_file: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, Path, bytes]:
+    """An uninterrupted run over the file: its results, its TREC run, what stderr said."""
+    folder = tmp_path_factory.mktemp("whole")
+    output, trec = folder / "results.jsonl", folder / "run.trec"
+    done = admiral("retrieve", "--input", claims_file, "--output", output, "--trec", trec, *QUICK)
+    assert done.returncode == 0, done.stderr.decode()
+    assert done.stdout == b""
+    return output, trec, done.stderr
+
+
+def test_the_emmy_claim(admiral: Admiral) -> None:
+    done = admiral("retrieve", "--hops", "dynamic", EMMY, "--json")
+    assert done.returncode == 0, done.stderr.decode()
+    (record,) = records(done.stdout)
+    assert (record["id"], record["claim"]) == ("1", EMMY)
+    top = [document["title"] for document in record["documents"][:3]]
+    assert {"66th Primetime Emmy Awards", "Seth Meyers"} <= set(top)
+    assert record["stopped"] == "sufficient"
+    assert [hop["number"] for hop in record["hops"]] == list(range(1, len(record["hops"]) + 1))
+    assert len(record["hops"]) >= 2
+    assert [hop["sufficient"] for hop in record["hops"]][-2:] == [False, True]
+    texts = [part for s in record["evidence"] for part in (s["title"], s["text"])]
+    proof = record["hops"][-1]["proof"]
+    assert all(any(step["evidence"] in text for text in texts) for step in proof)
+    assert all(step["evidence"] for step in proof)
+
+
+def test_readable_output(admiral: Admiral) -> None:
+    done = admiral("retrieve", EMMY, *QUICK)
+    assert done.returncode == 0, done.stderr.decode()
+    text = done.stdout.decode()
+    assert text.startswith(f"Claim: {EMMY}\n\nHop 1 (")
+    for part in (
+        "[66th Primetime Emmy Awards]",
+        "  Proof\n",
+        "Stopped because ",
+        "Documents\n 1. ",
+    ):
+        assert part in text
+    assert "\x1b" not in text
+
+
+def test_a_file_gives_one_record_a_claim_in_order(whole: tuple[Path, Path, bytes]) -> None:
+    output, _, stderr = whole
+    got = records(output.read_bytes())
+    assert [record["id"] for record in got] == IDS
+    assert [record["claim"] for record in got] == [claim["claim"] for claim in CLAIMS]
+    for record in got:
+        assert record["stopped"] in ("sufficient", "max_hops", "dead_end")
+        titles = [document["title"] for document in record["documents"]]
+        assert 0 < len(titles) <= 20
+        assert len(set(titles)) == len(titles)
+    assert b"4 of 4 claims" in stderr
+
+
+def test_the_trec_run_is_the_ranking(whole: tuple[Path, Path, bytes]) -> None:
+    from admiral.trec import unescape_title
+
+    output, trec, _ = whole
+    got = [line.split() for line in trec.read_text().splitlines()]
+    want = [
+        (record["id"], document["title"], rank)
+        for record in records(output.read_bytes())
+        for rank, document in enumerate(record["documents"], 1)
+    ]
+    assert [(row[0], unescape_title(row[2]), int(row[3])) for row in got] == want
+
+
+def test_standard_input_and_output_agree_with_files(
+    admiral: Admiral, claims_file: Path, whole: tuple[Path, Path, bytes], tmp_path: Path
+) -> None:
+    want = records(whole[0].read_bytes())
+    trec = tmp_path / "run.trec"
+    content = claims_file.read_bytes()
+    done = admiral("retrieve", "-", "--json", "--trec", trec, *QUICK, stdin=content)
+    assert done.returncode == 0, done.stderr.decode()
+    assert records(done.stdout) == want
+    assert trec.read_bytes() == whole[1].read_bytes()
+
+
+def test_plain_lines_on_standard_input(admiral: Admiral, whole: tuple[Path, Path, bytes]) -> None:
+    lines = "\n".join(claim["claim"] for claim in CLAIMS[:2])  # type: ignore[misc]
+    done = admiral("retrieve", "-", "--json", *QUICK, stdin=lines.encode())
+    assert done.returncode == 0, done.stderr.decode()
+    got, want = records(done.stdout), records(whole[0].read_bytes())[:2]
+    assert [record.pop("id") for record in got] == ["1", "2"]
+    assert [record.pop("id") for record in want] == IDS[:2]
+    assert got == want
+
+
+@pytest.mark.parametrize("signum", [signal.SIGKILL, signal.SIGINT])
+def test_an_interrupted_run_goes_on_where_it_stopped(
+    admiral: Admiral,
+    environment: dict[str, str],
+    command: list[str],
+    claims_file: Path,
+    whole: tuple[Path, Path, bytes],
+    tmp_path: Path,
+    signum: int,
+) -> None:
+    output, trec = tmp_path / "results.jsonl", tmp_path / "run.trec"
+    partial = tmp_path / "results.jsonl.partial"
+    arguments = ["retrieve", "--input", claims_file, "--output", output, "--trec", trec, *QUICK]
+    with subprocess.Popen(
+        [*command, *map(str, arguments)], env=environment, stderr=subprocess.PIPE
+    ) as process:
+        deadline = time.monotonic() + 120
+        while not (partial.exists() and b"\n" in partial.read_bytes()):
+            assert process.poll() is None, "ended before its first record"
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+        process.send_signal(signum)
+        _, stderr = process.communicate()
+    assert not output.exists()
+    if signum == signal.SIGINT:
+        assert process.returncode == 130
+        assert b"of 4 claims are answered. The same command goes on from there." in stderr
+        assert b"Traceback" not in stderr
+    answered = partial.read_bytes().count(b"\n")
+    assert 0 < answered < 4
+    kept = partial.read_bytes()
+
+    done = admiral(*arguments)
+    assert done.returncode == 0, done.stderr.decode()
+    assert f"{answered} of 4 claims were answered before".encode() in done.stderr
+    assert output.read_bytes().startswith(kept.rpartition(b"\n")[0])
+    assert records(output.read_bytes()) == records(whole[0].read_bytes())
+    assert trec.read_bytes() == whole[1].read_bytes()
+
+    finished = output.read_bytes()
+    started = time.monotonic()
+    done = admiral(*arguments)
+    assert done.returncode == 0
+    assert b"4 of 4 claims were answered before" in done.stderr
+    assert output.read_bytes() == finished
+    assert time.monotonic() - started < 2, "no model is loaded for nothing"
+
+
+def test_other_settings_need_overwrite(
+    admiral: Admiral, claims_file: Path, whole: tuple[Path, Path, bytes]
+) -> None:
+    before = whole[0].read_bytes()
+    other = ("retrieve", "--input", claims_file, "--output", whole[0], *QUICK, "--evidence", "3")
+    done = admiral(*other)
+    assert_one_error(done, "evidence was 5, now 3")
+    assert whole[0].read_bytes() == before
+
+
+def assert_one_error(done: subprocess.CompletedProcess[bytes], *says: str) -> None:
+    stderr = done.stderr.decode()
+    assert done.returncode == 1, stderr
+    assert done.stdout == b""
+    assert stderr.startswith("error: ")
+    assert len(stderr.splitlines()) == 1, stderr
+    for part in says:
+        assert part in stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["  "], "the claim: is empty"),
+        ([b"caf\xe9"], "the claim: is not text"),
+        (["A.", "--hops", "often"], "'often' is neither 'dynamic' nor a number"),
+        (["A.", "--hops", "0"], "hops"),
+        (["A.", "--top-k", "0"], "'top_k': 0 is too small"),
+        (["A.", "--set", "hopps=3"], "Did you mean 'hops'?"),
+        (["A.", "--set", "beam_size=x"], "'x' is not of the type int"),
+        (["A.", "--config", "absent.yaml"], "absent.yaml: the configuration cannot be read"),
+        (["A.", "--judge", "judy"], "'judy' is not one of"),
+        (["A.", "--bm25", "sqlite"], "'sqlite' is not one of"),
+        (["A.", "--kb", "absent-kb"], "absent-kb"),
+        (["A.", "--model", "absent-model"], "absent-model"),
+        (["A.", "--trec", "absent/run"], "its directory does not exist"),
+        (["A.", "--output", "absent/results"], "its directory does not exist"),
+        (["A.", "--output", "."], "is not a regular file"),
+        (["--input", "absent.jsonl"], "absent.jsonl: the claims cannot be read"),
+        (["--input", "bad.jsonl"], "bad.jsonl:2: field 'claim': is missing"),
+        (["--input", "double.jsonl"], "double.jsonl:2: field 'id': 'a' is also the id of line 1"),
+        (["--input", "latin.jsonl"], "latin.jsonl:1: byte 15 of the line is not UTF-8"),
+        (["--input", "bad.jsonl", "--output", "bad.jsonl"], "is the input as well"),
+        (["-"], "standard input: holds no claims"),
+    ],
+)
+def test_bad_input_is_one_error(
+    admiral: Admiral, tmp_path: Path, arguments: list[str | bytes], says: str
+) -> None:
+    (tmp_path / "bad.jsonl").write_text('{"claim": "A."}\n{"text": "B."}\n')
+    (tmp_path / "double.jsonl").write_text(
+        '{"id": "a", "claim": "A."}\n{"id": "a", "claim": "B."}\n'
+    )
+    (tmp_path / "latin.jsonl").write_bytes(b'{"claim": "caf\xe9"}\n')
+    before = sorted(os.listdir(tmp_path))
+    done = admiral("retrieve", *map(os.fsdecode, arguments), cwd=tmp_path)
+    assert_one_error(done, says)
+    assert sorted(os.listdir(tmp_path)) == before
+
+
+def test_a_full_disk_under_standard_output(admiral: Admiral) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = admiral("retrieve", EMMY, "--json", "--hops", "1", *QUICK, stdout=full)
+    assert done.returncode == 1
+    assert done.stderr.decode().splitlines()[-1].startswith("error: ")
+    assert b"No space left on device" in done.stderr

@@ -1,0 +1,35 @@
+"""Small indexes for the tests of both backends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from admiral.kb.bm25 import BACKENDS, RowIndex, build_bm25, open_bm25
+
+Make = Callable[..., RowIndex]
+
+
+@pytest.fixture(params=BACKENDS)
+def backend(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def make(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Make]:
+    """Build an index of the documents in a folder of its own and open it; closed afterwards."""
+    opened: list[RowIndex] = []
+
+    def make_index(
+        backend: str, documents: Sequence[tuple[str, str]], title: float = 1.0, text: float = 1.0
+    ) -> RowIndex:
+        directory: Path = tmp_path_factory.mktemp("index") / "bm25"
+        build_bm25(backend, documents, directory)
+        opened.append(open_bm25(backend, directory, title_weight=title, text_weight=text))
+        return opened[-1]
+
+    yield make_index
+    for index in opened:
+        index.close()

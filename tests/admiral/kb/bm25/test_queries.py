@@ -1,0 +1,119 @@
+"""Queries that a person or a corpus may come up with."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from admiral.errors import AdmiralError
+from admiral.kb.bm25 import BACKENDS
+from admiral.kb.bm25.settings import MAX_QUERY_CHARACTERS
+
+DOCUMENTS = [
+    ("Harbour lamp", "A lamp that stands in a harbour."),
+    ("title", "contents AND lamp OR singing"),
+    ("", ""),
+    ("[x] </s> \x00\ud800", "\x00 \ud800 \x1f"),
+    ("Only a title", ""),
+]
+SYNTAX = [
+    '"', "title:lamp", "lamp~2", "lam*", "*", "?", "(", ")", "((((", "lamp AND", "OR", "NOT",
+    "+lamp -harbour", "[a TO b]", "{lamp}", "lamp^3", "lamp^^", "\\", "a\\", "/regex/", "!", "&&",
+    "field:(", "lamp\u2028harbour", "\x00", "\x00lamp\x00", "\ud800", "lamp\udfff", "\ufeff",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("query", SYNTAX)
+def test_syntax_is_text(backend, make, query):
+    words = re.sub(r"[^\w:]", " ", query)
+    with make(backend, DOCUMENTS) as index:
+        found, same = index.search_rows([query, words], 10)
+        assert found == same
+        assert bool(found) == ("lamp" in words.split())
+
+
+@pytest.mark.parametrize("query", ["", " ", "\n\t", "the of and", "!?.,", "\x00", "unseenword"])
+def test_nothing_is_found_for_nothing(backend, make, query):
+    with make(backend, DOCUMENTS) as index:
+        assert index.search_rows([query, "lamp"], 10)[0] == []
+
+
+def test_surrogates_and_controls_separate_words(backend, make):
+    with make(backend, DOCUMENTS) as index:
+        plain = index.search_rows(["harbour lamp"], 10)
+        assert index.search_rows(["harbour\x00lamp\ud83d"], 10) == plain != [[]]
+
+
+@pytest.mark.parametrize("word", ["lamp", "word{}", "日"])
+def test_an_enormous_query(backend, make, word):
+    query = " ".join(word.format(n) for n in range(10_000))
+    documents = [*DOCUMENTS, ("many", query)]
+    with make(backend, documents) as index:
+        found = index.search_rows([query, "x" * 200_000, "日" * 50_000], 10)
+        assert found[0][0][0] == (0 if word == "lamp" else 5)
+        assert all(len(hits) <= len(documents) for hits in found)
+        # Only its beginning is read.
+        assert index.search_rows([query[:MAX_QUERY_CHARACTERS] + " harbour"], 10)[0] == found[0]
+
+
+def test_characters_beyond_the_basic_plane(backend, make):
+    with make(backend, [("a \U0001d4d0b", "\U0001f600"), ("c", "d")]) as index:
+        assert [row for row, _ in index.search_rows(["\U0001d4d0b"], 5)[0]] == [0]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@settings(max_examples=60)
+@given(queries=st.lists(st.text(st.characters(codec=None)), max_size=4), k=st.integers(1, 9))
+def test_no_query_raises(backend, shared, queries, k):
+    found = shared[backend].search_rows(queries, k)
+    assert len(found) == len(queries)
+    for hits in found:
+        assert len(hits) <= k
+        assert all(0 <= row < len(DOCUMENTS) and score > 0 for row, score in hits)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    from admiral.kb.bm25 import build_bm25, open_bm25
+
+    indexes = {}
+    for backend in BACKENDS:
+        directory = tmp_path_factory.mktemp("shared") / backend
+        build_bm25(backend, DOCUMENTS, directory)
+        indexes[backend] = open_bm25(backend, directory)
+    yield indexes
+    for index in indexes.values():
+        index.close()
+
+
+@pytest.mark.parametrize("documents", [[], [("", "")], [("the", ""), ("", "\x00")]])
+def test_an_index_of_nothing_finds_nothing(backend, make, documents):
+    with make(backend, documents) as index:
+        assert index.search_rows(["lamp", ""], 1000) == [[], []]
+
+
+@pytest.mark.parametrize("field", [0, 1])
+def test_a_field_that_is_always_empty(backend, make, field):
+    pair = ("lamp", "") if field == 0 else ("", "lamp")
+    with make(backend, [pair, ("", ""), pair]) as index:
+        assert [row for row, _ in index.search_rows(["lamp"], 1000)[0]] == [0, 2]
+
+
+def test_a_field_of_weight_zero_is_not_searched(backend, make):
+    with make(backend, [("lamp", "x"), ("x", "lamp")], 0.0, 1.0) as index:
+        assert [row for row, _ in index.search_rows(["lamp"], 5)[0]] == [1]
+
+
+@pytest.mark.parametrize("k", [0, -1])
+def test_no_depth(backend, make, k):
+    with make(backend, DOCUMENTS) as index, pytest.raises(AdmiralError, match="at least 1"):
+        index.search_rows(["lamp"], k)
+
+
+@pytest.mark.parametrize("pair", [(0, 0), (-1, 1), (1, float("nan")), (float("inf"), 1)])
+def test_weights_that_make_no_ranking(backend, make, pair):
+    with pytest.raises(AdmiralError, match="weight"):
+        make(backend, DOCUMENTS, *pair)

@@ -1,0 +1,122 @@
+"""Both backends against a slow, obvious BM25."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from admiral.kb.bm25 import BACKENDS, K1, B
+from admiral.kb.bm25.analysis import terms
+
+WORDS = ["harbour", "lamps", "painted", "painter's", "the", "of", "Zürich", "1973", "x", "singing"]
+sentence = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
+long_sentence = st.lists(st.sampled_from(WORDS), max_size=90).map(" ".join)
+weights = st.sampled_from([(1.0, 1.0), (0.0, 1.0), (0.5, 1.0), (2.0, 1.0), (1.0, 0.0)])
+
+
+def one_byte(length: int) -> int:
+    """Return a length as Lucene's norms keep it (``SmallFloat.intToByte4`` and back)."""
+    exact = 24  # so many codes are left over by the float-like ones
+    rest = length - exact
+    if rest < 8:
+        return length
+    shift = rest.bit_length() - 4
+    return exact + (rest >> shift << shift)
+
+
+def field_scores(texts: Sequence[str], query: str, quantised: bool) -> list[float]:
+    """Score every text, documents without terms left out of all statistics."""
+    documents = [terms(text) for text in texts]
+    filled = [document for document in documents if document]
+    scores = [0.0] * len(documents)
+    if not filled:
+        return scores
+    mean = sum(map(len, filled)) / len(filled)
+    for term in terms(query):  # with repetitions
+        frequency = sum(term in document for document in filled)
+        idf = math.log(1 + (len(filled) - frequency + 0.5) / (frequency + 0.5))
+        for row, document in enumerate(documents):
+            times = document.count(term)
+            length = one_byte(len(document)) if quantised else len(document)
+            scores[row] += idf * times / (times + K1 * (1 - B + B * length / mean))
+    return scores
+
+
+def oracle(
+    documents: Sequence[tuple[str, str]], query: str, title: float, text: float, backend: str
+) -> list[float]:
+    quantised = backend == "lucene"
+    titles = field_scores([pair[0] for pair in documents], query, quantised)
+    texts = field_scores([pair[1] for pair in documents], query, quantised)
+    return [title * a + text * b for a, b in zip(titles, texts, strict=True)]
+
+
+def test_lengths_are_rounded_as_in_lucene():
+    assert [one_byte(n) for n in (0, 7, 24, 39, 40, 41, 56, 59, 1000)] == [
+        *(0, 7, 24, 39, 40, 40, 56, 56),
+        984,
+    ]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@settings(max_examples=40)
+@given(data=st.data())
+def test_scores_are_bm25(backend, make, data):
+    documents = data.draw(st.lists(st.tuples(sentence, sentence | long_sentence), max_size=8))
+    title, text = data.draw(weights)
+    queries = data.draw(st.lists(sentence, min_size=1, max_size=3))
+    with make(backend, documents, title, text) as index:
+        found = index.search_rows(queries, len(documents) + 3)
+    for query, hits in zip(queries, found, strict=True):
+        expected = oracle(documents, query, title, text, backend)
+        assert {row for row, _ in hits} == {row for row, s in enumerate(expected) if s > 0}
+        assert len({row for row, _ in hits}) == len(hits)
+        for row, score in hits:
+            assert score == pytest.approx(expected[row], rel=1e-5)
+        scores = [score for _, score in hits]
+        assert scores == sorted(scores, reverse=True)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@settings(max_examples=25)
+@given(data=st.data())
+def test_fewer_hits_are_the_first_of_all(backend, make, data):
+    # Few different documents, so that many scores are equal: ties go by row.
+    few = st.sampled_from([("lamp", "harbour"), ("harbour", "x singing"), ("", ""), ("x", "x")])
+    documents = data.draw(st.lists(few, min_size=1, max_size=40))
+    query = data.draw(sentence)
+    with make(backend, documents) as index:
+        every = index.search_rows([query], len(documents))[0]
+        for k in range(1, len(documents) + 1):
+            assert index.search_rows([query], k)[0] == every[:k]
+    assert every == sorted(every, key=lambda hit: (-hit[1], hit[0]))
+
+
+@settings(max_examples=25)
+@given(documents=st.lists(st.tuples(sentence, sentence), max_size=10), query=sentence, pair=weights)
+def test_backends_agree_on_short_documents(make, documents, query, pair):
+    # Below 40 terms Lucene's lengths are exact.
+    first, second = (dict(make(b, documents, *pair).search_rows([query], 20)[0]) for b in BACKENDS)
+    assert first == pytest.approx(second, rel=1e-5)
+
+
+def test_merged_segments_keep_rows(backend, make):
+    # Over 10,000 documents, with one that only its row tells apart from its copies.
+    documents = [("same", f"word{row % 7} common") for row in range(12_000)]
+    documents[9_876] = ("needle", "common")
+    with make(backend, documents) as index:
+        assert index.search_rows(["needle"], 5)[0][0][0] == 9_876
+        assert [row for row, _ in index.search_rows(["word3"], 4)[0]] == [3, 10, 17, 24]
+
+
+def test_a_batch_gives_what_its_members_give(backend, make):
+    documents = [(word, " ".join(WORDS[: n + 1])) for n, word in enumerate(WORDS)]
+    queries = [*WORDS, "", "lamps painted harbour", "lamps lamps x"]
+    with make(backend, documents, 0.5) as index:
+        alone = [index.search_rows([query], 3)[0] for query in queries]
+        assert index.search_rows(queries, 3) == alone
+        assert index.search_rows([], 3) == []

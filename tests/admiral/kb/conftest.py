@@ -1,0 +1,37 @@
+"""Small corpora of our own for the tests of the knowledge base."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture
+def write_jsonl(tmp_path: Path) -> Callable[..., Path]:
+    def write(records: Iterable[Any], name: str = "corpus.jsonl") -> Path:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(json.dumps(r) + "\n" for r in records), encoding="utf-8")
+        return path
+
+    return write
+
+
+@pytest.fixture
+def birds(write_jsonl: Callable[..., Path]) -> Path:
+    return write_jsonl(
+        [
+            {
+                "title": "Great tit",
+                "sentences": ["The great tit is a bird.", "", "It eats seeds."],
+                "links": [["Bird"], [], ["Seed", "Bird"]],
+            },
+            {"title": "Bird", "text": "Birds lay eggs. Most of them fly."},
+            {"title": "Seed", "sentences": []},
+        ],
+        "birds.jsonl",
+    )

@@ -1,0 +1,166 @@
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from admiral.errors import AdmiralError
+from admiral.kb import KnowledgeBase, UnknownTitleError, build, info, verify
+from admiral.records import Document
+
+
+@pytest.fixture
+def kb_path(birds: Path, tmp_path: Path) -> Path:
+    build(birds, tmp_path / "kb", bm25="none", progress=False)
+    return tmp_path / "kb"
+
+
+@pytest.fixture
+def kb(kb_path: Path) -> Iterator[KnowledgeBase]:
+    with KnowledgeBase.open(kb_path) as kb:
+        yield kb
+
+
+def test_lookups(kb: KnowledgeBase, kb_path: Path) -> None:
+    assert kb.path == kb_path
+    assert len(kb) == 3 == kb.manifest.documents
+    assert list(kb.titles()) == ["Great tit", "Bird", "Seed"]
+    assert [kb.title(row) for row in range(3)] == list(kb.titles())
+    assert [kb.row(t) for t in ("Seed", " Bird\n", "bird", "")] == [2, 1, None, None]
+    assert kb.document("Bird") == kb.document_at(1)
+    assert kb.document("Seed") == Document("Seed", ())
+
+
+def test_unknown_titles_and_rows(kb: KnowledgeBase) -> None:
+    with pytest.raises(UnknownTitleError, match=r"no document has the title 'Emu'\. Titles") as e:
+        kb.document("Emu")
+    assert isinstance(e.value, KeyError)
+    assert not str(e.value).startswith("'")
+    for row in (-1, 3):
+        with pytest.raises(IndexError):
+            kb.title(row)
+        with pytest.raises(IndexError):
+            kb.document_at(row)
+
+
+def test_search_without_an_index_says_what_to_do(kb: KnowledgeBase, kb_path: Path) -> None:
+    with pytest.raises(AdmiralError, match="--bm25 lucene"):
+        kb.search(["bird"], 3)
+    with pytest.raises(AdmiralError, match="BM25 index of 'none', not of 'lucene'"):
+        KnowledgeBase.open(kb_path, bm25="lucene")
+
+
+def test_not_a_knowledge_base(tmp_path: Path, kb_path: Path) -> None:
+    with pytest.raises(AdmiralError, match="no such knowledge base"):
+        KnowledgeBase.open(tmp_path / "none")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(AdmiralError, match="not a knowledge base"):
+        KnowledgeBase.open(tmp_path / "folder")
+    with pytest.raises(AdmiralError, match="is a directory, and this is a file"):
+        KnowledgeBase.open(kb_path / "manifest.json")
+    (tmp_path / "folder" / "manifest.json").write_text('{"format": "other"}')
+    with pytest.raises(AdmiralError, match="field 'format'"):
+        KnowledgeBase.open(tmp_path / "folder")
+
+
+def test_another_format_version(kb_path: Path) -> None:
+    manifest = kb_path / "manifest.json"
+    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "version": 2}))
+    with pytest.raises(AdmiralError, match="'version' is 2; this release reads version 1"):
+        KnowledgeBase.open(kb_path)
+
+
+def _edits() -> dict[str, Callable[[bytes], bytes]]:
+    return {
+        "half": lambda text: text[: len(text) // 2],
+        "empty": lambda text: b"",
+        "count": lambda text: text.replace(b'"documents": 3', b'"documents": 4'),
+        "no counts": lambda text: text.replace(b'"counts"', b'"Counts"'),
+        "no digest": lambda text: text.replace(b'"digest"', b'"Digest"'),
+        "list": lambda text: text.replace(b'"files": {', b'"files": [], "x": {'),
+        "outside": lambda text: text.replace(b'"titles.marisa"', b'"../../passwd"'),
+    }
+
+
+@pytest.mark.parametrize("edit", _edits())
+def test_a_changed_manifest(edit: str, kb_path: Path) -> None:
+    manifest = kb_path / "manifest.json"
+    before = manifest.read_bytes()
+    manifest.write_bytes(_edits()[edit](before))
+    assert manifest.read_bytes() != before
+    with pytest.raises(AdmiralError, match=r"manifest\.json: (damaged|changed)"):
+        KnowledgeBase.open(kb_path)
+
+
+def test_truncated_and_missing_files(kb_path: Path) -> None:
+    files = [p for p in kb_path.rglob("*") if p.is_file() and p.name != "manifest.json"]
+    assert len(files) == 5
+    for file in files:
+        whole = file.read_bytes()
+        for changed in (whole[:-1], whole + b"x", b""):
+            file.write_bytes(changed)
+            with pytest.raises(AdmiralError, match=f"{file}: .*the file was cut off or changed"):
+                KnowledgeBase.open(kb_path)
+        file.unlink()
+        with pytest.raises(AdmiralError, match=f"{file}: missing"):
+            KnowledgeBase.open(kb_path)
+        file.write_bytes(whole)
+    KnowledgeBase.open(kb_path).close()
+
+
+def test_an_open_one_outlives_its_replacement(
+    kb: KnowledgeBase, kb_path: Path, write_jsonl: Callable[..., Path]
+) -> None:
+    other = write_jsonl([{"title": "Other", "text": "x"}])
+    build(other, kb_path, bm25="none", overwrite=True, progress=False)
+    assert kb.document_at(1).title == "Bird"
+    with KnowledgeBase.open(kb_path) as new:
+        assert list(new.titles()) == ["Other"]
+
+
+def test_info(kb_path: Path) -> None:
+    facts = info(kb_path)
+    assert facts.counts == {"documents": 3, "sentences": 5, "links": 3}
+    assert facts.bm25 == "none"
+    assert facts.tries == []
+    on_disk = sum(p.stat().st_size for p in kb_path.rglob("*") if p.is_file())
+    assert facts.sizes["total"] == on_disk
+    assert facts.settings["sources"] == [{"name": "birds.jsonl", "format": "jsonl"}]
+    json.dumps(facts.to_json())
+
+
+@pytest.mark.parametrize("backend", ["bm25s", "lucene"])
+def test_search(backend: str, birds: Path, tmp_path: Path) -> None:
+    build(birds, tmp_path / "kb", bm25=backend, progress=False)
+    assert verify(tmp_path / "kb") == []
+    with KnowledgeBase.open(tmp_path / "kb", bm25=backend) as kb:
+        seeds, eggs, nothing = kb.search(["seeds", "who lays eggs", "zebra"], 2)
+        assert {hit.title for hit in seeds} == {"Great tit", "Seed"}
+        assert [hit.title for hit in eggs] == ["Bird"]
+        assert nothing == []
+        assert seeds[0].score >= seeds[1].score > 0
+        build(birds, tmp_path / "kb", bm25="none", overwrite=True, progress=False)
+        assert kb.search(["eggs"], 1)[0][0].title == "Bird"  # opened before the replacement
+
+
+def test_a_replaced_knowledge_base_is_not_mixed_with_the_new_one(
+    birds: Path, tmp_path: Path, write_jsonl: Callable[..., Path]
+) -> None:
+    build(birds, tmp_path / "kb", bm25="bm25s", progress=False)
+    with KnowledgeBase.open(tmp_path / "kb") as kb:
+        other = write_jsonl([{"title": "Other", "text": "x"}])
+        build(other, tmp_path / "kb", bm25="bm25s", overwrite=True, progress=False)
+        with pytest.raises(AdmiralError, match="was replaced by another build"):
+            kb.search(["eggs"], 1)
+
+
+def test_a_backend_that_cannot_run_is_told_at_once(
+    birds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def absent() -> None:
+        raise AdmiralError("no Java")
+
+    monkeypatch.setattr("admiral.kb.bm25.jvm.check_available", absent)
+    with pytest.raises(AdmiralError, match="no Java"):
+        build(birds, tmp_path / "kb", bm25="lucene", progress=False)
+    assert not (tmp_path / "kb").exists()

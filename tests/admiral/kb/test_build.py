@@ -1,0 +1,391 @@
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from admiral.errors import AdmiralError, RecordError
+from admiral.kb import KnowledgeBase, build, verify
+from admiral.kb.text import clean_text, clean_title
+from admiral.records import Document
+
+Write = Callable[..., Path]
+
+
+def _build(corpora: Any, kb: Path, **options: Any) -> Any:
+    return build(corpora, kb, bm25="none", progress=False, **options)
+
+
+def _contents(kb: Path) -> list[Document]:
+    with KnowledgeBase.open(kb) as base:
+        return [base.document_at(row) for row in range(len(base))]
+
+
+def _bytes(folder: Path) -> dict[str, bytes]:
+    return {p.name: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def test_from_corpus_to_knowledge_base(birds: Path, tmp_path: Path) -> None:
+    report = _build(birds, tmp_path / "kb")
+    assert (report.documents, report.sentences, report.links) == (3, 5, 3)
+    assert (report.bad, report.duplicates) == (0, 0)
+    assert (
+        report.bytes
+        == sum(f.stat().st_size for f in report.path.rglob("*") if f.is_file())
+        - (report.path / "manifest.json").stat().st_size
+    )
+    assert _contents(tmp_path / "kb") == [
+        Document(
+            "Great tit",
+            ("The great tit is a bird.", "", "It eats seeds."),
+            (("Bird",), (), ("Seed", "Bird")),
+        ),
+        Document("Bird", ("Birds lay eggs.", "Most of them fly.")),
+        Document("Seed", ()),
+    ]
+    assert verify(tmp_path / "kb") == []
+
+
+def test_the_same_corpus_gives_the_same_bytes(birds: Path, tmp_path: Path) -> None:
+    _build(birds, tmp_path / "a")
+    _build(birds, tmp_path / "b")
+    assert _bytes(tmp_path / "a") == _bytes(tmp_path / "b")
+
+
+def test_several_corpora_of_different_formats(birds: Path, tmp_path: Path) -> None:
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    (texts / "Nest.txt").write_text("A nest holds eggs.")
+    _build([birds, texts], tmp_path / "kb")
+    assert [d.title for d in _contents(tmp_path / "kb")] == ["Great tit", "Bird", "Seed", "Nest"]
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.dictionaries(
+        st.text(st.characters(), min_size=1, max_size=12).filter(clean_title),
+        st.lists(st.text(st.characters(), max_size=20), max_size=3),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_any_text_comes_back_cleaned(corpus: dict[str, list[str]]) -> None:
+    expected: dict[str, list[str]] = {}
+    for title, sentences in corpus.items():
+        expected.setdefault(clean_title(title), []).extend(map(clean_text, sentences))
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "c.jsonl")
+        lines = [json.dumps({"title": t, "sentences": s}) for t, s in corpus.items()]
+        path.write_text("\n".join(lines))
+        # Titles that are the same once cleaned are merged, like the oracle's.
+        _build(path, Path(folder, "kb"), format="jsonl", on_duplicate="merge")
+        assert verify(Path(folder, "kb")) == []
+        documents = _contents(Path(folder, "kb"))
+        assert [(d.title, list(d.sentences)) for d in documents] == list(expected.items())
+        with KnowledgeBase.open(Path(folder, "kb")) as kb:
+            for title in corpus:
+                assert kb.document(title).title == clean_title(title)
+
+
+RECORDS = [
+    {"title": "A", "sentences": ["a1"], "links": [["B"]]},
+    {"title": "B", "sentences": ["b1"]},
+    {"title": " A\n", "sentences": ["a2", "a3"]},
+    {"title": "A (2)", "sentences": ["other"]},
+    {"title": "B", "sentences": ["b2"], "links": [["A"]]},
+    {"title": "A", "sentences": ["a4"]},
+]
+
+
+def test_duplicates_are_an_error_that_names_both_places(write_jsonl: Write, tmp_path: Path) -> None:
+    first, second = write_jsonl(RECORDS[:2], "one.jsonl"), write_jsonl(RECORDS[2:], "two.jsonl")
+    with pytest.raises(RecordError) as caught:
+        _build([first, second], tmp_path / "kb")
+    assert str(caught.value).startswith(f"{second}:1: field 'title': 'A' is taken")
+    assert f"{first}:1" in str(caught.value)
+    assert "--on-duplicate" in str(caught.value)
+    assert not (tmp_path / "kb").exists()
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        ("skip", {"A": ["a1"], "B": ["b1"], "A (2)": ["other"]}),
+        (
+            "merge",
+            {"A": ["a1", "a2", "a3", "a4"], "B": ["b1", "b2"], "A (2)": ["other"]},
+        ),
+        (
+            "rename",
+            {
+                "A": ["a1"],
+                "B": ["b1"],
+                "A (2)": ["a2", "a3"],
+                "A (2) (2)": ["other"],
+                "B (2)": ["b2"],
+                "A (3)": ["a4"],
+            },
+        ),
+    ],
+)
+def test_duplicates(
+    policy: str, expected: dict[str, list[str]], write_jsonl: Write, tmp_path: Path
+) -> None:
+    report = _build(write_jsonl(RECORDS), tmp_path / "kb", on_duplicate=policy)
+    documents = _contents(tmp_path / "kb")
+    assert {d.title: list(d.sentences) for d in documents} == expected
+    assert report.documents == len(expected)
+    assert report.duplicates == (4 if policy == "rename" else 3)
+    assert verify(tmp_path / "kb") == []
+    if policy == "merge":
+        assert documents[0].links == (("B",), (), (), ())
+        assert documents[1].links == ((), ("A",))
+
+
+@given(st.lists(st.tuples(st.sampled_from("ABC"), st.integers()), min_size=1))
+@settings(max_examples=25, deadline=None)
+def test_merging_like_a_dictionary(records: list[tuple[str, int]]) -> None:
+    oracle: dict[str, list[str]] = {}
+    for title, number in records:
+        oracle.setdefault(title, []).append(str(number))
+    with TemporaryDirectory() as folder:
+        lines = [json.dumps({"title": t, "sentences": [str(n)]}) for t, n in records]
+        Path(folder, "c.jsonl").write_text("\n".join(lines))
+        _build(Path(folder, "c.jsonl"), Path(folder, "kb"), on_duplicate="merge")
+        documents = _contents(Path(folder, "kb"))
+        assert [(d.title, list(d.sentences)) for d in documents] == list(oracle.items())
+
+
+def test_many_documents_of_one_title_are_renamed_quickly(
+    write_jsonl: Write, tmp_path: Path
+) -> None:
+    corpus = write_jsonl({"title": "A", "text": str(n)} for n in range(3000))
+    _build(corpus, tmp_path / "kb", on_duplicate="rename")
+    assert _contents(tmp_path / "kb")[-1] == Document("A (3000)", ("2999",))
+
+
+def test_bad_records(write_jsonl: Write, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    bad = [{"title": ""}, {"title": "x"}, [], {"title": "", "text": "x"}]
+    corpus = write_jsonl([{"title": "A", "text": "x"}, *bad, {"title": "B", "text": "x"}])
+    with pytest.raises(RecordError, match=r"corpus\.jsonl:2: field 'sentences': missing"):
+        _build(corpus, tmp_path / "kb")
+    assert not (tmp_path / "kb").exists()
+    with caplog.at_level(logging.WARNING):
+        report = _build(corpus, tmp_path / "kb", skip_bad=True)
+    assert (report.documents, report.bad) == (2, 4)
+    assert [r.getMessage().split(": ")[1] for r in caplog.records[:4]] == [
+        f"{corpus}:{n}" for n in (2, 3, 4, 5)
+    ]
+
+
+@pytest.mark.parametrize("lines", ["", "\n\n", '{"id": "", "text": "", "lines": ""}\n'])
+def test_an_empty_corpus_is_an_error(lines: str, tmp_path: Path) -> None:
+    (tmp_path / "c.jsonl").write_text(lines)
+    with pytest.raises(AdmiralError, match="no documents in it"):
+        _build(tmp_path / "c.jsonl", tmp_path / "kb", format="fever")
+    assert not (tmp_path / "kb").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"format": "xml"}, "auto, jsonl, fever, hotpotqa, feverous, kilt, beir, text"),
+        ({"on_duplicate": "keep"}, "error, merge, skip, rename"),
+        ({"bm25": "elastic"}, "lucene, bm25s, none"),
+    ],
+)
+def test_unknown_choices(
+    options: dict[str, str], message: str, birds: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(AdmiralError, match=message):
+        build(birds, tmp_path / "kb", **{"bm25": "none", "progress": False, **options})  # type: ignore[arg-type]
+
+
+def test_missing_corpus(tmp_path: Path) -> None:
+    for form in ("auto", "jsonl", "text"):
+        with pytest.raises(AdmiralError, match="no such file or folder"):
+            _build(tmp_path / "none", tmp_path / "kb", format=form)
+    with pytest.raises(AdmiralError, match="no corpus"):
+        _build([], tmp_path / "kb")
+
+
+class _FullDisk:
+    """Lets a call succeed `n` times, then fail as on a full disk."""
+
+    def __init__(self, original: Callable[..., Any], n: int) -> None:
+        self.original, self.left = original, n
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        self.left -= 1
+        if self.left == -1:
+            raise OSError(28, "No space left on device")
+        return self.original(*args, **kwargs)
+
+
+class _Sink:
+    """An Arrow file whose n-th write fails."""
+
+    def __init__(self, n: int) -> None:
+        self.n, self.made = n, pa.OSFile
+
+    def __call__(self, path: str, mode: str) -> Any:
+        return pa.PythonFile(_Writes(path, self), mode="w")
+
+
+class _Writes:
+    closed = False
+
+    def __init__(self, path: str, owner: _Sink) -> None:
+        self.file, self.owner = Path(path).open("wb"), owner  # noqa: SIM115
+
+    def write(self, data: Any) -> int:
+        self.owner.n -= 1
+        if self.owner.n == -1:
+            raise OSError(28, "No space left on device")
+        return self.file.write(data)
+
+    def flush(self) -> None:
+        self.file.flush()
+
+    def close(self) -> None:
+        self.closed = True
+        self.file.close()
+
+
+def _faults() -> list[tuple[str, object, str]]:
+    return [
+        ("fsync", os, "fsync"),
+        ("rename", os, "rename"),
+        ("save", np, "save"),
+        ("write_bytes", Path, "write_bytes"),
+        ("write_text", Path, "write_text"),
+        ("arrow", pa, "OSFile"),
+    ]
+
+
+@pytest.mark.parametrize(("name", "owner", "attribute"), _faults())
+def test_a_full_disk_at_any_moment(
+    name: str,
+    owner: object,
+    attribute: str,
+    birds: Path,
+    write_jsonl: Write,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The n-th write, sync or rename fails: the old knowledge base stays, and a retry works."""
+    kb = tmp_path / "place" / "kb"
+    _build(write_jsonl([{"title": "Old", "text": "x"}]), kb)
+    replaced = 0
+    for n in range(100):
+        with monkeypatch.context() as patch:
+            original = getattr(owner, attribute)
+            if name == "arrow":
+                fault: Any = _Sink(n)
+                done = lambda f=fault: f.n >= 0  # noqa: E731
+            elif owner is Path:
+                counter = fault = _FullDisk(original, n)
+                fault = lambda *a, _c=counter, **k: _c(*a, **k)  # noqa: E731
+                done = lambda c=counter: c.left >= 0  # noqa: E731
+            else:
+                fault = _FullDisk(original, n)
+                done = lambda f=fault: f.left >= 0  # noqa: E731
+            patch.setattr(owner, attribute, fault)
+            try:
+                _build(birds, kb, overwrite=True)
+            except AdmiralError as error:
+                assert "No space left" in str(error)
+            else:
+                assert done()
+        assert verify(kb) == []
+        titles = [d.title for d in _contents(kb)]
+        hidden = [p.name for p in kb.parent.iterdir() if ".new-" in p.name]
+        assert hidden == []
+        if done():
+            assert titles == ["Great tit", "Bird", "Seed"]
+            break
+        if titles != ["Old"]:
+            replaced += 1
+            # Only the sync of the parent folder may fail after the new one is in place.
+            assert (name, replaced) == ("fsync", 1)
+            _build(write_jsonl([{"title": "Old", "text": "x"}]), kb, overwrite=True)
+    else:
+        pytest.fail("the build made no end of calls")
+    assert n > 0
+
+
+_CHILD = """
+import sys
+from pathlib import Path
+from admiral.kb import build
+build(sys.argv[1], sys.argv[2], bm25="none", overwrite=True, progress=False)
+"""
+
+
+def test_kill_9_in_the_middle(write_jsonl: Write, tmp_path: Path) -> None:
+    kb = tmp_path / "place" / "kb"
+    corpus = write_jsonl(({"title": f"T{n}", "text": "One. Two."} for n in range(60_000)), "big")
+    _build(write_jsonl([{"title": "Old", "text": "x"}]), kb)
+    command = [sys.executable, "-c", _CHILD, str(corpus), str(kb)]
+    killed = 0
+    for delay in (0.0, 0.3, 0.8):
+        process = subprocess.Popen(
+            command, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        )
+        while process.poll() is None and not list(kb.parent.glob(".kb.new-*")):
+            time.sleep(0.005)
+        time.sleep(delay)
+        process.send_signal(signal.SIGKILL)
+        killed += process.wait() == -signal.SIGKILL
+        assert verify(kb) == []
+        assert len(_contents(kb)) in (1, 60_000)
+    assert killed
+    report = _build(corpus, kb, overwrite=True)
+    assert report.documents == 60_000
+    assert [p.name for p in kb.parent.iterdir() if p.name not in ("kb", ".kb.lock")] == []
+
+
+def test_ctrl_c_leaves_nothing_behind(
+    birds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(np, "save", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        _build(birds, tmp_path / "place" / "kb")
+    assert [p.name for p in (tmp_path / "place").iterdir()] == [".kb.lock"]
+
+
+def test_memory_does_not_grow_with_the_corpus(tmp_path: Path) -> None:
+    """Ten times the documents take less than 24 MB more, which is less than the text itself."""
+    script = _CHILD + "import resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    peaks = []
+    for count in (5_000, 50_000):
+        corpus = tmp_path / f"{count}.jsonl"
+        with corpus.open("w") as stream:
+            for n in range(count):
+                text = f"Sentence {n} " + "of many words " * 70
+                stream.write(json.dumps({"title": f"T{n}", "sentences": [text]}) + "\n")
+        run = subprocess.run(
+            [sys.executable, "-c", script, str(corpus), str(tmp_path / f"kb{count}")],
+            capture_output=True,
+            check=True,
+            text=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        )
+        peaks.append(int(run.stdout) / 1024)
+    assert (tmp_path / "50000.jsonl").stat().st_size > 48e6
+    assert peaks[1] - peaks[0] < 24

@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+from dataclasses import asdict, fields, replace
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from admiral.config import RetrievalConfig, load_config
+from admiral.errors import AdmiralError
+
+DOCUMENTED = Path(__file__).parents[2] / "configs" / "retrieval.yaml"
+
+
+def test_documented_defaults_are_the_defaults() -> None:
+    assert load_config(DOCUMENTED) == RetrievalConfig() == load_config()
+    assert list(yaml.safe_load(DOCUMENTED.read_text())) == [f.name for f in fields(RetrievalConfig)]
+
+
+def test_overrides_win_over_the_file_and_later_over_earlier(tmp_path: Path) -> None:
+    path = tmp_path / "my.yaml"
+    path.write_text("hops: 3\nbeam_size: 7\ntitle_weight: 2\ntrie_normalised: true\n")
+    config = load_config(path, ["beam_size=8", "beam_size=9", "judge=lexical"])
+    assert config == RetrievalConfig(
+        hops="3", beam_size=9, title_weight=2.0, trie_normalised=True, judge="lexical"
+    )
+    assert isinstance(config.title_weight, float)
+
+
+@pytest.mark.parametrize("value", ["1e5", "yes", "007", "null", "a=b", "[x]", "kb: x"])
+def test_text_of_an_override_is_taken_as_it_is(value: str) -> None:
+    assert load_config(None, [f"kb={value}"]).kb == value
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("max_hop: 3", "max_hop"),
+        ("max_hops: true", "max_hops"),
+        ("max_hops: 4.0", "max_hops"),
+        ("max_hops: many", "max_hops"),
+        ("max_hops: 0", "max_hops"),
+        ("max_hops: 1.0e400", "max_hops"),
+        ("hops: 0", "hops"),
+        ("hops: 1.5", "hops"),
+        ("hops: sometimes", "hops"),
+        ("hops: null", "hops"),
+        ("kb: [a]", "kb"),
+        ("model: {a: 1}", "model"),
+        ("model: ''", "model"),
+        ("model: ???", "model"),
+        ("model: ${absent}", "model"),
+        ("judge: never mind", "judge"),
+        ("bm25: tantivy", "bm25"),
+        ("reranker: none", "reranker"),
+        ("device: gpu", "device"),
+        ("threads: -1", "threads"),
+        ("title_weight: .nan", "title_weight"),
+        ("text_weight: -1", "text_weight"),
+        ("text_weight: 0\ntitle_weight: 0", "text_weight"),
+        ("trie_normalised: maybe", "trie_normalised"),
+        ("3: 4", "3"),
+    ],
+)
+def test_bad_files_name_file_and_key(tmp_path: Path, text: str, key: str) -> None:
+    path = tmp_path / "bad.yaml"
+    path.write_text(text)
+    with pytest.raises(AdmiralError) as caught:
+        load_config(path)
+    assert str(caught.value).startswith(f"{path}: key {key!r}: ")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_close_key_is_suggested() -> None:
+    with pytest.raises(AdmiralError, match="Did you mean 'beam_size'"):
+        load_config(None, ["beamsize=4"])
+
+
+@pytest.mark.parametrize("override", ["max_hops", "=3", "", " = "])
+def test_overrides_without_key_or_value(override: str) -> None:
+    with pytest.raises(AdmiralError, match="expected key=value"):
+        load_config(None, [override])
+
+
+@pytest.mark.parametrize(
+    "content", [b"- a\n", b"a: : b\n c", b"\xff\xfe\x00", b"kb: a\nkb: b\n", b"word"]
+)
+def test_files_that_are_not_settings(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "bad.yaml"
+    path.write_bytes(content)
+    with pytest.raises(AdmiralError) as caught:
+        load_config(path)
+    assert str(path) in str(caught.value)
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    for path in (tmp_path / "absent.yaml", tmp_path):
+        with pytest.raises(AdmiralError, match="cannot be read"):
+            load_config(path)
+
+
+def test_validate_names_the_setting() -> None:
+    RetrievalConfig().validate()
+    with pytest.raises(AdmiralError, match="setting 'top_k': 0 is too small"):
+        RetrievalConfig(top_k=0).validate()
+
+
+def test_fingerprint_tells_answers_apart_but_not_speed() -> None:
+    config = RetrievalConfig()
+    same = replace(config, batch_size=1, device="cpu", threads=2)
+    assert config.fingerprint() == same.fingerprint()
+    assert config.fingerprint() != replace(config, beam_size=24).fingerprint()
+
+
+@given(
+    st.builds(
+        RetrievalConfig,
+        hops=st.just("dynamic") | st.integers(1, 999).map(str),
+        max_hops=st.integers(1, 10**6),
+        title_weight=st.floats(0.5, 1e6),
+        trie_normalised=st.booleans(),
+        device=st.sampled_from(["auto", "cuda:11"]),
+    )
+)
+def test_every_valid_config_comes_back_from_its_own_overrides(config: RetrievalConfig) -> None:
+    assert load_config(None, [f"{key}={value}" for key, value in asdict(config).items()]) == config

@@ -1,0 +1,29 @@
+"""What all tests share: the environment, and how hypothesis searches."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+# Before torch is imported anywhere; see admiral/__init__.py.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+os.environ["HF_HUB_OFFLINE"] = "1"  # nothing is downloaded at run time
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "admiral",
+    deadline=None,  # the machines of CI are busy
+    max_examples=60,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+settings.load_profile("admiral")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def user_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Give the session a user cache of its own, so that no test sees an older run's files."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield

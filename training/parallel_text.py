@@ -1,0 +1,186 @@
+r"""fairseq's parallel text: ``<split>.source`` and ``<split>.target``, one sample per line.
+
+fairseq reads both files as UTF-8 and takes LF, CR and CR LF for the end of a line, nothing else. A
+text that holds one of them would shift every later pair, so it is refused, or escaped (``\n``,
+``\r``, and ``\\`` for the backslash) where the caller asks for that.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+from admiral.errors import AdmiralError, RecordError
+
+_SIDES = ("source", "target")
+_ESCAPES: dict[str, str] = {"\\": "\\\\", "\n": "\\n", "\r": "\\r"}
+_ORIGINALS = {escape: char for char, escape in _ESCAPES.items()}
+_BREAK = re.compile(r"[\\\n\r]")
+_ESCAPE = re.compile(r"\\.?", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class TextPair:
+    """One sample of a sequence-to-sequence model: what goes in and what comes out."""
+
+    source: str
+    target: str
+
+
+def parallel_paths(directory: Path, split: str) -> tuple[Path, Path]:
+    """Return the two files of a split such as ``train`` or ``valid``."""
+    if not re.fullmatch(r"\w[\w.-]*", split):
+        raise AdmiralError(f"{split!r} is no name of a split. Use one such as 'train' or 'valid'.")
+    source, target = (directory / f"{split}.{side}" for side in _SIDES)
+    return source, target
+
+
+def write_parallel_text(
+    directory: Path, split: str, pairs: Iterable[TextPair], *, escape: bool = False
+) -> int:
+    """Write one split, a pair at a time, and return the number of pairs.
+
+    Both files take their names when they are complete. A crash leaves the old pair or the new
+    one, or at worst a lone source, never two files that do not belong together.
+
+    Parameters
+    ----------
+    directory
+        Made if it is not there.
+    split
+        Name of the files, without the ending.
+    pairs
+        The samples.
+    escape
+        Escape line breaks and backslashes; otherwise a line break is an error.
+
+    Raises
+    ------
+    RecordError
+        At a text with a line break (without `escape`) or a lone surrogate.
+    AdmiralError
+        Where the disk cannot be written.
+    """
+    final = parallel_paths(directory, split)
+    partial = tuple(path.with_name(f".{path.name}.{os.getpid()}.partial") for path in final)
+    number = 0
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with ExitStack() as stack:
+            files = [stack.enter_context(path.open("wb")) for path in partial]
+            for number, pair in enumerate(pairs, start=1):
+                lines = [
+                    _line(text, f"{path}:{number}", side, escape)
+                    for text, path, side in zip(
+                        (pair.source, pair.target), final, _SIDES, strict=True
+                    )
+                ]
+                for file, line in zip(files, lines, strict=True):
+                    file.write(line)
+            for file in files:
+                file.flush()
+                os.fsync(file.fileno())
+        # Without its target, a source is an error to every reader; so the target leaves first.
+        final[1].unlink(missing_ok=True)
+        for made, path in zip(partial, final, strict=True):
+            made.replace(path)
+    except OSError as error:
+        raise AdmiralError(
+            f"{final[0]}: cannot be written ({error.strerror or error}). "
+            "Check the space and the permissions."
+        ) from error
+    finally:
+        with suppress(OSError):
+            for path in partial:
+                path.unlink(missing_ok=True)
+    return number
+
+
+def read_parallel_text(directory: Path, split: str, *, escaped: bool = False) -> Iterator[TextPair]:
+    """Read one split, a pair at a time.
+
+    Parameters
+    ----------
+    directory, split
+        As in `write_parallel_text`.
+    escaped
+        The text was written with ``escape=True``.
+
+    Raises
+    ------
+    RecordError
+        At the first line that is not UTF-8, holds a carriage return or (if `escaped`) a broken
+        escape, or has no partner in the other file.
+    AdmiralError
+        Where a file is missing or cannot be read.
+    """
+    paths = parallel_paths(directory, split)
+    with ExitStack() as stack:
+        try:
+            files = [stack.enter_context(path.open("rb")) for path in paths]
+        except OSError as error:
+            raise AdmiralError(
+                f"{error.filename}: cannot be read ({error.strerror}). "
+                f"A split needs both {paths[0].name} and {paths[1].name}."
+            ) from error
+        for number in count(1):
+            lines = [file.readline() for file in files]
+            if not any(lines):
+                return
+            for side, (line, path) in enumerate(zip(lines, paths, strict=True)):
+                if not line:
+                    raise RecordError(
+                        f"{path}:{number}",
+                        "",
+                        f"the file ends, but {paths[1 - side].name} goes on",
+                        "Write the split again.",
+                    )
+            source, target = (
+                _text(line, f"{path}:{number}", escaped)
+                for line, path in zip(lines, paths, strict=True)
+            )
+            yield TextPair(source, target)
+
+
+def _line(text: str, where: str, side: str, escape: bool) -> bytes:
+    if escape:
+        text = _BREAK.sub(lambda found: _ESCAPES[found[0]], text)
+    elif "\n" in text or "\r" in text:
+        raise RecordError(
+            where, side, "the text holds a line break", "Remove it, or write with escape=True."
+        )
+    try:
+        return text.encode() + b"\n"
+    except UnicodeEncodeError as error:
+        raise RecordError(
+            where,
+            side,
+            f"character {error.start} is half of a surrogate pair, which UTF-8 cannot hold",
+            "Repair the text.",
+        ) from error
+
+
+def _text(line: bytes, where: str, escaped: bool) -> str:
+    line = line.removesuffix(b"\n").removesuffix(b"\r")  # files from Windows end lines in CR LF
+    if b"\r" in line:
+        raise RecordError(
+            where, "", "a carriage return, which fairseq takes for a line end", "Remove it."
+        )
+    try:
+        text = line.decode()
+    except UnicodeDecodeError as error:
+        raise RecordError(where, "", f"not UTF-8 ({error.reason})", "Convert the file.") from error
+    return _ESCAPE.sub(lambda found: _original(found[0], where), text) if escaped else text
+
+
+def _original(escape: str, where: str) -> str:
+    if escape not in _ORIGINALS:
+        raise RecordError(
+            where, "", f"{escape!r} is not an escape", "Read the split with escaped=False."
+        )
+    return _ORIGINALS[escape]

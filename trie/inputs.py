@@ -1,0 +1,85 @@
+"""The encoder's input: claim and evidence sentences, put together token by token.
+
+The layout is ``<s> [task] claim </s> [id] [ title ] sentence </s> ...`` (paper, appendix A.1).
+The task token and the identifier in front of each sentence are present where the checkpoint's
+vocabulary has tokens for them: a small model points at ``<e1>`` more surely than it counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from trie.tokens import Tokens
+
+
+@dataclass(frozen=True, slots=True)
+class SourceInput:
+    """Encoder input and whether text had to be cut to fit the model."""
+
+    ids: list[int]
+    cut: bool
+
+
+def claim_ids(tokens: Tokens, task: str, claim: str, limit: int) -> tuple[list[int], bool]:
+    """Return ``<s> [task] claim </s>`` in at most `limit` ids and whether the claim was cut."""
+    head = [tokens.bos]
+    marker = tokens.task(task)
+    if marker is not None:
+        head.append(marker)
+    body = tokens.encode(claim)
+    room = max(limit - len(head) - 1, 0)
+    return head + body[:room] + [tokens.eos], len(body) > room
+
+
+def evidence_ids(
+    tokens: Tokens, position: int, title: str, sentence: str, limit: int
+) -> tuple[list[int], bool]:
+    """Return ``[id] [ title ] sentence </s>`` in at most `limit` ids and whether it was cut."""
+    head = []
+    if tokens.task("retrieve") is not None:
+        head.append(tokens.identifier(position))
+    head.append(tokens.symbol("["))
+    body = [*tokens.encode(title), tokens.symbol("]"), *tokens.encode(sentence)]
+    room = max(limit - len(head) - 1, 0)
+    return head + body[:room] + [tokens.eos], len(body) > room
+
+
+def evidence_input(
+    tokens: Tokens,
+    task: str,
+    claim: str,
+    evidence: Sequence[tuple[str, str]],
+    max_length: int,
+) -> SourceInput:
+    """Put a claim and its evidence, (title, sentence) pairs, into one encoder input.
+
+    Where everything does not fit, the claim may take half of the room and the sentences share the
+    rest: each long one is cut to the same length, short ones stay whole.
+    """
+    half = max_length if not evidence else max_length // 2
+    ids, cut = claim_ids(tokens, task, claim, half)
+    sentences = [
+        evidence_ids(tokens, position, title, sentence, max_length)[0]
+        for position, (title, sentence) in enumerate(evidence)
+    ]
+    share = _fair_share([len(s) for s in sentences], max_length - len(ids))
+    for sentence in sentences:
+        if len(sentence) > share:
+            cut = True
+            sentence = [*sentence[: max(share - 1, 0)], tokens.eos][:share]
+        ids = ids + sentence
+    return SourceInput(ids, cut)
+
+
+def _fair_share(lengths: Sequence[int], room: int) -> int:
+    """Return the largest cap such that the capped lengths sum to at most `room`."""
+    if sum(lengths) <= room:
+        return max(lengths, default=0)
+    left = len(lengths)
+    for length in sorted(lengths):
+        if length * left > room:
+            break
+        room -= length
+        left -= 1
+    return room // left
