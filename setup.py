@@ -20,9 +20,7 @@ setup(
     name="admiral-retrieval",
     version="0.1.0",
     description="Multi-hop evidence retrieval that stops when its natural-logic proof is complete",
-    long_description=Path(__file__).with_name("README.md").read_text(encoding="utf-8")
-    if Path(__file__).with_name("README.md").exists()
-    else "",
+    long_description=Path(__file__).with_name("README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
     license="Apache-2.0",
     license_files=["LICENSE"],

@@ -93,7 +93,7 @@ class RetrievalConfig:
     reranker: str = "cross-encoder"
     judge: str = "generated"
     trie_normalised: bool = False
-    title_weight: float = 1.0
+    title_weight: float = 0.5
     text_weight: float = 1.0
     batch_size: int = 8
     device: str = "auto"

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from admiral.errors import AdmiralError
 from admiral.records import Document, ScoredTitle
-from proofs.annotate import annotate
+from proofs import AnnotationError, annotate
 from training.samples import ProveSample, RerankDocument, RerankSample, RetrieveSample, Sample
 
 
@@ -104,9 +104,7 @@ class SampleBuilder:
         found = self._corpus.search([c.claim for c in claims], self._settings.candidates)
         for claim, candidates in zip(claims, found, strict=True):
             negatives = [
-                self._corpus.document(c.title)
-                for c in candidates
-                if c.title not in claim.titles
+                self._corpus.document(c.title) for c in candidates if c.title not in claim.titles
             ]
             if "retrieve" in tasks:
                 yield from self._retrieve(claim, negatives)
@@ -138,9 +136,7 @@ class SampleBuilder:
     ) -> RetrieveSample:
         if not kept:
             return RetrieveSample(claim.claim, (), (), target)
-        gold = [
-            self._random.choice([e for e in claim.evidence if e[0] == title]) for title in kept
-        ]
+        gold = [self._random.choice([e for e in claim.evidence if e[0] == title]) for title in kept]
         wrong = self._wrong(claim, kept, negatives, self._settings.sentences - len(gold))
         evidence = [(t, self._text(t, i)) for t, i in gold] + wrong
         order = list(range(len(evidence)))
@@ -189,9 +185,7 @@ class SampleBuilder:
             documents.append(RerankDocument(other.title, other.sentences, ()))
         return RerankSample(claim.claim, chosen, tuple(documents))
 
-    def _prove(
-        self, claim: GoldClaim, negatives: Sequence[Document]
-    ) -> Iterator[ProveSample]:
+    def _prove(self, claim: GoldClaim, negatives: Sequence[Document]) -> Iterator[ProveSample]:
         """Yield the claim with sufficient evidence, and with one document withheld."""
         full = [(t, self._text(t, i)) for t, i in claim.evidence]
         withheld = self._random.choice(claim.titles)
@@ -201,14 +195,20 @@ class SampleBuilder:
             wrong = self._wrong(claim, (), negatives, self._random.randint(0, room))
             evidence = gold + wrong
             self._random.shuffle(evidence)
-            if evidence:
-                evidence = evidence[: max(self._settings.sentences, len(gold))]
-                refuted = bool(claim.refuted) if sufficient else None
-                proof = annotate(claim.claim, evidence, sufficient=sufficient, refuted=refuted)
-                yield ProveSample(claim.claim, tuple(evidence), proof)
+            if not evidence:
+                continue  # nothing to read: insufficient without a model
+            lost = [pair for pair in full if pair not in gold]
+            refuted = claim.refuted if sufficient else None
+            try:
+                proof = annotate(claim.claim, evidence, sufficient, refuted=refuted, withheld=lost)
+            except AnnotationError:
+                continue  # sufficient, yet it holds no words to quote
+            yield ProveSample(claim.claim, tuple(evidence), proof)
 
     def _text(self, title: str, index: int) -> str:
         sentences = self._corpus.document(title).sentences
         if not 0 <= index < len(sentences):
-            raise AdmiralError(f"{title!r} has no sentence {index}; was the corpus split otherwise?")
+            raise AdmiralError(
+                f"{title!r} has no sentence {index}; was the corpus split otherwise?"
+            )
         return sentences[index]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 
 from admiral.stages.passes import RerankPass, rerank_passes
-from proofs import target_ids
+from proofs import ProofError, target_ids
 from training.samples import ProveSample, RerankSample, RetrieveSample, Sample
 from trie import Tokens, evidence_input
 
@@ -70,11 +70,16 @@ def encode(tokens: Tokens, sample: Sample, max_source: int, max_target: int) -> 
         return _group(tokens, sample, max_source)
     task = "prove" if isinstance(sample, ProveSample) else "retrieve"
     source = evidence_input(tokens, task, sample.claim, sample.evidence, max_source)
-    if isinstance(sample, ProveSample):
-        target = target_ids(tokens, sample.proof, sample.claim)
-    else:
+    if isinstance(sample, RetrieveSample):
         target = retrieval_target(tokens, sample)
-    return Pair(source.ids, target) if len(target) <= max_target else None
+        return Pair(source.ids, target) if len(target) <= max_target else None
+    try:
+        target = target_ids(
+            tokens, sample.proof, sample.claim, sample.evidence, max_length=max_target
+        )
+    except ProofError:
+        return None
+    return Pair(source.ids, target)
 
 
 def retrieval_target(tokens: Tokens, sample: RetrieveSample) -> list[int]:
@@ -106,34 +111,38 @@ def _group(tokens: Tokens, sample: RerankSample, max_source: int) -> Group | Non
 def bucket(
     items: Sequence[Pair | Group], budget: int, seed: int
 ) -> list[list[Pair]] | list[list[Group]]:
-    """Group items of like length so that a padded batch has at most `budget` source tokens.
+    """Group items of like length so that a padded batch costs at most `budget`.
 
-    The order of the batches is shuffled by `seed`; the same seed gives the same batches.
+    The unit of cost is a source token; a target token, with its softmax over the vocabulary, costs
+    two. The order of the batches is shuffled by `seed`; the same seed gives the same batches.
     """
     order = list(range(len(items)))
     rng = random.Random(seed)
     rng.shuffle(order)
-    order.sort(key=lambda i: _length(items[i]) // 8)  # stable: equal lengths stay shuffled
+    sizes = [_size(item) for item in items]
+    # Stable, so equal lengths stay shuffled. Long targets (proofs) stay among themselves.
+    order.sort(key=lambda i: (sizes[i][2] // 32, sizes[i][1] // 8))
     batches: list[list[Pair | Group]] = []
     batch: list[Pair | Group] = []
-    longest = rows = 0
+    rows = source = target = 0
     for i in order:
-        size = len(items[i].passes) if isinstance(items[i], Group) else 1  # type: ignore[union-attr]
-        if batch and max(longest, _length(items[i])) * (rows + size) > budget:
+        more = (rows + sizes[i][0], max(source, sizes[i][1]), max(target, sizes[i][2]))
+        if batch and more[0] * (more[1] + 2 * more[2]) > budget:
             batches.append(batch)
-            batch, longest, rows = [], 0, 0
+            batch, more = [], sizes[i]
         batch.append(items[i])
-        longest, rows = max(longest, _length(items[i])), rows + size
+        rows, source, target = more
     if batch:
         batches.append(batch)
     rng.shuffle(batches)
     return batches  # type: ignore[return-value]
 
 
-def _length(item: Pair | Group) -> int:
+def _size(item: Pair | Group) -> tuple[int, int, int]:
+    """Return rows, source length and target length."""
     if isinstance(item, Group):
-        return max(len(one.ids) for one in item.passes)
-    return len(item.source)
+        return len(item.passes), max(len(one.ids) for one in item.passes), 0
+    return 1, len(item.source), len(item.target)
 
 
 def collate(batch: Sequence[Pair] | Sequence[Group], pad: int) -> SequenceBatch | RerankBatch:
@@ -161,7 +170,10 @@ def _collate_groups(groups: Sequence[Group], pad: int) -> RerankBatch:
                 gold.append(mark)
             number += 1
     pooling = torch.sparse_coo_tensor(
-        torch.tensor([rows, columns]), torch.tensor(values), (len(owner), ids.numel())
+        torch.tensor([rows, columns]),
+        torch.tensor(values),
+        (len(owner), ids.numel()),
+        check_invariants=False,
     )
     return RerankBatch(ids, mask, pooling, torch.tensor(owner), torch.tensor(gold))
 

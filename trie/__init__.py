@@ -1,6 +1,21 @@
 """Token tries, decoding constraints and constrained beam search; knows tokens, not documents."""
 
+from trie.beam import Hypothesis, beam_search
+from trie.constraint import Constraint
 from trie.inputs import SourceInput, evidence_input
+from trie.markup import HopConstraint
+from trie.seq2seq import Seq2Seq
+from trie.token_trie import TokenTrie
 from trie.tokens import Tokens
 
-__all__ = ["SourceInput", "Tokens", "evidence_input"]
+__all__ = [
+    "Constraint",
+    "HopConstraint",
+    "Hypothesis",
+    "Seq2Seq",
+    "SourceInput",
+    "TokenTrie",
+    "Tokens",
+    "beam_search",
+    "evidence_input",
+]

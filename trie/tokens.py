@@ -29,7 +29,9 @@ class Tokens:
         The id that starts every decoded sequence; the end token where not given (BART's habit).
     """
 
-    def __init__(self, tokenizer: PreTrainedTokenizerBase, decoder_start: int | None = None) -> None:
+    def __init__(
+        self, tokenizer: PreTrainedTokenizerBase, decoder_start: int | None = None
+    ) -> None:
         backend = getattr(tokenizer, "backend_tokenizer", None)
         if backend is None:
             raise ValueError(f"{type(tokenizer).__name__} is not a fast tokenizer")

@@ -65,7 +65,7 @@ class KnowledgeBase:
         path: str | Path,
         *,
         bm25: str | None = None,
-        title_weight: float = 1.0,
+        title_weight: float = 0.5,
         text_weight: float = 1.0,
         threads: int = 0,
     ) -> KnowledgeBase:

@@ -49,7 +49,7 @@ def rerank_passes(
         room = int(max_length * _CHOSEN_SHARE) - len(head)
         extra = _titled(tokens, other) + tokens.encode(sentence)
         if room > 8:
-            head += extra[: room - 1] + [tokens.eos]
+            head += [*extra[: room - 1], tokens.eos]
     head += _titled(tokens, title)[: max(max_length - len(head) - 16, 4)]
     room = max_length - len(head) - 1
     ids, spans = list(head), []

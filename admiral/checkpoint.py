@@ -1,0 +1,132 @@
+"""Checkpoints: a BART seq2seq model, its tokenizer and the sentence reranker's head.
+
+A checkpoint is a directory in the Hugging Face layout; `rerank_head.safetensors` is ours. A plain
+BART directory works as retriever and prover. Weights are read from safetensors only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import nn
+from transformers import BartForConditionalGeneration
+from transformers.utils import logging
+
+from admiral.errors import AdmiralError
+from trie import Seq2Seq, Tokens
+
+BUNDLED = ("mini",)
+_HEAD = "rerank_head.safetensors"
+_TOKENIZER = ("tokenizer.json", "tokenizer_config.json")
+
+
+class RerankHead(nn.Module):
+    """Scores every token of the encoder's output; a sentence's score is its tokens' mean.
+
+    Source: the token-level evidence selection of Stammbach (2021).
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.score = nn.Linear(width, 1)
+        nn.init.zeros_(self.score.bias)
+
+    def forward(self, hidden: torch.Tensor) -> torch.Tensor:
+        """Map (..., tokens, width) to (..., tokens)."""
+        scores: torch.Tensor = self.score(hidden).squeeze(-1)
+        return scores
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A loaded checkpoint, ready for inference."""
+
+    path: Path
+    model: Seq2Seq
+    tokens: Tokens
+    head: RerankHead | None
+
+
+def locate_checkpoint(name: str | Path) -> Path:
+    """Return the directory of a bundled checkpoint (``mini``) or of a path.
+
+    Raises
+    ------
+    AdmiralError
+        If it is neither.
+    """
+    path = Path(name)
+    if str(name) in BUNDLED and not path.is_dir():
+        path = Path(str(resources.files("admiral"))) / "data" / str(name)
+    if not (path / "config.json").is_file():
+        raise AdmiralError(
+            f"model {str(name)!r}: no such checkpoint; "
+            f"give {' or '.join(BUNDLED)}, or a directory with config.json and model.safetensors"
+        )
+    if not (path / "model.safetensors").is_file():
+        raise AdmiralError(
+            f"{path}: no model.safetensors; pickled weights are not read, "
+            "convert them with save_pretrained"
+        )
+    return path
+
+
+def load_checkpoint(
+    name: str | Path, device: str = "cpu", dtype: torch.dtype = torch.float32
+) -> Checkpoint:
+    """Load a checkpoint for inference, from local files only."""
+    path = locate_checkpoint(name)
+    try:
+        with quiet():
+            model = BartForConditionalGeneration.from_pretrained(
+                path, dtype=torch.float32, local_files_only=True, use_safetensors=True
+            )
+        tokens = Tokens.load(path, model.config.decoder_start_token_id)
+        head = None
+        if (path / _HEAD).is_file():
+            head = RerankHead(model.config.d_model)
+            head.load_state_dict({k: v.float() for k, v in load_file(path / _HEAD).items()})
+            head.to(device).eval()
+    except (OSError, ValueError, RuntimeError, SafetensorError, KeyError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise AdmiralError(
+            f"{path}: not a usable BART checkpoint ({reason}); restore or convert it"
+        ) from error
+    model.to(device)  # type: ignore[arg-type]
+    return Checkpoint(path, Seq2Seq(model, dtype=dtype), tokens, head)
+
+
+def save_checkpoint(
+    out: Path, model: BartForConditionalGeneration, head: RerankHead, tokenizer: Path
+) -> None:
+    """Write an fp16 checkpoint to `out` with the tokenizer files of the directory `tokenizer`."""
+    out.mkdir(parents=True, exist_ok=True)
+    with quiet():
+        copy.deepcopy(model).half().save_pretrained(out)
+    weights = {k: v.detach().to(torch.float16).contiguous() for k, v in head.state_dict().items()}
+    save_file(weights, out / _HEAD, metadata={"format": "pt"})
+    for name in _TOKENIZER:
+        shutil.copyfile(tokenizer / name, out / name)
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Keep transformers' loading bars and notices off the terminal."""
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()

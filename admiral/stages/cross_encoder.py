@@ -1,0 +1,87 @@
+"""Stage 2: the sentence reranker, a cross-encoder with a token-level head."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from admiral.checkpoint import Checkpoint, RerankHead
+from admiral.errors import AdmiralError
+from admiral.records import Document, Sentence
+from admiral.stages.passes import RerankPass, rerank_passes
+
+_MAX_LENGTH = 256
+
+
+class CrossEncoderReranker:
+    """Scores all sentences of a document in one pass of the encoder over claim and document.
+
+    Parameters
+    ----------
+    checkpoint
+        A checkpoint with a reranker's head.
+    batch_tokens
+        Padded tokens per pass of the encoder.
+    """
+
+    def __init__(self, checkpoint: Checkpoint, *, batch_tokens: int = 4096) -> None:
+        if checkpoint.head is None:
+            raise AdmiralError(
+                f"{checkpoint.path}: the checkpoint has no rerank_head.safetensors; "
+                "choose --reranker similarity, or train one with training.joint"
+            )
+        self._model, self._tokens = checkpoint.model, checkpoint.tokens
+        self._head: RerankHead = checkpoint.head
+        self._max_length = min(_MAX_LENGTH, checkpoint.model.max_source)
+        self._batch_tokens = batch_tokens
+
+    def score(
+        self,
+        claims: Sequence[str],
+        documents: Sequence[Sequence[Document]],
+        evidence: Sequence[Sequence[Sentence]],
+    ) -> list[list[Sentence]]:
+        """Return all sentences of each claim's documents with scores (logits), best first."""
+        passes: list[tuple[int, Document, RerankPass]] = []
+        for place, claim in enumerate(claims):
+            chosen = [(s.title, s.text) for s in evidence[place]]
+            for document in documents[place]:
+                for one in rerank_passes(
+                    self._tokens,
+                    claim,
+                    chosen,
+                    document.title,
+                    document.sentences,
+                    self._max_length,
+                ):
+                    passes.append((place, document, one))
+        found: list[list[Sentence]] = [[] for _ in claims]
+        # Like lengths together: padding costs as much as text.
+        order = sorted(range(len(passes)), key=lambda i: len(passes[i][2].ids))
+        for batch in self._batches(order, passes):
+            logits = self._logits([passes[i][2].ids for i in batch])
+            for row, i in enumerate(batch):
+                place, document, one = passes[i]
+                for number, start, end in one.spans:
+                    score = float(logits[row, start:end].mean())
+                    text = document.sentences[number]
+                    found[place].append(Sentence(document.title, number, text, score))
+        return [sorted(s, key=lambda x: (-x.score, x.title, x.index)) for s in found]
+
+    def _batches(
+        self, order: Sequence[int], passes: Sequence[tuple[int, Document, RerankPass]]
+    ) -> list[list[int]]:
+        batches: list[list[int]] = []
+        for i in order:
+            length = len(passes[i][2].ids)  # the longest so far, since sorted
+            if not batches or length * (len(batches[-1]) + 1) > self._batch_tokens:
+                batches.append([])
+            batches[-1].append(i)
+        return batches
+
+    @torch.inference_mode()
+    def _logits(self, inputs: Sequence[Sequence[int]]) -> torch.Tensor:
+        hidden, _ = self._model.hidden(inputs)
+        logits: torch.Tensor = self._head(hidden.float()).cpu()
+        return logits

@@ -1,0 +1,92 @@
+"""Stage 4: the hop retriever, constrained beam search over sentence identifiers and titles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from admiral.records import DocumentSet, Sentence
+from admiral.stages.sets import ScoredSequence, document_sets
+from trie import HopConstraint, Seq2Seq, Tokens, TokenTrie, beam_search, evidence_input
+
+
+class Titles(Protocol):
+    """Names the documents that the rows of the title trie stand for."""
+
+    def title(self, row: int) -> str: ...
+
+
+class TrieHopRetriever:
+    """Generates ``e_i ... [ title ]`` and scores document sets by equations 1 and 2.
+
+    Parameters
+    ----------
+    model, tokens
+        The trained seq2seq model and its tokenizer.
+    trie, titles
+        The titles that may be generated, and the names of its rows.
+    beam_size
+        Beams from hop 1 on (paper: 25).
+    title_beams
+        Beams of hop 0.
+    normalise
+        Score tokens by the softmax over the allowed ones only; off in the paper.
+    """
+
+    def __init__(
+        self,
+        model: Seq2Seq,
+        tokens: Tokens,
+        trie: TokenTrie,
+        titles: Titles,
+        *,
+        beam_size: int = 25,
+        title_beams: int = 10,
+        normalise: bool = False,
+    ) -> None:
+        self._model, self._tokens, self._trie, self._titles = model, tokens, trie, titles
+        self._beam_size, self._title_beams = beam_size, title_beams
+        self._normalise = normalise
+
+    def expand(
+        self, claims: Sequence[str], evidence: Sequence[Sequence[Sentence]], hop: int
+    ) -> list[list[DocumentSet]]:
+        """Return document sets of size ``hop + 1``, best first; empty where there is no way on.
+
+        Where the evidence comes from fewer than `hop` documents, the sets are smaller.
+        """
+        found: list[list[DocumentSet]] = [[] for _ in claims]
+        inputs, constraints, places = [], [], []
+        for place, (claim, sentences) in enumerate(zip(claims, evidence, strict=True)):
+            identifiers = [(number, s.title) for number, s in enumerate(sentences)]
+            count = min(hop, len({title for _, title in identifiers}))
+            if hop and not count:
+                continue
+            pairs = [(s.title, s.text) for s in sentences] if hop else []
+            inputs.append(
+                evidence_input(self._tokens, "retrieve", claim, pairs, self._model.max_source).ids
+            )
+            constraints.append(HopConstraint(self._trie, self._tokens, identifiers, count))
+            places.append(place)
+        if not inputs:
+            return found
+        results = beam_search(
+            self._model,
+            inputs,
+            constraints,
+            beam_size=self._beam_size if hop else self._title_beams,
+            max_length=self._model.max_target,
+            normalise=self._normalise,
+        )
+        for place, constraint, hypotheses in zip(places, constraints, results, strict=True):
+            sequences = []
+            for hypothesis in hypotheses:
+                numbers, rows = constraint.parse(hypothesis.tokens)
+                kept = tuple(evidence[place][n].title for n in numbers)
+                # Titles that the tokenizer spells alike share a sequence and its score.
+                sequences += [
+                    ScoredSequence(kept, self._titles.title(int(row)), hypothesis.score)
+                    for row in rows
+                ]
+            found[place] = document_sets(sequences)
+        return found

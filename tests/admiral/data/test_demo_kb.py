@@ -1,0 +1,123 @@
+"""The bundled demo corpus and its claims are what the README says of them."""
+
+import json
+import re
+from collections import Counter
+from importlib.resources import files
+from typing import Any
+
+import pytest
+
+from admiral.claims import read_claims
+from admiral.kb.readers import detect_format, read_corpus
+from admiral.kb.readers.base import Record
+
+FOLDER = files("admiral") / "data" / "demo"
+
+
+def _rows(name: str) -> list[dict[str, Any]]:
+    text = (FOLDER / name).read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+@pytest.fixture(scope="module")
+def documents() -> dict[str, dict[str, Any]]:
+    return {row["title"]: row for row in _rows("documents.jsonl")}
+
+
+@pytest.fixture(scope="module")
+def claims() -> list[dict[str, Any]]:
+    return _rows("claims.jsonl")
+
+
+def _name(title: str) -> str:
+    """Return a title as a sentence mentions it, without what tells namesakes apart."""
+    return re.sub(r" \([^()]*\)$", "", title)
+
+
+def test_counts(documents: dict[str, dict[str, Any]], claims: list[dict[str, Any]]) -> None:
+    assert len(documents) == len(_rows("documents.jsonl")) >= 300  # titles are unique
+    assert len(claims) >= 60
+    assert len({claim["id"] for claim in claims}) == len(claims)
+    assert len({claim["claim"] for claim in claims}) == len(claims)
+    kinds = Counter((claim["num_hops"], claim["label"]) for claim in claims)
+    assert set(kinds) == {(n, label) for n in (1, 2, 3, 4) for label in ("SUPPORTED", "REFUTED")}
+    assert min(kinds.values()) >= 5
+
+
+def test_our_reader_reads_the_documents_as_they_are(documents: dict[str, dict[str, Any]]) -> None:
+    path = FOLDER / "documents.jsonl"
+    assert detect_format(path) == "jsonl"
+    items = list(read_corpus(path, "jsonl"))
+    assert len(items) == len(documents)
+    for item in items:
+        assert isinstance(item, Record)
+        row = documents[item.document.title]
+        assert item.document.sentences == tuple(row["sentences"])
+        assert item.document.links == tuple(map(tuple, row["links"]))
+
+
+def test_documents_are_short_and_without_repetition(documents: dict[str, dict[str, Any]]) -> None:
+    for title, row in documents.items():
+        assert 3 <= len(row["sentences"]) <= 8, title
+        assert len(set(row["sentences"])) == len(row["sentences"]), title
+        assert all(sentence == sentence.strip() != "" for sentence in row["sentences"]), title
+
+
+def test_links_resolve_and_are_mentioned(documents: dict[str, dict[str, Any]]) -> None:
+    for title, row in documents.items():
+        assert len(row["links"]) == len(row["sentences"]), title
+        for sentence, links in zip(row["sentences"], row["links"], strict=True):
+            assert len(set(links)) == len(links), title
+            assert title not in links
+            for link in links:
+                assert link in documents, (title, link)
+                assert _name(link) in sentence, (title, link)
+
+
+def test_documents_are_densely_linked(documents: dict[str, dict[str, Any]]) -> None:
+    degrees = [len(set().union(*row["links"])) for row in documents.values()]
+    assert sum(degrees) / len(degrees) >= 3
+    assert sum(degree >= 2 for degree in degrees) >= 0.95 * len(degrees)
+
+
+def test_evidence_exists_and_counts_the_hops(
+    documents: dict[str, dict[str, Any]], claims: list[dict[str, Any]]
+) -> None:
+    for claim in claims:
+        evidence = [tuple(pair) for pair in claim["evidence"]]
+        assert len(set(evidence)) == len(evidence), claim["id"]
+        assert len({title for title, _ in evidence}) == claim["num_hops"], claim["id"]
+        for title, index in evidence:
+            assert 0 <= index < len(documents[title]["sentences"]), claim["id"]
+
+
+def test_every_gold_document_can_be_reached(
+    documents: dict[str, dict[str, Any]], claims: list[dict[str, Any]]
+) -> None:
+    """It is named by the claim, or linked from another gold sentence: a chain without gaps."""
+    for claim in claims:
+        if claim["num_hops"] == 1:  # may be a document that the claim only describes
+            continue
+        gold = {title for title, _ in claim["evidence"]}
+        linked = {
+            link for title, index in claim["evidence"] for link in documents[title]["links"][index]
+        }
+        named = {title for title in gold if _name(title).lower() in claim["claim"].lower()}
+        # A chain may begin at one document that the claim describes without naming it.
+        assert len(gold - linked - named) <= 1, claim["id"]
+
+
+def test_the_claims_are_read_as_input(claims: list[dict[str, Any]]) -> None:
+    read = list(read_claims(FOLDER / "claims.jsonl"))
+    assert [(claim.id, claim.text) for claim in read] == [(c["id"], c["claim"]) for c in claims]
+
+
+def test_the_claim_of_the_readme(claims: list[dict[str, Any]]) -> None:
+    emmy = "The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1973."
+    found = next(claim for claim in claims if claim["claim"] == emmy)
+    assert found["label"] == "REFUTED"
+    assert {title for title, _ in found["evidence"]} == {
+        "66th Primetime Emmy Awards",
+        "Seth Meyers",
+    }

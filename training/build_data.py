@@ -1,0 +1,74 @@
+"""Build the training samples of the three tasks from a knowledge base and annotated claims.
+
+Run as ``python -m training.build_data --kb KB --hover claims.jsonl --pages pages.jsonl
+--synthetic 8000 OUT.jsonl``.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from itertools import chain, islice
+from pathlib import Path
+
+import click
+
+from admiral.kb import KnowledgeBase, locate
+from training.annotated import BuildSettings, GoldClaim, SampleBuilder
+from training.claim_files import read_hover, read_page_claims
+from training.samples import RetrieveSample, Sample, write_samples
+from training.synthetic import ClaimWriter
+
+
+def synthetic_claims(kb: KnowledgeBase, count: int, seed: int) -> Iterator[GoldClaim]:
+    """Yield `count` claims written from the knowledge base itself."""
+    documents = (kb.document_at(row) for row in range(len(kb)))
+    writer = ClaimWriter({d.title: d.sentences for d in documents}, seed)
+    for claim in islice(writer.claims(), count):
+        yield GoldClaim(claim.claim, claim.chain, refuted=False, ordered=True)
+
+
+def page_samples(path: Path, seed: int) -> Iterator[Sample]:
+    """Yield hop-0 samples, claim to title, of claims that name their pages only."""
+    rng = random.Random(seed)
+    for claim, titles in read_page_claims(path):
+        yield RetrieveSample(claim, (), (), rng.choice(titles))
+
+
+@click.command()
+@click.argument("out", type=click.Path(path_type=Path))
+@click.option("--kb", "name", default="demo", show_default=True, help="Knowledge base.")
+@click.option("--hover", type=click.Path(path_type=Path), help="Claims with gold sentences.")
+@click.option("--pages", type=click.Path(path_type=Path), help="Claims with gold pages only.")
+@click.option("--synthetic", default=0, show_default=True, help="Claims to write from the KB.")
+@click.option("--splits", default=2, show_default=True, help="Splits of the gold per hop.")
+@click.option("--seed", default=0, show_default=True)
+def main(
+    out: Path,
+    name: str,
+    hover: Path | None,
+    pages: Path | None,
+    synthetic: int,
+    splits: int,
+    seed: int,
+) -> None:
+    """Write training samples to OUT (JSON Lines), the same ones for the same seed."""
+    parts: list[Iterator[Sample]] = []
+    with KnowledgeBase.open(locate(name)) as kb:
+        builder = SampleBuilder(kb, BuildSettings(splits=splits), seed)
+        if hover is not None:
+            parts.append(builder.samples(read_hover(hover), ("retrieve", "rerank", "prove")))
+        if pages is not None:
+            parts.append(page_samples(pages, seed))
+        if synthetic:
+            chains = BuildSettings(splits=1, candidates=10)
+            writer = SampleBuilder(kb, chains, seed)
+            parts.append(writer.samples(synthetic_claims(kb, synthetic, seed), ("retrieve",)))
+        count = write_samples(out, chain.from_iterable(parts))
+    click.echo(
+        f"{count} samples; {builder.skipped} claims without gold documents in the KB", err=True
+    )
+
+
+if __name__ == "__main__":
+    main()
