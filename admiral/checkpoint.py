@@ -93,7 +93,7 @@ def load_checkpoint(
         tokens = Tokens.load(path, model.config.decoder_start_token_id)
         head = None
         if (path / _HEAD).is_file():
-            head = RerankHead(model.config.d_model)
+            head = RerankHead(model.lm_head.in_features)
             head.load_state_dict({k: v.float() for k, v in load_file(path / _HEAD).items()})
             head.to(device).eval()
     except (OSError, ValueError, RuntimeError, SafetensorError, KeyError) as error:

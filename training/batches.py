@@ -94,7 +94,8 @@ def retrieval_target(tokens: Tokens, sample: RetrieveSample) -> list[int]:
 
 
 def _group(tokens: Tokens, sample: RerankSample, max_source: int) -> Group | None:
-    passes, gold = [], []
+    passes: list[RerankPass] = []
+    gold: list[list[bool]] = []
     for document in sample.documents:
         for one in rerank_passes(
             tokens, sample.claim, sample.evidence, document.title, document.sentences, max_source
@@ -158,7 +159,11 @@ def collate(batch: Sequence[Pair] | Sequence[Group], pad: int) -> SequenceBatch 
 def _collate_groups(groups: Sequence[Group], pad: int) -> RerankBatch:
     ids, mask = padded([one.ids for g in groups for one in g.passes], pad)
     width = ids.shape[1]
-    rows, columns, values, owner, gold = [], [], [], [], []
+    rows: list[int] = []
+    columns: list[int] = []
+    values: list[float] = []
+    owner: list[int] = []
+    gold: list[bool] = []
     number = 0
     for claim, group in enumerate(groups):
         for one, marks in zip(group.passes, group.gold, strict=True):

@@ -75,7 +75,7 @@ class Trainee(nn.Module):
     def __init__(self, model: BartForConditionalGeneration) -> None:
         super().__init__()
         self.model = model
-        self.head = RerankHead(model.config.d_model)
+        self.head = RerankHead(model.lm_head.in_features)
 
     def forward(self, batch: SequenceBatch | RerankBatch) -> torch.Tensor:
         """Return the mean cross-entropy of the target tokens, or of the gold sentences."""

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from admiral.errors import RecordError
 from proofs import NatOp, Proof, ProofStep
@@ -110,7 +111,7 @@ def _from_json(record: dict[str, object]) -> Sample:
             raise ValueError(f"unknown task {other!r}")
 
 
-def _rows(value: object) -> list:  # type: ignore[type-arg]
+def _rows(value: object) -> list[Any]:
     if not isinstance(value, list):
         raise TypeError("a list was expected")
     return value

@@ -69,7 +69,7 @@ def warm_start(source: Path, decoder_layers: int = 3) -> BartForConditionalGener
         state[f"model.{side}.embed_positions.weight"] = place
         for part in ("weight", "bias"):
             state[f"model.{side}.layernorm_embedding.{part}"] = bert[f"embeddings.LayerNorm.{part}"]
-    depth = config.encoder_layers
+    depth = int(shape["num_hidden_layers"])
     for layer in range(depth):
         _copy_layer(bert, layer, state, f"model.encoder.layers.{layer}", cross=False)
     for layer in range(decoder_layers):

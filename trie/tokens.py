@@ -47,6 +47,7 @@ class Tokens:
         self.eos = _required(tokenizer.eos_token_id, tokenizer.sep_token_id, "end")
         self.bos = _required(tokenizer.bos_token_id, tokenizer.cls_token_id, "begin")
         self.pad = _required(tokenizer.pad_token_id, None, "padding")
+        self._unknown = tokenizer.unk_token_id
         self.start = self.eos if decoder_start is None else decoder_start
         # Byte-level BPE spells a word in mid-sentence with its leading space.
         self._lead = "" if len(self._backend.encode("a a").ids) == 2 and self._spaceless() else " "
@@ -97,10 +98,10 @@ class Tokens:
         ValueError
             If the vocabulary has no single token for it.
         """
-        added = self._backend.token_to_id(mark)
         ids = self.encode(mark)
-        if len(ids) == 1:
+        if len(ids) == 1 and ids[0] != self._unknown:
             return ids[0]
+        added = self._backend.token_to_id(mark)
         if added is not None:
             return int(added)
         raise ValueError(f"the vocabulary has no single token for {mark!r}")

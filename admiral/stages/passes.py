@@ -52,7 +52,8 @@ def rerank_passes(
             head += [*extra[: room - 1], tokens.eos]
     head += _titled(tokens, title)[: max(max_length - len(head) - 16, 4)]
     room = max_length - len(head) - 1
-    ids, spans = list(head), []
+    ids = list(head)
+    spans: list[tuple[int, int, int]] = []
     for number, sentence in enumerate(sentences):
         body = tokens.encode(sentence)[:room] if sentence.strip() else []
         if not body:

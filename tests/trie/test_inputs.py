@@ -33,11 +33,15 @@ def _parts(claim: str, evidence: list[tuple[str, str]]) -> list[list[int]]:
     ]
 
 
+def _joined(parts: list[list[int]]) -> list[int]:
+    return [i for part in parts for i in part]
+
+
 def test_layout() -> None:
     tokens = _tokens()
     source = evidence_input(tokens, "retrieve", "Birds </s> sing", [("Bird", "It sings.")], 64)
     text = [tokens.decode([i]) for i in source.ids if i not in (101, 102)]
-    assert source.ids == sum(_parts("Birds </s> sing", [("Bird", "It sings.")]), [])
+    assert source.ids == _joined(_parts("Birds </s> sing", [("Bird", "It sings.")]))
     assert "".join(text) == "birds</s>sing[bird]itsings."
     assert source.ids.count(tokens.eos) == 2
     assert not source.cut
@@ -49,7 +53,7 @@ def test_fits_and_cuts_fairly(claim: str, evidence: list[tuple[str, str]], limit
     source = evidence_input(tokens, "retrieve", claim, evidence, limit)
     whole = _parts(claim, evidence)
     assert len(source.ids) <= limit
-    assert source.cut == (source.ids != sum(whole, []))
+    assert source.cut == (source.ids != _joined(whole))
     assert source.ids[:2] == [tokens.bos, tokens.task("retrieve")]
     assert source.ids[-1] == tokens.eos
 

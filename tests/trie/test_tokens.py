@@ -109,14 +109,14 @@ def test_byte_level_tokens_lose_nothing(value: str) -> None:
 
 
 def test_offsets_quote_the_original() -> None:
-    value = "The  GREAT tit\t(Parus major), [SEP] \ud800"
+    value = "The  GREAT tit\t(Parus major), [SEP]"
     for kind in KINDS:
         _, spans = _tokens(kind).encode_with_offsets(value)
         assert "".join(value[a:b] for a, b in spans) == "".join(value.split())
     ids, spans = _tokens("wordpiece").encode_with_offsets(value)
     pieces = _fast("wordpiece").convert_ids_to_tokens(ids)
     quoted = [value[a:b].lower() for a, b in spans]
-    assert [p.removeprefix("##") for p in pieces[:-1]] == quoted[:-1]
+    assert [p.removeprefix("##") for p in pieces] == quoted
 
 
 @pytest.mark.parametrize("kind", KINDS)

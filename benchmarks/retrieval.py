@@ -1,0 +1,97 @@
+"""All-gold recall by number of gold documents: AdMIRaL beside BM25 alone, in one run.
+
+Run as ``python -m benchmarks.retrieval CLAIMS.jsonl --kb KB --hops dynamic --hops 1 --hops 4``. The
+claims hold ``claim`` and gold evidence as ``evidence`` or ``supporting_facts``, lists of
+[title, sentence index].
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from admiral import Admiral, Claim, RetrievalConfig
+
+_CUTS = (5, 10, 20, 100)
+
+
+def read_gold(path: Path) -> list[tuple[Claim, frozenset[str]]]:
+    """Return the claims with the titles of their gold documents."""
+    gold = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        record = json.loads(line)
+        facts = record.get("evidence") or record["supporting_facts"]
+        key = str(record.get("id", record.get("uid", number)))
+        gold.append((Claim(key, record["claim"]), frozenset(title for title, _ in facts)))
+    return gold
+
+
+def recall_table(
+    name: str,
+    rankings: Sequence[Sequence[str]],
+    gold: Sequence[tuple[Claim, frozenset[str]]],
+    seconds: float,
+) -> list[str]:
+    """Return lines: share of claims with all gold titles in the top k, over all and by hops."""
+    lines = []
+    sizes = sorted({len(titles) for _, titles in gold})
+    groups = [("all", set(sizes)), *((str(size), {size}) for size in sizes)]
+    for label, wanted in groups:
+        rows = [
+            (titles, ranking)
+            for (_, titles), ranking in zip(gold, rankings, strict=True)
+            if len(titles) in wanted
+        ]
+        cells = [
+            f"{sum(titles <= set(ranking[:k]) for titles, ranking in rows) / len(rows):.3f}"
+            for k in _CUTS
+        ]
+        cost = f"{seconds / len(gold):.2f}" if label == "all" else ""
+        lines.append(f"| {name} | {label} | {len(rows)} | {' | '.join(cells)} | {cost} |")
+    return lines
+
+
+@click.command()
+@click.argument("claims", type=click.Path(path_type=Path, exists=True))
+@click.option("--kb", default="demo", show_default=True)
+@click.option("--model", default="mini", show_default=True)
+@click.option("--hops", multiple=True, default=("dynamic",), show_default=True)
+@click.option("--limit", default=0, help="Only so many claims; 0 for all.")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Further settings.")
+def main(
+    claims: Path, kb: str, model: str, hops: tuple[str, ...], limit: int, settings: tuple[str, ...]
+) -> None:
+    """Print a table of all-gold recall for CLAIMS."""
+    from admiral.config import load_config
+
+    gold = read_gold(claims)
+    if limit:
+        gold = gold[:: max(len(gold) // limit, 1)][:limit]  # spread over the file
+    config: RetrievalConfig = load_config(None, [f"model={model}", f"kb={kb}", *settings])
+    heads = " | ".join(f"@{k}" for k in _CUTS)
+    click.echo(f"| system | gold documents | claims | {heads} | s/claim |")
+    click.echo("|---" * (len(_CUTS) + 4) + "|")
+    with Admiral.from_pretrained(model, kb=kb, config=config) as system:
+        began = time.perf_counter()
+        found = system.kb.search([claim.text for claim, _ in gold], max(_CUTS))
+        spent = time.perf_counter() - began
+        for line in recall_table("BM25", [[f.title for f in one] for one in found], gold, spent):
+            click.echo(line)
+        for setting in hops:
+            began = time.perf_counter()
+            results = list(system.retrieve_many([claim for claim, _ in gold], hops=setting))
+            spent = time.perf_counter() - began
+            rankings = [[d.title for d in r.documents] for r in results]
+            for line in recall_table(f"hops={setting}", rankings, gold, spent):
+                click.echo(line)
+            run = sum(len(r.hops) for r in results) / len(results)
+            enough = sum(r.stopped == "sufficient" for r in results) / len(results)
+            click.echo(f"  hops run: {run:.2f} on average; stopped as sufficient: {enough:.2f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,42 @@
+"""The final ranking and its fill-up."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from admiral.records import DocumentSet, ScoredTitle
+from admiral.stages.ranking import rank_documents
+
+TITLES = st.text("abcdef", min_size=1, max_size=1)
+SETS = st.lists(
+    st.builds(
+        DocumentSet, st.lists(TITLES, min_size=1, max_size=3, unique=True).map(tuple), st.just(0.0)
+    ),
+    max_size=4,
+)
+
+
+def test_the_last_hop_comes_first_then_the_hops_before_then_the_first_stage() -> None:
+    hops = [
+        [DocumentSet(("a",), 3.0), DocumentSet(("b",), 2.0)],
+        [DocumentSet(("b", "c"), -0.5), DocumentSet(("b", "d"), -0.7)],
+    ]
+    first = [ScoredTitle("e", 9.0), ScoredTitle("a", 8.0)]
+    ranking = rank_documents(hops, first, 10)
+    assert [(d.title, d.score, d.hop) for d in ranking] == [
+        ("b", -0.5, 2),
+        ("c", -0.5, 2),
+        ("d", -0.7, 2),
+        ("a", 3.0, 1),
+        ("e", 9.0, 0),
+    ]
+
+
+@given(st.lists(SETS, max_size=3), st.lists(TITLES, max_size=6), st.integers(1, 8))
+def test_each_document_once_and_no_more_than_asked(
+    hops: list[list[DocumentSet]], first: list[str], k: int
+) -> None:
+    ranking = [d.title for d in rank_documents(hops, [ScoredTitle(t, 0.0) for t in first], k)]
+    plain = [t for sets in reversed(hops) for s in sets for t in s.titles] + first
+    assert ranking == list(dict.fromkeys(plain))[:k]

@@ -1,0 +1,160 @@
+"""Training samples of demo claims: targets, splits, round trip, batches."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+
+import pytest
+import torch
+
+from admiral.errors import RecordError
+from admiral.kb import KnowledgeBase, demo_kb
+from admiral.stages.similarity import minilm_directory
+from training.annotated import BuildSettings, GoldClaim, SampleBuilder
+from training.batches import (
+    IGNORED,
+    Group,
+    Pair,
+    RerankBatch,
+    SequenceBatch,
+    bucket,
+    collate,
+    encode,
+)
+from training.samples import (
+    ProveSample,
+    RerankSample,
+    RetrieveSample,
+    Sample,
+    read_samples,
+    write_samples,
+)
+from training.warm_start import mini_tokenizer
+from trie import Tokens
+
+TASKS = ("retrieve", "rerank", "prove")
+
+
+def gold_claims() -> list[GoldClaim]:
+    lines = (resources.files("admiral") / "data/demo/claims.jsonl").read_text("utf-8").splitlines()
+    return [
+        GoldClaim(
+            r["claim"], tuple((t, i) for t, i in r["evidence"]), refuted=r["label"] == "REFUTED"
+        )
+        for r in map(json.loads, lines)
+    ]
+
+
+@pytest.fixture(scope="module")
+def kb() -> Iterator[KnowledgeBase]:
+    with KnowledgeBase.open(demo_kb("bm25s")) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def samples(kb: KnowledgeBase) -> list[Sample]:
+    return list(SampleBuilder(kb, BuildSettings(), 1).samples(gold_claims(), TASKS))
+
+
+@pytest.fixture(scope="module")
+def tokens() -> Tokens:
+    return Tokens(mini_tokenizer(minilm_directory()))
+
+
+def test_identifiers_point_at_gold_sentences_and_the_title_is_left_over(
+    samples: list[Sample],
+) -> None:
+    gold = {c.claim: c for c in gold_claims()}
+    retrieve = [s for s in samples if isinstance(s, RetrieveSample)]
+    assert {len(s.identifiers) for s in retrieve} == {0, 1, 2, 3}
+    for sample in retrieve:
+        titles = gold[sample.claim].titles
+        kept = [sample.evidence[i][0] for i in sample.identifiers]
+        assert list(sample.identifiers) == sorted(set(sample.identifiers))
+        assert len(set(kept)) == len(kept) and set(kept) < set(titles)
+        assert sample.title in titles and sample.title not in kept
+        assert len(sample.evidence) <= 5 or not kept
+
+
+def test_reranking_marks_the_gold_sentences(samples: list[Sample]) -> None:
+    gold = {c.claim: set(c.evidence) for c in gold_claims()}
+    for sample in samples:
+        if isinstance(sample, RerankSample):
+            marked = {(d.title, i) for d in sample.documents for i in d.relevant}
+            assert marked == gold[sample.claim]
+            assert any(not d.relevant for d in sample.documents)
+
+
+def test_proofs_agree_with_what_was_withheld(samples: list[Sample]) -> None:
+    gold = {c.claim: c for c in gold_claims()}
+    verdicts = set()
+    for sample in samples:
+        if isinstance(sample, ProveSample):
+            present = {title for title, _ in sample.evidence}
+            whole = set(gold[sample.claim].titles) <= present
+            assert sample.proof.sufficient == whole
+            sample.proof.validate(sample.claim, sample.evidence)
+            verdicts.add(whole)
+    assert verdicts == {True, False}
+
+
+def test_claims_outside_the_kb_are_counted(kb: KnowledgeBase) -> None:
+    builder = SampleBuilder(kb, BuildSettings(), 0)
+    strange = GoldClaim("No such thing.", (("No such title", 0),), None)
+    beyond = GoldClaim("No such sentence.", (("Seth Meyers", 99),), None)
+    assert list(builder.samples([strange, beyond], TASKS)) == []
+    assert builder.skipped == 2
+
+
+def test_samples_round_trip(samples: list[Sample], tmp_path: Path) -> None:
+    path = tmp_path / "samples.jsonl"
+    assert write_samples(path, samples) == len(samples)
+    assert list(read_samples(path)) == samples
+
+
+def test_a_bad_line_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "samples.jsonl"
+    path.write_text('{"task": "fly", "claim": "c", "evidence": []}\n')
+    with pytest.raises(RecordError, match=r"samples\.jsonl:1"):
+        list(read_samples(path))
+
+
+def test_batches_hold_every_item_once_within_the_budget(
+    samples: list[Sample], tokens: Tokens
+) -> None:
+    items = [i for s in samples if (i := encode(tokens, s, 160, 200)) is not None]
+    pairs = [i for i in items if isinstance(i, Pair)]
+    batches = bucket(pairs, 2000, 5)
+    assert sorted(id(p) for b in batches for p in b) == sorted(id(p) for p in pairs)
+    for batch in batches:
+        found = collate(batch, tokens.pad)
+        assert isinstance(found, SequenceBatch)
+        rows, width = found.input_ids.shape
+        assert rows == 1 or rows * (width + 2 * found.labels.shape[1]) <= 2000
+        assert (found.labels == IGNORED).sum() == found.labels.numel() - sum(
+            len(p.target) for p in batch if isinstance(p, Pair)
+        )
+    assert bucket(pairs, 2000, 5) == batches
+    assert bucket(pairs, 2000, 6) != batches
+
+
+def test_pooling_averages_the_tokens_of_each_sentence(
+    samples: list[Sample], tokens: Tokens
+) -> None:
+    groups = [g for s in samples[:30] if isinstance(g := encode(tokens, s, 160, 200), Group)][:3]
+    batch = collate(groups, tokens.pad)
+    assert isinstance(batch, RerankBatch)
+    values = torch.rand(batch.input_ids.shape)
+    pooled = torch.sparse.mm(batch.pooling, values.flatten()[:, None]).squeeze(1)
+    row = sentence = 0
+    for group in groups:
+        for one, marks in zip(group.passes, group.gold, strict=True):
+            for (_, start, end), mark in zip(one.spans, marks, strict=True):
+                assert pooled[sentence] == pytest.approx(values[row, start:end].mean().item())
+                assert batch.gold[sentence] == mark
+                sentence += 1
+            row += 1
+    assert sentence == len(pooled)
