@@ -1,0 +1,86 @@
+"""The hop retriever on the bundled checkpoint: legal sets, exact scores."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from admiral import Admiral
+from admiral.records import Sentence
+from admiral.stages.hop import TrieHopRetriever
+from trie import TokenTrie, evidence_input
+from trie.inputs import claim_ids
+
+CLAIM = "The 66th Primetime Emmy Awards was hosted by an Iraqi comedian."
+EVIDENCE = [
+    Sentence("66th Primetime Emmy Awards", 0, "Seth Meyers hosted the show."),
+    Sentence("Seth Meyers", 0, "Seth Meyers is an American comedian."),
+    Sentence("Seth Meyers", 1, "He was born in 1973."),
+]
+
+
+def log_probability(system: Admiral, source: list[int], target: list[int]) -> float:
+    """The sum of the target's log probabilities by transformers' own forward pass."""
+    model = system.checkpoint.model._model
+    with torch.inference_mode():
+        ids = torch.tensor([[system.checkpoint.tokens.start, *target[:-1]]])
+        logits = model(input_ids=torch.tensor([source]), decoder_input_ids=ids).logits[0]
+    scores = logits.log_softmax(-1)
+    return sum(float(scores[i, token]) for i, token in enumerate(target))
+
+
+def test_sets_have_the_size_of_the_hop(system: Admiral) -> None:
+    for hop in (0, 1, 2):
+        (sets,) = system.stages.retriever.expand([CLAIM], [EVIDENCE], hop)
+        assert sets
+        for found in sets:
+            assert len(set(found.titles)) == hop + 1
+            assert all(system.kb.row(title) is not None for title in found.titles)
+            assert set(found.titles[:-1]) <= {s.title for s in EVIDENCE}
+
+
+def test_set_scores_are_the_models_own(system: Admiral) -> None:
+    """Over two titles and one document everything can be written down."""
+    tokens = system.checkpoint.tokens
+    names = ["Rome", "Seth Meyers"]
+
+    class Titles:
+        def title(self, row: int) -> str:
+            return names[row]
+
+    trie = TokenTrie.build([tokens.encode(name) for name in names])
+    retriever = TrieHopRetriever(system.checkpoint.model, tokens, trie, Titles(), beam_size=8)
+    evidence = EVIDENCE[1:]
+    (sets,) = retriever.expand([CLAIM], [evidence], 1)
+    (only,) = sets  # the other title is the evidence's own
+    source = evidence_input(
+        tokens, "retrieve", CLAIM, [(s.title, s.text) for s in evidence], 512
+    ).ids
+    targets = [
+        [
+            tokens.identifier(i),
+            tokens.symbol("["),
+            *tokens.encode("Rome"),
+            tokens.symbol("]"),
+            tokens.eos,
+        ]
+        for i in (0, 1)
+    ]
+    scores = torch.tensor([log_probability(system, source, t) for t in targets])
+    assert only.titles == ("Seth Meyers", "Rome")
+    assert only.score == pytest.approx(float(scores.logsumexp(0)), abs=1e-3)
+
+
+def test_no_evidence_is_a_dead_end(system: Admiral) -> None:
+    assert system.stages.retriever.expand([CLAIM, CLAIM], [[], EVIDENCE], 1)[0] == []
+
+
+def test_hop_zero_reads_the_claim_alone(system: Admiral) -> None:
+    tokens = system.checkpoint.tokens
+    assert (
+        evidence_input(tokens, "retrieve", CLAIM, [], 512).ids
+        == claim_ids(tokens, "retrieve", CLAIM, 512)[0]
+    )
+    (with_evidence,) = system.stages.retriever.expand([CLAIM], [EVIDENCE], 0)
+    (without,) = system.stages.retriever.expand([CLAIM], [[]], 0)
+    assert with_evidence == without

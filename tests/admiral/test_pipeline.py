@@ -1,0 +1,164 @@
+"""The pipeline over the demo knowledge base with the bundled checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from admiral import Admiral, AdmiralError, Claim, RetrievalConfig, RetrievalResult
+from admiral.pipeline import Stages
+from admiral.records import DocumentSet, ScoredTitle, Sentence
+from proofs.judges import AlwaysSufficient, NeverSufficient
+
+CLAIMS = [
+    Claim("a", "The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1973."),
+    Claim("b", "A river of Paris."),
+    Claim("c", "The composer of a film by Ridley Scott was born in Frankfurt."),
+]
+
+
+@contextmanager
+def swapped(system: Admiral, **stages: object) -> Iterator[Admiral]:
+    """The system with some of its stages replaced, until the end of the block."""
+    old: Stages = system.stages
+    system.stages = replace(old, **stages)  # type: ignore[arg-type]
+    try:
+        yield system
+    finally:
+        system.stages = old
+
+
+def essence(result: RetrievalResult) -> object:
+    """What must not depend on the batch that a claim travelled in; scores to three places."""
+    return (
+        [(d.title, d.hop) for d in result.documents],
+        [s.key for s in result.evidence],
+        [(h.number, [s.titles for s in h.document_sets], h.proof) for h in result.hops],
+        result.stopped,
+    )
+
+
+def test_a_batch_gives_the_same_as_one_claim_at_a_time(system: Admiral) -> None:
+    together = list(system.retrieve_many(CLAIMS, hops=3))
+    alone = [system.retrieve(claim, hops=3) for claim in CLAIMS]
+    assert [r.claim for r in together] == CLAIMS
+    assert [essence(r) for r in together] == [essence(r) for r in alone]
+    for one, other in zip(together, alone, strict=True):
+        scores = [d.score for d in other.documents]
+        assert [d.score for d in one.documents] == pytest.approx(scores, abs=1e-3)
+
+
+def test_a_fixed_number_of_hops_is_run_whatever_the_judge_says(system: Admiral) -> None:
+    with swapped(system, judge=AlwaysSufficient()):
+        result = system.retrieve(CLAIMS[0], hops=2)
+    assert [h.number for h in result.hops] == [1, 2]
+    assert result.stopped == "max_hops"
+    assert all(len(s.titles) == 1 for s in result.hops[0].document_sets)
+    assert all(len(s.titles) == 2 for s in result.hops[1].document_sets)
+
+
+def test_the_judge_decides_when_hops_are_dynamic(system: Admiral) -> None:
+    with swapped(system, judge=AlwaysSufficient()):
+        result = system.retrieve(CLAIMS[0], hops="dynamic")
+    assert (len(result.hops), result.stopped) == (1, "sufficient")
+    with swapped(system, judge=NeverSufficient()):
+        result = system.retrieve(CLAIMS[0], hops="dynamic")
+    assert (len(result.hops), result.stopped) == (system.config.max_hops, "max_hops")
+
+
+def test_documents_are_ranked_by_sets_and_exist(system: Admiral) -> None:
+    result = system.retrieve(CLAIMS[0], hops=2)
+    titles = [d.title for d in result.documents]
+    assert len(titles) == len(set(titles)) == system.config.top_k
+    assert all(system.kb.row(title) is not None for title in titles)
+    best = result.hops[-1].document_sets[0].titles
+    assert tuple(titles[: len(best)]) == best
+    scores = [s.score for s in result.hops[-1].document_sets]
+    assert scores == sorted(scores, reverse=True)
+    for sentence in result.evidence:
+        assert system.kb.document(sentence.title).sentences[sentence.index] == sentence.text
+
+
+def test_proofs_quote_the_evidence(system: Admiral) -> None:
+    for claim in CLAIMS:
+        for hop in system.retrieve(claim, hops=2).hops:
+            assert hop.proof is not None
+            hop.proof.validate(claim.text, [(s.title, s.text) for s in hop.evidence])
+            assert hop.sufficient == hop.proof.sufficient
+
+
+class NoTitles:
+    """A retriever that never finds a way on."""
+
+    def expand(
+        self, claims: Sequence[str], evidence: Sequence[Sequence[Sentence]], hop: int
+    ) -> list[list[DocumentSet]]:
+        return [[] for _ in claims]
+
+
+class OneTitle:
+    """A first stage that knows a single document."""
+
+    def candidates(self, claims: Sequence[str], k: int) -> list[list[ScoredTitle]]:
+        return [[ScoredTitle("Seth Meyers", 1.0)] for _ in claims]
+
+
+def test_a_dead_end_keeps_what_was_found(system: Admiral) -> None:
+    with swapped(system, retriever=NoTitles(), judge=NeverSufficient()):
+        result = system.retrieve(CLAIMS[0], hops="dynamic")
+    assert result.stopped == "dead_end"
+    assert len(result.hops) == 1
+    assert result.documents and result.evidence
+
+
+def test_a_stage_can_be_replaced(system: Admiral) -> None:
+    with swapped(system, first=OneTitle()):
+        result = system.retrieve(CLAIMS[1], hops=1)
+    assert [d.title for d in result.documents] == ["Seth Meyers"]
+    assert {s.title for s in result.evidence} == {"Seth Meyers"}
+
+
+def test_a_claim_that_is_too_long_is_cut_and_it_is_said(system: Admiral) -> None:
+    long = "The Danube flows through Vienna. " * 120 + "Zanzibar."
+    result = system.retrieve(long, hops=1)
+    (warning,) = result.warnings
+    assert "cut from: '" in warning
+    shown = warning.split("cut from: '")[1].rstrip("…'")
+    assert shown in long
+    assert system.retrieve(CLAIMS[1], hops=1).warnings == ()
+
+
+@pytest.mark.parametrize("text", ["", " \n"])
+def test_an_empty_claim_is_an_error(system: Admiral, text: str) -> None:
+    with pytest.raises(AdmiralError, match="claim '7'"):
+        list(system.retrieve_many([Claim("7", text)]))
+
+
+def test_hops_are_checked(system: Admiral) -> None:
+    with pytest.raises(AdmiralError, match="hops"):
+        system.retrieve(CLAIMS[0], hops="many")
+
+
+def test_an_unknown_model_or_kb_is_named(tmp_path: Path) -> None:
+    with pytest.raises(AdmiralError, match="no-such-model"):
+        Admiral.from_pretrained("no-such-model")
+    with pytest.raises(AdmiralError, match="no-such-kb"):
+        Admiral.from_pretrained(kb=tmp_path / "no-such-kb")
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(AdmiralError, match=r"model\.safetensors"):
+        Admiral.from_pretrained(tmp_path)
+    (tmp_path / "model.safetensors").write_bytes(b"not weights")
+    with pytest.raises(AdmiralError, match="not a usable BART checkpoint"):
+        Admiral.from_pretrained(tmp_path)
+
+
+def test_the_similarity_reranker_needs_no_training(system: Admiral) -> None:
+    config = RetrievalConfig(reranker="similarity", judge="lexical", title_beams=0)
+    with Admiral.from_pretrained(config=config) as other:
+        result = other.retrieve(CLAIMS[0], hops=1)
+    assert result.evidence[0].title == "66th Primetime Emmy Awards"
+    assert all(-1.001 <= s.score <= 1.001 for s in result.evidence)
