@@ -114,8 +114,9 @@ def save_checkpoint(
         copy.deepcopy(model).half().save_pretrained(out)
     weights = {k: v.detach().to(torch.float16).contiguous() for k, v in head.state_dict().items()}
     save_file(weights, out / _HEAD, metadata={"format": "pt"})
-    for name in _TOKENIZER:
-        shutil.copyfile(tokenizer / name, out / name)
+    if tokenizer != out:
+        for name in _TOKENIZER:
+            shutil.copyfile(tokenizer / name, out / name)
 
 
 @contextlib.contextmanager

