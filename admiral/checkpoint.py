@@ -67,6 +67,11 @@ def locate_checkpoint(name: str | Path) -> Path:
     path = Path(name)
     if str(name) in BUNDLED and not path.is_dir():
         path = Path(str(resources.files("admiral"))) / "data" / str(name)
+        if not path.is_dir():
+            raise AdmiralError(
+                f"model {str(name)!r}: the bundled checkpoint is not in this installation; "
+                "train one as the README says, and give its directory by --model"
+            )
     if not (path / "config.json").is_file():
         raise AdmiralError(
             f"model {str(name)!r}: no such checkpoint; "
