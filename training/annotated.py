@@ -162,7 +162,7 @@ class SampleBuilder:
             for index, sentence in enumerate(self._corpus.document(title).sentences[:6])
             if (title, index) not in gold
         ]
-        return self._random.sample(pool, min(count, len(pool)))
+        return self._random.sample(pool, max(min(count, len(pool)), 0))
 
     def _rerank(self, claim: GoldClaim, negatives: Sequence[Document]) -> RerankSample:
         chosen: tuple[tuple[str, str], ...] = ()

@@ -42,6 +42,13 @@ def page_samples(path: Path, seed: int) -> Iterator[Sample]:
 @click.option("--pages", type=click.Path(path_type=Path), help="Claims with gold pages only.")
 @click.option("--synthetic", default=0, show_default=True, help="Claims to write from the KB.")
 @click.option("--splits", default=2, show_default=True, help="Splits of the gold per hop.")
+@click.option(
+    "--sentences",
+    default=5,
+    show_default=True,
+    help="Evidence in an input; fewer for\
+ a first stage of training, in which the model learns to copy.",
+)
 @click.option("--seed", default=0, show_default=True)
 def main(
     out: Path,
@@ -50,18 +57,19 @@ def main(
     pages: Path | None,
     synthetic: int,
     splits: int,
+    sentences: int,
     seed: int,
 ) -> None:
     """Write training samples to OUT (JSON Lines), the same ones for the same seed."""
     parts: list[Iterator[Sample]] = []
     with KnowledgeBase.open(locate(name)) as kb:
-        builder = SampleBuilder(kb, BuildSettings(splits=splits), seed)
+        builder = SampleBuilder(kb, BuildSettings(sentences, splits), seed)
         if hover is not None:
             parts.append(builder.samples(read_hover(hover), ("retrieve", "rerank", "prove")))
         if pages is not None:
             parts.append(page_samples(pages, seed))
         if synthetic:
-            chains = BuildSettings(splits=1, candidates=10)
+            chains = BuildSettings(sentences, splits=1, candidates=10)
             writer = SampleBuilder(kb, chains, seed)
             parts.append(writer.samples(synthetic_claims(kb, synthetic, seed), ("retrieve",)))
         count = write_samples(out, chain.from_iterable(parts))
