@@ -96,10 +96,8 @@ def load_checkpoint(
                 path, dtype=torch.float32, local_files_only=True, use_safetensors=True
             )
         tokens = Tokens.load(path, model.config.decoder_start_token_id)
-        head = None
-        if (path / _HEAD).is_file():
-            head = RerankHead(model.lm_head.in_features)
-            head.load_state_dict({k: v.float() for k, v in load_file(path / _HEAD).items()})
+        head = load_head(path, model.lm_head.in_features)
+        if head is not None:
             head.to(device).eval()
     except (OSError, ValueError, RuntimeError, SafetensorError, KeyError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
@@ -108,6 +106,15 @@ def load_checkpoint(
         ) from error
     model.to(device)  # type: ignore[arg-type]
     return Checkpoint(path, Seq2Seq(model, dtype=dtype), tokens, head)
+
+
+def load_head(path: Path, width: int) -> RerankHead | None:
+    """Load the reranker's head of a checkpoint directory; None where it has none."""
+    if not (path / _HEAD).is_file():
+        return None
+    head = RerankHead(width)
+    head.load_state_dict({k: v.float() for k, v in load_file(path / _HEAD).items()})
+    return head
 
 
 def save_checkpoint(

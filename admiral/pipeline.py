@@ -107,7 +107,8 @@ class Admiral:
         config.validate()
         if config.threads:
             torch.set_num_threads(config.threads)
-        checkpoint = load_checkpoint(config.model, _device(config.device))
+        dtype = torch.bfloat16 if config.precision == "bf16" else torch.float32
+        checkpoint = load_checkpoint(config.model, _device(config.device), dtype)
         opened = KnowledgeBase.open(
             locate(config.kb),
             bm25=None if config.bm25 == "auto" else config.bm25,

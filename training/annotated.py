@@ -137,7 +137,9 @@ class SampleBuilder:
         if not kept:
             return RetrieveSample(claim.claim, (), (), target)
         gold = [self._random.choice([e for e in claim.evidence if e[0] == title]) for title in kept]
-        wrong = self._wrong(claim, kept, negatives, self._settings.sentences - len(gold))
+        # From none to a full input: short ones are cheap, and pointing is learnt on them first.
+        room = max(self._settings.sentences - len(gold), 0)
+        wrong = self._wrong(claim, kept, negatives, self._random.randint(0, room))
         evidence = [(t, self._text(t, i)) for t, i in gold] + wrong
         order = list(range(len(evidence)))
         self._random.shuffle(order)

@@ -9,19 +9,25 @@ from dataclasses import dataclass
 import torch
 
 from admiral.stages.passes import RerankPass, rerank_passes
-from proofs import ProofError, target_ids
+from proofs import NatOp, ProofError, target_ids
+from training.guide import alignment
 from training.samples import ProveSample, RerankSample, RetrieveSample, Sample
 from trie import Tokens, evidence_input
 
 IGNORED = -100  # label of padding, as everywhere in transformers
+_IDENTIFIERS = 10  # more evidence sentences than these have no token of their own
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """An encoder input and what the decoder shall write, both as token ids."""
+    """An encoder input and what the decoder shall write, both as token ids.
+
+    `copies` are the pairs (target position, source position) of `training.guide.alignment`.
+    """
 
     source: list[int]
     target: list[int]
+    copies: list[tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +40,15 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class SequenceBatch:
-    """Tensors of shape (batch, length); labels hold `IGNORED` where padded."""
+    """Tensors of shape (batch, length); labels hold `IGNORED` where padded.
+
+    `copies` has shape (batch, target length, source length), bool.
+    """
 
     input_ids: torch.Tensor
     attention_mask: torch.Tensor
     labels: torch.Tensor
+    copies: torch.Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,21 +75,34 @@ class RerankBatch:
 
 
 def encode(tokens: Tokens, sample: Sample, max_source: int, max_target: int) -> Pair | Group | None:
-    """Return a sample as token ids; None where its target is too long to learn from."""
+    """Return a sample as token ids; None where it is too long to learn from."""
     if isinstance(sample, RerankSample):
         return _group(tokens, sample, max_source)
     task = "prove" if isinstance(sample, ProveSample) else "retrieve"
     source = evidence_input(tokens, task, sample.claim, sample.evidence, max_source)
+    if source.cut:
+        return None  # what the target speaks of may be what was cut: that would teach guessing
     if isinstance(sample, RetrieveSample):
         target = retrieval_target(tokens, sample)
-        return Pair(source.ids, target) if len(target) <= max_target else None
+        return _pair(tokens, source.ids, target) if len(target) <= max_target else None
     try:
         target = target_ids(
             tokens, sample.proof, sample.claim, sample.evidence, max_length=max_target
         )
     except ProofError:
         return None
-    return Pair(source.ids, target)
+    return _pair(tokens, source.ids, target)
+
+
+def _pair(tokens: Tokens, source: list[int], target: list[int]) -> Pair:
+    symbols = {tokens.symbol(s) for s in "[]{}"} | {tokens.eos}
+    symbols |= {tokens.symbol(op.value) for op in NatOp}
+    # Brackets and operators are written, not copied; identifiers are pointed at.
+    identifiers = set()
+    if tokens.task("retrieve") is not None:
+        identifiers = {tokens.identifier(i) for i in range(_IDENTIFIERS)}
+    copies = alignment(source, target, frozenset(symbols | identifiers))
+    return Pair(source, target, [(i, j) for i, j in copies if target[i] not in symbols])
 
 
 def retrieval_target(tokens: Tokens, sample: RetrieveSample) -> list[int]:
@@ -153,7 +176,11 @@ def collate(batch: Sequence[Pair] | Sequence[Group], pad: int) -> SequenceBatch 
     pairs = [p for p in batch if isinstance(p, Pair)]
     ids, mask = padded([p.source for p in pairs], pad)
     labels, _ = padded([p.target for p in pairs], IGNORED)
-    return SequenceBatch(ids, mask, labels)
+    copies = torch.zeros((*labels.shape, ids.shape[1]), dtype=torch.bool)
+    for row, pair in enumerate(pairs):
+        if pair.copies:
+            copies[row][tuple(torch.tensor(pair.copies).T)] = True
+    return SequenceBatch(ids, mask, labels, copies)
 
 
 def _collate_groups(groups: Sequence[Group], pad: int) -> RerankBatch:

@@ -23,9 +23,10 @@ from omegaconf.errors import OmegaConfBaseException
 from torch import nn
 from transformers import BartForConditionalGeneration
 
-from admiral.checkpoint import RerankHead, save_checkpoint
+from admiral.checkpoint import RerankHead, load_head, save_checkpoint
 from admiral.errors import AdmiralError
 from training.batches import Group, Pair, RerankBatch, SequenceBatch, bucket, collate, encode
+from training.guide import AttentionGuide
 from training.samples import read_samples
 from training.state import load_state, save_state
 from trie import Tokens
@@ -47,6 +48,8 @@ class TrainConfig:
         Optimizer steps; a batch costs at most `batch_tokens` (see `training.batches.bucket`).
     encoder_rate, decoder_rate
         Peak learning rates.
+    guide
+        Weight of the loss on the cross-attention (see `training.guide`).
     """
 
     start: str = "runs/warm"
@@ -63,6 +66,7 @@ class TrainConfig:
     warmup: int = 100
     clip: float = 1.0
     dropout: float = 0.0
+    guide: float = 0.5
     precision: str = "bf16"
     seed: int = 0
     save_every: int = 200
@@ -72,18 +76,22 @@ class TrainConfig:
 class Trainee(nn.Module):
     """The seq2seq model and the reranker's head, with one loss per kind of batch."""
 
-    def __init__(self, model: BartForConditionalGeneration) -> None:
+    def __init__(self, model: BartForConditionalGeneration, head: RerankHead, guide: float) -> None:
         super().__init__()
         self.model = model
-        self.head = RerankHead(model.lm_head.in_features)
+        self.head = head
+        self._guide = guide
 
     def forward(self, batch: SequenceBatch | RerankBatch) -> torch.Tensor:
         """Return the mean cross-entropy of the target tokens, or of the gold sentences."""
         if isinstance(batch, SequenceBatch):
-            loss: torch.Tensor = self.model(
-                input_ids=batch.input_ids, attention_mask=batch.attention_mask, labels=batch.labels
-            ).loss
-            return loss
+            with AttentionGuide(self.model) as guide:
+                loss: torch.Tensor = self.model(
+                    input_ids=batch.input_ids,
+                    attention_mask=batch.attention_mask,
+                    labels=batch.labels,
+                ).loss
+            return loss + self._guide * guide.loss(batch.attention_mask, batch.copies)
         hidden = self.model.model.encoder(
             input_ids=batch.input_ids, attention_mask=batch.attention_mask
         ).last_hidden_state
@@ -140,7 +148,9 @@ def train(config: TrainConfig) -> None:
         config.start, dtype=torch.float32, dropout=config.dropout, local_files_only=True
     )
     tokens = Tokens.load(config.start, model.config.decoder_start_token_id)
-    trainee = Trainee(model)
+    width = model.lm_head.in_features
+    head = load_head(Path(config.start), width) or RerankHead(width)
+    trainee = Trainee(model, head, config.guide)
     encoder = set(trainee.model.model.encoder.parameters()) | set(trainee.head.parameters())
     others = [p for p in trainee.parameters() if p not in encoder]
     optimizer = torch.optim.AdamW(
