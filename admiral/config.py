@@ -23,6 +23,7 @@ _CHOICES = {
     "bm25": ("auto", "lucene", "bm25s"),
     "reranker": ("cross-encoder", "similarity"),
     "judge": ("never", "always", "lexical", "generated"),
+    "ranking": ("fused", "last-hop"),
     "precision": ("fp32", "bf16"),
 }
 _AT_LEAST = {
@@ -70,6 +71,9 @@ class RetrievalConfig:
     judge
         ``never``, ``always``, ``lexical`` or ``generated``: which judge decides that the evidence
         is enough.
+    ranking
+        ``fused``: all hops and the first stage vote; ``last-hop``: the last hop's document sets
+        first, filled up from the hops before (see `admiral.stages.ranking`).
     trie_normalised
         Score tokens by the softmax over the allowed ones only (off: the paper's definition).
     title_weight, text_weight
@@ -97,6 +101,7 @@ class RetrievalConfig:
     bm25: str = "auto"
     reranker: str = "cross-encoder"
     judge: str = "generated"
+    ranking: str = "fused"
     trie_normalised: bool = False
     title_weight: float = 0.5
     text_weight: float = 1.0

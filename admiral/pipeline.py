@@ -227,7 +227,9 @@ class Admiral:
         return list(dict.fromkeys([*list(best)[:count], *(s.title for s in progress.evidence)]))
 
     def _result(self, progress: _Progress, config: RetrievalConfig) -> RetrievalResult:
-        ranking = rank_documents(progress.sets, progress.candidates, config.top_k)
+        ranking = rank_documents(
+            progress.sets, progress.candidates, config.top_k, fused=config.ranking == "fused"
+        )
         return RetrievalResult(
             progress.claim,
             tuple(ranking),
@@ -282,7 +284,11 @@ def build_stages(kb: KnowledgeBase, checkpoint: Checkpoint, config: RetrievalCon
     )
     reranker: SentenceReranker
     if config.reranker == "similarity":
-        reranker = SimilarityReranker(minilm_directory(), device=_device(config.device))
+        reranker = SimilarityReranker(
+            minilm_directory(),
+            device=_device(config.device),
+            dtype=torch.bfloat16 if config.precision == "bf16" else torch.float32,
+        )
     else:
         reranker = CrossEncoderReranker(checkpoint)
     first: FirstStage = FusedFirstStage(kb, retriever) if config.title_beams else Bm25FirstStage(kb)

@@ -88,7 +88,7 @@ class Hop:
 
 @dataclass(frozen=True, slots=True)
 class RankedDocument:
-    """A document of the final ranking and the hop that put it there (0: first-stage fill-up)."""
+    """A document of the final ranking and the hop that spoke for it most (0: the first stage)."""
 
     title: str
     score: float

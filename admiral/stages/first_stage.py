@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from admiral.protocols import Bm25Index, HopRetriever
-from admiral.records import ScoredTitle
+from admiral.records import DocumentSet, ScoredTitle
 
 # The usual constant of reciprocal rank fusion (Cormack et al., 2009).
 _FUSION = 60
@@ -25,7 +26,8 @@ class Bm25FirstStage:
 class FusedFirstStage:
     """BM25 together with titles that the retriever generates from the claim alone (hop 0).
 
-    The two lists are merged by reciprocal rank fusion, which needs no common scale.
+    Each document of BM25 votes by its reciprocal rank; a generated title has the vote of a first
+    place times its probability, so that an unsure model moves nothing.
 
     Parameters
     ----------
@@ -43,15 +45,15 @@ class FusedFirstStage:
         found = self._index.search(claims, k)
         generated = self._generator.expand(claims, [() for _ in claims], 0)
         return [
-            fuse([[c.title for c in bm25], [s.titles[-1] for s in titles]])[:k]
+            fuse([c.title for c in bm25], titles)[:k]
             for bm25, titles in zip(found, generated, strict=True)
         ]
 
 
-def fuse(rankings: Sequence[Sequence[str]]) -> list[ScoredTitle]:
-    """Merge rankings by reciprocal rank fusion; ties go to the title that was met first."""
-    scores: dict[str, float] = {}
-    for ranking in rankings:
-        for rank, title in enumerate(ranking, start=1):
-            scores[title] = scores.get(title, 0.0) + 1.0 / (_FUSION + rank)
+def fuse(ranking: Sequence[str], generated: Sequence[DocumentSet]) -> list[ScoredTitle]:
+    """Merge a ranking and generated titles; ties go to the title that was met first."""
+    scores = {title: 1.0 / (_FUSION + rank) for rank, title in enumerate(ranking, start=1)}
+    for found in generated:
+        title = found.titles[-1]
+        scores[title] = scores.get(title, 0.0) + math.exp(found.score) / (_FUSION + 1)
     return [ScoredTitle(t, s) for t, s in sorted(scores.items(), key=lambda item: -item[1])]

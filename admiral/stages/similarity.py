@@ -43,11 +43,20 @@ class SimilarityReranker:
     ----------
     directory
         A sentence encoder in the Hugging Face layout whose embedding is the mean over tokens.
-    device
-        Where to compute.
+    device, dtype
+        Where to compute, and in which precision: float32, or bfloat16 where that is fast.
+    batch_tokens
+        Padded tokens per pass of the encoder.
     """
 
-    def __init__(self, directory: Path, *, device: str = "cpu", batch_size: int = 64) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        device: str = "cpu",
+        dtype: torch.dtype = torch.float32,
+        batch_tokens: int = 4096,
+    ) -> None:
         from transformers import AutoModel, AutoTokenizer
 
         from admiral.checkpoint import quiet
@@ -56,7 +65,7 @@ class SimilarityReranker:
             self._tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
             self._model = AutoModel.from_pretrained(directory, local_files_only=True)
         self._model.to(device).eval()
-        self._device, self._batch_size = device, batch_size
+        self._device, self._dtype, self._batch_tokens = device, dtype, batch_tokens
 
     def score(
         self,
@@ -83,17 +92,29 @@ class SimilarityReranker:
     @torch.inference_mode()
     def _embed(self, texts: Sequence[str]) -> torch.Tensor:
         """Return unit vectors, shape (texts, width)."""
-        vectors = []
-        for start in range(0, len(texts), self._batch_size):
-            batch = self._tokenizer(
-                list(texts[start : start + self._batch_size]),
-                padding=True,
-                truncation=True,
-                max_length=_MAX_LENGTH,
-                return_tensors="pt",
+        encoded = self._tokenizer(list(texts), truncation=True, max_length=_MAX_LENGTH)
+        rows = encoded["input_ids"]
+        # Like lengths together: padding costs as much as text.
+        order = sorted(range(len(rows)), key=lambda i: len(rows[i]))
+        vectors = torch.empty(len(rows), self._model.config.hidden_size)
+        start = 0
+        while start < len(order):
+            end = start + 1
+            while end < len(order) and len(rows[order[end]]) * (end + 1 - start) <= (
+                self._batch_tokens
+            ):
+                end += 1
+            batch = self._tokenizer.pad(
+                {"input_ids": [rows[i] for i in order[start:end]]}, return_tensors="pt"
             ).to(self._device)
-            hidden = self._model(**batch).last_hidden_state
+            with torch.autocast(
+                torch.device(self._device).type,
+                dtype=torch.bfloat16,
+                enabled=self._dtype is torch.bfloat16,
+            ):
+                hidden = self._model(**batch).last_hidden_state.float()
             mask = batch["attention_mask"].unsqueeze(-1)
             mean = (hidden * mask).sum(1) / mask.sum(1)
-            vectors.append(torch.nn.functional.normalize(mean, dim=-1).cpu())
-        return torch.cat(vectors)
+            vectors[order[start:end]] = torch.nn.functional.normalize(mean, dim=-1).cpu()
+            start = end
+        return vectors

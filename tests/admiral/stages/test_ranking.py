@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,7 +25,7 @@ def test_the_last_hop_comes_first_then_the_hops_before_then_the_first_stage() ->
         [DocumentSet(("b", "c"), -0.5), DocumentSet(("b", "d"), -0.7)],
     ]
     first = [ScoredTitle("e", 9.0), ScoredTitle("a", 8.0)]
-    ranking = rank_documents(hops, first, 10)
+    ranking = rank_documents(hops, first, 10, fused=False)
     assert [(d.title, d.score, d.hop) for d in ranking] == [
         ("b", -0.5, 2),
         ("c", -0.5, 2),
@@ -37,6 +39,35 @@ def test_the_last_hop_comes_first_then_the_hops_before_then_the_first_stage() ->
 def test_each_document_once_and_no_more_than_asked(
     hops: list[list[DocumentSet]], first: list[str], k: int
 ) -> None:
-    ranking = [d.title for d in rank_documents(hops, [ScoredTitle(t, 0.0) for t in first], k)]
+    candidates = [ScoredTitle(t, 0.0) for t in first]
+    ranking = [d.title for d in rank_documents(hops, candidates, k, fused=False)]
     plain = [t for sets in reversed(hops) for s in sets for t in s.titles] + first
     assert ranking == list(dict.fromkeys(plain))[:k]
+    fused = rank_documents(hops, candidates, k)
+    assert len({d.title for d in fused}) == len(fused) == len(ranking)
+    everyone = {d.title for d in rank_documents(hops, candidates, 100)}
+    assert everyone == set(plain)
+    assert [d.score for d in fused] == sorted((d.score for d in fused), reverse=True)
+
+
+def test_fused_hops_vote_by_reciprocal_rank_and_probability() -> None:
+    hops = [
+        [DocumentSet(("a",), 3.0), DocumentSet(("b",), 2.0)],
+        [
+            DocumentSet(("a", "c"), math.log(0.4)),
+            DocumentSet(("b", "d"), math.log(0.35)),
+            DocumentSet(("b", "c"), math.log(0.2)),
+        ],
+    ]
+    ranking = rank_documents(hops, [ScoredTitle("b", 9.0), ScoredTitle("a", 8.0)], 10)
+    # The second hop ranks c (0.6), b (0.55), a (0.4), d (0.35).
+    votes = {
+        "a": 1 / 12 + 1 / 11 + 1 / 13,
+        "b": 1 / 11 + 1 / 12 + 1 / 12,
+        "c": 1 / 11,
+        "d": 1 / 14,
+    }
+    assert [d.title for d in ranking] == ["b", "a", "c", "d"]
+    for document in ranking:
+        assert math.isclose(document.score, votes[document.title])
+    assert {d.title: d.hop for d in ranking} == {"a": 1, "b": 0, "c": 2, "d": 2}
