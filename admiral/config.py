@@ -21,7 +21,7 @@ from admiral.errors import AdmiralError
 _SPEED_ONLY = frozenset({"batch_size", "device", "threads"})
 _CHOICES = {
     "bm25": ("auto", "lucene", "bm25s"),
-    "reranker": ("cross-encoder", "similarity"),
+    "reranker": ("combined", "cross-encoder", "similarity"),
     "judge": ("never", "always", "lexical", "generated"),
     "ranking": ("fused", "last-hop"),
     "precision": ("fp32", "bf16"),
@@ -67,7 +67,7 @@ class RetrievalConfig:
     bm25
         ``lucene``, ``bm25s``, or ``auto``: the one that the knowledge base was built with.
     reranker
-        ``cross-encoder`` or ``similarity``.
+        ``cross-encoder``, ``similarity``, or ``combined``: both.
     judge
         ``never``, ``always``, ``lexical`` or ``generated``: which judge decides that the evidence
         is enough.
@@ -99,8 +99,8 @@ class RetrievalConfig:
     rerank_documents: int = 20
     title_beams: int = 10
     bm25: str = "auto"
-    reranker: str = "cross-encoder"
-    judge: str = "generated"
+    reranker: str = "combined"
+    judge: str = "lexical"
     ranking: str = "fused"
     trie_normalised: bool = False
     title_weight: float = 0.5

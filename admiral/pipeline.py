@@ -25,6 +25,7 @@ from admiral.records import (
     Sentence,
     Stopped,
 )
+from admiral.stages.combined import CombinedReranker
 from admiral.stages.cross_encoder import CrossEncoderReranker
 from admiral.stages.first_stage import Bm25FirstStage, FusedFirstStage
 from admiral.stages.hop import TrieHopRetriever
@@ -282,17 +283,18 @@ def build_stages(kb: KnowledgeBase, checkpoint: Checkpoint, config: RetrievalCon
         title_beams=max(config.title_beams, 1),
         normalise=config.trie_normalised,
     )
-    reranker: SentenceReranker
-    if config.reranker == "similarity":
-        reranker = SimilarityReranker(
-            minilm_directory(),
-            device=_device(config.device),
-            dtype=torch.bfloat16 if config.precision == "bf16" else torch.float32,
-        )
-    else:
-        reranker = CrossEncoderReranker(checkpoint)
     first: FirstStage = FusedFirstStage(kb, retriever) if config.title_beams else Bm25FirstStage(kb)
-    return Stages(first, reranker, _judge(checkpoint, config), retriever)
+    return Stages(first, _reranker(checkpoint, config), _judge(checkpoint, config), retriever)
+
+
+def _reranker(checkpoint: Checkpoint, config: RetrievalConfig) -> SentenceReranker:
+    if config.reranker == "cross-encoder":
+        return CrossEncoderReranker(checkpoint)
+    dtype = torch.bfloat16 if config.precision == "bf16" else torch.float32
+    similarity = SimilarityReranker(minilm_directory(), device=_device(config.device), dtype=dtype)
+    if config.reranker == "similarity":
+        return similarity
+    return CombinedReranker([CrossEncoderReranker(checkpoint), similarity])
 
 
 def _judge(checkpoint: Checkpoint, config: RetrievalConfig) -> SufficiencyJudge:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from admiral.records import DocumentSet, RankedDocument, ScoredTitle
 
 # Reciprocal rank fusion uses 60 for long lists; the lists of a hop are short and their tops count.
-_FUSION = 10
+_FUSION = 5
 
 
 def rank_documents(

@@ -1,4 +1,4 @@
-"""A checkpoint over the demo knowledge base, opened once."""
+"""The bundled checkpoint over the demo knowledge base, opened once."""
 
 from __future__ import annotations
 
@@ -6,27 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import torch
 
-import admiral
 from admiral import Admiral, RetrievalConfig
-from admiral.checkpoint import RerankHead, save_checkpoint
-from admiral.stages.similarity import minilm_directory
-from training.warm_start import mini_tokenizer, warm_start
+from admiral.checkpoint import locate_checkpoint
 
 
 @pytest.fixture(scope="session")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The bundled checkpoint; where a checkout lacks it, the untrained one that it starts from."""
-    bundled = Path(admiral.__file__).parent / "data" / "mini"
-    if bundled.is_dir():
-        return bundled
-    torch.manual_seed(0)
-    source, out = minilm_directory(), tmp_path_factory.mktemp("warm")
-    mini_tokenizer(source).save_pretrained(out)
-    started = warm_start(source)
-    save_checkpoint(out, started, RerankHead(started.lm_head.in_features), out)
-    return out
+def model() -> Path:
+    return locate_checkpoint("mini")
 
 
 @pytest.fixture(scope="session")

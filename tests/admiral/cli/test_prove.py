@@ -5,16 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
-
-import admiral as admiral_package
-
-pytestmark = pytest.mark.skipif(
-    not (Path(admiral_package.__file__).parent / "data" / "mini").is_dir(),
-    reason="the bundled checkpoint is not in this checkout",
-)
 
 Admiral = Callable[..., subprocess.CompletedProcess[bytes]]
 

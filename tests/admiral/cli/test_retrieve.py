@@ -13,13 +13,7 @@ from typing import Any
 
 import pytest
 
-import admiral as admiral_package
 from tests.admiral.results import without_timings
-
-pytestmark = pytest.mark.skipif(
-    not (Path(admiral_package.__file__).parent / "data" / "mini").is_dir(),
-    reason="the bundled checkpoint is not in this checkout",
-)
 
 Admiral = Callable[..., subprocess.CompletedProcess[bytes]]
 Records = list[dict[str, Any]]
