@@ -3,19 +3,23 @@
 from trie.beam import Hypothesis, beam_search
 from trie.constraint import Constraint
 from trie.inputs import SourceInput, evidence_input
+from trie.listed import TrieConstraint
 from trie.markup import HopConstraint
+from trie.processor import ConstraintProcessor
 from trie.seq2seq import Seq2Seq
 from trie.token_trie import TokenTrie
 from trie.tokens import Tokens
 
 __all__ = [
     "Constraint",
+    "ConstraintProcessor",
     "HopConstraint",
     "Hypothesis",
     "Seq2Seq",
     "SourceInput",
     "TokenTrie",
     "Tokens",
+    "TrieConstraint",
     "beam_search",
     "evidence_input",
 ]

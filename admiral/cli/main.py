@@ -21,6 +21,7 @@ _COMMANDS = {
     "index": "admiral.cli.index",
     "verify": "admiral.cli.index",
     "info": "admiral.cli.index",
+    "titles": "admiral.cli.titles",
     "convert": "admiral.cli.convert",
 }
 INTERRUPTED = 130  # what shells report for a program stopped by Ctrl-C

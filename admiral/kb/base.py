@@ -12,7 +12,7 @@ from admiral.errors import AdmiralError
 from admiral.kb.build import NO_BM25
 from admiral.kb.manifest import Manifest, check_sizes, read_manifest
 from admiral.kb.store import DocumentStore
-from admiral.kb.text import clean_title
+from admiral.kb.text import clean_prefix, clean_title
 from admiral.kb.titles import TitleIndex
 from admiral.kb.tries import title_trie
 from admiral.records import Document, ScoredTitle
@@ -120,6 +120,13 @@ class KnowledgeBase:
     def title(self, row: int) -> str:
         """Return the title of a row; IndexError if there is no such row."""
         return self._titles.title(row)
+
+    def complete(self, prefix: str) -> Iterator[tuple[str, int]]:
+        """Yield title and row of the titles that begin with `prefix`, in order of code points.
+
+        Upper and lower case differ; the empty prefix yields all titles.
+        """
+        return self._titles.complete(clean_prefix(prefix))
 
     def document(self, title: str) -> Document:
         """Return the document with a title; UnknownTitleError if there is none."""

@@ -30,6 +30,11 @@ def clean_title(title: str) -> str:
     return _CONTROL.sub(" ", _UNSTORABLE.sub(REPLACEMENT, title)).strip()
 
 
+def clean_prefix(prefix: str) -> str:
+    """Return the beginning of a title as stored titles begin; a space at its end is kept."""
+    return _CONTROL.sub(" ", _UNSTORABLE.sub(REPLACEMENT, prefix)).lstrip()
+
+
 def clean_document(document: Document) -> Document:
     """Return a document whose texts can be stored.
 

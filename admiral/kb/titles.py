@@ -19,7 +19,8 @@ TRIE, ROWS, KEYS = "titles.marisa", "titles-rows.npy", "titles-keys.npy"
 
 def write_titles(directory: Path, titles: Callable[[], Iterator[str]]) -> None:
     """Write the index of distinct titles; `titles` gives them twice, in the order of rows."""
-    trie = marisa_trie.Trie(titles())
+    # By label: titles are then completed in alphabetical order, without a sort.
+    trie = marisa_trie.Trie(titles(), order=marisa_trie.LABEL_ORDER)
     keys = np.fromiter((trie[title] for title in titles()), np.uint32)
     rows = np.empty_like(keys)
     rows[keys] = np.arange(len(keys), dtype=np.uint32)
@@ -65,6 +66,14 @@ class TitleIndex:
         try:
             return str(self._trie.restore_key(int(self._keys[row])))
         except (KeyError, UnicodeDecodeError) as error:
+            raise self._damaged(error) from error
+
+    def complete(self, prefix: str) -> Iterator[tuple[str, int]]:
+        """Yield title and row of the titles that begin with `prefix`, in order of code points."""
+        try:
+            for title, key in self._trie.iteritems(prefix):
+                yield title, int(self._rows[key])
+        except UnicodeDecodeError as error:
             raise self._damaged(error) from error
 
     def _damaged(self, why: object) -> AdmiralError:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.kb.text import clean_document, clean_text, clean_title, wikipedia_title
+from admiral.kb.text import clean_document, clean_prefix, clean_text, clean_title, wikipedia_title
 from admiral.records import Document
 
 ANY_TEXT = st.text(st.characters(), max_size=40)  # surrogates and NUL included
@@ -23,6 +23,17 @@ def test_surrogates_and_nul_become_replacement_characters() -> None:
 
 def test_titles_fit_on_one_line() -> None:
     assert clean_title(" A\tB\r\nC\x85D </s> ") == "A B C D </s>"
+
+
+@given(ANY_TEXT, st.integers(0, 40))
+def test_the_beginning_of_a_title_stays_as_it_is(text: str, length: int) -> None:
+    title = clean_title(text)
+    assert clean_prefix(title[:length]) == title[:length]
+    assert clean_prefix(" \t" + text).rstrip() == title
+
+
+def test_the_space_at_the_end_of_a_beginning_counts() -> None:
+    assert clean_prefix("\tNew\r\n") == "New "
 
 
 def test_empty_sentences_keep_their_number_and_empty_links_vanish() -> None:

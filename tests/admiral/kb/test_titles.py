@@ -31,6 +31,17 @@ def test_both_ways(titles: list[str], other: str) -> None:
                 index.title(row)
 
 
+@settings(max_examples=50, deadline=None)
+@given(TITLES, st.text("ab\u00e9\U0001f426", max_size=2))
+def test_completion(titles: list[str], prefix: str) -> None:
+    titles = list(dict.fromkeys([*titles, *(prefix + title[:1] for title in titles), prefix + "!"]))
+    with TemporaryDirectory() as folder:
+        write_titles(Path(folder), lambda: iter(titles))
+        found = list(TitleIndex(Path(folder)).complete(prefix))
+    wanted = sorted(title for title in titles if title.startswith(prefix))
+    assert found == [(title, titles.index(title)) for title in wanted]
+
+
 def test_parts_that_do_not_fit(tmp_path: Path) -> None:
     write_titles(tmp_path, lambda: iter(["a", "b"]))
     np.save(tmp_path / "titles-rows.npy", np.zeros(3, np.uint32))

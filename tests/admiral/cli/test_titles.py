@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from admiral.cli.titles import titles_command
+from admiral.errors import AdmiralError
+from admiral.kb import build
+
+Admiral = Callable[..., subprocess.CompletedProcess[bytes]]
+# In the order of rows; a tab within a title is stored as a space.
+TITLES = ["Newark", "New York", "new wave", "Évian", "New Delhi", "New\tDeal", "Turn\u202eed"]
+
+
+@pytest.fixture(scope="module")
+def kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("titles")
+    corpus = folder / "corpus.jsonl"
+    corpus.write_text("".join(json.dumps({"title": t, "text": "It is."}) + "\n" for t in TITLES))
+    build([corpus], folder / "kb", bm25="none", progress=False)
+    return folder / "kb"
+
+
+def listed(kb: Path, *arguments: str) -> list[str]:
+    result = CliRunner().invoke(titles_command, ["--kb", str(kb), *arguments])
+    assert result.exit_code == 0, result.output
+    assert result.stderr == ""
+    return result.stdout_bytes.decode("utf-8").split("\n")[:-1]
+
+
+def test_completes_in_order(kb: Path) -> None:
+    assert listed(kb, "New") == ["New Deal", "New Delhi", "New York", "Newark"]
+    assert listed(kb, "New ") == ["New Deal", "New Delhi", "New York"]
+    assert listed(kb, "  New\tDe") == ["New Deal", "New Delhi"]
+    assert listed(kb, "New", "--limit", "2") == ["New Deal", "New Delhi"]
+    assert listed(kb, "Évian") == ["Évian"]
+    assert listed(kb) == listed(kb, "") == sorted(t.replace("\t", " ") for t in TITLES)
+
+
+def test_records(kb: Path) -> None:
+    records = [json.loads(line) for line in listed(kb, "--json", "New ")]
+    assert records == [
+        {"title": "New Deal", "row": 5},
+        {"title": "New Delhi", "row": 4},
+        {"title": "New York", "row": 1},
+    ]
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_nothing_found(admiral: Admiral, kb: Path, form: list[str]) -> None:
+    done = admiral("titles", "NEW", "--kb", kb, *form)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert done.stderr.startswith(f"error: {kb}: no title begins with 'NEW'. ".encode())
+    assert done.stderr.count(b"\n") == 1
+
+
+def test_a_pipe_gets_titles_as_they_are_and_a_terminal_escapes(admiral: Admiral, kb: Path) -> None:
+    assert admiral("titles", "Turn", "--kb", kb).stdout == "Turn\u202eed\n".encode()
+    ours, theirs = pty.openpty()
+    try:
+        done = admiral("titles", "Turn", "--kb", kb, stdout=theirs)
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert os.read(ours, 100) == b"Turn\\u202eed\r\n"
+    finally:
+        os.close(ours)
+        os.close(theirs)
+
+
+def test_the_demo_is_the_default(admiral: Admiral) -> None:
+    done = admiral("titles", "66th")
+    assert (done.returncode, done.stdout) == (0, b"66th Primetime Emmy Awards\n")
+
+
+def test_errors(admiral: Admiral, kb: Path, tmp_path: Path) -> None:
+    result = CliRunner().invoke(titles_command, ["a", "--kb", str(tmp_path / "none")])
+    assert isinstance(result.exception, AdmiralError)
+    assert str(tmp_path / "none") in str(result.exception)
+    result = CliRunner().invoke(titles_command, ["\udcff", "--kb", str(kb)])
+    assert isinstance(result.exception, AdmiralError)
+    assert "not text in this terminal's encoding" in str(result.exception)
+    assert CliRunner().invoke(titles_command, ["a", "--limit", "0"]).exit_code == 2
