@@ -1,12 +1,13 @@
 """Token tries, decoding constraints and constrained beam search; knows tokens, not documents."""
 
 from trie.beam import Hypothesis, beam_search
-from trie.constraint import Constraint
+from trie.constraint import Constraint, Trie
 from trie.inputs import SourceInput, evidence_input
 from trie.markup import HopConstraint
 from trie.seq2seq import Seq2Seq
 from trie.token_trie import TokenTrie
 from trie.tokens import Tokens
+from trie.updates import UpdatedTrie
 
 __all__ = [
     "Constraint",
@@ -16,6 +17,8 @@ __all__ = [
     "SourceInput",
     "TokenTrie",
     "Tokens",
+    "Trie",
+    "UpdatedTrie",
     "beam_search",
     "evidence_input",
 ]
