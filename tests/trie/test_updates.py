@@ -280,7 +280,7 @@ def test_damaged_files_are_refused_or_harmless(saved: Path) -> None:
 
 @pytest.mark.slow
 def test_many_damaged_files(saved: Path) -> None:
-    _fuzz(saved, 50_000, seed=1)
+    _fuzz(saved, 20_000, seed=1)
 
 
 @pytest.mark.parametrize("broken", ["fsync", "replace"])
