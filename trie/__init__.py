@@ -1,7 +1,7 @@
 """Token tries, decoding constraints and constrained beam search; knows tokens, not documents."""
 
 from trie.beam import Hypothesis, beam_search
-from trie.constraint import Constraint
+from trie.constraint import Constraint, Trie
 from trie.inputs import SourceInput, evidence_input
 from trie.listed import TrieConstraint
 from trie.markup import HopConstraint
@@ -9,6 +9,7 @@ from trie.processor import ConstraintProcessor
 from trie.seq2seq import Seq2Seq
 from trie.token_trie import TokenTrie
 from trie.tokens import Tokens
+from trie.updates import UpdatedTrie
 
 __all__ = [
     "Constraint",
@@ -19,7 +20,9 @@ __all__ = [
     "SourceInput",
     "TokenTrie",
     "Tokens",
+    "Trie",
     "TrieConstraint",
+    "UpdatedTrie",
     "beam_search",
     "evidence_input",
 ]

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from trie.token_trie import TokenTrie
+from trie.constraint import Trie
 
 Ints = npt.NDArray[np.int64]
 
@@ -35,9 +35,7 @@ class TrieConstraint:
         If the trie is empty, or a sequence holds the end token.
     """
 
-    start = TokenTrie.root
-
-    def __init__(self, trie: TokenTrie, eos: int) -> None:
+    def __init__(self, trie: Trie, eos: int) -> None:
         if not len(trie):
             raise ValueError("there are no sequences to choose from")
         if trie.holds(eos):
@@ -46,6 +44,7 @@ class TrieConstraint:
                 "spells it by chance, trie.Tokens does not take it for one"
             )
         self._trie, self._nodes, self._eos = trie, trie.nodes, eos
+        self.start = trie.root
         self._cache: dict[int, Ints] = {}
 
     @property
@@ -54,11 +53,7 @@ class TrieConstraint:
 
         A decoder that stops earlier (`max_new_tokens`) cuts sequences short.
         """
-        # Breadth first, the first child of a level's first node begins the next level.
-        level, length = TokenTrie.root, 1
-        while (below := self._trie.children(level)[1]) < self._nodes:
-            level, length = below, length + 1
-        return length
+        return self._trie.longest + 1
 
     def allowed(self, state: int) -> Ints:
         """Return the token ids that may follow, ascending; none behind the end token."""

@@ -12,14 +12,14 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from trie.token_trie import TokenTrie
+from trie.constraint import Trie
 from trie.tokens import Tokens
 
 Ints = npt.NDArray[np.int64]
 
 # Allowed tokens by title state, shared by the constraints of all claims over one trie. Beams visit
 # the same few thousand nodes again and again; the limit keeps a long run's memory bounded.
-_SHARED: WeakKeyDictionary[TokenTrie, dict[tuple[int, int], dict[int, Ints]]] = WeakKeyDictionary()
+_SHARED: WeakKeyDictionary[Trie, dict[tuple[int, int], dict[int, Ints]]] = WeakKeyDictionary()
 _SHARED_STATES = 1 << 16
 
 
@@ -48,7 +48,7 @@ class HopConstraint:
 
     def __init__(
         self,
-        trie: TokenTrie,
+        trie: Trie,
         tokens: Tokens,
         identifiers: Sequence[tuple[int, Hashable]],
         count: int,
@@ -81,7 +81,7 @@ class HopConstraint:
             else:
                 found = self._title_tokens(state)
             found.setflags(write=False)
-            if own or len(cache) < _SHARED_STATES or state == TokenTrie.root:
+            if own or len(cache) < _SHARED_STATES or state == self._trie.root:
                 cache[state] = found
         return found
 
@@ -169,7 +169,7 @@ class HopConstraint:
         if moves is None:
             prefix = self._prefixes[index]
             if len(prefix) == self._count:
-                moves = {self._open: TokenTrie.root}
+                moves = {self._open: self._trie.root}
             else:
                 moves = {self._ids[p]: self._prefix((*prefix, p)) for p in self._choices(prefix)}
             self._moves[index] = moves
@@ -190,7 +190,7 @@ class HopConstraint:
         return choices
 
 
-def _shared(trie: TokenTrie, close: int, eos: int) -> dict[int, Ints]:
+def _shared(trie: Trie, close: int, eos: int) -> dict[int, Ints]:
     """Return the cache that belongs to a trie and its marks."""
     by_marks = _SHARED.setdefault(trie, {})
     if (close, eos) not in by_marks:

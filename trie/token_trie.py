@@ -1,30 +1,25 @@
-"""An immutable trie of token sequences in four flat arrays, built and opened without loops over it.
+"""An immutable trie of token sequences in a few flat arrays, opened by memory map.
 
-Nodes are numbered breadth first, so the children of a node are neighbours and one array of offsets
-says where they lie: node ``n`` has the children ``children[n]`` to ``children[n + 1] - 1``, which
-are reached by ``tokens[child]`` and ascend by it. The rows of the sequences that end at node ``n``
-are ``rows[ends[n]:ends[n + 1]]``.
+Nodes are numbered breadth first, so the children of a node are neighbours, ascending by the token
+that leads to each, and come in the order of their parents. Two bits a node then say all about the
+shape: whether it is a first child, and whether it has children. The children of the k-th node that
+has any are those from the k-th first child on. Every leaf ends a sequence; one more bit says which
+of the other nodes do. The rows lie in the order of the nodes at which their sequences end.
 """
 
 from __future__ import annotations
 
-import json
-from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Ints = npt.NDArray[np.int64]
-_Unsigned = npt.NDArray[np.unsignedinteger[Any]]
-
-_META = "meta.json"
-_VERSION = 1
-_NAMES = ("tokens", "children", "ends", "rows")
-_TYPES = (np.dtype(np.uint8), np.dtype(np.uint16), np.dtype(np.uint32))
-_MAX_TOKEN = 2**31 - 1
+from trie import build, files
+from trie.bits import Ints, Unsigned
+from trie.flatten import flatten
+from trie.wide import wide_rows
 
 
 class TokenTrie:
@@ -36,72 +31,78 @@ class TokenTrie:
 
     root = 0
 
-    def __init__(
-        self, tokens: _Unsigned, children: _Unsigned, ends: _Unsigned, rows: _Unsigned
-    ) -> None:
-        self._tokens, self._children, self._ends, self._rows = tokens, children, ends, rows
-        self._token_type = tokens.dtype.type
-        self._token_limit = int(np.iinfo(tokens.dtype).max)
+    def __init__(self, arrays: build.TrieArrays) -> None:
+        self._arrays = arrays
+        self._firsts, self._inner, self._ends = arrays.firsts, arrays.inner, arrays.ends
+        self._tokens, self._shared = arrays.tokens.data, arrays.shared.data
+        #: Number of nodes, the root included.
+        self.nodes = arrays.tokens.size
+        self._size = arrays.rows.low.size
+        self._wide = wide_rows(arrays)
 
     @classmethod
     def build(cls, sequences: Iterable[Sequence[int]]) -> TokenTrie:
-        """Build the trie of `sequences`, level by level.
+        """Build the trie of `sequences`, which are read once.
 
         Raises
         ------
         ValueError
             If a token id is negative or beyond 31 bits.
         """
-        buffer, sizes = array("q"), array("q")
-        for sequence in sequences:
-            buffer.extend(sequence)
-            sizes.append(len(sequence))
-        flat, lengths = np.array(buffer, dtype=np.int64), np.array(sizes, dtype=np.int64)
-        if flat.size and not 0 <= flat.min() <= flat.max() <= _MAX_TOKEN:
-            raise ValueError(f"token ids must lie between 0 and {_MAX_TOKEN}")
-        width = int(flat.max(initial=0)) + 1
-        starts = np.cumsum(lengths) - lengths
-        last = np.zeros(lengths.size, dtype=np.int64)  # the node where each row ends
-        active, at = np.arange(lengths.size), np.zeros(lengths.size, dtype=np.int64)
-        tokens, parents = [np.zeros(1, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
-        nodes = 1
-        for depth in range(int(lengths.max(initial=0)) + 1):
-            longer = lengths[active] > depth
-            last[active[~longer]] = at[~longer]
-            active, at = active[longer], at[longer]
-            # Sorted by parent, then token: just the order in which the children are numbered.
-            edges, edge = np.unique(at * width + flat[starts[active] + depth], return_inverse=True)
-            tokens.append(edges % width)
-            parents.append(edges // width)
-            at = nodes + edge
-            nodes += edges.size
-        return cls(
-            _narrow(np.concatenate(tokens)),
-            _narrow(_offsets(np.concatenate(parents), nodes) + 1),
-            _narrow(_offsets(last, nodes)),
-            _narrow(np.argsort(last, kind="stable")),
-        )
+        return cls(build.arrays(*build.read(sequences)))
 
-    @property
-    def nodes(self) -> int:
-        """Number of nodes, the root included."""
-        return self._tokens.size
+    def save(self, directory: str | Path) -> None:
+        """Write the arrays into an existing directory; making that atomic is the caller's part."""
+        files.write(self._arrays, Path(directory))
+
+    @classmethod
+    def open(cls, directory: str | Path) -> TokenTrie:
+        """Open a saved trie by memory map, after a check of everything that reading relies on.
+
+        Raises
+        ------
+        ValueError
+            If a file is missing or damaged; the message names it.
+        """
+        return cls(files.open_arrays(Path(directory)))
 
     def __len__(self) -> int:
-        return self._rows.size
+        return self._size
+
+    @cached_property
+    def digest(self) -> str:
+        """What tells this trie from others: the checksums of its arrays."""
+        return "".join(f"{crc:08x}" for crc in files.checksums(self._arrays).values())
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory, whether mapped or not."""
+        parts = self._arrays
+        wide = sum(row.nbytes for _, row in self._wide.values())
+        bits = parts.firsts.nbytes + parts.inner.nbytes + parts.ends.nbytes + wide
+        rows = parts.rows.low.nbytes + parts.rows.high.nbytes + parts.shared.nbytes
+        return int(parts.tokens.nbytes + bits + rows)
+
+    @property
+    def longest(self) -> int:
+        """Number of tokens of the longest sequence."""
+        return len(self.levels()) - 2
 
     def children(self, node: int) -> tuple[Ints, int]:
-        """Return the tokens that lead on from `node`, ascending, and the first one's child."""
-        first, end = int(self._children[node]), int(self._children[node + 1])
-        return self._tokens[first:end].astype(np.int64), first
+        """Return the tokens that lead on from `node`, ascending, and the first one's child.
+
+        Where there are none, that is the node which the first child would stand in front of.
+        """
+        first, end = self._span(node)
+        return self._arrays.tokens[first:end].astype(np.int64), first
 
     def child(self, node: int, token: int) -> int:
         """Return the node behind `token`, -1 where there is none."""
-        if not 0 <= token <= self._token_limit:
-            return -1
-        first, end = int(self._children[node]), int(self._children[node + 1])
-        # In the array's own type: any other would make numpy copy the whole slice.
-        found = first + int(self._tokens[first:end].searchsorted(self._token_type(token)))
+        if node in self._wide:
+            first, row = self._wide[node]
+            return first + row.rank(token) if 0 <= token < row.size and row[token] else -1
+        first, end = self._span(node)
+        found = bisect_left(self._tokens, token, first, end)
         return found if found < end and self._tokens[found] == token else -1
 
     def walk(self, ids: Iterable[int], node: int = root) -> int:
@@ -114,106 +115,81 @@ class TokenTrie:
 
     def ends(self, node: int) -> bool:
         """Whether a sequence ends at `node`."""
-        return bool(self._ends[node] < self._ends[node + 1])
+        if self._inner[node]:
+            return bool(self._ends[self._inner.rank(node)])
+        return self._size > 0  # every leaf, but for the root of the empty trie
 
     def rows(self, node: int) -> Ints:
         """Return the rows of the sequences that end at `node`, ascending."""
-        return self._rows[int(self._ends[node]) : int(self._ends[node + 1])].astype(np.int64)
+        places = range(self._start(node), self._start(node + 1)) if self._size else ()
+        return np.array([self._arrays.rows[place] for place in places], dtype=np.int64)
 
     def holds(self, token: int) -> bool:
         """Whether `token` occurs in any sequence (looks at all nodes)."""
-        return bool(np.any(self._tokens[1:] == token))
+        return bool(np.any(self._arrays.tokens[1:] == token))
 
-    def save(self, directory: str | Path) -> None:
-        """Write the arrays into an existing directory; making that atomic is the caller's part."""
-        directory = Path(directory)
-        for name in _NAMES:
-            np.save(directory / f"{name}.npy", getattr(self, f"_{name}"), allow_pickle=False)
-        meta = {"version": _VERSION, "nodes": self.nodes, "rows": len(self)}
-        (directory / _META).write_text(json.dumps(meta) + "\n", encoding="utf-8")
+    def behind(self, token: int) -> Ints:
+        """Return all nodes that `token` leads to (looks at all nodes)."""
+        return np.flatnonzero(self._arrays.tokens[1:] == token) + 1
 
-    @classmethod
-    def open(cls, directory: str | Path) -> TokenTrie:
-        """Open a saved trie by memory map, after a check of everything that reading relies on.
+    def parent(self, node: int) -> int:
+        """Return the node in front of `node`, which is not the root."""
+        return self._inner.select(self._firsts.rank(node + 1) - 2)
 
-        Raises
-        ------
-        ValueError
-            If a file is missing or damaged; the message names it.
-        """
-        directory = Path(directory)
-        nodes, rows = _read_meta(directory / _META)
-        lengths = (nodes, nodes + 1, nodes + 1, rows)
-        arrays = [
-            _map(directory / f"{name}.npy", length)
-            for name, length in zip(_NAMES, lengths, strict=True)
+    def path(self, node: int) -> list[int]:
+        """Return the tokens that lead from the root to `node`."""
+        tokens = []
+        while node != self.root:
+            tokens.append(self._tokens[node])
+            node = self.parent(node)
+        return tokens[::-1]
+
+    def count(self, node: int) -> int:
+        """Return the number of sequences that end at `node` or behind it."""
+        total, low, high = 0, node, node + 1
+        while low < high and self._size:
+            total += self._start(high) - self._start(low)
+            low, high = self._first(low), self._first(high)
+        return total
+
+    def levels(self) -> list[int]:
+        """Return where the nodes of each depth begin, and the number of nodes."""
+        starts = [self.root]
+        while starts[-1] < self.nodes:
+            starts.append(self._first(starts[-1]))
+        return starts
+
+    def locate(self, rows: Sequence[int]) -> list[tuple[int, int]]:
+        """Return each of these rows with the node where its sequence ends (looks at all rows)."""
+        values = self._arrays.rows.values()
+        places = np.flatnonzero(np.isin(values, np.array(rows, dtype=np.int64)))
+        shared = self._arrays.shared.astype(np.int64) + 1 + np.arange(len(self._shared))
+        ended = places - shared.searchsorted(places, side="right")
+        nodes = range(self.nodes)
+        return [
+            (int(values[place]), bisect_right(nodes, number, key=self._ended) - 1)
+            for place, number in zip(places.tolist(), ended.tolist(), strict=True)
         ]
-        for name, problem in _problems(*arrays):
-            raise ValueError(f"{directory / name}.npy: {problem}")
-        return cls(*arrays)
 
+    def flatten(self) -> tuple[Unsigned, Ints]:
+        """Return the tokens of all sequences behind each other, by row, and their lengths."""
+        return flatten(self._arrays, self.levels())
 
-def _narrow(values: Ints) -> _Unsigned:
-    return values.astype(np.min_scalar_type(int(values.max(initial=0))))
+    def _first(self, node: int) -> int:
+        """Return where the children of `node`, and of those behind it, begin."""
+        number = self._inner.rank(node) + 1
+        return self._firsts.select(number) if number < self._firsts.total else self.nodes
 
+    def _span(self, node: int) -> tuple[int, int]:
+        first = self._first(node)
+        return first, self._firsts.following(first + 1) if self._inner[node] else first
 
-def _offsets(owners: Ints, nodes: int) -> Ints:
-    """Return where the items of each node begin, and their number: ``nodes + 1`` offsets."""
-    return np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=nodes))])
+    def _ended(self, node: int) -> int:
+        """Return how many nodes before `node` end a sequence."""
+        number = self._inner.rank(node)
+        return node - number + self._ends.rank(number)
 
-
-def _read_meta(path: Path) -> tuple[int, int]:
-    try:
-        meta = json.loads(path.read_bytes())
-        version, nodes, rows = meta["version"], meta["nodes"], meta["rows"]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise ValueError(f"{path}: not the description of a trie ({error})") from error
-    if version != _VERSION:
-        raise ValueError(f"{path}: format version {version!r}, this program reads {_VERSION}")
-    if type(nodes) is not int or type(rows) is not int or nodes < 1 or rows < 0:
-        raise ValueError(f"{path}: impossible counts, {nodes!r} nodes and {rows!r} rows")
-    return nodes, rows
-
-
-def _map(path: Path, length: int) -> _Unsigned:
-    try:
-        mapped = np.lib.format.open_memmap(path, mode="r")
-    except Exception as error:  # a damaged header makes numpy raise errors of many kinds
-        raise ValueError(f"{path}: not a readable array ({error})") from error
-    if mapped.dtype not in _TYPES or mapped.shape != (length,):
-        raise ValueError(
-            f"{path}: {mapped.dtype} array of shape {mapped.shape}, expected {length} unsigned"
-        )
-    # A plain view of the map: the memmap class makes every slice several times slower.
-    return np.asarray(mapped)
-
-
-def _problems(
-    tokens: _Unsigned, children: _Unsigned, ends: _Unsigned, rows: _Unsigned
-) -> Iterable[tuple[str, str]]:
-    """Yield the name of each array that breaks an invariant, and which."""
-    nodes = tokens.size
-    # Comparisons, no differences: those of unsigned numbers wrap around.
-    if children[0] != 1 or children[-1] != nodes or np.any(children[1:] < children[:-1]):
-        yield "children", "the offsets do not ascend from 1 to the number of nodes"
-    elif np.any(children[:-1] <= np.arange(nodes)):
-        yield "children", "a node comes before its parent"
-    elif ends[0] != 0 or ends[-1] != rows.size or np.any(ends[1:] < ends[:-1]):
-        yield "ends", "the offsets do not ascend from 0 to the number of rows"
-    elif nodes > 1 and np.any((children[1:] == children[:-1]) & (ends[1:] == ends[:-1])):
-        yield "ends", "a leaf ends no row"
-    elif int(tokens.max()) > _MAX_TOKEN:
-        yield "tokens", "a token id is too large"
-    elif np.any((tokens[1:] <= tokens[:-1]) & ~_begins(children, nodes)[1:]):
-        yield "tokens", "the children of a node do not ascend"
-    elif rows.size and (rows.max() >= rows.size or np.any(np.bincount(rows) != 1)):
-        yield "rows", "not every row occurs exactly once"
-    elif np.any((rows[1:] <= rows[:-1]) & ~_begins(ends, rows.size)[1:]):
-        yield "rows", "the rows of a node do not ascend"
-
-
-def _begins(offsets: _Unsigned, size: int) -> npt.NDArray[np.bool_]:
-    """Return which of `size` items is the first one of its node."""
-    first = np.zeros(size + 1, dtype=bool)
-    first[offsets] = True
-    return first[:size]
+    def _start(self, node: int) -> int:
+        """Return where the rows of `node`, and of those behind it, begin."""
+        ended = self._ended(node)
+        return ended + bisect_left(self._shared, ended)

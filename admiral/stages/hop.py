@@ -7,7 +7,7 @@ from typing import Protocol
 
 from admiral.records import DocumentSet, Sentence
 from admiral.stages.sets import ScoredSequence, document_sets
-from trie import HopConstraint, Seq2Seq, Tokens, TokenTrie, beam_search, evidence_input
+from trie import HopConstraint, Seq2Seq, Tokens, Trie, beam_search, evidence_input
 
 
 class Titles(Protocol):
@@ -37,7 +37,7 @@ class TrieHopRetriever:
         self,
         model: Seq2Seq,
         tokens: Tokens,
-        trie: TokenTrie,
+        trie: Trie,
         titles: Titles,
         *,
         beam_size: int = 25,

@@ -1,0 +1,200 @@
+"""Sequences added to a token trie and removed from it, without building it again.
+
+The trie stays as it is. Beside it there are a small trie of the added sequences, and a note of the
+removed ones (`trie.pruned`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from trie import build, journal
+from trie.bits import Ints
+from trie.flatten import gather
+from trie.pruned import PrunedTrie
+from trie.token_trie import TokenTrie
+
+
+class UpdatedTrie:
+    """A token trie with changes; constraints take it in the place of a `TokenTrie`.
+
+    It is immutable, too: `add` and `remove` return another one, at a cost that grows with the
+    changes (removing looks at all rows besides). So a decode that is under way is not disturbed,
+    and the next one that is given the new object sees every change.
+
+    Rows of the base keep their numbers. Added sequences get the next ones, in order; the number of
+    a removed row is not given again. So rows have gaps, until `compact` numbers them anew.
+
+    With ``n`` nodes in the base, a node is the base's by its number, or ``n`` plus a node of the
+    small trie: where an added sequence passes, whether or not the base has such a node, too.
+    """
+
+    root = TokenTrie.root
+
+    def __init__(self, base: TokenTrie) -> None:
+        self._assemble(PrunedTrie(base), {}, len(base))
+
+    def _assemble(
+        self, pruned: PrunedTrie, added: dict[int, tuple[int, ...]], next_row: int
+    ) -> UpdatedTrie:
+        self.base = pruned.base
+        self.next_row = next_row  #: The row that the next added sequence gets.
+        self._pruned = pruned
+        self._added = added  # row to sequence, ascending by row
+        self._delta = TokenTrie.build(added.values())
+        self._numbers = np.array(list(added), dtype=np.int64)
+        # The base's node beside one of the delta, -1 where there is none; filled on demand.
+        self._beside: dict[int, int] = {}
+        self.nodes = self.base.nodes + self._delta.nodes  #: All nodes are below it.
+        return self
+
+    def add(self, sequences: Iterable[Sequence[int]]) -> UpdatedTrie:
+        """Return a trie that has these sequences, too; the first one's row is `next_row`.
+
+        Raises
+        ------
+        ValueError
+            If a token id is negative or beyond 31 bits.
+        """
+        added = dict(self._added)
+        for row, sequence in enumerate(sequences, start=self.next_row):
+            added[row] = tuple(int(token) for token in sequence)
+        next_row = self.next_row + len(added) - len(self._added)
+        return UpdatedTrie.__new__(UpdatedTrie)._assemble(self._pruned, added, next_row)
+
+    def remove(self, rows: Iterable[int]) -> UpdatedTrie:
+        """Return a trie that lacks the sequences of these rows.
+
+        Raises
+        ------
+        ValueError
+            If a row is not there, or named twice.
+        """
+        rows = [int(row) for row in rows]
+        gone = set(rows)
+        if len(gone) < len(rows):
+            raise ValueError("a row is named twice")
+        if (missing := next((row for row in rows if row not in self), None)) is not None:
+            raise ValueError(f"there is no row {missing}")
+        old = [row for row in rows if row < len(self.base)]
+        pruned = self._pruned.remove(old) if old else self._pruned
+        added = {row: sequence for row, sequence in self._added.items() if row not in gone}
+        return UpdatedTrie.__new__(UpdatedTrie)._assemble(pruned, added, self.next_row)
+
+    def __contains__(self, row: int) -> bool:
+        return row in self._added or (0 <= row < len(self.base) and row not in self._pruned.removed)
+
+    def __len__(self) -> int:
+        return len(self._pruned) + len(self._added)
+
+    @property
+    def longest(self) -> int:
+        """Number of tokens of the longest sequence."""
+        return max(self._pruned.longest, self._delta.longest)
+
+    def children(self, node: int) -> tuple[Ints, int]:
+        """Return the tokens that lead on from `node`, ascending, and `nodes`.
+
+        In a `TokenTrie` the second is the first child; here, children are no neighbours.
+        """
+        old, new = self._pair(node)
+        found = [self._pruned.children(old)] if old >= 0 else []
+        if new >= 0:
+            found.append(self._delta.children(new)[0])
+        return found[0] if len(found) == 1 else np.union1d(*found), self.nodes
+
+    def child(self, node: int, token: int) -> int:
+        """Return the node behind `token`, -1 where there is none."""
+        old, new = self._pair(node)
+        if old >= 0:
+            old = self._pruned.open(self.base.child(old, token))
+        if new >= 0:
+            new = self._delta.child(new, token)
+        if new < 0:
+            return old
+        self._beside[new] = old
+        return self.base.nodes + new
+
+    def walk(self, ids: Iterable[int], node: int = root) -> int:
+        """Return the node that `ids` lead to from `node`, -1 where they leave the trie."""
+        for token in ids:
+            node = self.child(node, token)
+            if node < 0:
+                break
+        return node
+
+    def ends(self, node: int) -> bool:
+        """Whether a sequence ends at `node`."""
+        old, new = self._pair(node)
+        return (old >= 0 and self._pruned.ends(old)) or (new >= 0 and self._delta.ends(new))
+
+    def rows(self, node: int) -> Ints:
+        """Return the rows of the sequences that end at `node`, ascending."""
+        old, new = self._pair(node)
+        base = [self._pruned.rows(old)] if old >= 0 else []
+        added = [self._numbers[self._delta.rows(new)]] if new >= 0 else []
+        return np.concatenate(base + added)
+
+    def holds(self, token: int) -> bool:
+        """Whether `token` occurs in any sequence (looks at all nodes)."""
+        return self._delta.holds(token) or self._pruned.holds(token)
+
+    def compact(self, order: Sequence[int] | None = None) -> TokenTrie:
+        """Build a fresh trie of the sequences that are there.
+
+        Row ``order[i]`` becomes row ``i``; without an order, they ascend.
+
+        Raises
+        ------
+        ValueError
+            If `order` does not name each row that is there once.
+        """
+        here = [row for row in range(len(self.base)) if row not in self._pruned.removed]
+        here += self._added
+        rows = np.array(here if order is None else order, dtype=np.int64)
+        if not np.array_equal(np.sort(rows), here):
+            raise ValueError("the order does not name each row once")
+        flat, lengths = self.base.flatten()
+        more, sizes = build.read(self._added.values())
+        flat, lengths = np.concatenate([flat, more]), np.concatenate([lengths, sizes])
+        # Behind those of the base, the added ones lie without gaps.
+        late = rows >= len(self.base)
+        rows[late] = len(self.base) + self._numbers.searchsorted(rows[late])
+        return TokenTrie(build.arrays(*gather(flat, lengths, rows)))
+
+    def save(self, path: str | Path) -> None:
+        """Write the changes, not the base, into one file, which takes the place of an older one.
+
+        At every moment there is the older file or the new one as a whole.
+        """
+        removed = sorted(self._pruned.removed)
+        changes = journal.Journal(self.base.digest, self.next_row, removed, self._added)
+        journal.write(Path(path), changes)
+
+    @classmethod
+    def open(cls, path: str | Path, base: TokenTrie) -> UpdatedTrie:
+        """Read the changes of `base` from a file.
+
+        Raises
+        ------
+        ValueError
+            If the file is missing, damaged, or holds the changes of another trie.
+        """
+        found = journal.read(Path(path), base.digest, len(base))
+        pruned = PrunedTrie(base)
+        pruned = pruned.remove(found.removed) if found.removed else pruned
+        return cls.__new__(cls)._assemble(pruned, found.added, found.next_row)
+
+    def _pair(self, node: int) -> tuple[int, int]:
+        """Return the node's places in the base and in the delta, -1 where it is not in one."""
+        if node == self.root:
+            return self._pruned.open(node), node
+        if node < self.base.nodes:
+            return node, -1
+        node -= self.base.nodes
+        if node not in self._beside:
+            self._beside[node] = self._pruned.open(self.base.walk(self._delta.path(node)))
+        return self._beside[node], node
