@@ -62,10 +62,10 @@ def test_fused_hops_vote_by_reciprocal_rank_and_probability() -> None:
     ranking = rank_documents(hops, [ScoredTitle("b", 9.0), ScoredTitle("a", 8.0)], 10)
     # The second hop ranks c (0.6), b (0.55), a (0.4), d (0.35).
     votes = {
-        "a": 1 / 12 + 1 / 11 + 1 / 13,
-        "b": 1 / 11 + 1 / 12 + 1 / 12,
-        "c": 1 / 11,
-        "d": 1 / 14,
+        "a": 1 / 7 + 1 / 6 + 1 / 8,
+        "b": 1 / 6 + 1 / 7 + 1 / 7,
+        "c": 1 / 6,
+        "d": 1 / 9,
     }
     assert [d.title for d in ranking] == ["b", "a", "c", "d"]
     for document in ranking:
