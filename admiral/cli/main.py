@@ -83,7 +83,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run() -> None:
     """Entry point of the console script."""
+    if sys.stdout is None:  # closed by the caller, as `>&-` does
+        sys.exit("error: standard output is closed; send it to a file or to /dev/null")
     for stream in (sys.stdout, sys.stderr):
+        if stream is None:
+            continue
         # A terminal of another encoding shows escapes instead of ending the run.
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     sys.exit(main())

@@ -11,7 +11,7 @@ from typing import Any
 from admiral.errors import AdmiralError
 
 FORMAT = "admiral-kb"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 NAME = "manifest.json"
 
 _REBUILD = "Build it again with `admiral index`."

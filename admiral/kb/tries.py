@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 FOLDER = "tries"
 _NAME = "trie.json"
-_FORMAT_VERSION = 1
+_FORMAT_VERSION = 2
 _BATCH = 8192
 
 
@@ -46,7 +46,7 @@ def title_trie(
             try:
                 return TokenTrie.open(place / name)
             except ValueError as error:
-                logger.warning("%s: damaged (%s), built again", place / name, error)
+                logger.warning("%s: cannot be used (%s), built again", place / name, error)
     if not os.access(kb_path, os.W_OK):
         del places[0]
     for place in places:

@@ -25,8 +25,8 @@ def rank_documents(
     and its hop the one whose vote was the largest (0: the first stage). What an early hop found
     with certainty thus survives a later hop that went astray.
 
-    Otherwise the documents of the last hop's sets come first, in the order of the sets (DESIGN,
-    section 1, after the paper); the hop before fills up, and so on, then the first stage. A score
+    Otherwise the documents of the last hop's sets come first, in the order of the sets
+    (as in the paper); the hop before fills up, and so on, then the first stage. A score
     is then that of the entry that put the document there.
 
     Parameters

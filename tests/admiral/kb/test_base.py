@@ -65,8 +65,8 @@ def test_not_a_knowledge_base(tmp_path: Path, kb_path: Path) -> None:
 
 def test_another_format_version(kb_path: Path) -> None:
     manifest = kb_path / "manifest.json"
-    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "version": 2}))
-    with pytest.raises(AdmiralError, match="'version' is 2; this release reads version 1"):
+    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "version": 3}))
+    with pytest.raises(AdmiralError, match="'version' is 3; this release reads version 2"):
         KnowledgeBase.open(kb_path)
 
 
