@@ -108,8 +108,7 @@ class Admiral:
         config.validate()
         if config.threads:
             torch.set_num_threads(config.threads)
-        dtype = torch.bfloat16 if config.precision == "bf16" else torch.float32
-        checkpoint = load_checkpoint(config.model, _device(config.device), dtype)
+        checkpoint = load_checkpoint(config.model, _device(config.device), _dtype(config))
         opened = KnowledgeBase.open(
             locate(config.kb),
             bm25=None if config.bm25 == "auto" else config.bm25,
@@ -290,8 +289,9 @@ def build_stages(kb: KnowledgeBase, checkpoint: Checkpoint, config: RetrievalCon
 def _reranker(checkpoint: Checkpoint, config: RetrievalConfig) -> SentenceReranker:
     if config.reranker == "cross-encoder":
         return CrossEncoderReranker(checkpoint)
-    dtype = torch.bfloat16 if config.precision == "bf16" else torch.float32
-    similarity = SimilarityReranker(minilm_directory(), device=_device(config.device), dtype=dtype)
+    similarity = SimilarityReranker(
+        minilm_directory(), device=_device(config.device), dtype=_dtype(config)
+    )
     if config.reranker == "similarity":
         return similarity
     return CombinedReranker([CrossEncoderReranker(checkpoint), similarity])
@@ -315,6 +315,10 @@ def _device(name: str) -> str:
             raise AdmiralError(f"device {name!r}: no GPU is visible; use --device cpu")
         return name
     return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def _dtype(config: RetrievalConfig) -> torch.dtype:
+    return torch.bfloat16 if config.precision == "bf16" else torch.float32
 
 
 def _kept(progress: _Progress, number: int) -> list[Sentence]:

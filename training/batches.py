@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import torch
 
@@ -13,9 +14,9 @@ from proofs import NatOp, ProofError, target_ids
 from training.guide import alignment
 from training.samples import ProveSample, RerankSample, RetrieveSample, Sample
 from trie import Tokens, evidence_input
+from trie.tokens import IDENTIFIERS
 
 IGNORED = -100  # label of padding, as everywhere in transformers
-_IDENTIFIERS = 10  # more evidence sentences than these have no token of their own
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +96,23 @@ def encode(tokens: Tokens, sample: Sample, max_source: int, max_target: int) -> 
 
 
 def _pair(tokens: Tokens, source: list[int], target: list[int]) -> Pair:
+    symbols, alone = _marks(tokens)
+    copies = alignment(source, target, alone)
+    return Pair(source, target, [(i, j) for i, j in copies if target[i] not in symbols])
+
+
+@cache
+def _marks(tokens: Tokens) -> tuple[frozenset[int], frozenset[int]]:
+    """Return brackets, operators and the end, which are written, and these with identifiers.
+
+    Identifiers are no part of a text either, but they are pointed at in the source.
+    """
     symbols = {tokens.symbol(s) for s in "[]{}"} | {tokens.eos}
     symbols |= {tokens.symbol(op.value) for op in NatOp}
-    # Brackets and operators are written, not copied; identifiers are pointed at.
     identifiers = set()
     if tokens.task("retrieve") is not None:
-        identifiers = {tokens.identifier(i) for i in range(_IDENTIFIERS)}
-    copies = alignment(source, target, frozenset(symbols | identifiers))
-    return Pair(source, target, [(i, j) for i, j in copies if target[i] not in symbols])
+        identifiers = {tokens.identifier(i) for i in range(IDENTIFIERS)}
+    return frozenset(symbols), frozenset(symbols | identifiers)
 
 
 def retrieval_target(tokens: Tokens, sample: RetrieveSample) -> list[int]:

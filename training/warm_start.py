@@ -19,11 +19,10 @@ from safetensors.torch import load_file
 from transformers import BartConfig, BartForConditionalGeneration, PreTrainedTokenizerFast
 
 from admiral.stages.similarity import minilm_directory
-from trie.tokens import TASKS
+from trie.tokens import IDENTIFIERS, TASKS
 
 # BERT's vocabulary reserves tokens for additions; ours take their places, so no row is added.
-_IDENTIFIERS = 10
-_ADDED = [f"<{task}>" for task in TASKS] + [f"<e{i}>" for i in range(_IDENTIFIERS)]
+_ADDED = [f"<{task}>" for task in TASKS] + [f"<e{i}>" for i in range(IDENTIFIERS)]
 
 
 def warm_start(source: Path, decoder_layers: int = 3) -> BartForConditionalGeneration:

@@ -13,6 +13,7 @@ from transformers import PreTrainedTokenizerBase
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 TASKS = ("retrieve", "prove", "rerank")
+IDENTIFIERS = 10  # evidence sentences that a checkpoint with task tokens has tokens for
 
 
 class Tokens:

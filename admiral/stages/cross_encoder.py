@@ -9,7 +9,7 @@ import torch
 from admiral.checkpoint import Checkpoint, RerankHead
 from admiral.errors import AdmiralError
 from admiral.records import Document, Sentence
-from admiral.stages.passes import RerankPass, rerank_passes
+from admiral.stages.passes import RerankPass, length_batches, rerank_passes
 
 _MAX_LENGTH = 256
 
@@ -57,9 +57,7 @@ class CrossEncoderReranker:
                 ):
                     passes.append((place, document, one))
         found: list[list[Sentence]] = [[] for _ in claims]
-        # Like lengths together: padding costs as much as text.
-        order = sorted(range(len(passes)), key=lambda i: len(passes[i][2].ids))
-        for batch in self._batches(order, passes):
+        for batch in length_batches([len(one.ids) for *_, one in passes], self._batch_tokens):
             logits = self._logits([passes[i][2].ids for i in batch])
             for row, i in enumerate(batch):
                 place, document, one = passes[i]
@@ -68,17 +66,6 @@ class CrossEncoderReranker:
                     text = document.sentences[number]
                     found[place].append(Sentence(document.title, number, text, score))
         return [sorted(s, key=lambda x: (-x.score, x.title, x.index)) for s in found]
-
-    def _batches(
-        self, order: Sequence[int], passes: Sequence[tuple[int, Document, RerankPass]]
-    ) -> list[list[int]]:
-        batches: list[list[int]] = []
-        for i in order:
-            length = len(passes[i][2].ids)  # the longest so far, since sorted
-            if not batches or length * (len(batches[-1]) + 1) > self._batch_tokens:
-                batches.append([])
-            batches[-1].append(i)
-        return batches
 
     @torch.inference_mode()
     def _logits(self, inputs: Sequence[Sequence[int]]) -> torch.Tensor:

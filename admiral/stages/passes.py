@@ -31,6 +31,25 @@ class RerankPass:
     spans: list[tuple[int, int, int]]
 
 
+def length_batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
+    """Group positions by like length, since padding costs as much as text.
+
+    Parameters
+    ----------
+    lengths
+        Tokens of each input.
+    budget
+        Padded tokens of a batch at most, unless a single input has more.
+    """
+    batches: list[list[int]] = []
+    for i in sorted(range(len(lengths)), key=lambda i: lengths[i]):
+        # Sorted, so this one is the longest so far.
+        if not batches or lengths[i] * (len(batches[-1]) + 1) > budget:
+            batches.append([])
+        batches[-1].append(i)
+    return batches
+
+
 def rerank_passes(
     tokens: Tokens,
     claim: str,

@@ -10,6 +10,7 @@ import torch
 
 from admiral.errors import AdmiralError
 from admiral.records import Document, Sentence
+from admiral.stages.passes import length_batches
 
 _MAX_LENGTH = 128
 
@@ -94,18 +95,10 @@ class SimilarityReranker:
         """Return unit vectors, shape (texts, width)."""
         encoded = self._tokenizer(list(texts), truncation=True, max_length=_MAX_LENGTH)
         rows = encoded["input_ids"]
-        # Like lengths together: padding costs as much as text.
-        order = sorted(range(len(rows)), key=lambda i: len(rows[i]))
         vectors = torch.empty(len(rows), self._model.config.hidden_size)
-        start = 0
-        while start < len(order):
-            end = start + 1
-            while end < len(order) and len(rows[order[end]]) * (end + 1 - start) <= (
-                self._batch_tokens
-            ):
-                end += 1
+        for places in length_batches([len(row) for row in rows], self._batch_tokens):
             batch = self._tokenizer.pad(
-                {"input_ids": [rows[i] for i in order[start:end]]}, return_tensors="pt"
+                {"input_ids": [rows[i] for i in places]}, return_tensors="pt"
             ).to(self._device)
             with torch.autocast(
                 torch.device(self._device).type,
@@ -115,6 +108,5 @@ class SimilarityReranker:
                 hidden = self._model(**batch).last_hidden_state.float()
             mask = batch["attention_mask"].unsqueeze(-1)
             mean = (hidden * mask).sum(1) / mask.sum(1)
-            vectors[order[start:end]] = torch.nn.functional.normalize(mean, dim=-1).cpu()
-            start = end
+            vectors[places] = torch.nn.functional.normalize(mean, dim=-1).cpu()
         return vectors
