@@ -57,6 +57,8 @@ class BuildSettings:
         At most so many (kept documents, target document) splits per hop.
     candidates
         Documents of the first stage from which negatives are drawn.
+    rerankings
+        Reranking samples, each with negatives of its own.
     rerank_documents
         Documents in a reranking sample.
     """
@@ -64,6 +66,7 @@ class BuildSettings:
     sentences: int = 5
     splits: int = 3
     candidates: int = 20
+    rerankings: int = 1
     rerank_documents: int = 6
 
 
@@ -109,7 +112,8 @@ class SampleBuilder:
             if "retrieve" in tasks:
                 yield from self._retrieve(claim, negatives)
             if "rerank" in tasks:
-                yield self._rerank(claim, negatives)
+                for _ in range(self._settings.rerankings):
+                    yield self._rerank(claim, negatives)
             if "prove" in tasks:
                 yield from self._prove(claim, negatives)
 

@@ -43,6 +43,12 @@ def page_samples(path: Path, seed: int) -> Iterator[Sample]:
 @click.option("--synthetic", default=0, show_default=True, help="Claims to write from the KB.")
 @click.option("--splits", default=2, show_default=True, help="Splits of the gold per hop.")
 @click.option(
+    "--rerankings", default=1, show_default=True, help="Reranking samples of a gold claim."
+)
+@click.option(
+    "--rerank-documents", default=6, show_default=True, help="Documents in a reranking sample."
+)
+@click.option(
     "--sentences",
     default=5,
     show_default=True,
@@ -57,13 +63,18 @@ def main(
     pages: Path | None,
     synthetic: int,
     splits: int,
+    rerankings: int,
+    rerank_documents: int,
     sentences: int,
     seed: int,
 ) -> None:
     """Write training samples to OUT (JSON Lines), the same ones for the same seed."""
     parts: list[Iterator[Sample]] = []
     with KnowledgeBase.open(locate(name)) as kb:
-        builder = SampleBuilder(kb, BuildSettings(sentences, splits), seed)
+        settings = BuildSettings(
+            sentences, splits, rerankings=rerankings, rerank_documents=rerank_documents
+        )
+        builder = SampleBuilder(kb, settings, seed)
         if hover is not None:
             parts.append(builder.samples(read_hover(hover), ("retrieve", "rerank", "prove")))
         if pages is not None:

@@ -88,6 +88,20 @@ def test_reranking_marks_the_gold_sentences(samples: list[Sample]) -> None:
             assert any(not d.relevant for d in sample.documents)
 
 
+def test_reranking_samples_of_a_claim_have_negatives_of_their_own(kb: KnowledgeBase) -> None:
+    settings = BuildSettings(rerankings=3, rerank_documents=9)
+    found = list(SampleBuilder(kb, settings, 1).samples(gold_claims()[:5], ["rerank"]))
+    assert len(found) == 15
+    for claim in range(5):
+        drawn = [
+            frozenset(d.title for d in sample.documents)
+            for sample in found[3 * claim : 3 * claim + 3]
+            if isinstance(sample, RerankSample)
+        ]
+        assert all(len(titles) == 9 for titles in drawn)
+        assert len(set(drawn)) > 1
+
+
 def test_proofs_agree_with_what_was_withheld(samples: list[Sample]) -> None:
     gold = {c.claim: c for c in gold_claims()}
     verdicts = set()
