@@ -21,7 +21,7 @@ from admiral.errors import AdmiralError
 _SPEED_ONLY = frozenset({"batch_size", "device", "threads"})
 _CHOICES = {
     "bm25": ("auto", "lucene", "bm25s"),
-    "reranker": ("combined", "cross-encoder", "similarity"),
+    "reranker": ("combined", "cross-encoder", "similarity", "bm25"),
     "judge": ("never", "always", "lexical", "generated"),
     "ranking": ("fused", "last-hop"),
     "precision": ("fp32", "bf16"),
@@ -31,6 +31,7 @@ _AT_LEAST = {
     "top_k": 1,
     "beam_size": 1,
     "evidence": 1,
+    "evidence_per_document": 1,
     "first_stage_documents": 1,
     "rerank_documents": 1,
     "title_beams": 0,
@@ -58,16 +59,21 @@ class RetrievalConfig:
         Beams of the hop retriever (paper: 25).
     evidence
         Sentences kept per hop, the paper's `l`.
+    evidence_per_document
+        Most of them from one document; others fill up only where there are too few.
     first_stage_documents
         Candidates that BM25 gives (also the fill-up of the ranking).
     rerank_documents
         Documents whose sentences are reranked at each hop.
+    mentions
+        Whether titles that the claim names join the candidates, and documents that the evidence
+        names or links to are read at the next hop.
     title_beams
         Titles generated from the claim alone; 0 switches hop 0 off.
     bm25
         ``lucene``, ``bm25s``, or ``auto``: the one that the knowledge base was built with.
     reranker
-        ``cross-encoder``, ``similarity``, or ``combined``: both.
+        ``cross-encoder``, ``similarity``, ``bm25`` (of sentences), or ``combined``: all three.
     judge
         ``never``, ``always``, ``lexical`` or ``generated``: which judge decides that the evidence
         is enough.
@@ -95,8 +101,10 @@ class RetrievalConfig:
     top_k: int = 100
     beam_size: int = 25
     evidence: int = 5
+    evidence_per_document: int = 2
     first_stage_documents: int = 100
     rerank_documents: int = 20
+    mentions: bool = True
     title_beams: int = 10
     bm25: str = "auto"
     reranker: str = "combined"

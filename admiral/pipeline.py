@@ -27,10 +27,13 @@ from admiral.records import (
 )
 from admiral.stages.combined import CombinedReranker
 from admiral.stages.cross_encoder import CrossEncoderReranker
+from admiral.stages.evidence import choose_evidence
 from admiral.stages.first_stage import Bm25FirstStage, FusedFirstStage
 from admiral.stages.hop import TrieHopRetriever
+from admiral.stages.mentions import MentionFinder, interleaved
 from admiral.stages.ranking import rank_documents
 from admiral.stages.similarity import SimilarityReranker, minilm_directory
+from admiral.stages.term_matching import TermReranker
 from proofs import Judgement
 from proofs.generator import ProofGenerator
 from proofs.judges import AlwaysSufficient, GeneratedProofJudge, LexicalJudge, NeverSufficient
@@ -87,6 +90,7 @@ class Admiral:
         config.validate()
         self.kb, self.checkpoint, self.config = kb, checkpoint, config
         self.stages = stages or build_stages(kb, checkpoint, config)
+        self._mentions = MentionFinder(kb) if config.mentions else None
 
     @classmethod
     def from_pretrained(
@@ -189,12 +193,17 @@ class Admiral:
         scored = self.stages.reranker.score(
             texts,
             [
-                [self.kb.document(t) for t in self._titles(p, number, config.rerank_documents)]
+                [
+                    self.kb.document(t)
+                    for t in _titles(p, number, self._mentions)[: config.rerank_documents]
+                ]
                 for p in active
             ],
             [_kept(p, number) for p in active],
         )
-        evidence = [tuple(s[: config.evidence]) for s in scored]
+        evidence = [
+            choose_evidence(s, config.evidence, config.evidence_per_document) for s in scored
+        ]
         judgements = self.stages.judge.judge(
             texts, [[(s.title, s.text) for s in sentences] for sentences in evidence]
         )
@@ -218,13 +227,6 @@ class Admiral:
                 progress.stopped = "dead_end"
             elif stop and judgement.sufficient:
                 progress.stopped = "sufficient"
-
-    def _titles(self, progress: _Progress, number: int, count: int) -> list[str]:
-        """Return the documents to read at a hop: those of its sets, and of the evidence so far."""
-        if number == 1:
-            return [c.title for c in progress.candidates[:count]]
-        best = dict.fromkeys(t for found in progress.sets[-1] for t in found.titles)
-        return list(dict.fromkeys([*list(best)[:count], *(s.title for s in progress.evidence)]))
 
     def _result(self, progress: _Progress, config: RetrievalConfig) -> RetrievalResult:
         ranking = rank_documents(
@@ -282,19 +284,25 @@ def build_stages(kb: KnowledgeBase, checkpoint: Checkpoint, config: RetrievalCon
         title_beams=max(config.title_beams, 1),
         normalise=config.trie_normalised,
     )
-    first: FirstStage = FusedFirstStage(kb, retriever) if config.title_beams else Bm25FirstStage(kb)
+    generator = retriever if config.title_beams else None
+    mentions = MentionFinder(kb) if config.mentions else None
+    first: FirstStage = Bm25FirstStage(kb)
+    if generator or mentions:
+        first = FusedFirstStage(kb, generator, mentions)
     return Stages(first, _reranker(checkpoint, config), _judge(checkpoint, config), retriever)
 
 
 def _reranker(checkpoint: Checkpoint, config: RetrievalConfig) -> SentenceReranker:
     if config.reranker == "cross-encoder":
         return CrossEncoderReranker(checkpoint)
+    if config.reranker == "bm25":
+        return TermReranker()
     similarity = SimilarityReranker(
         minilm_directory(), device=_device(config.device), dtype=_dtype(config)
     )
     if config.reranker == "similarity":
         return similarity
-    return CombinedReranker([CrossEncoderReranker(checkpoint), similarity])
+    return CombinedReranker([CrossEncoderReranker(checkpoint), similarity, TermReranker()])
 
 
 def _judge(checkpoint: Checkpoint, config: RetrievalConfig) -> SufficiencyJudge:
@@ -319,6 +327,22 @@ def _device(name: str) -> str:
 
 def _dtype(config: RetrievalConfig) -> torch.dtype:
     return torch.bfloat16 if config.precision == "bf16" else torch.float32
+
+
+def _titles(progress: _Progress, number: int, mentions: MentionFinder | None) -> list[str]:
+    """Return the documents worth reading at a hop, those that must be read first.
+
+    At first these are the candidates; later the evidence so far and, by turns, the documents of
+    the hop's sets, those that the evidence mentions, and the first candidates once more: what one
+    of them is about may be understood only now.
+    """
+    candidates = [c.title for c in progress.candidates]
+    if number == 1:
+        return candidates
+    found = dict.fromkeys(t for one in progress.sets[-1] for t in one.titles)
+    named = mentions.in_evidence(progress.evidence) if mentions else []
+    read = [s.title for s in progress.evidence]
+    return list(dict.fromkeys([*read, *interleaved(list(found), named, candidates)]))
 
 
 def _kept(progress: _Progress, number: int) -> list[Sentence]:

@@ -13,6 +13,7 @@ from admiral.records import Document, Sentence
 from admiral.stages.passes import length_batches
 
 _MAX_LENGTH = 128
+_REMEMBERED = 1 << 14  # vectors: 25 MB
 
 
 def minilm_directory() -> Path:
@@ -67,6 +68,7 @@ class SimilarityReranker:
             self._model = AutoModel.from_pretrained(directory, local_files_only=True)
         self._model.to(device).eval()
         self._device, self._dtype, self._batch_tokens = device, dtype, batch_tokens
+        self._known: dict[str, torch.Tensor] = {}
 
     def score(
         self,
@@ -81,7 +83,8 @@ class SimilarityReranker:
                 (d.title, i, s) for d in found for i, s in enumerate(d.sentences) if s.strip()
             ]
             query = " ".join([claim, *(s.text for s in chosen)])
-            vectors = self._embed([query, *(f"{title}: {text}" for title, _, text in sentences)])
+            texts = [query, *(f"{title}: {text}" for title, _, text in sentences)]
+            vectors = self._vectors(texts)
             cosines = (vectors[1:] @ vectors[0]).tolist()
             scored = [
                 Sentence(title, index, text, score)
@@ -89,6 +92,19 @@ class SimilarityReranker:
             ]
             results.append(sorted(scored, key=lambda s: (-s.score, s.title, s.index)))
         return results
+
+    def _vectors(self, texts: Sequence[str]) -> torch.Tensor:
+        """Return unit vectors, shape (texts, width), from memory where they are known.
+
+        A claim's later hops read mostly the sentences of its earlier ones.
+        """
+        unknown = [text for text in dict.fromkeys(texts) if text not in self._known]
+        if len(self._known) + len(unknown) > _REMEMBERED:
+            self._known.clear()
+            unknown = list(dict.fromkeys(texts))
+        if unknown:
+            self._known.update(zip(unknown, self._embed(unknown), strict=True))
+        return torch.stack([self._known[text] for text in texts])
 
     @torch.inference_mode()
     def _embed(self, texts: Sequence[str]) -> torch.Tensor:

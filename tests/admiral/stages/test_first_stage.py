@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.records import DocumentSet
 from admiral.stages.first_stage import fuse
 
 
-def titles(**probabilities: float) -> list[DocumentSet]:
-    return [DocumentSet((t,), math.log(p)) for t, p in probabilities.items()]
+def titles(**probabilities: float) -> list[tuple[str, float]]:
+    return list(probabilities.items())
 
 
 def test_a_certain_title_counts_as_a_first_place() -> None:

@@ -1,0 +1,97 @@
+"""Documents that a text mentions: their titles stand in it, or its sentence links to them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice, zip_longest
+
+from admiral.kb import KnowledgeBase
+from admiral.records import Sentence
+
+_WORD = re.compile(r"\w+(?:[-'’.&]\w+)*\.?")
+_MAX_WORDS = 8
+# Titles that differ in their parentheses only: "Alien" may be "Alien (film)".
+_MAX_QUALIFIED = 3
+# A single word that is capital because a sentence begins with it mostly names nothing.
+_OPENERS = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        A After All Although An And As At Before Both But By During Each For From He Her His
+        However I In It Its Many Most On One Other She Since Some That The Their There These
+        They This Those Through To Two Under Until We When Where While With
+        """,
+    )
+)
+
+
+def interleaved(*lists: Sequence[str]) -> list[str]:
+    """Return the first of every list, then the second of every list, and so on, each once."""
+    rounds = zip_longest(*lists)
+    return list(dict.fromkeys(one for turn in rounds for one in turn if one is not None))
+
+
+class MentionFinder:
+    """Finds the documents of a knowledge base that sentences mention.
+
+    A mention is the longest run of words, beginning with a capital or a digit, that is a title,
+    or a title without its parenthesis; or a hyperlink, where the corpus has them. Matching is by
+    spelling alone, so that a mention is a document worth reading, not a finding.
+
+    Parameters
+    ----------
+    kb
+        The open knowledge base.
+    """
+
+    def __init__(self, kb: KnowledgeBase) -> None:
+        self._kb = kb
+
+    def in_text(self, text: str) -> list[str]:
+        """Return the titles that `text` mentions, in order, each once."""
+        return list(dict.fromkeys(self._find(text)))
+
+    def in_evidence(self, evidence: Sequence[Sentence]) -> list[str]:
+        """Return the titles that sentences mention or link to, each once.
+
+        The first mentions of all sentences come first, then the second ones, and so on. A
+        sentence's own document is none of them.
+        """
+        found = []
+        for sentence in evidence:
+            links = self._kb.document(sentence.title).links
+            linked = (
+                [t for t in links[sentence.index] if self._kb.row(t) is not None] if links else []
+            )
+            named = dict.fromkeys([*linked, *self._find(sentence.text)])
+            found.append([title for title in named if title != sentence.title])
+        return interleaved(*found)
+
+    def _find(self, text: str) -> Iterator[str]:
+        words = list(_WORD.finditer(text))
+        place = 0
+        while place < len(words):
+            length, titles = self._longest(text, words[place : place + _MAX_WORDS])
+            yield from titles
+            place += max(length, 1)
+
+    def _longest(self, text: str, words: Sequence[re.Match[str]]) -> tuple[int, list[str]]:
+        """Return the longest title at the first word, as its number of words and the titles."""
+        start = words[0].start()
+        if not (text[start].isupper() or text[start].isdigit()):
+            return 0, []
+        for length in range(len(words), 0, -1):
+            name = text[start : words[length - 1].end()]
+            if length == 1 and (name in _OPENERS or name.isdigit()):
+                continue
+            for form in dict.fromkeys((name, name.rstrip("."))):
+                titles = self._titles(form)
+                if titles:
+                    return length, titles
+        return 0, []
+
+    def _titles(self, name: str) -> list[str]:
+        exact = [name] if self._kb.row(name) is not None else []
+        others = self._kb.complete(f"{name} (")
+        return exact + [title for title, _ in islice(others, _MAX_QUALIFIED)]

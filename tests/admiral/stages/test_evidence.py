@@ -1,0 +1,41 @@
+"""The choice of evidence: bounded by document, filled up where sentences run short."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from admiral.records import Sentence
+from admiral.stages.evidence import choose_evidence
+
+
+def sentences(titles: str) -> list[Sentence]:
+    """One sentence for each letter, best first."""
+    return [Sentence(t, i, f"{t}{i}", -float(i)) for i, t in enumerate(titles)]
+
+
+def test_the_third_sentence_of_a_document_makes_room_for_others() -> None:
+    found = choose_evidence(sentences("aaaabac"), 5, 2)
+    assert [s.text for s in found] == ["a0", "a1", "a2", "b4", "c6"]
+
+
+def test_where_there_is_nothing_else_the_bound_gives_way() -> None:
+    assert [s.text for s in choose_evidence(sentences("aaaa"), 3, 1)] == ["a0", "a1", "a2"]
+    assert choose_evidence([], 5, 2) == ()
+
+
+@given(st.text("abcd", max_size=12), st.integers(1, 6), st.integers(1, 4))
+def test_the_choice_is_the_best_that_the_bound_allows(
+    titles: str, count: int, per_document: int
+) -> None:
+    scored = sentences(titles)
+    found = choose_evidence(scored, count, per_document)
+    assert len(found) == min(count, len(scored))
+    assert [s.index for s in found] == sorted({s.index for s in found})
+    within = [s for s in scored if titles[: s.index].count(s.title) < per_document]
+    # All that the bound allows come before any that it does not.
+    assert set(within[:count]) <= set(found)
+    if len(within) >= count:
+        assert max(Counter(s.title for s in found).values()) <= per_document
