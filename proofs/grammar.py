@@ -18,7 +18,8 @@ from proofs.operators import SUFFICIENCY_OPERATORS, NatOp
 from proofs.proof import MAX_STEPS, Proof, ProofStep
 from proofs.quoting import Quotations, Starts
 from proofs.units import claim_units
-from trie import Tokens
+from trie import Tokens, Transitions
+from trie.constraint import one_by_one
 
 MAX_CLAIM_WORDS = 12
 
@@ -127,6 +128,10 @@ class ProofGrammar:
         if following is None:
             raise ValueError(f"token {token} is not allowed in state {state}")
         return self._number(following)
+
+    def transitions(self, states: npt.NDArray[np.int64]) -> Transitions:
+        """Return what may follow each of `states`."""
+        return one_by_one(states, self.allowed, self.advance)
 
     def proof(self, tokens: Sequence[int]) -> Proof:
         """Rebuild the proof from decoded tokens, in the wording of the original texts.

@@ -1,7 +1,7 @@
 """Token tries, decoding constraints and constrained beam search; knows tokens, not documents."""
 
 from trie.beam import Hypothesis, beam_search
-from trie.constraint import Constraint, Trie
+from trie.constraint import Constraint, Transitions, Trie
 from trie.inputs import SourceInput, evidence_input
 from trie.listed import TrieConstraint
 from trie.markup import HopConstraint
@@ -20,6 +20,7 @@ __all__ = [
     "SourceInput",
     "TokenTrie",
     "Tokens",
+    "Transitions",
     "Trie",
     "TrieConstraint",
     "UpdatedTrie",

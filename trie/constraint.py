@@ -2,11 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Transitions:
+    """What may follow each of a batch of states, behind each other.
+
+    Attributes
+    ----------
+    tokens
+        Token ids; of each state ascending, each once.
+    states
+        The state behind each of them.
+    sizes
+        How many there are of each state asked for; 0 only behind the end.
+    """
+
+    tokens: Ints
+    states: Ints
+    sizes: Ints
 
 
 class Constraint(Protocol):
@@ -18,13 +40,26 @@ class Constraint(Protocol):
 
     start: int
 
-    def allowed(self, state: int) -> npt.NDArray[np.int64]:
-        """Return the token ids that may follow, ascending, each once; none behind the end."""
+    def transitions(self, states: Ints) -> Transitions:
+        """Return what may follow each of `states`."""
         ...
 
-    def advance(self, state: int, token: int) -> int:
-        """Return the state behind an allowed `token`."""
-        ...
+
+def one_by_one(
+    states: Ints, allowed: Callable[[int], Ints], advance: Callable[[int, int], int]
+) -> Transitions:
+    """Return the transitions of an automaton that answers for one state, and one token, a time."""
+    tokens = [allowed(state) for state in states.tolist()]
+    behind = [
+        advance(state, token)
+        for state, found in zip(states.tolist(), tokens, strict=True)
+        for token in found.tolist()
+    ]
+    return Transitions(
+        np.concatenate([np.empty(0, dtype=np.int64), *tokens]),
+        np.array(behind, dtype=np.int64),
+        np.array([len(found) for found in tokens], dtype=np.int64),
+    )
 
 
 class Trie(Protocol):

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from trie.constraint import Trie
+from trie.constraint import Transitions, Trie, one_by_one
 
 Ints = npt.NDArray[np.int64]
 
@@ -82,6 +82,10 @@ class TrieConstraint:
         if following < 0:
             raise ValueError(f"token {token} is not allowed in state {state}")
         return following
+
+    def transitions(self, states: Ints) -> Transitions:
+        """Return what may follow each of `states`."""
+        return one_by_one(states, self.allowed, self.advance)
 
     def rows(self, state: int) -> tuple[int, ...]:
         """Return the rows of the sequences that end in `state`; several if they are equal.

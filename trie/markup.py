@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from trie.constraint import Trie
+from trie.constraint import Transitions, Trie, one_by_one
 from trie.tokens import Tokens
 
 Ints = npt.NDArray[np.int64]
@@ -108,6 +108,10 @@ class HopConstraint:
         if following < 0:
             raise ValueError(f"token {token} is not allowed in state {state}")
         return following
+
+    def transitions(self, states: Ints) -> Transitions:
+        """Return what may follow each of `states`."""
+        return one_by_one(states, self.allowed, self.advance)
 
     def rows(self, state: int) -> tuple[int, ...]:
         """Return the rows of the titles that a sequence which ended in `state` spells.

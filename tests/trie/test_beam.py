@@ -10,11 +10,22 @@ import pytest
 import torch
 from transformers import BartConfig, BartForConditionalGeneration
 
+from trie import Transitions
 from trie.beam import Hypothesis, beam_search
 from trie.seq2seq import Seq2Seq
 
 PAD, EOS, VOCABULARY = 1, 2, 20
 Sequences = set[tuple[int, ...]]
+
+
+def listed(moves: dict[int, dict[int, int]], states: npt.NDArray[np.int64]) -> Transitions:
+    """The transitions of states whose tokens and followers are given as dicts."""
+    found = [moves[state] for state in states.tolist()]
+    return Transitions(
+        np.array([token for one in found for token in one], dtype=np.int64),
+        np.array([state for one in found for state in one.values()], dtype=np.int64),
+        np.array([len(one) for one in found], dtype=np.int64),
+    )
 
 
 class Listed:
@@ -28,13 +39,16 @@ class Listed:
         self.prefixes = sorted(prefixes, key=lambda p: (len(p), p))
         self.states = {prefix: state for state, prefix in enumerate(self.prefixes)}
 
-    def allowed(self, state: int) -> npt.NDArray[np.int64]:
+    def allowed(self, state: int) -> list[int]:
         prefix = self.prefixes[state]
-        longer = {s[len(prefix)] for s in self.sequences if s[: len(prefix)] == prefix != s}
-        return np.array(sorted(longer), dtype=np.int64)
+        return sorted({s[len(prefix)] for s in self.sequences if s[: len(prefix)] == prefix != s})
 
-    def advance(self, state: int, token: int) -> int:
-        return self.states[(*self.prefixes[state], token)]
+    def transitions(self, states: npt.NDArray[np.int64]) -> Transitions:
+        return listed({s: self.moves(s) for s in states.tolist()}, states)
+
+    def moves(self, state: int) -> dict[int, int]:
+        prefix = self.prefixes[state]
+        return {token: self.states[(*prefix, token)] for token in self.allowed(state)}
 
 
 class Cycle:
@@ -43,13 +57,10 @@ class Cycle:
     start = 0
 
     def __init__(self, tokens: list[int]) -> None:
-        self._tokens = np.array(sorted([EOS, *tokens]), dtype=np.int64)
+        self._moves = {0: {token: int(token == EOS) for token in sorted([EOS, *tokens])}, 1: {}}
 
-    def allowed(self, state: int) -> npt.NDArray[np.int64]:
-        return self._tokens if state == 0 else self._tokens[:0]
-
-    def advance(self, state: int, token: int) -> int:
-        return int(token == EOS)
+    def transitions(self, states: npt.NDArray[np.int64]) -> Transitions:
+        return listed(self._moves, states)
 
 
 def bart(seed: int, scale_embedding: bool = False) -> BartForConditionalGeneration:
@@ -105,9 +116,9 @@ def brute_force(
             logits = model(input_ids=torch.tensor([source]), decoder_input_ids=decoder).logits[0]
         score, state = 0.0, constraint.start
         for token, row in zip(tokens, logits, strict=True):
-            among = row[torch.from_numpy(constraint.allowed(state))] if normalise else row
+            among = row[constraint.allowed(state)] if normalise else row
             score += float(row[token] - among.logsumexp(0))
-            state = constraint.advance(state, token)
+            state = constraint.moves(state)[token]
         scores[tokens] = score
     return scores
 
@@ -128,7 +139,7 @@ def generate(
     def following(batch: int, ids: torch.Tensor) -> list[int]:
         prefix = tuple(ids.tolist()[1:])
         state = constraints[batch].states.get(prefix)
-        allowed = [] if state is None else constraints[batch].allowed(state).tolist()
+        allowed = [] if state is None else constraints[batch].allowed(state)
         return allowed or [PAD]  # an empty list raises; only surplus beams get here
 
     longest = max(map(len, inputs))
