@@ -94,8 +94,9 @@ class Chooser:
             self._wide(int(group), np.flatnonzero(groups == group), count)
             for group in np.flatnonzero(wide)
         ]
-        if not wide.all():
-            parts.append(self._narrow(np.flatnonzero(~wide[groups]), count))
+        narrow = np.flatnonzero(~wide[groups])
+        if narrow.size:
+            parts.append(self._narrow(narrow, count))
         # One copy to the host. The whole numbers among them are far below 2^53.
         beams, places, scores = torch.cat(parts, dim=1).cpu().numpy()
         if np.isnan(scores).any():
