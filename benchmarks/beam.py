@@ -30,6 +30,18 @@ MINI = Path(__file__).parents[1] / "admiral" / "data" / "mini"
 Sequences = list[list[int]]
 
 
+# The size of BART-base; the rest is as in `mini`.
+BASE: dict[str, Any] = {
+    "vocab_size": 50265,
+    "d_model": 768,
+    "encoder_layers": 6,
+    "decoder_layers": 6,
+    "encoder_ffn_dim": 3072,
+    "decoder_ffn_dim": 3072,
+    "max_position_embeddings": 1024,
+}
+
+
 class Free:
     """A constraint that allows every token, `length` of them and then the end token."""
 
@@ -66,13 +78,9 @@ def load(name: str) -> BartForConditionalGeneration:
     if name == "mini":
         return BartForConditionalGeneration.from_pretrained(MINI, dtype=torch.float32).eval()
     torch.manual_seed(0)
-    model = BartForConditionalGeneration(BartConfig.from_pretrained(MINI, **_BASE)).eval()
+    model = BartForConditionalGeneration(BartConfig.from_pretrained(MINI, **BASE)).eval()
     model.final_logits_bias.normal_()
     return model
-
-
-_BASE = {"vocab_size": 50265, "d_model": 768, "encoder_layers": 6, "decoder_layers": 6}
-_BASE |= {"encoder_ffn_dim": 3072, "decoder_ffn_dim": 3072, "max_position_embeddings": 1024}
 
 
 def random_titles(count: int, vocabulary: int) -> Sequences:
@@ -84,12 +92,13 @@ def random_titles(count: int, vocabulary: int) -> Sequences:
 
 
 def by_generate(
-    model: BartForConditionalGeneration, sequences: Sequences, beams: int
+    model: Any, sequences: Sequences, beams: int
 ) -> Callable[[Sequences], list[list[Hypothesis]]]:
     """Return a function that decodes by transformers."""
-    end, root = model.config.eos_token_id, {}
+    end = model.config.eos_token_id
+    root: dict[int, Any] = {}
     for sequence in sequences:
-        node: dict[int, Any] = root
+        node = root
         for token in (*sequence, end):
             node = node.setdefault(token, {})
 
