@@ -6,7 +6,7 @@ gathered, and where fewer sequences are legal than there are beams, exactly the 
 back.
 
 All claims are decoded together, and no step has a loop over beams. Logits stay on the model's
-device. States and tokens are kept in host memory, where the automata are: a step takes the allowed
+device. States and tokens are kept in host memory, where the constraints are: a step takes the allowed
 tokens to the device, and brings back beam, token and score of twice as many continuations as there
 are beams, or a few more: some hundred numbers a claim.
 
@@ -24,7 +24,7 @@ import torch
 
 from trie.choice import Chooser, rank
 from trie.constraint import Constraint, Ints
-from trie.following import Automata, Following
+from trie.following import ConstraintBatch, Following
 from trie.seq2seq import Seq2Seq
 from trie.sequences import Sequences, extend
 
@@ -90,10 +90,10 @@ def beam_search(
         )
     if not inputs:
         return []
-    automata = Automata(constraints)
-    running = Sequences.begin(automata.starts)
+    rules = ConstraintBatch(constraints)
+    running = Sequences.begin(rules.starts)
     ended = running.take(np.empty(0, dtype=np.int64))
-    following = automata.following(running.claims, running.states, model.vocabulary)
+    following = rules.following(running.claims, running.states, model.vocabulary)
     batch = rows = running.claims  # the claims in the model, and the row of each beam there
     with model.precision():
         encoded, cache = model.encode(inputs), model.new_cache()
@@ -105,7 +105,7 @@ def beam_search(
             cache = model.reorder(cache, torch.from_numpy(rows[slots]))
             batch, rows = claims, places
             most = min(max_length - running.length, max(1, _AT_ONCE // slots.size))
-            known = _known(automata, running, following, model, most)
+            known = _known(rules, running, following, model, most)
             logits = model.step(encoded, cache, torch.from_numpy(known[slots]))
             positions, logits = known.shape[1], logits.flatten(0, 2)
             totals = None if normalise else logits.logsumexp(-1).double()
@@ -117,7 +117,7 @@ def beam_search(
                 rows = rows[parents]
                 if not len(rows):
                     break
-                following = automata.following(running.claims, running.states, model.vocabulary)
+                following = rules.following(running.claims, running.states, model.vocabulary)
     found: list[list[Hypothesis]] = [[] for _ in inputs]
     for claim, tokens, score, state in zip(
         ended.claims.tolist(),
@@ -155,7 +155,7 @@ def _lay_out(claims: Ints) -> tuple[Ints, Ints]:
 
 
 def _known(
-    automata: Automata, running: Sequences, following: Following, model: Seq2Seq, most: int
+    rules: ConstraintBatch, running: Sequences, following: Following, model: Seq2Seq, most: int
 ) -> Ints:
     """Return the last token of each beam, and those that must follow it; (beams, positions).
 
@@ -177,5 +177,5 @@ def _known(
         if (tokens == model.eos).all():
             break
         known.append(tokens)
-        following = automata.following(running.claims, states, model.vocabulary)
+        following = rules.following(running.claims, states, model.vocabulary)
     return np.column_stack(known)

@@ -43,7 +43,7 @@ class Following:
         return bool((self.sizes <= 1).all())
 
 
-class Automata:
+class ConstraintBatch:
     """The constraints of a batch of claims; claims may share one."""
 
     def __init__(self, constraints: Sequence[Constraint]) -> None:

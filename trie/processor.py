@@ -13,7 +13,7 @@ from torch import Tensor
 from transformers import LogitsProcessor
 
 from trie.constraint import Constraint, Ints
-from trie.following import Automata
+from trie.following import ConstraintBatch
 
 _Ids = tuple[int, ...]
 _Key = tuple[int, _Ids]  # number of the constraint, and tokens
@@ -56,7 +56,7 @@ class ConstraintProcessor(LogitsProcessor):
         if not self._constraints or prompt_length < 0:
             raise ValueError("give at least one constraint, and a prompt_length of at least 0")
         self._prompt = prompt_length
-        self._automata = Automata(self._constraints)
+        self._batch = ConstraintBatch(self._constraints)
         # The rows of the last step. Beams are reordered between steps without notice, but their
         # tokens tell.
         self._known: dict[_Key, _Known | None] = {}
@@ -119,7 +119,7 @@ class ConstraintProcessor(LogitsProcessor):
         }
         legal, states = (np.array(list(part), dtype=np.int64) for part in (found, found.values()))
         numbers = np.array([number for number, _ in keys])
-        following = self._automata.following(numbers[legal], states, scores.shape[-1])
+        following = self._batch.following(numbers[legal], states, scores.shape[-1])
         groups, sizes = following.groups, following.sizes
         known: dict[_Key, _Known | None] = dict.fromkeys(keys)
         ends = following.firsts + sizes

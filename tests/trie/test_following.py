@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trie import Transitions
-from trie.following import Automata
+from trie.following import ConstraintBatch
 
 Moves = dict[int, int]
 
@@ -44,7 +44,7 @@ def test_equals_one_beam_at_a_time(tables: list[Table], pairs: list[tuple[int, i
     constraints = [*tables, tables[0], tables[0]]  # claims may share one
     claims = np.array(sorted(claim for claim, _ in pairs), dtype=np.int64)
     states = np.array([state for _, state in pairs], dtype=np.int64)
-    found = Automata(constraints).following(claims, states, 10)
+    found = ConstraintBatch(constraints).following(claims, states, 10)
     expected = [
         constraints[c].moves[s] for c, s in zip(claims.tolist(), states.tolist(), strict=True)
     ]
@@ -66,8 +66,8 @@ def test_equals_one_beam_at_a_time(tables: list[Table], pairs: list[tuple[int, i
 
 @pytest.mark.parametrize("token", [-1, 10])
 def test_tokens_outside_of_the_vocabulary(token: int) -> None:
-    automata = Automata([Table([{3: 0}]), Table([{4: 0, token: 0}])])
+    batch = ConstraintBatch([Table([{3: 0}]), Table([{4: 0, token: 0}])])
     zeros = np.zeros(1, dtype=np.int64)
-    assert automata.following(zeros, zeros, 10).tokens.tolist() == [3]
+    assert batch.following(zeros, zeros, 10).tokens.tolist() == [3]
     with pytest.raises(ValueError, match="outside the model's vocabulary of 10"):
-        automata.following(np.arange(2), np.zeros(2, dtype=np.int64), 10)
+        batch.following(np.arange(2), np.zeros(2, dtype=np.int64), 10)
