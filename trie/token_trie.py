@@ -88,13 +88,10 @@ class TokenTrie:
         """Number of tokens of the longest sequence."""
         return len(self.levels()) - 2
 
-    def children(self, node: int) -> tuple[Ints, int]:
-        """Return the tokens that lead on from `node`, ascending, and the first one's child.
-
-        Where there are none, that is the node which the first child would stand in front of.
-        """
+    def children(self, node: int) -> tuple[Ints, Ints]:
+        """Return the tokens that lead on from `node`, ascending, and the node behind each."""
         first, end = self._span(node)
-        return self._arrays.tokens[first:end].astype(np.int64), first
+        return self._arrays.tokens[first:end].astype(np.int64), np.arange(first, end)
 
     def child(self, node: int, token: int) -> int:
         """Return the node behind `token`, -1 where there is none."""

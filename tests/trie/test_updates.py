@@ -46,13 +46,14 @@ def _same(trie: Trie, oracle: dict[int, tuple[int, ...]]) -> None:
         assert trie.rows(node).dtype == np.int64
         assert trie.ends(node) == bool(rows)
         expected = sorted(_allowed(oracle.values(), prefix))
-        tokens, _ = trie.children(node)
+        tokens, nodes = trie.children(node)
         assert tokens.dtype == np.int64 and tokens.tolist() == expected
         assert expected or rows or not prefix  # no dead end
         for token in (-1, 0, 1, 2, 3, 2**40):
             below = trie.child(node, token)
             assert (below >= 0) == (token in expected)
             if below >= 0:
+                assert nodes[expected.index(token)] == below
                 todo.append((below, (*prefix, token)))
         assert trie.walk(prefix) == node
     for token in range(4):
