@@ -19,7 +19,7 @@ from torch import Tensor
 from trie.seq2seq import Seq2Seq
 
 if TYPE_CHECKING:
-    from trie.constraint import Constraint
+    from trie.constraint import Constraint, Transitions
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +117,7 @@ class _Search:
     eos: int
     running: list[Hypothesis] = field(init=False)
     finished: list[Hypothesis] = field(default_factory=list)
+    following: Transitions = field(init=False)
 
     def __post_init__(self) -> None:
         self.running = [Hypothesis((), 0.0, self.constraint.start)]
@@ -124,7 +125,9 @@ class _Search:
     @property
     def allowed(self) -> list[np.ndarray]:
         """For each running beam, the tokens that may follow."""
-        return [self.constraint.allowed(beam.state) for beam in self.running]
+        states = np.array([beam.state for beam in self.running])
+        self.following = self.constraint.transitions(states)
+        return np.split(self.following.tokens, self.following.sizes.cumsum()[:-1])
 
     @property
     def done(self) -> bool:
@@ -149,22 +152,19 @@ class _Search:
         ended: list[Hypothesis] = []
         for rank, at in enumerate(_best(scores, 2 * self.beam_size)):
             parent, token = self.running[beams[at]], int(tokens[at])
+            state = int(self.following.states[at])
             if token == self.eos:
                 # Candidates beyond the beam stand by for ended ones; they may not end themselves.
                 if rank < self.beam_size:
-                    ended.append(self._heir(parent, token, float(scores[at])))
+                    ended.append(Hypothesis((*parent.tokens, token), float(scores[at]), state))
             elif len(running) < self.beam_size:
                 parents.append(int(beams[at]))
-                running.append(self._heir(parent, token, float(scores[at])))
+                running.append(Hypothesis((*parent.tokens, token), float(scores[at]), state))
         self.running = running
         # The sort is stable: of equal sequences the earlier finished comes first.
         pool = sorted([*self.finished, *ended], key=lambda h: -h.score)
         self.finished = pool[: self.beam_size]
         return parents
-
-    def _heir(self, parent: Hypothesis, token: int, score: float) -> Hypothesis:
-        state = self.constraint.advance(parent.state, token)
-        return Hypothesis((*parent.tokens, token), score, state)
 
 
 def _gather(

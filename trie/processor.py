@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 from transformers import LogitsProcessor
+
+from trie.constraint import Ints
 
 if TYPE_CHECKING:
     from trie.constraint import Constraint
@@ -19,6 +20,27 @@ if TYPE_CHECKING:
 # The score of what the constraint allows where another processor forbids all of it: far below any
 # log probability, and far above the -1e9 that beam search gives to beams that do not count.
 _LAST_RESORT = -1e4
+
+
+# Number of the constraint, and tokens.
+_Key = tuple[int, tuple[int, ...]]
+
+
+class _Ahead(NamedTuple):
+    """A state, the tokens that may follow, ascending, and the state behind each."""
+
+    state: int
+    tokens: Ints
+    states: Ints
+
+    def behind(self, token: int) -> int | None:
+        """Return the state behind a token, None if it may not follow."""
+        if not self.tokens.size:
+            return self.state  # the sequence has ended, `token` is padding
+        at = int(self.tokens.searchsorted(token))
+        if at == self.tokens.size or self.tokens[at] != token:
+            return None
+        return int(self.states[at])
 
 
 class ConstraintProcessor(LogitsProcessor):
@@ -53,9 +75,9 @@ class ConstraintProcessor(LogitsProcessor):
         if not self._constraints or prompt_length < 0:
             raise ValueError("give at least one constraint, and a prompt_length of at least 0")
         self._prompt = prompt_length
-        # Of each row of the last step, by constraint and tokens, the state; None where the tokens
-        # are illegal. Beams are reordered between steps without notice, but their tokens tell.
-        self._known: dict[tuple[int, tuple[int, ...]], int | None] = {}
+        # Of each row of the last step, by constraint and tokens, what was found. Beams are reordered
+        # between steps without notice, but their tokens tell.
+        self._known: dict[_Key, _Ahead | None] = {}
         self._warned = False
 
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
@@ -83,10 +105,11 @@ class ConstraintProcessor(LogitsProcessor):
         each = rows // len(self._constraints)
         decoded = input_ids[:, self._prompt :].tolist()
         keys = [(row // each, tuple(ids)) for row, ids in enumerate(decoded)]
-        self._known = {key: self._state(*key) for key in dict.fromkeys(keys)}
+        states = {key: self._state(*key) for key in dict.fromkeys(keys)}
+        self._known = self._look_ahead(states)
         # Rows in the same state share one line of the mask.
         lines: dict[tuple[int, int], int] = {}
-        arrays: list[npt.NDArray[np.int64]] = []
+        arrays: list[Ints] = []
         line_of: list[int] = []
         for key in keys:
             line, allowed = self._allowed(*key)
@@ -106,42 +129,43 @@ class ConstraintProcessor(LogitsProcessor):
         return kept
 
     def _state(self, number: int, ids: tuple[int, ...]) -> int | None:
-        """Return the state behind `ids`: one step from that of the last call, if it is known."""
+        """Return the state behind `ids`: one step from that of the last call, if it is known.
+
+        Illegal tokens in that step are fillers, None: beam search takes some at minus infinity
+        where there are not enough legal ones.
+        """
         before = number, ids[:-1]
         if ids and before in self._known:
-            # An illegal token here is a filler: beam search takes some at minus infinity where
-            # there are not enough legal ones.
-            return self._step(number, self._known[before], ids[-1])
-        state: int | None = self._constraints[number].start
+            found = self._known[before]
+            return None if found is None else found.behind(ids[-1])
+        state = self._constraints[number].start
         for token in ids:
-            state = self._step(number, state, token)
-        if state is None:
-            raise ValueError(
-                f"the constraint does not allow the tokens {list(ids)} behind the first "
-                f"{self._prompt}; is prompt_length right?"
-            )
+            (found,) = _ahead(self._constraints[number], [state])
+            following = found.behind(token)
+            if following is None:
+                raise ValueError(
+                    f"the constraint does not allow the tokens {list(ids)} behind the first "
+                    f"{self._prompt}; is prompt_length right?"
+                )
+            state = following
         return state
 
-    def _step(self, number: int, state: int | None, token: int) -> int | None:
-        if state is None:
-            return None
-        allowed = self._constraints[number].allowed(state)
-        if not allowed.size:
-            return state  # the sequence has ended, `token` is padding
-        at = int(allowed.searchsorted(token))
-        if at == allowed.size or allowed[at] != token:
-            return None
-        return self._constraints[number].advance(state, token)
+    def _look_ahead(self, states: dict[_Key, int | None]) -> dict[_Key, _Ahead | None]:
+        """Return what may follow, asking each constraint once."""
+        known: dict[_Key, _Ahead | None] = dict.fromkeys(states)
+        for number, constraint in enumerate(self._constraints):
+            mine = {k: s for k, s in states.items() if k[0] == number and s is not None}
+            distinct = list(dict.fromkeys(mine.values()))
+            found = dict(zip(distinct, _ahead(constraint, distinct), strict=True))
+            known |= {key: found[state] for key, state in mine.items()}
+        return known
 
-    def _allowed(
-        self, number: int, ids: tuple[int, ...]
-    ) -> tuple[tuple[int, int], npt.NDArray[np.int64]]:
+    def _allowed(self, number: int, ids: tuple[int, ...]) -> tuple[tuple[int, int], Ints]:
         """Return what tells a line of the mask from others, and its tokens."""
-        state = self._known[number, ids]
-        if state is not None:
-            allowed = self._constraints[number].allowed(state)
-            if allowed.size:
-                return (number, state), allowed
+        ahead = self._known[number, ids]
+        if ahead is not None:
+            if ahead.tokens.size:
+                return (number, ahead.state), ahead.tokens
             if not ids:
                 raise ValueError("the constraint allows nothing at all")
         # Behind the end something must be possible, or sampling would fail for this row. The end
@@ -160,7 +184,17 @@ class ConstraintProcessor(LogitsProcessor):
             )
 
 
-def _mask(arrays: Sequence[npt.NDArray[np.int64]], scores: Tensor) -> Tensor:
+def _ahead(constraint: Constraint, states: Sequence[int]) -> list[_Ahead]:
+    """Return what may follow each of some states."""
+    found = constraint.transitions(np.array(states, dtype=np.int64))
+    ends = found.sizes.cumsum()
+    return [
+        _Ahead(state, found.tokens[end - size : end], found.states[end - size : end])
+        for state, end, size in zip(states, ends.tolist(), found.sizes.tolist(), strict=True)
+    ]
+
+
+def _mask(arrays: Sequence[Ints], scores: Tensor) -> Tensor:
     """Return a boolean mask with the tokens of one array in each line; (arrays, vocabulary)."""
     vocabulary = scores.shape[-1]
     tokens = np.concatenate(arrays)

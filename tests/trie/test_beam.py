@@ -5,16 +5,22 @@ import math
 import random
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 import torch
 from transformers import BartConfig, BartForConditionalGeneration
 
 from trie.beam import Hypothesis, beam_search
+from trie.constraint import Ints, Transitions
 from trie.seq2seq import Seq2Seq
 
 PAD, EOS, VOCABULARY = 1, 2, 20
 Sequences = set[tuple[int, ...]]
+
+
+def joined(ahead: list[dict[int, int]]) -> Transitions:
+    tokens = [token for one in ahead for token in one]
+    states = [state for one in ahead for state in one.values()]
+    return Transitions(*(np.array(x, dtype=np.int64) for x in (tokens, states, [*map(len, ahead)])))
 
 
 class Listed:
@@ -28,13 +34,13 @@ class Listed:
         self.prefixes = sorted(prefixes, key=lambda p: (len(p), p))
         self.states = {prefix: state for state, prefix in enumerate(self.prefixes)}
 
-    def allowed(self, state: int) -> npt.NDArray[np.int64]:
+    def ahead(self, state: int) -> dict[int, int]:
         prefix = self.prefixes[state]
         longer = {s[len(prefix)] for s in self.sequences if s[: len(prefix)] == prefix != s}
-        return np.array(sorted(longer), dtype=np.int64)
+        return {token: self.states[(*prefix, token)] for token in sorted(longer)}
 
-    def advance(self, state: int, token: int) -> int:
-        return self.states[(*self.prefixes[state], token)]
+    def transitions(self, states: Ints) -> Transitions:
+        return joined([self.ahead(state) for state in states.tolist()])
 
 
 class Cycle:
@@ -43,13 +49,10 @@ class Cycle:
     start = 0
 
     def __init__(self, tokens: list[int]) -> None:
-        self._tokens = np.array(sorted([EOS, *tokens]), dtype=np.int64)
+        self._ahead = {token: int(token == EOS) for token in sorted([EOS, *tokens])}
 
-    def allowed(self, state: int) -> npt.NDArray[np.int64]:
-        return self._tokens if state == 0 else self._tokens[:0]
-
-    def advance(self, state: int, token: int) -> int:
-        return int(token == EOS)
+    def transitions(self, states: Ints) -> Transitions:
+        return joined([{} if state else self._ahead for state in states.tolist()])
 
 
 def bart(seed: int, scale_embedding: bool = False) -> BartForConditionalGeneration:
@@ -105,9 +108,10 @@ def brute_force(
             logits = model(input_ids=torch.tensor([source]), decoder_input_ids=decoder).logits[0]
         score, state = 0.0, constraint.start
         for token, row in zip(tokens, logits, strict=True):
-            among = row[torch.from_numpy(constraint.allowed(state))] if normalise else row
+            ahead = constraint.ahead(state)
+            among = row[list(ahead)] if normalise else row
             score += float(row[token] - among.logsumexp(0))
-            state = constraint.advance(state, token)
+            state = ahead[token]
         scores[tokens] = score
     return scores
 
@@ -128,7 +132,7 @@ def generate(
     def following(batch: int, ids: torch.Tensor) -> list[int]:
         prefix = tuple(ids.tolist()[1:])
         state = constraints[batch].states.get(prefix)
-        allowed = [] if state is None else constraints[batch].allowed(state).tolist()
+        allowed = [] if state is None else list(constraints[batch].ahead(state))
         return allowed or [PAD]  # an empty list raises; only surplus beams get here
 
     longest = max(map(len, inputs))

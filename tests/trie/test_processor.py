@@ -8,14 +8,14 @@ from collections.abc import Callable, Sequence
 from functools import cache
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import BartConfig, BartForConditionalGeneration, GPT2Config, GPT2LMHeadModel
 
-from trie import ConstraintProcessor, TokenTrie, TrieConstraint
+from trie import ConstraintProcessor, TokenTrie, Transitions, TrieConstraint
+from trie.constraint import Ints
 
 PAD, EOS, VOCABULARY = 1, 2, 20
 Ids = tuple[int, ...]
@@ -200,11 +200,15 @@ class Alternating:
 
     start = 0
 
-    def allowed(self, state: int) -> npt.NDArray[np.int64]:
-        return np.array([[EOS, 5], [6], []][state], dtype=np.int64)
-
-    def advance(self, state: int, token: int) -> int:
-        return {EOS: 2, 5: 1, 6: 0}[token]
+    def transitions(self, states: Ints) -> Transitions:
+        behind = {EOS: 2, 5: 1, 6: 0}
+        ahead = [[[EOS, 5], [6], []][state] for state in states.tolist()]
+        tokens = [token for one in ahead for token in one]
+        return Transitions(
+            np.array(tokens, dtype=np.int64),
+            np.array([behind[token] for token in tokens], dtype=np.int64),
+            np.array(list(map(len, ahead)), dtype=np.int64),
+        )
 
 
 def test_takes_any_constraint() -> None:
