@@ -12,6 +12,7 @@ from trie.markup import HopConstraint
 from trie.processor import ConstraintProcessor
 from trie.segments import AnyOf, Fixed, InTrie, Segment, Stretch
 from trie.seq2seq import Seq2Seq
+from trie.spans import Limited, copies, spans
 from trie.token_trie import TokenTrie
 from trie.tokens import Tokens
 from trie.updates import UpdatedTrie
@@ -28,6 +29,7 @@ __all__ = [
     "Hypothesis",
     "Identifiers",
     "InTrie",
+    "Limited",
     "OneOf",
     "Segment",
     "Seq2Seq",
@@ -41,6 +43,8 @@ __all__ = [
     "TrieConstraint",
     "UpdatedTrie",
     "beam_search",
+    "copies",
     "evidence_input",
     "several",
+    "spans",
 ]

@@ -18,7 +18,7 @@ import numpy as np
 
 from trie import build, files
 from trie.bits import Ints, Unsigned
-from trie.flatten import flatten
+from trie.flatten import fewest, flatten
 from trie.wide import wide_rows
 
 
@@ -171,6 +171,10 @@ class TokenTrie:
     def flatten(self) -> tuple[Unsigned, Ints]:
         """Return the tokens of all sequences behind each other, by row, and their lengths."""
         return flatten(self._arrays, self.levels())
+
+    def fewest(self) -> Ints:
+        """Return how many tokens lead from each node to the next end of a sequence; (nodes,)."""
+        return fewest(self._arrays, self.levels())
 
     def _first(self, node: int) -> int:
         """Return where the children of `node`, and of those behind it, begin."""
