@@ -1,8 +1,8 @@
-"""What constrained decoding asks of a constraint."""
+"""What constrained decoding asks of a constraint, and what constraints ask of a trie."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -19,11 +19,11 @@ class Transitions:
     Attributes
     ----------
     tokens
-        Token ids; of each state ascending, each once.
+        The tokens, of each state ascending, each once; int64.
     states
-        The state behind each of them.
+        The state behind each of them; int64, aligned with `tokens`.
     sizes
-        How many there are of each state asked for; 0 only behind the end.
+        How many tokens belong to each state; int64, (states,). 0 only behind the end token.
     """
 
     tokens: Ints
@@ -34,32 +34,16 @@ class Transitions:
 class Constraint(Protocol):
     """An automaton over integer states that says which token may come next.
 
-    A sequence ends when the end token is emitted; only states that may end allow it. From every
-    state that can be reached the end can be reached: there are no dead ends.
+    States are small numbers from 0 on, given as they are first met, and never change. A sequence
+    ends when the end token is emitted. From every state that can be reached the end can be
+    reached: there are no dead ends.
     """
 
     start: int
 
     def transitions(self, states: Ints) -> Transitions:
-        """Return what may follow each of `states`."""
+        """Return what may follow each of `states`; a state may be named several times."""
         ...
-
-
-def one_by_one(
-    states: Ints, allowed: Callable[[int], Ints], advance: Callable[[int, int], int]
-) -> Transitions:
-    """Return the transitions of an automaton that answers for one state, and one token, a time."""
-    tokens = [allowed(state) for state in states.tolist()]
-    behind = [
-        advance(state, token)
-        for state, found in zip(states.tolist(), tokens, strict=True)
-        for token in found.tolist()
-    ]
-    return Transitions(
-        np.concatenate([np.empty(0, dtype=np.int64), *tokens]),
-        np.array(behind, dtype=np.int64),
-        np.array([len(found) for found in tokens], dtype=np.int64),
-    )
 
 
 class Trie(Protocol):
@@ -88,8 +72,8 @@ class Trie(Protocol):
         """Return the number of sequences."""
         ...
 
-    def children(self, node: int) -> tuple[npt.NDArray[np.int64], int]:
-        """Return the tokens that lead on from `node`, ascending, and a number for `TokenTrie`."""
+    def children(self, node: int) -> tuple[Ints, Ints]:
+        """Return the tokens that lead on from `node`, ascending, and the node behind each."""
         ...
 
     def child(self, node: int, token: int) -> int:
@@ -104,7 +88,7 @@ class Trie(Protocol):
         """Whether a sequence ends at `node`."""
         ...
 
-    def rows(self, node: int) -> npt.NDArray[np.int64]:
+    def rows(self, node: int) -> Ints:
         """Return the rows of the sequences that end at `node`, ascending."""
         ...
 
