@@ -6,9 +6,9 @@ gathered, and where fewer sequences are legal than there are beams, exactly the 
 back.
 
 All claims are decoded together, and no step has a loop over beams. Logits stay on the model's
-device. States and tokens are kept in host memory, where the constraints are: a step takes the allowed
-tokens to the device, and brings back beam, token and score of twice as many continuations as there
-are beams, or a few more: some hundred numbers a claim.
+device. States and tokens are in host memory, where the constraints are: a step takes the allowed
+tokens to the device, and brings back beam, token and score of twice as many continuations as
+there are beams: some hundred numbers a claim, where a state has very many tokens a few thousand.
 
 Tokens that are known beforehand, because no beam of any claim has a choice, are read by the model
 in a single call.
