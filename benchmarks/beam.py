@@ -144,8 +144,9 @@ def best(work: Callable[[], Any], repeats: int) -> tuple[float, Any]:
 def differences(ours: list[list[Hypothesis]], theirs: list[list[Hypothesis]]) -> tuple[int, float]:
     """Return at how many places the sequences differ, and the greatest difference of scores."""
     pairs = [pair for both in zip(ours, theirs, strict=True) for pair in zip(*both, strict=True)]
-    scores = [abs(a.score - b.score) for a, b in pairs]
-    return sum(a.tokens != b.tokens for a, b in pairs), max(scores)
+    return sum(a.tokens != b.tokens for a, b in pairs), max(
+        abs(a.score - b.score) for a, b in pairs
+    )
 
 
 @click.command()

@@ -180,11 +180,8 @@ class Seq2Seq:
             return cache  # saves the copy, often so for a few beams
         rows = rows.to(self.device)
         with self.precision():
-            return Cache(
-                cache.length,
-                [keys.index_select(0, rows) for keys in cache.keys],
-                [values.index_select(0, rows) for values in cache.values],
-            )
+            keys = [layer.index_select(0, rows) for layer in cache.keys]
+            return Cache(cache.length, keys, [v.index_select(0, rows) for v in cache.values])
 
     def _check_inputs(self, inputs: Sequence[Sequence[int]]) -> None:
         if self._model.training:
