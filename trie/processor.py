@@ -75,8 +75,8 @@ class ConstraintProcessor(LogitsProcessor):
         if not self._constraints or prompt_length < 0:
             raise ValueError("give at least one constraint, and a prompt_length of at least 0")
         self._prompt = prompt_length
-        # Of each row of the last step, by constraint and tokens, what was found. Beams are reordered
-        # between steps without notice, but their tokens tell.
+        # Of each row of the last step, by constraint and tokens, what may follow; None where the
+        # tokens are illegal. Beams are reordered without notice, but their tokens tell.
         self._known: dict[_Key, _Ahead | None] = {}
         self._warned = False
 
