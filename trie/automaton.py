@@ -83,21 +83,13 @@ class Automaton:
         begins, ends = self._begins.all[states], sizes.cumsum(dtype=np.int64)
         total = int(ends[-1]) if ends.size else 0
         if total > _WIDE * sizes.size:
-            tokens, behind = (
-                np.concatenate(
-                    [
-                        array[begin : begin + size]
-                        for begin, size in zip(begins.tolist(), sizes.tolist(), strict=True)
-                    ],
-                    dtype=np.int64,
-                )
-                for array in (self._tokens.all, self._states.all)
-            )
+            pieces = [slice(b, b + s) for b, s in zip(begins.tolist(), sizes.tolist(), strict=True)]
+            tokens = np.concatenate([self._tokens.all[piece] for piece in pieces])
+            behind = np.concatenate([self._states.all[piece] for piece in pieces])
         else:
             places = np.arange(total) + (begins - ends + sizes).repeat(sizes)
-            tokens = self._tokens.all[places].astype(np.int64)
-            behind = self._states.all[places].astype(np.int64)
-        return Transitions(tokens, behind, sizes.astype(np.int64))
+            tokens, behind = self._tokens.all[places], self._states.all[places]
+        return Transitions(*(x.astype(np.int64) for x in (tokens, behind, sizes)))
 
     def step(self, state: int, token: int) -> int:
         """Return the state behind one token, -1 if it may not follow."""
@@ -155,22 +147,28 @@ class Automaton:
         """Return the tokens of some moves, each once, and the state behind each."""
         if not moves:  # behind the end token
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)
+        if len(moves) == 1:
+            (((context, _), (tokens, owns)),) = moves.items()
+            return tokens, self._add(context, owns)
         tokens = np.concatenate([tokens for tokens, _ in moves.values()])
         owns = np.concatenate([owns for _, owns in moves.values()])
-        contexts = np.repeat([context for context, _ in moves], [t.size for t, _ in moves.values()])
-        if len(moves) == 1:
-            return tokens, self._add(contexts, owns)
+        sizes = [tokens.size for tokens, _ in moves.values()]
+        contexts = np.array([context for context, _ in moves]).repeat(sizes)
         order = tokens.argsort(kind="stable")
-        tokens, begins, counts = np.unique(tokens[order], return_index=True, return_counts=True)
-        states = np.empty(tokens.size, dtype=np.int32)
-        alone = counts == 1
-        places = order[begins[alone]]
-        states[alone] = self._add(contexts[places], owns[places])
+        tokens, contexts, owns = tokens[order], contexts[order], owns[order]
+        differs = tokens[1:] != tokens[:-1]
+        if differs.all():
+            return tokens, self._add(contexts, owns)
+        begins = np.flatnonzero(np.concatenate([[True], differs]))
+        ends = np.append(begins[1:], tokens.size)
+        alone = ends - begins == 1
+        states = np.empty(begins.size, dtype=np.int32)
+        states[alone] = self._add(contexts[begins[alone]], owns[begins[alone]])
         for at in np.flatnonzero(~alone).tolist():
-            places = order[begins[at] : begins[at] + counts[at]]
-            readings = zip(contexts[places].tolist(), owns[places].tolist(), strict=True)
+            both = slice(begins[at], ends[at])
+            readings = zip(contexts[both].tolist(), owns[both].tolist(), strict=True)
             states[at] = self._number(tuple(sorted(set(readings))))
-        return tokens, states
+        return tokens[begins], states
 
     def _enter(self, declaration: Declaration, value: int) -> Iterable[Reading]:
         """Yield the readings in front of a declaration."""
@@ -193,8 +191,8 @@ class Automaton:
     def _checked(self, declaration: Declaration) -> Declaration:
         if any(segment.holds(self.eos) for segment in segments(declaration)):
             raise ValueError(
-                f"what may be read holds the end token {self.eos}. Leave it out, it is appended; in "
-                "text that spells it by chance, trie.Tokens does not take it for one"
+                f"what may be read holds the end token {self.eos}. Leave it out, it is appended; "
+                "in text that spells it by chance, trie.Tokens does not take it for one"
             )
         return tuple(declaration)
 
@@ -206,18 +204,17 @@ class Automaton:
         """Return the state of some readings."""
         if readings not in self._numbers:
             if len(readings) == 1:
-                ((contexts, owns),) = readings
+                ((context, own),) = readings
             else:
-                contexts, owns = -1, len(self._sets)
+                context, own = -1, len(self._sets)
                 self._sets.append(readings)
-            self._numbers[readings] = int(self._add(np.array([contexts]), np.array([owns]))[0])
+            self._numbers[readings] = int(self._add(context, np.array([own]))[0])
         return self._numbers[readings]
 
-    def _add(self, contexts: Ints, owns: Ints) -> npt.NDArray[np.int32]:
+    def _add(self, contexts: Ints | int, owns: Ints) -> npt.NDArray[np.int32]:
         """Return new states, each of one reading."""
-        count = owns.size
-        self._context.add(contexts, count)
-        self._begins.add(0, count)
-        self._sizes.add(-1, count)
-        first = self._own.add(owns, count)
-        return np.arange(first, first + count, dtype=np.int32)
+        self._context.add(contexts, owns.size)
+        self._begins.extend(owns.size)
+        self._sizes.extend(owns.size)
+        first = self._own.add(owns, owns.size)
+        return np.arange(first, first + owns.size, dtype=np.int32)

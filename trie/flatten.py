@@ -1,4 +1,4 @@
-"""What takes all nodes of a token trie at once: its sequences, and how far each node is from one."""
+"""What looks at all nodes of a token trie: its sequences, and how far each node is from an end."""
 
 from __future__ import annotations
 

@@ -9,13 +9,14 @@ import numpy.typing as npt
 
 
 class Growing:
-    """Numbers of one type, each written once; room is doubled when it runs out.
+    """Numbers of one type; room is doubled when it runs out.
 
     Attributes
     ----------
     all
-        The numbers, and the filling in the room behind them. It is another array when it has grown, but what the old
-        one holds stays right, so that one thread may read while another one adds.
+        The numbers, and the filling in the room behind them. It is another array when it has
+        grown, but what the old one holds stays right, so that one thread may read while another
+        one adds.
     size
         How many there are.
     """
@@ -27,11 +28,16 @@ class Growing:
 
     def add(self, values: npt.ArrayLike, count: int) -> int:
         """Add `count` numbers, or one number as often; return where they begin."""
+        begin = self.extend(count)
+        self.all[begin : self.size] = values
+        return begin
+
+    def extend(self, count: int) -> int:
+        """Add `count` times the filling; return where they begin."""
         begin, end = self.size, self.size + count
         if end > len(self.all):
             grown = np.full(max(2 * len(self.all), end), self._filling, self.all.dtype)
             grown[:begin] = self.all[:begin]
             self.all = grown
-        self.all[begin:end] = values
         self.size = end
         return begin

@@ -38,14 +38,15 @@ class HopConstraint(Composed):
         identifiers: Sequence[tuple[int, Hashable]],
         count: int,
     ) -> None:
-        ordered = sorted(((n, d) for n, d in identifiers), key=lambda pair: pair[0])
+        ordered = sorted(identifiers, key=lambda pair: pair[0])
+        written = [tokens.identifier(number) for number, _ in ordered]
         if not len(trie):
             raise ValueError("there are no titles to choose from")
         self._trie, self._count = trie, count
-        self._numbers = {tokens.identifier(number): number for number, _ in ordered}
+        self._numbers = {token: pair[0] for token, pair in zip(written, ordered, strict=True)}
         common = shared(trie, tokens.eos)
         declaration = (
-            Identifiers([tokens.identifier(n) for n, _ in ordered], [d for _, d in ordered], count),
+            Identifiers(written, [document for _, document in ordered], count),
             Fixed((tokens.symbol("["),)),
             common.sequences,
             Fixed((tokens.symbol("]"),)),

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
+from tests.proofs.conftest import byte_level
 from tests.trie.walking import following, language
 from trie import HopConstraint, Tokens, TokenTrie, Trie, TrieConstraint, UpdatedTrie
 from trie import composed as module
@@ -25,7 +26,7 @@ def _tokens() -> Tokens:
     )
 
 
-TOKENS = _tokens()
+TOKENS, BYTES = _tokens(), byte_level()
 A, B, OPEN, CLOSE, EOS = (*(TOKENS.symbol(mark) for mark in "ab[]"), TOKENS.eos)
 titles = st.lists(
     st.lists(st.sampled_from([A, B, OPEN, CLOSE, CLOSE]), max_size=4), min_size=1, max_size=6
@@ -77,6 +78,23 @@ def test_accepts_just_the_legal_sequences(case: Case, updated: bool) -> None:
     assert seen == _legal(case)
     for ids, state in found.items():
         assert constraint.rows(state) == constraint.parse(ids)[1]
+
+
+texts = st.sampled_from(["", "]", "[ a ]", "[x]", "a ]", "a", "</s>", "word " * 300]) | st.text()
+
+
+@given(st.lists(texts, min_size=1, max_size=6), st.sampled_from("[]aé "))
+def test_titles_of_any_text(titles: list[str], more: str) -> None:
+    """Also those that are others with a mark behind them, or none at all."""
+    titles += [title + more for title in titles[:2]]
+    spelt = BYTES.encode_batch(titles)
+    constraint = HopConstraint(TokenTrie.build(spelt), BYTES, [], 0)
+    marks = [BYTES.symbol(mark) for mark in "[]"]
+    legal = {(marks[0], *ids, marks[1], BYTES.eos) for ids in spelt}
+    found = language(constraint, BYTES.eos)
+    assert set(found) == legal
+    for row, ids in enumerate(spelt):
+        assert row in constraint.parse([marks[0], *ids, marks[1], BYTES.eos])[1]
 
 
 def test_a_bracket_may_close_the_title_or_belong_to_it() -> None:

@@ -42,6 +42,17 @@ def _same(trie: TokenTrie, node: int, oracle: dict[Any, Any]) -> int:
     return 1 + sum(_same(trie, n, oracle[t]) for n, t in zip(nodes.tolist(), expected, strict=True))
 
 
+def _fewest(trie: TokenTrie, node: int) -> int:
+    found = [1 + _fewest(trie, below) for below in trie.children(node)[1].tolist()]
+    return 0 if trie.ends(node) else min(found)
+
+
+@given(small.filter(len))
+def test_the_way_to_the_next_end(sequences: list[list[int]]) -> None:
+    trie = TokenTrie.build(sequences)
+    assert trie.fewest().tolist() == [_fewest(trie, node) for node in range(trie.nodes)]
+
+
 @given(small | wide)
 def test_equals_nested_dicts(sequences: list[list[int]]) -> None:
     trie = TokenTrie.build(iter(sequences))
