@@ -4,22 +4,29 @@ The rule is that of transformers' beam search with ``length_penalty=0`` and
 ``early_stopping=False``, so that results can be compared; but only allowed tokens are ever
 gathered, and where fewer sequences are legal than there are beams, exactly the legal ones come
 back.
+
+All claims are decoded together, and no step has a loop over beams. Logits stay on the model's
+device. States and tokens are in host memory, where the constraints are: a step takes the allowed
+tokens to the device, and brings back beam, token and score of twice as many continuations as
+there are beams: some hundred numbers a claim, where a state has very many tokens a few thousand.
+
+Tokens that are known beforehand, because no beam of any claim has a choice, are read by the model
+in a single call.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import Tensor
 
+from trie.choice import Chooser, rank
+from trie.constraint import Constraint, Ints
+from trie.following import ConstraintBatch, Following
 from trie.seq2seq import Seq2Seq
-
-if TYPE_CHECKING:
-    from trie.constraint import Constraint
+from trie.sequences import Sequences, extend
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +66,7 @@ def beam_search(
     inputs
         Encoder input of each claim; decoded together, as one batch.
     constraints
-        For each claim, which tokens may follow.
+        For each claim, which tokens may follow. Claims that share one object share its work.
     beam_size
         Number of beams.
     max_length
@@ -83,146 +90,92 @@ def beam_search(
         )
     if not inputs:
         return []
-    searches = [_Search(c, beam_size, model.eos) for c in constraints]
+    rules = ConstraintBatch(constraints)
+    running = Sequences.begin(rules.starts)
+    ended = running.take(np.empty(0, dtype=np.int64))
+    following = rules.following(running.claims, running.states, model.vocabulary)
+    batch = rows = running.claims  # the claims in the model, and the row of each beam there
     with model.precision():
         encoded, cache = model.encode(inputs), model.new_cache()
-        batch, last = searches, [[model.start]] * len(searches)
-        for length in range(1, max_length + 1):
-            logits = model.step(encoded, cache, torch.tensor(last))
-            gathered = _gather(logits, [search.allowed for search in batch], normalise)
-            parents = [s.extend(*new) for s, new in zip(batch, gathered, strict=True)]
-            alive = [at for at, search in enumerate(batch) if not search.done]
-            if not alive or length == max_length:
-                break
-            if len(alive) < len(batch):
-                encoded = encoded.select(alive)
-            batch, parents = [batch[at] for at in alive], [parents[at] for at in alive]
-            # Claims with fewer beams repeat one; its copies allow nothing and so have no heirs.
-            width, old = max(map(len, parents)), logits.shape[1]
-            rows = [
-                [at * old + parent for parent in _fill(found, width)]
-                for at, found in zip(alive, parents, strict=True)
-            ]
-            last = [_fill([h.tokens[-1] for h in s.running], width) for s in batch]
-            cache = model.reorder(cache, torch.tensor(rows))
-    return [search.finished for search in searches]
+        while running.claims.size and running.length < max_length:
+            slots, places = _lay_out(running.claims)
+            claims = running.claims[slots[:, 0]]
+            if len(claims) < len(batch):
+                encoded = encoded.select(batch.searchsorted(claims).tolist())
+            cache = model.reorder(cache, torch.from_numpy(rows[slots]))
+            batch, rows = claims, places
+            most = min(max_length - running.length, max(1, _AT_ONCE // slots.size))
+            known = _known(rules, running, following, model, most)
+            logits = model.step(encoded, cache, torch.from_numpy(known[slots]))
+            positions, logits = known.shape[1], logits.flatten(0, 2)
+            totals = None if normalise else logits.logsumexp(-1).double()
+            for at in range(positions):
+                lines = rows * positions + at
+                chooser = Chooser(logits, totals, running.claims, running.scores, lines, following)
+                choice = chooser.best(2 * beam_size)
+                running, ended, parents = extend(running, ended, choice, beam_size, model.eos)
+                rows = rows[parents]
+                if not len(rows):
+                    break
+                following = rules.following(running.claims, running.states, model.vocabulary)
+    found: list[list[Hypothesis]] = [[] for _ in inputs]
+    for claim, tokens, score, state in zip(
+        ended.claims.tolist(),
+        ended.tokens.tolist(),
+        ended.scores.tolist(),
+        ended.states.tolist(),
+        strict=True,
+    ):
+        whole = tuple(tokens[: tokens.index(model.eos) + 1])
+        found[claim].append(Hypothesis(whole, score, state))
+    return found
 
 
-@dataclass(slots=True)
-class _Search:
-    """The beams of one claim."""
-
-    constraint: Constraint
-    beam_size: int
-    eos: int
-    running: list[Hypothesis] = field(init=False)
-    finished: list[Hypothesis] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.running = [Hypothesis((), 0.0, self.constraint.start)]
-
-    @property
-    def allowed(self) -> list[np.ndarray]:
-        """For each running beam, the tokens that may follow."""
-        return [self.constraint.allowed(beam.state) for beam in self.running]
-
-    @property
-    def done(self) -> bool:
-        """Whether nothing better can come: scores only fall as sequences grow."""
-        if not self.running:
-            return True
-        full = len(self.finished) == self.beam_size
-        return full and self.running[0].score <= self.finished[-1].score
-
-    def extend(self, beams: np.ndarray, tokens: np.ndarray, gains: np.ndarray) -> list[int]:
-        """Take one step and return, for each beam that runs on, the beam that it continues.
-
-        Parameters
-        ----------
-        beams, tokens, gains
-            Of each candidate the beam that it continues, its token and the token's log
-            probability, in the order of beams and tokens.
-        """
-        scores = np.array([beam.score for beam in self.running])[beams] + gains
-        parents: list[int] = []
-        running: list[Hypothesis] = []
-        ended: list[Hypothesis] = []
-        for rank, at in enumerate(_best(scores, 2 * self.beam_size)):
-            parent, token = self.running[beams[at]], int(tokens[at])
-            if token == self.eos:
-                # Candidates beyond the beam stand by for ended ones; they may not end themselves.
-                if rank < self.beam_size:
-                    ended.append(self._heir(parent, token, float(scores[at])))
-            elif len(running) < self.beam_size:
-                parents.append(int(beams[at]))
-                running.append(self._heir(parent, token, float(scores[at])))
-        self.running = running
-        # The sort is stable: of equal sequences the earlier finished comes first.
-        pool = sorted([*self.finished, *ended], key=lambda h: -h.score)
-        self.finished = pool[: self.beam_size]
-        return parents
-
-    def _heir(self, parent: Hypothesis, token: int, score: float) -> Hypothesis:
-        state = self.constraint.advance(parent.state, token)
-        return Hypothesis((*parent.tokens, token), score, state)
+# Rows of logits that one call may compute beyond the first of each beam: enough to keep two cores
+# busy; more would only take memory.
+_AT_ONCE = 128
 
 
-def _gather(
-    logits: Tensor, allowed: Sequence[Sequence[np.ndarray]], normalise: bool
-) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Return, for each claim, beam, token and log probability of every allowed continuation.
+def _lay_out(claims: Ints) -> tuple[Ints, Ints]:
+    """Arrange beams in a matrix with a line for each claim.
 
-    Parameters
-    ----------
-    logits
-        Of the next token; (claims, beams, vocabulary).
-    allowed
-        For each claim and each of its beams, the allowed tokens.
-    normalise
-        Whether probabilities are among the allowed tokens only.
+    Returns
+    -------
+    Ints
+        The beam at each place, (claims, beams). Lines with fewer beams repeat the last one; its
+        copies are computed, but nobody looks at them.
+    Ints
+        The place of each beam, counted through all lines.
     """
-    _, width, vocabulary = logits.shape
-    rows = [at * width + beam for at, beams in enumerate(allowed) for beam in range(len(beams))]
-    arrays = [tokens for beams in allowed for tokens in beams]
-    sizes = np.array([len(tokens) for tokens in arrays])
-    tokens = np.concatenate(arrays).astype(np.int64)
-    if tokens.size and not 0 <= tokens.min() <= tokens.max() < vocabulary:
-        raise ValueError(
-            f"a constraint allows a token outside the model's vocabulary of {vocabulary}; "
-            "are model and tokenizer of the same checkpoint?"
-        )
-    index = torch.from_numpy(np.repeat(rows, sizes) * vocabulary + tokens).to(logits.device)
-    gains = logits.flatten()[index].double().cpu().numpy()
-    if normalise:
-        totals = np.array([_log_sum_exp(g) for g in np.split(gains, np.cumsum(sizes)[:-1])])
+    firsts = np.flatnonzero(np.diff(claims, prepend=-1))
+    counts = np.diff(firsts, append=len(claims))
+    columns = np.arange(counts.max())
+    slots = firsts[:, None] + np.minimum(columns, counts[:, None] - 1)
+    return slots, np.repeat(np.arange(len(counts)) * len(columns), counts) + rank(claims)
+
+
+def _known(
+    rules: ConstraintBatch, running: Sequences, following: Following, model: Seq2Seq, most: int
+) -> Ints:
+    """Return the last token of each beam, and those that must follow it; (beams, positions).
+
+    More than one only where no beam of any claim has a choice. None of them can then be pruned on
+    the way, so that little is computed in vain: fillers behind beams that end, and what is left of
+    a claim that is done before its last beam ends.
+    """
+    if running.length:
+        known = [running.tokens[:, -1]]
     else:
-        totals = logits.logsumexp(-1).flatten().double().cpu().numpy()[rows]
-    gains = gains - np.repeat(totals, sizes)
-    if np.isnan(gains).any():
-        raise ValueError("the model computes NaN; its weights or its dtype are broken")
-    beams = np.repeat([beam for one in allowed for beam in range(len(one))], sizes)
-    ends = np.cumsum([sum(map(len, one)) for one in allowed])[:-1]
-    return list(
-        zip(np.split(beams, ends), np.split(tokens, ends), np.split(gains, ends), strict=True)
-    )
-
-
-def _log_sum_exp(values: np.ndarray) -> float:
-    if not len(values):
-        return 0.0
-    top = values.max()
-    return float(top + np.log(np.exp(values - top).sum()))
-
-
-def _best(scores: np.ndarray, count: int) -> np.ndarray:
-    """Return the positions of the `count` highest scores, best first, equal ones in order."""
-    kept = np.arange(len(scores))
-    if len(scores) > count:
-        worst = np.partition(scores, len(scores) - count)[len(scores) - count]
-        kept = np.flatnonzero(scores >= worst)
-    return kept[np.argsort(-scores[kept], kind="stable")][:count]
-
-
-def _fill(values: list[int], width: int) -> list[int]:
-    """Repeat the first value until there are `width`."""
-    return values + values[:1] * (width - len(values))
+        known = [np.full(len(running.claims), model.start)]
+    states = running.states
+    while len(known) < most and following.forced:
+        groups = following.groups
+        goes_on = following.sizes[groups] > 0
+        places = following.firsts[groups[goes_on]]
+        tokens, states = np.full(len(states), model.eos), states.copy()
+        tokens[goes_on], states[goes_on] = following.tokens[places], following.states[places]
+        if (tokens == model.eos).all():
+            break
+        known.append(tokens)
+        following = rules.following(running.claims, states, model.vocabulary)
+    return np.column_stack(known)

@@ -1,29 +1,48 @@
-"""What constrained decoding asks of a constraint."""
+"""What constrained decoding asks of a constraint, and what constraints ask of a trie."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Transitions:
+    """What may follow each of a batch of states, behind each other.
+
+    Attributes
+    ----------
+    tokens
+        The tokens, of each state ascending, each once; int64.
+    states
+        The state behind each of them; int64, aligned with `tokens`.
+    sizes
+        How many tokens belong to each state; int64, (states,). 0 only behind the end token.
+    """
+
+    tokens: Ints
+    states: Ints
+    sizes: Ints
+
 
 class Constraint(Protocol):
     """An automaton over integer states that says which token may come next.
 
-    A sequence ends when the end token is emitted; only states that may end allow it. From every
-    state that can be reached the end can be reached: there are no dead ends.
+    States are small numbers from 0 on, given as they are first met, and never change. A sequence
+    ends when the end token is emitted. From every state that can be reached the end can be
+    reached: there are no dead ends.
     """
 
     start: int
 
-    def allowed(self, state: int) -> npt.NDArray[np.int64]:
-        """Return the token ids that may follow, ascending, each once; none behind the end."""
-        ...
-
-    def advance(self, state: int, token: int) -> int:
-        """Return the state behind an allowed `token`."""
+    def transitions(self, states: Ints) -> Transitions:
+        """Return what may follow each of `states`; a state may be named several times."""
         ...
 
 
@@ -53,8 +72,8 @@ class Trie(Protocol):
         """Return the number of sequences."""
         ...
 
-    def children(self, node: int) -> tuple[npt.NDArray[np.int64], int]:
-        """Return the tokens that lead on from `node`, ascending, and a number for `TokenTrie`."""
+    def children(self, node: int) -> tuple[Ints, Ints]:
+        """Return the tokens that lead on from `node`, ascending, and the node behind each."""
         ...
 
     def child(self, node: int, token: int) -> int:
@@ -69,7 +88,7 @@ class Trie(Protocol):
         """Whether a sequence ends at `node`."""
         ...
 
-    def rows(self, node: int) -> npt.NDArray[np.int64]:
+    def rows(self, node: int) -> Ints:
         """Return the rows of the sequences that end at `node`, ascending."""
         ...
 

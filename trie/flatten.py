@@ -1,12 +1,13 @@
-"""The sequences of a token trie, read back all at once."""
+"""What looks at all nodes of a token trie: its sequences, and how far each node is from an end."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
-from trie.bits import Ints, Unsigned
+from trie.bits import Bools, Ints, Unsigned
 from trie.build import TrieArrays
 
 
@@ -20,14 +21,10 @@ def flatten(arrays: TrieArrays, levels: Sequence[int]) -> tuple[Unsigned, Ints]:
     levels
         Where the nodes of each depth begin, and the number of nodes.
     """
-    size, inner = arrays.rows.low.size, arrays.inner.flags()
-    # The root, 0, is its own parent here: that ends the way up.
-    parents = np.zeros(arrays.tokens.size, dtype=np.int64)
-    parents[1:] = np.flatnonzero(inner)[np.cumsum(arrays.firsts.flags()[1:]) - 1]
+    size, parents = arrays.rows.low.size, _parents(arrays)
     last = np.zeros(size, dtype=np.int64)  # the node where each row's sequence ends
     if size:
-        ending = ~inner
-        ending[inner] = arrays.ends.flags()
+        ending = _ending(arrays)
         repeats = 1 + np.bincount(arrays.shared, minlength=np.count_nonzero(ending))
         last[arrays.rows.values()] = np.repeat(np.flatnonzero(ending), repeats)
     lengths = np.searchsorted(levels, last, side="right") - 1
@@ -38,6 +35,31 @@ def flatten(arrays: TrieArrays, levels: Sequence[int]) -> tuple[Unsigned, Ints]:
         flat[places] = arrays.tokens[last]
         last = parents[last]
     return flat, lengths
+
+
+def fewest(arrays: TrieArrays, levels: Sequence[int]) -> Ints:
+    """Return how many tokens lead from each node to the next end of a sequence; (nodes,)."""
+    parents = _parents(arrays)
+    found = np.where(_ending(arrays), 0, len(levels))
+    for begin, end in reversed([*pairwise(levels)][1:]):
+        np.minimum.at(found, parents[begin:end], found[begin:end] + 1)
+    return found
+
+
+def _parents(arrays: TrieArrays) -> Ints:
+    """Return the node in front of each; the root, 0, is its own: that ends the way up."""
+    parents = np.zeros(arrays.tokens.size, dtype=np.int64)
+    inner = np.flatnonzero(arrays.inner.flags())
+    parents[1:] = inner[np.cumsum(arrays.firsts.flags()[1:]) - 1]
+    return parents
+
+
+def _ending(arrays: TrieArrays) -> Bools:
+    """Return whether a sequence ends at each node of a trie that is not empty."""
+    inner = arrays.inner.flags()
+    ending = ~inner
+    ending[inner] = arrays.ends.flags()
+    return ending
 
 
 def gather(flat: Unsigned, lengths: Ints, order: Ints) -> tuple[Unsigned, Ints]:

@@ -4,23 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import numpy as np
-import numpy.typing as npt
-
+from trie.composed import Composed, shared
 from trie.constraint import Trie
 
-Ints = npt.NDArray[np.int64]
 
-# Beams visit the same nodes again and again; the limit keeps a long run's memory bounded.
-_CACHED = 1 << 16
-
-
-class TrieConstraint:
+class TrieConstraint(Composed):
     """A `trie.Constraint` that accepts the sequences of a trie, each with the end token behind it.
 
     It depends on no input and keeps no trace of one, so a single object serves any number of them.
-    With ``n`` nodes in the trie, the states are ``node`` inside a sequence and ``n + node`` behind
-    the end token of the one that ends at ``node``.
 
     Parameters
     ----------
@@ -36,16 +27,9 @@ class TrieConstraint:
     """
 
     def __init__(self, trie: Trie, eos: int) -> None:
-        if not len(trie):
-            raise ValueError("there are no sequences to choose from")
-        if trie.holds(eos):
-            raise ValueError(
-                f"a sequence holds the end token {eos}. Leave it out, it is appended; in text that "
-                "spells it by chance, trie.Tokens does not take it for one"
-            )
-        self._trie, self._nodes, self._eos = trie, trie.nodes, eos
-        self.start = trie.root
-        self._cache: dict[int, Ints] = {}
+        self._trie, self._eos = trie, eos
+        common = shared(trie, eos)
+        super().__init__([common.sequences], common.automaton)
 
     @property
     def longest(self) -> int:
@@ -55,34 +39,6 @@ class TrieConstraint:
         """
         return self._trie.longest + 1
 
-    def allowed(self, state: int) -> Ints:
-        """Return the token ids that may follow, ascending; none behind the end token."""
-        found = self._cache.get(state)
-        if found is None:
-            found = self._tokens(state)
-            found.setflags(write=False)
-            if len(self._cache) < _CACHED:
-                self._cache[state] = found
-        return found
-
-    def advance(self, state: int, token: int) -> int:
-        """Return the state behind `token`.
-
-        Raises
-        ------
-        ValueError
-            If `token` is not allowed in `state`.
-        """
-        token, following = int(token), -1
-        if state < self._nodes:
-            if token != self._eos:
-                following = self._trie.child(state, token)
-            elif self._trie.ends(state):
-                following = self._nodes + state
-        if following < 0:
-            raise ValueError(f"token {token} is not allowed in state {state}")
-        return following
-
     def rows(self, state: int) -> tuple[int, ...]:
         """Return the rows of the sequences that end in `state`; several if they are equal.
 
@@ -91,9 +47,7 @@ class TrieConstraint:
         ValueError
             If `state` is not one behind the end token.
         """
-        if state < self._nodes:
-            raise ValueError("the sequence has not ended")
-        return tuple(self._trie.rows(state - self._nodes).tolist())
+        return tuple(self._trie.rows(self.value(state)).tolist())
 
     def parse(self, ids: Iterable[int]) -> tuple[int, ...]:
         """Return the rows of the sequence that `ids` spell up to the first end token.
@@ -109,17 +63,5 @@ class TrieConstraint:
         ValueError
             If that is no sequence of the trie, or the end token is missing.
         """
-        state = self.start
-        for token in ids:
-            state = self.advance(state, token)
-            if state >= self._nodes:
-                break
-        return self.rows(state)
-
-    def _tokens(self, state: int) -> Ints:
-        if state >= self._nodes:
-            return np.empty(0, dtype=np.int64)
-        found, _ = self._trie.children(state)
-        if self._trie.ends(state):
-            found = np.insert(found, found.searchsorted(self._eos), self._eos)
-        return found
+        ids = list(ids)
+        return self.rows(self.walk(ids[: ids.index(self._eos) + 1] if self._eos in ids else ids))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -13,8 +12,12 @@ import torch
 from torch import Tensor
 from transformers import LogitsProcessor
 
-if TYPE_CHECKING:
-    from trie.constraint import Constraint
+from trie.constraint import Constraint, Ints
+from trie.following import ConstraintBatch
+
+_Ids = tuple[int, ...]
+_Key = tuple[int, _Ids]  # number of the constraint, and tokens
+_Known = tuple[int, Ints, Ints]  # state, which tokens may follow it, and the states behind these
 
 # The score of what the constraint allows where another processor forbids all of it: far below any
 # log probability, and far above the -1e9 that beam search gives to beams that do not count.
@@ -53,9 +56,10 @@ class ConstraintProcessor(LogitsProcessor):
         if not self._constraints or prompt_length < 0:
             raise ValueError("give at least one constraint, and a prompt_length of at least 0")
         self._prompt = prompt_length
-        # Of each row of the last step, by constraint and tokens, the state; None where the tokens
-        # are illegal. Beams are reordered between steps without notice, but their tokens tell.
-        self._known: dict[tuple[int, tuple[int, ...]], int | None] = {}
+        self._batch = ConstraintBatch(self._constraints)
+        # The rows of the last step. Beams are reordered between steps without notice, but their
+        # tokens tell.
+        self._known: dict[_Key, _Known | None] = {}
         self._warned = False
 
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
@@ -83,70 +87,82 @@ class ConstraintProcessor(LogitsProcessor):
         each = rows // len(self._constraints)
         decoded = input_ids[:, self._prompt :].tolist()
         keys = [(row // each, tuple(ids)) for row, ids in enumerate(decoded)]
-        self._known = {key: self._state(*key) for key in dict.fromkeys(keys)}
-        # Rows in the same state share one line of the mask.
-        lines: dict[tuple[int, int], int] = {}
-        arrays: list[npt.NDArray[np.int64]] = []
-        line_of: list[int] = []
-        for key in keys:
-            line, allowed = self._allowed(*key)
-            if line not in lines:
-                lines[line] = len(arrays)
-                arrays.append(allowed)
-            line_of.append(lines[line])
-        mask = _mask(arrays, scores)[torch.tensor(line_of, device=scores.device)]
-        kept = scores.masked_fill(~mask, -math.inf)
+        places = {key: place for place, key in enumerate(dict.fromkeys(keys))}
+        lines, running, mask = self._lines(list(places), scores)
+        place_of = np.array([places[key] for key in keys])
+        allowed = mask[torch.from_numpy(lines[place_of]).to(scores.device)]
+        kept = scores.masked_fill(~allowed, -math.inf)
         lost = kept.amax(dim=-1, keepdim=True).isneginf()
         if bool(lost.any()):
             # Rows behind the end are padding; what is forbidden there matters to nobody.
-            running = torch.tensor([key[0] >= 0 for key in lines], device=scores.device)
-            if bool((lost[:, 0] & running[line_of]).any()):
+            if bool(lost[:, 0].cpu().numpy()[running[place_of]].any()):
                 self._warn()
-            kept = kept.masked_fill(mask & lost, _LAST_RESORT)
+            kept = kept.masked_fill(allowed & lost, _LAST_RESORT)
         return kept
 
-    def _state(self, number: int, ids: tuple[int, ...]) -> int | None:
-        """Return the state behind `ids`: one step from that of the last call, if it is known."""
-        before = number, ids[:-1]
-        if ids and before in self._known:
-            # An illegal token here is a filler: beam search takes some at minus infinity where
-            # there are not enough legal ones.
-            return self._step(number, self._known[before], ids[-1])
-        state: int | None = self._constraints[number].start
-        for token in ids:
-            state = self._step(number, state, token)
-        if state is None:
-            raise ValueError(
-                f"the constraint does not allow the tokens {list(ids)} behind the first "
-                f"{self._prompt}; is prompt_length right?"
-            )
-        return state
+    def _lines(
+        self, keys: Sequence[_Key], scores: Tensor
+    ) -> tuple[Ints, npt.NDArray[np.bool_], Tensor]:
+        """Look at the rows that differ in constraint or tokens.
 
-    def _step(self, number: int, state: int | None, token: int) -> int | None:
-        if state is None:
-            return None
-        allowed = self._constraints[number].allowed(state)
-        if not allowed.size:
-            return state  # the sequence has ended, `token` is padding
-        at = int(allowed.searchsorted(token))
-        if at == allowed.size or allowed[at] != token:
-            return None
-        return self._constraints[number].advance(state, token)
-
-    def _allowed(
-        self, number: int, ids: tuple[int, ...]
-    ) -> tuple[tuple[int, int], npt.NDArray[np.int64]]:
-        """Return what tells a line of the mask from others, and its tokens."""
-        state = self._known[number, ids]
-        if state is not None:
-            allowed = self._constraints[number].allowed(state)
-            if allowed.size:
-                return (number, state), allowed
-            if not ids:
-                raise ValueError("the constraint allows nothing at all")
+        Returns
+        -------
+        Ints
+            For each key its line of the mask; what is in the same state shares one.
+        ndarray
+            Whether its sequence can go on.
+        Tensor
+            The mask, which says which tokens may follow; bool, (lines, vocabulary).
+        """
+        found = {
+            at: state for at, key in enumerate(keys) if (state := self._state(*key)) is not None
+        }
+        legal, states = (np.array(list(part), dtype=np.int64) for part in (found, found.values()))
+        numbers = np.array([number for number, _ in keys])
+        following = self._batch.following(numbers[legal], states, scores.shape[-1])
+        groups, sizes = following.groups, following.sizes
+        known: dict[_Key, _Known | None] = dict.fromkeys(keys)
+        ends = following.firsts + sizes
+        for at, group in zip(legal.tolist(), groups.tolist(), strict=True):
+            span = slice(following.firsts[group], ends[group])
+            known[keys[at]] = found[at], following.tokens[span], following.states[span]
+        self._known = known
+        lines, running = np.zeros(len(keys), dtype=np.int64), np.zeros(len(keys), dtype=bool)
+        lines[legal], running[legal] = groups, sizes[groups] > 0
         # Behind the end something must be possible, or sampling would fail for this row. The end
         # token again is harmless: it ends a copy of what is complete.
-        return (-1, ids[-1]), np.array(ids[-1:], dtype=np.int64)
+        fillers = np.flatnonzero(~running)
+        if not all(keys[at][1] for at in fillers.tolist()):
+            raise ValueError("the constraint allows nothing at all")
+        lines[fillers] = len(sizes) + np.arange(len(fillers))
+        last = np.array([keys[at][1][-1] for at in fillers.tolist()], dtype=np.int64)
+        tokens = torch.from_numpy(np.concatenate([following.tokens, last]))
+        owners = np.append(np.repeat(np.arange(len(sizes)), sizes), lines[fillers])
+        mask = scores.new_zeros(len(sizes) + len(fillers), scores.shape[-1], dtype=torch.bool)
+        mask[torch.from_numpy(owners).to(scores.device), tokens.to(scores.device)] = True
+        return lines, running, mask
+
+    def _state(self, number: int, ids: _Ids) -> int | None:
+        """Return the state behind `ids`, None if it is a filler's.
+
+        It is one step from what the last call knows; otherwise all of them are read again.
+        """
+        if ids and (number, ids[:-1]) in self._known:
+            # An illegal token here is a filler: beam search takes some at minus infinity where
+            # there are not enough legal ones.
+            return _behind(self._known[number, ids[:-1]], ids[-1])
+        constraint = self._constraints[number]
+        state = constraint.start
+        for token in ids:
+            found = constraint.transitions(np.array([state], dtype=np.int64))
+            behind = _behind((state, found.tokens, found.states), token)
+            if behind is None:
+                raise ValueError(
+                    f"the constraint does not allow the tokens {list(ids)} behind the first "
+                    f"{self._prompt}; is prompt_length right?"
+                )
+            state = behind
+        return state
 
     def _warn(self) -> None:
         if not self._warned:
@@ -160,16 +176,12 @@ class ConstraintProcessor(LogitsProcessor):
             )
 
 
-def _mask(arrays: Sequence[npt.NDArray[np.int64]], scores: Tensor) -> Tensor:
-    """Return a boolean mask with the tokens of one array in each line; (arrays, vocabulary)."""
-    vocabulary = scores.shape[-1]
-    tokens = np.concatenate(arrays)
-    if not 0 <= tokens.min() <= tokens.max() < vocabulary:
-        raise ValueError(
-            f"the constraint allows a token outside the model's vocabulary of {vocabulary}; "
-            "are model and tokenizer of the same checkpoint?"
-        )
-    places = tokens + np.repeat(np.arange(len(arrays)) * vocabulary, [len(a) for a in arrays])
-    mask = torch.zeros(len(arrays) * vocabulary, dtype=torch.bool, device=scores.device)
-    mask[torch.from_numpy(places).to(scores.device)] = True
-    return mask.view(len(arrays), vocabulary)
+def _behind(known: _Known | None, token: int) -> int | None:
+    """Return the state behind `token`, None where it is illegal."""
+    if known is None:
+        return None
+    state, tokens, states = known
+    if not tokens.size:
+        return state  # the sequence has ended, `token` is padding
+    at = int(tokens.searchsorted(token))
+    return int(states[at]) if at < tokens.size and tokens[at] == token else None

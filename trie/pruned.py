@@ -58,13 +58,14 @@ class PrunedTrie:
         """Return `node`, or -1 if it is closed."""
         return -1 if node in self._closed else node
 
-    def children(self, node: int) -> Ints:
-        """Return the tokens that lead on from `node`, ascending."""
-        tokens, first = self.base.children(node)
-        if node not in self._dead:
-            return tokens
-        low, high = self._closed_nodes.searchsorted([first, first + tokens.size])
-        return np.delete(tokens, self._closed_nodes[low:high] - first)
+    def children(self, node: int) -> tuple[Ints, Ints]:
+        """Return the tokens that lead on from `node`, ascending, and the node behind each."""
+        tokens, nodes = self.base.children(node)
+        if node not in self._dead or not nodes.size:
+            return tokens, nodes
+        low, high = self._closed_nodes.searchsorted([nodes[0], nodes[-1] + 1])
+        closed = self._closed_nodes[low:high] - nodes[0]
+        return np.delete(tokens, closed), np.delete(nodes, closed)
 
     def ends(self, node: int) -> bool:
         """Whether a sequence ends at `node`."""

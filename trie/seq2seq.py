@@ -1,76 +1,16 @@
-"""BART, run step by step: one encoding per claim, shared by all beams of the claim.
-
-transformers' ``generate`` repeats the encoder's output for every beam. Here the beams of a claim
-are query positions of one cross attention, so that its keys and values are computed and read once
-per claim: 1.8 s instead of 3.2 s for 25 beams of 20 tokens with BART-base on two CPU threads.
-"""
+"""BART, run step by step: one encoding per claim, shared by all beams of the claim."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 from transformers import BartForConditionalGeneration
-from transformers.models.bart.modeling_bart import BartAttention
 
-# Variants that BART's configuration once had, or that its relatives have: where one of them is
-# set, the order of operations below is not the model's.
-_VARIANTS = (
-    "normalize_before",
-    "add_final_layer_norm",
-    "add_final_layernorm",
-    "static_position_embeddings",
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Encoded:
-    """Encoded claims, as the decoder attends to them.
-
-    Attributes
-    ----------
-    mask
-        True where there is input, False at padding; bool, (claims, length).
-    keys, values
-        Of each decoder layer's cross attention; (claims, heads, length, head size).
-    """
-
-    mask: Tensor
-    keys: tuple[Tensor, ...]
-    values: tuple[Tensor, ...]
-
-    def __len__(self) -> int:
-        return len(self.mask)
-
-    def select(self, claims: Sequence[int]) -> Encoded:
-        """Return the encodings of some claims, by position."""
-        rows = torch.tensor(claims, dtype=torch.int64, device=self.mask.device)
-        return Encoded(
-            self.mask.index_select(0, rows),
-            tuple(keys.index_select(0, rows) for keys in self.keys),
-            tuple(values.index_select(0, rows) for values in self.values),
-        )
-
-
-@dataclass(slots=True)
-class Cache:
-    """Self-attention keys and values of the decoded tokens; grows with each step.
-
-    Attributes
-    ----------
-    length
-        Number of tokens decoded so far, the start token included.
-    keys, values
-        For each decoder layer (claims * beams, heads, length, head size); empty at the start.
-    """
-
-    length: int
-    keys: list[Tensor]
-    values: list[Tensor]
+from trie.attention import Cache, Encoded, cross_attention, self_attention, split_heads
+from trie.bart import check_model, token_of
 
 
 class Seq2Seq:
@@ -94,7 +34,7 @@ class Seq2Seq:
     def __init__(
         self, model: BartForConditionalGeneration, dtype: torch.dtype = torch.float32
     ) -> None:
-        _check(model)
+        check_model(model)
         if dtype not in (torch.float32, torch.bfloat16):
             raise ValueError(f"dtype is {dtype}; use torch.float32 or torch.bfloat16")
         self._model = model.eval()
@@ -104,9 +44,9 @@ class Seq2Seq:
         self.max_source: int = config.max_position_embeddings
         self.max_target: int = config.max_position_embeddings
         self.vocabulary: int = model.lm_head.out_features
-        self.start = _token(model, "decoder_start_token_id")
-        self.pad = _token(model, "pad_token_id")
-        self.eos = _token(model, "eos_token_id")
+        self.start = token_of(model, "decoder_start_token_id")
+        self.pad = token_of(model, "pad_token_id")
+        self.eos = token_of(model, "eos_token_id")
 
     @property
     def device(self) -> torch.device:
@@ -169,57 +109,60 @@ class Seq2Seq:
             crosses = [layer.encoder_attn for layer in self._decoder.layers]
             return Encoded(
                 mask,
-                tuple(_split(c.k_proj(hidden), c.num_heads).contiguous() for c in crosses),
-                tuple(_split(c.v_proj(hidden), c.num_heads).contiguous() for c in crosses),
+                tuple(split_heads(c.k_proj(hidden), c.num_heads).contiguous() for c in crosses),
+                tuple(split_heads(c.v_proj(hidden), c.num_heads).contiguous() for c in crosses),
             )
 
     def new_cache(self) -> Cache:
         """Return the cache of decodings that have not begun."""
         return Cache(0, [], [])
 
-    def step(self, encoded: Encoded, cache: Cache, last_tokens: Tensor) -> Tensor:
-        """Decode one more token of every beam.
+    def step(self, encoded: Encoded, cache: Cache, tokens: Tensor) -> Tensor:
+        """Decode the next tokens of every beam.
 
         Parameters
         ----------
         encoded
             The claims.
         cache
-            What was decoded before; grows by one token.
-        last_tokens
-            Last token of each beam; int64, (claims, beams) or (claims * beams). The start token
-            at first.
+            What was decoded before; grows by these tokens.
+        tokens
+            Of each beam its last token, and any more that are known to follow it; int64, (claims,
+            beams, positions). The start token comes first of all.
 
         Returns
         -------
         Tensor
-            Logits of the next token over the full vocabulary; float32, (claims, beams,
-            vocabulary).
+            Logits of what follows each token over the full vocabulary; float32, (claims, beams,
+            positions, vocabulary).
 
         Raises
         ------
         ValueError
-            If the decoder has no position left.
+            If the decoder has too few positions left.
         """
-        if cache.length >= self.max_target:
+        decoder, length = self._decoder, cache.length + tokens.shape[-1]
+        if length > self.max_target:
             raise ValueError(f"the model decodes at most {self.max_target} tokens")
-        decoder = self._decoder
-        tokens = last_tokens.to(self.device).reshape(len(encoded), -1)
+        tokens = tokens.to(self.device)
         with self.precision():
-            position = torch.tensor([cache.length], device=self.device)
+            positions = torch.arange(cache.length, length, device=self.device)
+            mask = None
+            if tokens.shape[-1] > 1:
+                mask = torch.arange(length, device=self.device) <= positions[:, None]
             hidden = decoder.embed_tokens(tokens)
-            hidden = hidden + decoder.embed_positions(tokens, position_ids=position)
+            hidden = hidden + decoder.embed_positions(tokens, position_ids=positions)
             hidden = decoder.layernorm_embedding(hidden)
             for at, layer in enumerate(decoder.layers):
-                attended = _self_attention(layer.self_attn, hidden, cache, at)
+                attended = self_attention(layer.self_attn, hidden, cache, at, mask)
                 hidden = layer.self_attn_layer_norm(hidden + attended)
-                attended = _cross_attention(layer.encoder_attn, hidden, encoded, at)
+                attended = cross_attention(layer.encoder_attn, hidden, encoded, at)
                 hidden = layer.encoder_attn_layer_norm(hidden + attended)
                 inner = layer.fc2(layer.activation_fn(layer.fc1(hidden)))
                 hidden = layer.final_layer_norm(hidden + inner)
             logits: Tensor = self._model.lm_head(hidden).float()
-            cache.length += 1
-            return logits + self._model.final_logits_bias.float()
+            cache.length = length
+            return logits.add_(self._model.final_logits_bias.float())
 
     def reorder(self, cache: Cache, beam_index: Tensor) -> Cache:
         """Return the cache of the beams that go on.
@@ -229,19 +172,16 @@ class Seq2Seq:
         cache
             The cache before; not to be used any more.
         beam_index
-            For each new beam the row, claim * beams + beam, that it continues; int64, any shape.
-            Rows may be left out, which is how finished claims leave the batch.
+            For each new beam the row, claim * beams + beam, that it continues; int64, any shape,
+            in host memory. Rows may be left out, which is how finished claims leave the batch.
         """
-        rows = beam_index.reshape(-1).to(self.device)
-        same = torch.arange(cache.keys[0].shape[0] if cache.keys else 0, device=self.device)
-        if torch.equal(rows, same):  # saves the copy, often so for a few beams
-            return cache
+        rows = beam_index.reshape(-1)
+        if torch.equal(rows, torch.arange(cache.keys[0].shape[0] if cache.keys else 0)):
+            return cache  # saves the copy, often so for a few beams
+        rows = rows.to(self.device)
         with self.precision():
-            return Cache(
-                cache.length,
-                [keys.index_select(0, rows) for keys in cache.keys],
-                [values.index_select(0, rows) for values in cache.values],
-            )
+            keys = [layer.index_select(0, rows) for layer in cache.keys]
+            return Cache(cache.length, keys, [v.index_select(0, rows) for v in cache.values])
 
     def _check_inputs(self, inputs: Sequence[Sequence[int]]) -> None:
         if self._model.training:
@@ -258,56 +198,3 @@ class Seq2Seq:
                     f"input {at} holds a token id outside the model's vocabulary of "
                     f"{self.vocabulary}; are model and tokenizer of the same checkpoint?"
                 )
-
-
-def _check(model: BartForConditionalGeneration) -> None:
-    """Raise ValueError unless the decoder steps of this module are those of the model."""
-    if not isinstance(model, BartForConditionalGeneration):
-        raise ValueError(f"{type(model).__name__} is not a BartForConditionalGeneration")
-    for name in _VARIANTS:
-        if getattr(model.config, name, False):
-            raise ValueError(f"BART with {name} is not supported; only the post-norm BART is")
-
-
-def _token(model: BartForConditionalGeneration, name: str) -> int:
-    """Return a token id of the model's configuration, which may lack it or hold several."""
-    token = getattr(model.config, name, None)
-    if not isinstance(token, int):
-        raise ValueError(f"{name} in the model's configuration is {token!r}, not a token id")
-    return token
-
-
-def _split(projected: Tensor, heads: int) -> Tensor:
-    """Bring (rows, length, features) to (rows, heads, length, head size)."""
-    return projected.unflatten(-1, (heads, -1)).transpose(1, 2)
-
-
-def _self_attention(attention: BartAttention, hidden: Tensor, cache: Cache, at: int) -> Tensor:
-    """Attend to the beam's own tokens; puts the newest into the cache.
-
-    `hidden` is (claims, beams, features), as is the result; each beam is a row of its own here.
-    """
-    rows = hidden.flatten(0, 1).unsqueeze(1)
-    heads = attention.num_heads
-    keys, values = _split(attention.k_proj(rows), heads), _split(attention.v_proj(rows), heads)
-    if cache.length == 0:
-        cache.keys.append(keys)
-        cache.values.append(values)
-    else:
-        cache.keys[at] = torch.cat([cache.keys[at], keys], dim=2)
-        cache.values[at] = torch.cat([cache.values[at], values], dim=2)
-    queries = _split(attention.q_proj(rows), heads)
-    # No mask: the cache holds nothing of the future.
-    attended = F.scaled_dot_product_attention(queries, cache.keys[at], cache.values[at])
-    out: Tensor = attention.out_proj(attended.transpose(1, 2).flatten(2))
-    return out.view_as(hidden)
-
-
-def _cross_attention(attention: BartAttention, hidden: Tensor, encoded: Encoded, at: int) -> Tensor:
-    """Attend to the claim's input, its beams side by side as query positions."""
-    queries = _split(attention.q_proj(hidden), attention.num_heads)
-    attended = F.scaled_dot_product_attention(
-        queries, encoded.keys[at], encoded.values[at], attn_mask=encoded.mask[:, None, None, :]
-    )
-    out: Tensor = attention.out_proj(attended.transpose(1, 2).flatten(2))
-    return out

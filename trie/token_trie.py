@@ -18,7 +18,7 @@ import numpy as np
 
 from trie import build, files
 from trie.bits import Ints, Unsigned
-from trie.flatten import flatten
+from trie.flatten import fewest, flatten
 from trie.wide import wide_rows
 
 
@@ -88,13 +88,10 @@ class TokenTrie:
         """Number of tokens of the longest sequence."""
         return len(self.levels()) - 2
 
-    def children(self, node: int) -> tuple[Ints, int]:
-        """Return the tokens that lead on from `node`, ascending, and the first one's child.
-
-        Where there are none, that is the node which the first child would stand in front of.
-        """
+    def children(self, node: int) -> tuple[Ints, Ints]:
+        """Return the tokens that lead on from `node`, ascending, and the node behind each."""
         first, end = self._span(node)
-        return self._arrays.tokens[first:end].astype(np.int64), first
+        return self._arrays.tokens[first:end].astype(np.int64), np.arange(first, end)
 
     def child(self, node: int, token: int) -> int:
         """Return the node behind `token`, -1 where there is none."""
@@ -174,6 +171,10 @@ class TokenTrie:
     def flatten(self) -> tuple[Unsigned, Ints]:
         """Return the tokens of all sequences behind each other, by row, and their lengths."""
         return flatten(self._arrays, self.levels())
+
+    def fewest(self) -> Ints:
+        """Return how many tokens lead from each node to the next end of a sequence; (nodes,)."""
+        return fewest(self._arrays, self.levels())
 
     def _first(self, node: int) -> int:
         """Return where the children of `node`, and of those behind it, begin."""

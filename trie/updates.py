@@ -95,16 +95,20 @@ class UpdatedTrie:
         """Number of tokens of the longest sequence."""
         return max(self._pruned.longest, self._delta.longest)
 
-    def children(self, node: int) -> tuple[Ints, int]:
-        """Return the tokens that lead on from `node`, ascending, and `nodes`.
-
-        In a `TokenTrie` the second is the first child; here, children are no neighbours.
-        """
+    def children(self, node: int) -> tuple[Ints, Ints]:
+        """Return the tokens that lead on from `node`, ascending, and the node behind each."""
         old, new = self._pair(node)
-        found = [self._pruned.children(old)] if old >= 0 else []
-        if new >= 0:
-            found.append(self._delta.children(new)[0])
-        return found[0] if len(found) == 1 else np.union1d(*found), self.nodes
+        if new < 0:
+            return self._pruned.children(old)
+        tokens, nodes = self._delta.children(new)
+        if old >= 0:
+            below, beside = self._pruned.children(old)
+            _, both, at = np.intersect1d(tokens, below, assume_unique=True, return_indices=True)
+            self._beside.update(zip(nodes[both].tolist(), beside[at].tolist(), strict=True))
+            # Of two nodes behind one token the first counts: the one of the delta.
+            tokens, order = np.unique(np.concatenate([tokens, below]), return_index=True)
+            return tokens, np.concatenate([self.base.nodes + nodes, beside])[order]
+        return tokens, self.base.nodes + nodes
 
     def child(self, node: int, token: int) -> int:
         """Return the node behind `token`, -1 where there is none."""

@@ -14,6 +14,7 @@ from training.warm_start import mini_tokenizer
 
 PAGE = Path(__file__).parents[2] / "docs" / "constraining.md"
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.M | re.S)
+QUESTION = "who wrote the first program for a machine"
 STRINGS = {"Ada Lovelace", "Alan Kay", "Alan Turing", "Grace Hopper"}
 
 
@@ -59,14 +60,26 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def test_the_code_does_what_the_page_says(
     checkpoints: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert len(BLOCKS) == len(checkpoints) == 2
+    assert len(BLOCKS) == 3
     names: dict[str, object] = {}
-    for block, (name, directory) in zip(BLOCKS, checkpoints.items(), strict=True):
+    for block, (name, directory) in zip(BLOCKS[:2], checkpoints.items(), strict=True):
         assert block.count(name) == 1
         exec(compile(block.replace(name, str(directory)), str(PAGE), "exec"), names)
         printed = capsys.readouterr().out.splitlines()
         assert len(printed) == 2
         assert set(printed) <= STRINGS
+    for seed in range(5):
+        torch.manual_seed(seed)
+        for weights in names["model"].parameters():  # type: ignore[attr-defined]
+            torch.nn.init.normal_(weights)
+        exec(compile(BLOCKS[2], str(PAGE), "exec"), names)
+        (printed,) = capsys.readouterr().out.splitlines()
+        terms = [term.strip() for term in printed.split(";")]
+        assert 1 <= len(terms) <= 3
+        for term in terms:
+            assert term in {string.lower() for string in STRINGS} or (
+                term in QUESTION and len(term.split()) <= 3
+            )
 
 
 def test_the_first_example_is_short() -> None:

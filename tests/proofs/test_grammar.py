@@ -1,9 +1,7 @@
 """The grammar: whatever it lets through is a valid proof, and it lets every annotation through."""
 
 import random
-from itertools import pairwise
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,6 +19,7 @@ from proofs import (
 )
 from proofs.words import has_content, word_spans
 from tests.proofs.hostile import claims, evidence
+from tests.trie.walking import following
 from trie import Tokens
 
 CLAIM = "The Lighthouse at Port Merrow was built by an Irish engineer born in 1873."
@@ -33,11 +32,10 @@ EVIDENCE = [
 def walk(grammar: ProofGrammar, choose: random.Random, lazy: float = 0.5) -> list[int]:
     """Return a random sequence; with probability `lazy` the rarer kinds of token are taken."""
     state, ids = grammar.start, []
-    while len(allowed := grammar.allowed(state)):
-        assert allowed.dtype == np.int64
-        assert all(a < b for a, b in pairwise(allowed.tolist()))
-        token = int(choose.choice(allowed[:2] if choose.random() < lazy else allowed))
-        state = grammar.advance(state, token)
+    while ahead := following(grammar, state):
+        allowed = list(ahead)
+        token = choose.choice(allowed[:2] if choose.random() < lazy else allowed)
+        state = ahead[token]
         ids.append(token)
     return ids
 
@@ -101,17 +99,14 @@ def test_quotations_are_exactly_the_legal_spans(tokens: Tokens) -> None:
                 if has_content(span := " ".join(words[begin:end])):
                     legal.add(span.strip("(),. "))
     found = set()
-    opened = grammar.start
-    for token in (tokens.symbol("{"), *tokens.encode("Ada"), *map(tokens.symbol, "}[")):
-        opened = grammar.advance(opened, token)
-    # Depth first through everything between the brackets.
-    agenda = [(opened, ())]
     prefix = [tokens.symbol("{"), *tokens.encode("Ada"), *map(tokens.symbol, "}[")]
+    # Depth first through everything between the brackets.
+    agenda = [(grammar.walk(prefix), ())]
     while agenda:
         state, ids = agenda.pop()
-        for token in grammar.allowed(state).tolist():
+        for token, behind in following(grammar, state).items():
             if token != tokens.symbol("]"):
-                agenda.append((grammar.advance(state, token), (*ids, token)))
+                agenda.append((behind, (*ids, token)))
             elif ids:
                 whole = [*prefix, *ids, token, tokens.symbol("="), tokens.eos]
                 found.add(grammar.proof(whole).steps[0].evidence)
@@ -128,12 +123,9 @@ def test_quotations_keep_the_original_wording(tokens: Tokens) -> None:
 def test_an_empty_quotation_means_independence(tokens: Tokens) -> None:
     grammar = ProofGrammar(tokens, "Ada", EVIDENCE, max_length=50)
     ids = [tokens.symbol("{"), *tokens.encode("Ada"), *map(tokens.symbol, "}[]")]
-    state = grammar.start
-    for token in ids:
-        state = grammar.advance(state, token)
-    assert grammar.allowed(state).tolist() == [tokens.symbol("#")]
+    assert list(following(grammar, grammar.walk(ids))) == [tokens.symbol("#")]
     with pytest.raises(ValueError, match="not allowed"):
-        grammar.advance(state, tokens.symbol("="))
+        grammar.walk([*ids, tokens.symbol("=")])
     with pytest.raises(ProofError, match="not complete"):
         grammar.proof(ids)
     with pytest.raises(ProofError, match="not a proof"):

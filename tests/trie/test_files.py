@@ -29,15 +29,15 @@ def _spells(trie: TokenTrie) -> list[list[int]]:
     while todo:
         node, path = todo.pop()
         assert trie.ends(node) == bool(trie.rows(node).size)
-        tokens, first = trie.children(node)
+        tokens, nodes = trie.children(node)
         assert tokens.size or trie.ends(node) or not len(trie)  # no dead end
         assert np.all(np.diff(tokens) > 0)
         for row in trie.rows(node).tolist():
             assert row not in found
             found[row] = path
-        for place, token in enumerate(tokens.tolist()):
-            assert trie.child(node, token) == first + place > node
-            todo.append((first + place, [*path, token]))
+        for token, below in zip(tokens.tolist(), nodes.tolist(), strict=True):
+            assert trie.child(node, token) == below > node
+            todo.append((below, [*path, token]))
     assert sorted(found) == list(range(len(trie)))
     return [found[row] for row in range(len(trie))]
 

@@ -2,17 +2,16 @@ import gc
 from itertools import combinations
 from typing import NamedTuple
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
-from trie import Tokens
-from trie import markup as module
-from trie.markup import HopConstraint
-from trie.token_trie import TokenTrie
+from tests.proofs.conftest import byte_level
+from tests.trie.walking import following, language
+from trie import HopConstraint, Tokens, TokenTrie, Trie, TrieConstraint, UpdatedTrie
+from trie import composed as module
 
 
 def _tokens() -> Tokens:
@@ -27,7 +26,7 @@ def _tokens() -> Tokens:
     )
 
 
-TOKENS = _tokens()
+TOKENS, BYTES = _tokens(), byte_level()
 A, B, OPEN, CLOSE, EOS = (*(TOKENS.symbol(mark) for mark in "ab[]"), TOKENS.eos)
 titles = st.lists(
     st.lists(st.sampled_from([A, B, OPEN, CLOSE, CLOSE]), max_size=4), min_size=1, max_size=6
@@ -62,41 +61,47 @@ def _legal(case: Case) -> dict[tuple[int, ...], tuple[tuple[int, ...], tuple[int
     return found
 
 
-@given(cases())
-def test_accepts_just_the_legal_sequences(case: Case) -> None:
-    constraint = HopConstraint(TokenTrie.build(case.titles), TOKENS, case.identifiers, case.count)
-    legal = _legal(case)
-    seen = {}
-    todo: list[tuple[tuple[int, ...], int]] = [((), constraint.start)]
-    while todo:
-        ids, state = todo.pop()
-        allowed = constraint.allowed(state)
-        assert allowed.dtype == np.int64
-        assert np.all(allowed[1:] > allowed[:-1])
-        if ids and ids[-1] == EOS:
-            assert allowed.size == 0
-            seen[ids] = constraint.rows(state)
-        else:
-            assert allowed.size  # no dead ends
-            with pytest.raises(ValueError, match="not ended"):
-                constraint.rows(state)
-        for token in range(TOKENS.size):
-            if token in allowed:
-                todo.append(((*ids, token), constraint.advance(state, token)))
-            else:
-                with pytest.raises(ValueError, match="not allowed"):
-                    constraint.advance(state, token)
-    assert seen == {ids: rows for ids, (_, rows) in legal.items()}
-    assert {ids: constraint.parse(ids) for ids in seen} == legal
+@given(cases(), st.booleans())
+def test_accepts_just_the_legal_sequences(case: Case, updated: bool) -> None:
+    trie: Trie = TokenTrie.build(case.titles)
+    if updated:  # the last titles are new, and one was there before
+        base = TokenTrie.build([*case.titles[:2], [A, A, B]])
+        trie = UpdatedTrie(base).add(case.titles[2:]).remove([len(case.titles[:2])])
+    constraint = HopConstraint(trie, TOKENS, case.identifiers, case.count)
+    found = language(constraint, EOS)
+    seen = {ids: constraint.parse(ids) for ids in found}
+    if updated:
+        seen = {
+            ids: (numbers, tuple(row - (row > 2) for row in rows))
+            for ids, (numbers, rows) in seen.items()
+        }
+    assert seen == _legal(case)
+    for ids, state in found.items():
+        assert constraint.rows(state) == constraint.parse(ids)[1]
+
+
+texts = st.sampled_from(["", "]", "[ a ]", "[x]", "a ]", "a", "</s>", "word " * 300]) | st.text()
+
+
+@given(st.lists(texts, min_size=1, max_size=6), st.sampled_from("[]aé "))
+def test_titles_of_any_text(titles: list[str], more: str) -> None:
+    """Also those that are others with a mark behind them, or none at all."""
+    titles += [title + more for title in titles[:2]]
+    spelt = BYTES.encode_batch(titles)
+    constraint = HopConstraint(TokenTrie.build(spelt), BYTES, [], 0)
+    marks = [BYTES.symbol(mark) for mark in "[]"]
+    legal = {(marks[0], *ids, marks[1], BYTES.eos) for ids in spelt}
+    found = language(constraint, BYTES.eos)
+    assert set(found) == legal
+    for row, ids in enumerate(spelt):
+        assert row in constraint.parse([marks[0], *ids, marks[1], BYTES.eos])[1]
 
 
 def test_a_bracket_may_close_the_title_or_belong_to_it() -> None:
     titles = [[A], [A, CLOSE], [A, CLOSE, B], [A, CLOSE]]
     constraint = HopConstraint(TokenTrie.build(titles), TOKENS, [], 0)
-    state = constraint.start
-    for token in (OPEN, A, CLOSE):
-        state = constraint.advance(state, token)
-    assert constraint.allowed(state).tolist() == sorted([EOS, CLOSE, B])
+    state = constraint.walk([OPEN, A, CLOSE])
+    assert list(following(constraint, state)) == sorted([EOS, CLOSE, B])
     assert constraint.parse([OPEN, A, CLOSE, EOS]) == ((), (0,))
     assert constraint.parse([OPEN, A, CLOSE, CLOSE, EOS]) == ((), (1, 3))
     assert constraint.parse([OPEN, A, CLOSE, B, CLOSE, EOS]) == ((), (2,))
@@ -105,10 +110,10 @@ def test_a_bracket_may_close_the_title_or_belong_to_it() -> None:
 def test_prefixes_that_cannot_be_completed_are_not_entered() -> None:
     pairs = [(0, "x"), (1, "y"), (2, "y"), (3, "x")]
     constraint = HopConstraint(TokenTrie.build([[A]]), TOKENS, pairs, 2)
-    allowed = constraint.allowed(constraint.start).tolist()
-    assert allowed == sorted(TOKENS.identifier(n) for n in (0, 1, 2))
-    state = constraint.advance(constraint.start, TOKENS.identifier(0))
-    assert constraint.allowed(state).tolist() == sorted(TOKENS.identifier(n) for n in (1, 2))
+    ahead = following(constraint, constraint.start)
+    assert list(ahead) == sorted(TOKENS.identifier(n) for n in (0, 1, 2))
+    ahead = following(constraint, ahead[TOKENS.identifier(0)])
+    assert list(ahead) == sorted(TOKENS.identifier(n) for n in (1, 2))
 
 
 @pytest.mark.parametrize("count", [-1, 2])
@@ -133,25 +138,29 @@ def test_incomplete_sequences_do_not_parse(ids: list[int]) -> None:
         constraint.parse(ids)
 
 
-def test_constraints_share_what_a_trie_allows_and_let_go_of_it() -> None:
+def test_constraints_share_what_was_compiled_and_let_go_of_it() -> None:
     trie = TokenTrie.build([[A], [B, A]])
     first, second = (HopConstraint(trie, TOKENS, [(0, "x")], n) for n in (0, 1))
-    root = first.advance(first.start, OPEN)
-    assert first.allowed(root) is second.allowed(root)
-    with pytest.raises(ValueError, match="read-only"):
-        first.allowed(root)[0] = 0
-    assert trie in module._SHARED
+    listed = TrieConstraint(trie, EOS)
+    behind = first.walk([OPEN])
+    ahead = following(first, behind)
+    size = first.automaton.size
+    assert following(second, second.walk([TOKENS.identifier(0), OPEN])) == ahead
+    assert first.automaton is second.automaton is listed.automaton
+    assert second.automaton.size < size + 6
     before = len(module._SHARED)
-    del trie, first, second
+    del trie, first, second, listed
     gc.collect()
     assert len(module._SHARED) < before
 
 
 def test_the_shared_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_SHARED_STATES", 1)
-    constraint = HopConstraint(TokenTrie.build([[A, B, A]]), TOKENS, [], 0)
-    state = constraint.start
-    for token in (OPEN, A, B, A, CLOSE):
-        assert constraint.allowed(state).tolist() == [token]
-        state = constraint.advance(state, token)
-    assert len(constraint._title_allowed) == 1
+    monkeypatch.setattr(module, "_SHARED_STATES", 8)
+    trie = TokenTrie.build([[A, B, A, A, A, B]])
+    first, second = (HopConstraint(trie, TOKENS, [], 0) for _ in range(2))
+    assert first.automaton is second.automaton
+    ids = [OPEN, A, B, A, A, A, B, CLOSE, EOS]
+    assert first.parse(ids) == ((), (0,))
+    third = HopConstraint(trie, TOKENS, [], 0)
+    assert third.automaton is not first.automaton
+    assert first.parse(ids) == second.parse(ids) == third.parse(ids)

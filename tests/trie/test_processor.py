@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import BartConfig, BartForConditionalGeneration, GPT2Config, GPT2LMHeadModel
 
-from trie import ConstraintProcessor, TokenTrie, TrieConstraint
+from trie import ConstraintProcessor, TokenTrie, Transitions, TrieConstraint
 
 PAD, EOS, VOCABULARY = 1, 2, 20
 Ids = tuple[int, ...]
@@ -200,11 +200,11 @@ class Alternating:
 
     start = 0
 
-    def allowed(self, state: int) -> npt.NDArray[np.int64]:
-        return np.array([[EOS, 5], [6], []][state], dtype=np.int64)
-
-    def advance(self, state: int, token: int) -> int:
-        return {EOS: 2, 5: 1, 6: 0}[token]
+    def transitions(self, states: npt.NDArray[np.int64]) -> Transitions:
+        moves = [[(EOS, 2), (5, 1)], [(6, 0)], []]
+        found = [move for state in states.tolist() for move in moves[state]]
+        tokens, behind = np.array(found, dtype=np.int64).reshape(-1, 2).T
+        return Transitions(tokens, behind, np.array([2, 1, 0])[states])
 
 
 def test_takes_any_constraint() -> None:

@@ -66,9 +66,8 @@ def test_steps_equal_the_full_forward_pass(seed: int, changes: dict[str, object]
     encoded, cache = ours.encode(inputs), ours.new_cache()
     written = [[[ours.start]] for _ in claims]
     for at in range(ours.max_target):
-        last = torch.tensor([[beam[-1] for beam in one] for one in written])
-        # Both shapes of the tokens are accepted.
-        logits = ours.step(encoded, cache, last if at % 2 else last.flatten())
+        last = torch.tensor([[beam[-1:] for beam in one] for one in written])
+        logits = ours.step(encoded, cache, last)[:, :, 0]
         assert logits.shape == (len(claims), beams, VOCABULARY) and logits.dtype == torch.float32
         for row, claim in enumerate(claims):
             for beam in range(beams):
@@ -91,7 +90,22 @@ def test_steps_equal_the_full_forward_pass(seed: int, changes: dict[str, object]
         ]
         claims, beams = [claims[row] for row in keep], new
     with pytest.raises(ValueError, match="at most 16 tokens"):
-        ours.step(encoded, cache, torch.zeros(len(claims), beams, dtype=torch.int64))
+        ours.step(encoded, cache, torch.zeros(len(claims), beams, 1, dtype=torch.int64))
+
+
+@pytest.mark.parametrize("split", [(7,), (1, 6), (3, 1, 3)])
+def test_several_tokens_at_once_equal_the_full_forward_pass(split: tuple[int, ...]) -> None:
+    model = bart(4)
+    ours = Seq2Seq(model)
+    inputs = random_inputs(2, 4)
+    tokens = torch.randint(0, VOCABULARY, (2, 3, 7), generator=torch.Generator().manual_seed(4))
+    encoded, cache = ours.encode(inputs), ours.new_cache()
+    logits = torch.cat([ours.step(encoded, cache, part) for part in tokens.split(split, 2)], dim=2)
+    assert cache.length == 7
+    for claim, source in enumerate(inputs):
+        for beam in range(3):
+            expected = full_logits(model, source, tokens[claim, beam].tolist())
+            torch.testing.assert_close(logits[claim, beam], expected, atol=1e-4, rtol=0)
 
 
 def test_cross_attention_is_kept_once_per_claim() -> None:
@@ -109,10 +123,10 @@ def test_padding_tokens_of_an_input_are_read() -> None:
     model = bart(3)
     ours = Seq2Seq(model)
     inputs = [[0, PAD, 5, PAD], [0, 7, 8, 9, 10, EOS]]
-    logits = ours.step(ours.encode(inputs), ours.new_cache(), torch.tensor([[EOS], [EOS]]))
+    logits = ours.step(ours.encode(inputs), ours.new_cache(), torch.tensor([[[EOS]], [[EOS]]]))
     for row, source in enumerate(inputs):
         expected = full_logits(model, source, [EOS])[0]
-        torch.testing.assert_close(logits[row, 0], expected, atol=1e-4, rtol=0)
+        torch.testing.assert_close(logits[row, 0, 0], expected, atol=1e-4, rtol=0)
 
 
 def test_bfloat16_is_near() -> None:
@@ -122,9 +136,9 @@ def test_bfloat16_is_near() -> None:
     for dtype in (torch.float32, torch.bfloat16):
         ours = Seq2Seq(model, dtype)
         encoded, cache = ours.encode(inputs), ours.new_cache()
-        ours.step(encoded, cache, torch.full((3, 1), ours.start))
+        ours.step(encoded, cache, torch.full((3, 1, 1), ours.start))
         cache = ours.reorder(cache, torch.tensor([[0, 0], [1, 1], [2, 2]]))
-        found.append(ours.step(encoded, cache, torch.arange(6).view(3, 2)).log_softmax(-1))
+        found.append(ours.step(encoded, cache, torch.arange(6).view(3, 2, 1)).log_softmax(-1))
     assert found[1].dtype == torch.float32
     gap = (found[0] - found[1]).abs()
     assert 1e-4 < gap.max() < 0.5, "bfloat16 has three digits: near, and not the same"

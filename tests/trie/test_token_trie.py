@@ -34,13 +34,23 @@ def _same(trie: TokenTrie, node: int, oracle: dict[Any, Any]) -> int:
     assert trie.count(node) == _count(oracle)
     assert trie.ends(node) == bool(oracle[None])
     expected = sorted(token for token in oracle if token is not None)
-    tokens, first = trie.children(node)
+    tokens, nodes = trie.children(node)
     assert tokens.dtype == np.int64 and tokens.tolist() == expected
     for absent in {-1, 0, 2, 4, 256, 65536, 2**31, 2**40} - set(expected):
         assert trie.child(node, absent) == -1
-    for i, token in enumerate(expected):
-        assert trie.child(node, token) == first + i
-    return 1 + sum(_same(trie, first + i, oracle[t]) for i, t in enumerate(expected))
+    assert [trie.child(node, token) for token in expected] == nodes.tolist()
+    return 1 + sum(_same(trie, n, oracle[t]) for n, t in zip(nodes.tolist(), expected, strict=True))
+
+
+def _fewest(trie: TokenTrie, node: int) -> int:
+    found = [1 + _fewest(trie, below) for below in trie.children(node)[1].tolist()]
+    return 0 if trie.ends(node) else min(found)
+
+
+@given(small.filter(len))
+def test_the_way_to_the_next_end(sequences: list[list[int]]) -> None:
+    trie = TokenTrie.build(sequences)
+    assert trie.fewest().tolist() == [_fewest(trie, node) for node in range(trie.nodes)]
 
 
 @given(small | wide)
@@ -112,9 +122,9 @@ def test_wide_nodes(seed: int, above: int, under: int) -> None:
     node = trie.walk([above])
     assert set(trie._wide) == {trie.root} | ({node} if len(below) >= 256 else set())
     for parent, expected in ((trie.root, root), (node, below)):
-        tokens, first = trie.children(parent)
+        tokens, nodes = trie.children(parent)
         assert tokens.tolist() == sorted(expected)
-        places = {token: first + place for place, token in enumerate(tokens.tolist())}
+        places = dict(zip(tokens.tolist(), nodes.tolist(), strict=True))
         for token in (*range(-1, 1000), 2**31, 2**40):
             assert trie.child(parent, token) == places.get(token, -1)
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
+from tests.trie.walking import language
 from trie import HopConstraint, Tokens, TokenTrie, Trie, UpdatedTrie
 
 sequence = st.lists(st.integers(0, 2), max_size=4)
@@ -46,13 +47,14 @@ def _same(trie: Trie, oracle: dict[int, tuple[int, ...]]) -> None:
         assert trie.rows(node).dtype == np.int64
         assert trie.ends(node) == bool(rows)
         expected = sorted(_allowed(oracle.values(), prefix))
-        tokens, _ = trie.children(node)
+        tokens, nodes = trie.children(node)
         assert tokens.dtype == np.int64 and tokens.tolist() == expected
         assert expected or rows or not prefix  # no dead end
         for token in (-1, 0, 1, 2, 3, 2**40):
             below = trie.child(node, token)
             assert (below >= 0) == (token in expected)
             if below >= 0:
+                assert nodes[expected.index(token)] == below
                 todo.append((below, (*prefix, token)))
         assert trie.walk(prefix) == node
     for token in range(4):
@@ -153,15 +155,8 @@ def test_titles_change_under_the_hop_constraint() -> None:
     def titles(trie: Trie) -> dict[str, tuple[int, ...]]:
         """Spell all that the constraint allows."""
         constraint = HopConstraint(trie, tokens, [], 0)
-        found, todo = {}, [(constraint.start, ())]
-        while todo:
-            state, prefix = todo.pop()
-            allowed = constraint.allowed(state).tolist()
-            assert allowed or prefix[-1] == tokens.eos
-            todo += [(constraint.advance(state, t), (*prefix, t)) for t in allowed]
-            if not allowed:
-                found[tokens.decode(prefix)] = constraint.rows(state)
-        return found
+        found = language(constraint, tokens.eos)
+        return {tokens.decode(ids): constraint.rows(state) for ids, state in found.items()}
 
     first = UpdatedTrie(TokenTrie.build([tokens.encode(t) for t in ("a b", "a", "c ]")]))
     before = {"[ a b ]": (0,), "[ a ]": (1,), "[ c ] ]": (2,)}

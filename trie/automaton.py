@@ -1,0 +1,220 @@
+"""Declarations compiled, as far as they are visited, to one automaton over integer states.
+
+It is the subset construction. A reading is a place in a declaration and the state of the segment
+there; a state of the automaton stands for all readings that the tokens so far allow. Mostly that is
+one, and then a state is no more than a number in two arrays: the thousands of children of a trie's
+node are numbered at once. What follows a state lies in flat arrays, so that a batch of states that
+were visited before is answered without a loop over them.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from threading import RLock
+
+import numpy as np
+import numpy.typing as npt
+
+from trie.compose import Declaration, OneOf, Then, segments
+from trie.constraint import Ints, Transitions
+from trie.growing import Growing
+from trie.segments import Fixed, Segment
+
+# The context (a segment and what stands behind it) and the segment's own state.
+Reading = tuple[int, int]
+Readings = tuple[Reading, ...]
+
+_LAST = 0  # the context of the end token
+# With more tokens than so many for each state, copying them in pieces is faster than one by one.
+_WIDE = 256
+
+
+class Automaton:
+    """The states of any number of declarations, each followed by the end token.
+
+    Declarations with equal parts share what was compiled for them. States never change, but are
+    never forgotten either: `size` tells how many there are. Threads may share it.
+
+    Parameters
+    ----------
+    eos
+        The model's end token, which no segment may read.
+    """
+
+    def __init__(self, eos: int) -> None:
+        self.eos = eos
+        self._lock = RLock()
+        last: Segment = Fixed((eos,))
+        self._contexts: list[tuple[Segment, Declaration]] = [(last, ())]
+        self._context_of: dict[tuple[Segment, Declaration], int] = {}
+        # Of each state its one reading; or -1 and the place of several in `_sets`.
+        self._context, self._own = Growing(np.int32), Growing(np.int64)
+        self._sets: list[Readings] = []
+        self._numbers: dict[Readings, int] = {}
+        # Of each state where its transitions begin and how many there are; -1 before a visit.
+        self._begins, self._sizes = Growing(np.int64), Growing(np.int32, -1)
+        self._tokens, self._states = Growing(np.int32), Growing(np.int32)
+        self._expanded: dict[Readings, tuple[int, int]] = {}
+
+    @property
+    def size(self) -> int:
+        """Number of states met so far."""
+        return self._own.size
+
+    def state(self, declaration: Declaration) -> int:
+        """Return the state in front of a declaration.
+
+        Raises
+        ------
+        ValueError
+            If a segment may read the end token.
+        """
+        with self._lock:
+            return self._number(tuple(sorted(set(self._enter(self._checked(declaration), 0)))))
+
+    def transitions(self, states: Ints) -> Transitions:
+        """Return what may follow each of `states`; a state may be named several times."""
+        sizes = self._sizes.all[states]
+        if sizes.size and sizes.min() < 0:
+            for state in states[sizes < 0].tolist():
+                self._expand(state)
+            sizes = self._sizes.all[states]
+        begins, ends = self._begins.all[states], sizes.cumsum(dtype=np.int64)
+        total = int(ends[-1]) if ends.size else 0
+        if total > _WIDE * sizes.size:
+            pieces = [slice(b, b + s) for b, s in zip(begins.tolist(), sizes.tolist(), strict=True)]
+            tokens = np.concatenate([self._tokens.all[piece] for piece in pieces])
+            behind = np.concatenate([self._states.all[piece] for piece in pieces])
+        else:
+            places = np.arange(total) + (begins - ends + sizes).repeat(sizes)
+            tokens, behind = self._tokens.all[places], self._states.all[places]
+        return Transitions(*(x.astype(np.int64) for x in (tokens, behind, sizes)))
+
+    def step(self, state: int, token: int) -> int:
+        """Return the state behind one token, -1 if it may not follow."""
+        size = self._sizes.all.item(state)
+        if size < 0:
+            self._expand(state)
+            size = self._sizes.all.item(state)
+        begin, tokens = self._begins.all.item(state), self._tokens.all.data
+        at = bisect_left(tokens, token, begin, begin + size)
+        found = at < begin + size and tokens[at] == token
+        return self._states.all.item(at) if found else -1
+
+    def values(self, state: int) -> list[int]:
+        """Return what the last segment handed on in each reading, behind the end token.
+
+        Several are possible only if a declaration can read the same tokens in several ways. Where
+        the end token has not been read, the list is empty.
+        """
+        last, _ = self._contexts[_LAST]
+        found = [last.value(own) for context, own in self._readings(state) if context == _LAST]
+        return [value for value in found if value is not None]
+
+    def _expand(self, state: int) -> None:
+        """Find what may follow a state."""
+        with self._lock:
+            if not 0 <= state < self.size:
+                raise ValueError(f"there is no state {state}")
+            moves = self._moves(self._readings(state))
+            readings = tuple(moves)
+            if readings not in self._expanded:
+                tokens, behind = self._merge(moves)
+                self._states.add(behind, tokens.size)
+                self._expanded[readings] = self._tokens.add(tokens, tokens.size), tokens.size
+            # In this order, for those who read without the lock.
+            self._begins.all[state], self._sizes.all[state] = self._expanded[readings]
+
+    def _moves(self, readings: Readings) -> dict[Reading, tuple[Ints, Ints]]:
+        """Return the moves of each reading that has any, ascending; also behind what may end."""
+        found = {}
+        todo, seen = list(readings), set(readings)
+        while todo:
+            context, own = reading = todo.pop()
+            segment, rest = self._contexts[context]
+            tokens, owns = segment.moves(own)
+            if tokens.size:
+                found[reading] = tokens, owns
+            value = None if context == _LAST else segment.value(own)
+            if value is not None:
+                new = set(self._enter(rest, value)) - seen
+                seen |= new
+                todo += new
+        return {reading: found[reading] for reading in sorted(found)}
+
+    def _merge(self, moves: dict[Reading, tuple[Ints, Ints]]) -> tuple[Ints, npt.NDArray[np.int32]]:
+        """Return the tokens of some moves, each once, and the state behind each."""
+        if not moves:  # behind the end token
+            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)
+        if len(moves) == 1:
+            (((context, _), (tokens, owns)),) = moves.items()
+            return tokens, self._add(context, owns)
+        tokens = np.concatenate([tokens for tokens, _ in moves.values()])
+        owns = np.concatenate([owns for _, owns in moves.values()])
+        sizes = [tokens.size for tokens, _ in moves.values()]
+        contexts = np.array([context for context, _ in moves]).repeat(sizes)
+        order = tokens.argsort(kind="stable")
+        tokens, contexts, owns = tokens[order], contexts[order], owns[order]
+        differs = tokens[1:] != tokens[:-1]
+        if differs.all():
+            return tokens, self._add(contexts, owns)
+        begins = np.flatnonzero(np.concatenate([[True], differs]))
+        ends = np.append(begins[1:], tokens.size)
+        alone = ends - begins == 1
+        states = np.empty(begins.size, dtype=np.int32)
+        states[alone] = self._add(contexts[begins[alone]], owns[begins[alone]])
+        for at in np.flatnonzero(~alone).tolist():
+            both = slice(begins[at], ends[at])
+            readings = zip(contexts[both].tolist(), owns[both].tolist(), strict=True)
+            states[at] = self._number(tuple(sorted(set(readings))))
+        return tokens[begins], states
+
+    def _enter(self, declaration: Declaration, value: int) -> Iterable[Reading]:
+        """Yield the readings in front of a declaration."""
+        if not declaration:
+            yield _LAST, self._contexts[_LAST][0].begin(value)
+            return
+        item, *rest = declaration
+        if isinstance(item, OneOf):
+            for one in item.declarations:
+                yield from self._enter((*one, *rest), value)
+        elif isinstance(item, Then):
+            yield from self._enter((*self._checked(item(value)), *rest), value)
+        else:
+            key = item, tuple(rest)
+            if key not in self._context_of:
+                self._context_of[key] = len(self._contexts)
+                self._contexts.append(key)
+            yield self._context_of[key], item.begin(value)
+
+    def _checked(self, declaration: Declaration) -> Declaration:
+        if any(segment.holds(self.eos) for segment in segments(declaration)):
+            raise ValueError(
+                f"what may be read holds the end token {self.eos}. Leave it out, it is appended; "
+                "in text that spells it by chance, trie.Tokens does not take it for one"
+            )
+        return tuple(declaration)
+
+    def _readings(self, state: int) -> Readings:
+        context, own = self._context.all.item(state), self._own.all.item(state)
+        return ((context, own),) if context >= 0 else self._sets[own]
+
+    def _number(self, readings: Readings) -> int:
+        """Return the state of some readings."""
+        if readings not in self._numbers:
+            if len(readings) == 1:
+                ((context, own),) = readings
+            else:
+                context, own = -1, len(self._sets)
+                self._sets.append(readings)
+            self._numbers[readings] = int(self._add(context, np.array([own]))[0])
+        return self._numbers[readings]
+
+    def _add(self, contexts: Ints | int, owns: Ints) -> npt.NDArray[np.int32]:
+        """Return new states, each of one reading."""
+        self._context.add(contexts, owns.size)
+        self._begins.extend(owns.size)
+        self._sizes.extend(owns.size)
+        first = self._own.add(owns, owns.size)
+        return np.arange(first, first + owns.size, dtype=np.int32)
