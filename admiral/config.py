@@ -27,6 +27,7 @@ _CHOICES = {
     "precision": ("fp32", "bf16"),
 }
 _AT_LEAST = {
+    "min_hops": 1,
     "max_hops": 1,
     "top_k": 1,
     "beam_size": 1,
@@ -51,8 +52,9 @@ class RetrievalConfig:
         Names or directories; ``mini`` and ``demo`` are the bundled ones.
     hops
         ``dynamic``, or a number as text: always that many hops.
-    max_hops
-        Bound of ``dynamic``.
+    min_hops, max_hops
+        Bounds of ``dynamic``: how many hops are made even where the evidence seems to suffice, and
+        how many where it does not.
     top_k
         Documents in the final ranking.
     beam_size
@@ -97,6 +99,7 @@ class RetrievalConfig:
     model: str = "mini"
     kb: str = "demo"
     hops: str = "dynamic"
+    min_hops: int = 2
     max_hops: int = 4
     top_k: int = 100
     beam_size: int = 25

@@ -58,6 +58,7 @@ class _Progress:
     candidates: list[ScoredTitle]
     sets: list[list[DocumentSet]] = field(default_factory=list)
     hops: list[Hop] = field(default_factory=list)
+    read: list[list[str]] = field(default_factory=list)
     stopped: Stopped | None = None
 
     @property
@@ -162,7 +163,8 @@ class Admiral:
                 began = time.perf_counter()
                 self._expand(active, number - 1)
                 active = [p for p in active if p.stopped is None]
-            self._hop(active, number, config, began, stop=dynamic)
+            may_stop = dynamic and number >= min(config.min_hops, limit)
+            self._hop(active, number, config, began, stop=may_stop)
             for progress in active:
                 if progress.stopped is None and number == limit:
                     progress.stopped = "max_hops"
@@ -211,6 +213,7 @@ class Admiral:
         for progress, sentences, chosen, judgement in zip(
             active, scored, evidence, judgements, strict=True
         ):
+            progress.read.append(list(dict.fromkeys(s.title for s in sentences)))
             if number == 1:
                 progress.sets.append(_first_sets(progress.candidates, sentences))
             progress.hops.append(
@@ -230,7 +233,11 @@ class Admiral:
 
     def _result(self, progress: _Progress, config: RetrievalConfig) -> RetrievalResult:
         ranking = rank_documents(
-            progress.sets, progress.candidates, config.top_k, fused=config.ranking == "fused"
+            progress.sets,
+            progress.candidates,
+            config.top_k,
+            read=progress.read,
+            fused=config.ranking == "fused",
         )
         return RetrievalResult(
             progress.claim,

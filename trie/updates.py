@@ -7,6 +7,7 @@ removed ones (`trie.pruned`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from operator import index
 from pathlib import Path
 
 import numpy as np
@@ -58,10 +59,12 @@ class UpdatedTrie:
         ------
         ValueError
             If a token id is negative or beyond 31 bits.
+        TypeError
+            If a token id is no integer.
         """
         added = dict(self._added)
         for row, sequence in enumerate(sequences, start=self.next_row):
-            added[row] = tuple(int(token) for token in sequence)
+            added[row] = tuple(map(index, sequence))
         next_row = self.next_row + len(added) - len(self._added)
         return UpdatedTrie.__new__(UpdatedTrie)._assemble(self._pruned, added, next_row)
 
@@ -72,8 +75,10 @@ class UpdatedTrie:
         ------
         ValueError
             If a row is not there, or named twice.
+        TypeError
+            If a row is no integer.
         """
-        rows = [int(row) for row in rows]
+        rows = list(map(index, rows))
         gone = set(rows)
         if len(gone) < len(rows):
             raise ValueError("a row is named twice")

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from admiral.records import DocumentSet, RankedDocument, ScoredTitle
 
 # Reciprocal rank fusion uses 60 for long lists; the lists of a hop are short and their tops count.
 _FUSION = 5
+# The weight of a ranking by sentences beside that by generated sets, and the log probability below
+# which a set says nothing: the beam had nothing better among the titles of the knowledge base.
+_READ = 0.3
+_LEAST = -12.0
 
 
 def rank_documents(
@@ -16,14 +20,16 @@ def rank_documents(
     first_stage: Sequence[ScoredTitle],
     k: int,
     *,
+    read: Sequence[Sequence[str]] = (),
     fused: bool = True,
 ) -> list[RankedDocument]:
     """Rank the documents of all hops and of the first stage.
 
-    Fused, every hop and the first stage vote by reciprocal rank; a hop ranks its documents by the
-    sum of the probabilities of the sets that hold them. A document's score is the sum of its votes,
-    and its hop the one whose vote was the largest (0: the first stage). What an early hop found
-    with certainty thus survives a later hop that went astray.
+    Fused, every hop and the first stage vote by reciprocal rank. A hop from the second on votes
+    twice: it ranks its documents by the sum of the probabilities of the sets that hold them, where
+    hardly possible sets do not count, and, with less weight, by their best sentence. A document's
+    score is the sum of its votes, and its hop the one whose vote was the largest (0: the first
+    stage). What an early hop found with certainty thus survives a later hop that went astray.
 
     Otherwise the documents of the last hop's sets come first, in the order of the sets
     (as in the paper); the hop before fills up, and so on, then the first stage. A score
@@ -37,27 +43,37 @@ def rank_documents(
         The first stage's candidates, best first.
     k
         Documents to return at most.
+    read
+        The documents that were read at hop 1, 2, ..., that of the best sentence first.
     fused
         Which of the two.
     """
-    entries = _fused(hops, first_stage) if fused else _last_first(hops, first_stage)
+    entries = _fused(hops, first_stage, read) if fused else _last_first(hops, first_stage)
     return list(entries)[:k]
 
 
 def _fused(
-    hops: Sequence[Sequence[DocumentSet]], first_stage: Sequence[ScoredTitle]
+    hops: Sequence[Sequence[DocumentSet]],
+    first_stage: Sequence[ScoredTitle],
+    read: Sequence[Sequence[str]],
 ) -> list[RankedDocument]:
-    lists = [[c.title for c in first_stage]]
+    # Weight, hop and ranking of each voter.
+    voters: list[tuple[float, int, Iterable[str]]] = [(1.0, 0, [c.title for c in first_stage])]
     if hops:
-        lists.append(list(dict.fromkeys(t for found in hops[0] for t in found.titles)))
-    lists += [_by_probability(found) for found in hops[1:]]
+        voters.append((1.0, 1, [t for found in hops[0] for t in found.titles]))
+    voters += [(1.0, hop, _by_probability(found)) for hop, found in enumerate(hops[1:], start=2)]
+    voters += [(_READ, hop, titles) for hop, titles in enumerate(read[1:], start=2)]
     scores: dict[str, float] = {}
     best: dict[str, tuple[float, int]] = {}
-    for hop, titles in enumerate(lists):
+    for weight, hop, titles in voters:
         for rank, title in enumerate(dict.fromkeys(titles), start=1):
-            vote = 1.0 / (_FUSION + rank)
+            vote = weight / (_FUSION + rank)
             scores[title] = scores.get(title, 0.0) + vote
             best[title] = max(best.get(title, (0.0, 0)), (vote, hop))
+    for hop, found in enumerate(hops, start=1):
+        for title in (t for one in found for t in one.titles):
+            scores.setdefault(title, 0.0)  # hardly possible, but better than nothing
+            best.setdefault(title, (0.0, hop))
     ranked = [RankedDocument(t, score, best[t][1]) for t, score in scores.items()]
     return sorted(ranked, key=lambda d: -d.score)  # stable: ties stay in the order of the lists
 
@@ -66,8 +82,9 @@ def _by_probability(found: Sequence[DocumentSet]) -> list[str]:
     """Return the titles of sets by the sum of their sets' probabilities."""
     sums: dict[str, float] = {}
     for one in found:
-        for title in one.titles:
-            sums[title] = sums.get(title, 0.0) + math.exp(one.score)
+        if one.score >= _LEAST:
+            for title in one.titles:
+                sums[title] = sums.get(title, 0.0) + math.exp(one.score)
     return sorted(sums, key=lambda title: -sums[title])
 
 

@@ -296,3 +296,12 @@ def test_a_failed_save_leaves_the_old_file(
     trie.add([[9]]).save(saved / "changes")
     assert sorted(saved.iterdir()) == before
     assert len(_open(saved)) == len(trie) + 1
+
+
+def test_what_is_no_integer_is_refused() -> None:
+    trie = UpdatedTrie(TokenTrie.build([[1, 2]]))
+    with pytest.raises(TypeError):
+        trie.add([[1.7]])  # type: ignore[list-item]
+    with pytest.raises(TypeError):
+        trie.remove([0.2])  # type: ignore[list-item]
+    assert len(trie.add([np.array([1, 3])])) == 2  # type: ignore[list-item]

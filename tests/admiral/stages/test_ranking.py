@@ -71,3 +71,33 @@ def test_fused_hops_vote_by_reciprocal_rank_and_probability() -> None:
     for document in ranking:
         assert math.isclose(document.score, votes[document.title])
     assert {d.title: d.hop for d in ranking} == {"a": 1, "b": 0, "c": 2, "d": 2}
+
+
+def test_sets_that_are_hardly_possible_do_not_vote_but_are_listed() -> None:
+    hops = [
+        [DocumentSet(("a",), 3.0)],
+        [DocumentSet(("a", "b"), -2.0), DocumentSet(("z", "y"), -30.0)],
+    ]
+    ranking = rank_documents(hops, [ScoredTitle("c", 1.0)], 10)
+    assert [(d.title, d.hop) for d in ranking] == [
+        ("a", 2),
+        ("c", 0),
+        ("b", 2),
+        ("z", 2),
+        ("y", 2),
+    ]
+    assert [d.score for d in ranking[-2:]] == [0.0, 0.0]
+
+
+def test_what_was_read_votes_from_the_second_hop_on_with_less_weight() -> None:
+    hops = [[DocumentSet(("a",), 3.0)], [DocumentSet(("a", "b"), -2.0)]]
+    first = [ScoredTitle("a", 1.0)]
+    without = {d.title: d.score for d in rank_documents(hops, first, 10)}
+    read = [["x", "y"], ["c", "b"]]  # hop 1's reading is in its document sets
+    ranking = rank_documents(hops, first, 10, read=read)
+    scores = {d.title: d.score for d in ranking}
+    assert set(scores) == {"a", "b", "c"}
+    assert scores["a"] == without["a"]
+    assert 0 < scores["c"] < 1 / 6
+    assert without["b"] < scores["b"] < without["b"] + scores["c"]
+    assert next(d for d in ranking if d.title == "c").hop == 2
