@@ -237,6 +237,7 @@ class Admiral:
             progress.candidates,
             config.top_k,
             read=progress.read,
+            named=self._mentions.in_text(progress.claim.text) if self._mentions else (),
             fused=config.ranking == "fused",
         )
         return RetrievalResult(

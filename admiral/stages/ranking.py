@@ -11,7 +11,7 @@ from admiral.records import DocumentSet, RankedDocument, ScoredTitle
 _FUSION = 5
 # The weight of a ranking by sentences beside that by generated sets, and the log probability below
 # which a set says nothing: the beam had nothing better among the titles of the knowledge base.
-_READ = 0.3
+_READ = 0.6
 _LEAST = -12.0
 
 
@@ -21,15 +21,17 @@ def rank_documents(
     k: int,
     *,
     read: Sequence[Sequence[str]] = (),
+    named: Sequence[str] = (),
     fused: bool = True,
 ) -> list[RankedDocument]:
     """Rank the documents of all hops and of the first stage.
 
-    Fused, every hop and the first stage vote by reciprocal rank. A hop from the second on votes
-    twice: it ranks its documents by the sum of the probabilities of the sets that hold them, where
-    hardly possible sets do not count, and, with less weight, by their best sentence. A document's
-    score is the sum of its votes, and its hop the one whose vote was the largest (0: the first
-    stage). What an early hop found with certainty thus survives a later hop that went astray.
+    Fused, every hop and the first stage vote by reciprocal rank, and the claim gives each document
+    that it names the vote of a first place. A hop from the second on votes twice: it ranks its
+    documents by the sum of the probabilities of the sets that hold them, where hardly possible sets
+    do not count, and, with less weight, by their best sentence. A document's score is the sum of
+    its votes, and its hop the one whose vote was the largest (0: the first stage). What an early
+    hop found with certainty thus survives a later hop that went astray.
 
     Otherwise the documents of the last hop's sets come first, in the order of the sets
     (as in the paper); the hop before fills up, and so on, then the first stage. A score
@@ -45,10 +47,12 @@ def rank_documents(
         Documents to return at most.
     read
         The documents that were read at hop 1, 2, ..., that of the best sentence first.
+    named
+        The documents that the claim names.
     fused
         Which of the two.
     """
-    entries = _fused(hops, first_stage, read) if fused else _last_first(hops, first_stage)
+    entries = _fused(hops, first_stage, read, named) if fused else _last_first(hops, first_stage)
     return list(entries)[:k]
 
 
@@ -56,9 +60,11 @@ def _fused(
     hops: Sequence[Sequence[DocumentSet]],
     first_stage: Sequence[ScoredTitle],
     read: Sequence[Sequence[str]],
+    named: Sequence[str],
 ) -> list[RankedDocument]:
     # Weight, hop and ranking of each voter.
     voters: list[tuple[float, int, Iterable[str]]] = [(1.0, 0, [c.title for c in first_stage])]
+    voters += [(1.0, 0, [title]) for title in named]
     if hops:
         voters.append((1.0, 1, [t for found in hops[0] for t in found.titles]))
     voters += [(1.0, hop, _by_probability(found)) for hop, found in enumerate(hops[1:], start=2)]

@@ -64,7 +64,11 @@ def test_a_fixed_number_of_hops_is_run_whatever_the_judge_says(system: Admiral) 
 def test_the_judge_decides_when_hops_are_dynamic(system: Admiral) -> None:
     with swapped(system, judge=AlwaysSufficient()):
         result = system.retrieve(CLAIMS[0], hops="dynamic")
-    assert (len(result.hops), result.stopped) == (1, "sufficient")
+        hasty = replace(system.config, min_hops=1)
+        at_once = Admiral(system.kb, system.checkpoint, hasty, system.stages)
+        first = at_once.retrieve(CLAIMS[0], hops="dynamic")
+    assert (len(result.hops), result.stopped) == (system.config.min_hops, "sufficient")
+    assert (len(first.hops), first.stopped) == (1, "sufficient")
     with swapped(system, judge=NeverSufficient()):
         result = system.retrieve(CLAIMS[0], hops="dynamic")
     assert (len(result.hops), result.stopped) == (system.config.max_hops, "max_hops")
