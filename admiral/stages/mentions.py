@@ -11,6 +11,7 @@ from admiral.records import Sentence
 
 _WORD = re.compile(r"\w+(?:[-'’.&]\w+)*\.?")
 _MAX_WORDS = 8
+_MAX_TEXT = 4096  # characters that are searched
 # Titles that differ in their parentheses only: "Alien" may be "Alien (film)".
 _MAX_QUALIFIED = 3
 # A single word that is capital because a sentence begins with it mostly names nothing.
@@ -69,6 +70,7 @@ class MentionFinder:
         return interleaved(*found)
 
     def _find(self, text: str) -> Iterator[str]:
+        text = text[:_MAX_TEXT]
         words = list(_WORD.finditer(text))
         place = 0
         while place < len(words):
@@ -92,6 +94,7 @@ class MentionFinder:
         return 0, []
 
     def _titles(self, name: str) -> list[str]:
-        exact = [name] if self._kb.row(name) is not None else []
+        row = self._kb.row(name)
+        exact = [] if row is None else [self._kb.title(row)]  # as it is stored
         others = self._kb.complete(f"{name} (")
         return exact + [title for title, _ in islice(others, _MAX_QUALIFIED)]

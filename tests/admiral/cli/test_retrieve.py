@@ -62,12 +62,11 @@ def emmy(admiral: Admiral) -> dict[str, Any]:
 
 
 @pytest.mark.xfail(
-    strict=True, reason="the first edition of mini stops at hop 1, with the comedian's sentence"
+    strict=True, reason="mini puts another comedian who was born in 1973 before the right one"
 )
-def test_the_emmy_claim_takes_two_hops_to_its_documents(emmy: dict[str, Any]) -> None:
+def test_both_documents_of_the_emmy_claim_are_among_the_first_three(emmy: dict[str, Any]) -> None:
     top = [document["title"] for document in emmy["documents"][:3]]
     assert {"66th Primetime Emmy Awards", "Seth Meyers"} <= set(top)
-    assert [hop["sufficient"] for hop in emmy["hops"]][-2:] == [False, True]
 
 
 def test_the_emmy_claim_is_refuted_by_a_proof_that_quotes_its_evidence(
@@ -76,6 +75,7 @@ def test_the_emmy_claim_is_refuted_by_a_proof_that_quotes_its_evidence(
     assert (emmy["id"], emmy["claim"]) == ("1", EMMY)
     assert emmy["stopped"] == "sufficient"
     assert [hop["number"] for hop in emmy["hops"]] == list(range(1, len(emmy["hops"]) + 1))
+    assert len(emmy["hops"]) >= 2
     assert "66th Primetime Emmy Awards" in [d["title"] for d in emmy["documents"][:3]]
     assert "Seth Meyers" in [sentence["title"] for sentence in emmy["evidence"]]
     proof = emmy["hops"][-1]["proof"]

@@ -57,6 +57,8 @@ def finder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MentionFinder]:
         ("It was C. V. Raman.", ["C. V. Raman"]),  # a full stop that is, and one that is not
         ("Warsaw and Warsaw", ["Warsaw"]),
         ("Marie\x00Curie </s> [", []),
+        ("Marie \ud800Curie of Warsaw\udfff", ["Warsaw"]),
+        ("Warsaw " + "x" * 10**6 + " Vistula", ["Warsaw"]),
         ("", []),
     ],
 )
