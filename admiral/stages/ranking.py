@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from admiral.records import DocumentSet, RankedDocument, ScoredTitle
 
@@ -26,12 +27,12 @@ def rank_documents(
 ) -> list[RankedDocument]:
     """Rank the documents of all hops and of the first stage.
 
-    Fused, every hop and the first stage vote by reciprocal rank, and the claim gives each document
-    that it names the vote of a first place. A hop from the second on votes twice: it ranks its
-    documents by the sum of the probabilities of the sets that hold them, where hardly possible sets
-    do not count, and, with less weight, by their best sentence. A document's score is the sum of
-    its votes, and its hop the one whose vote was the largest (0: the first stage). What an early
-    hop found with certainty thus survives a later hop that went astray.
+    Fused, every hop and the first stage vote by reciprocal rank, and of the documents found the
+    claim gives each one that it names the vote of a first place. A hop from the second on votes
+    twice: it ranks its documents by the sum of the probabilities of the sets that hold them, where
+    hardly possible sets do not count, and, with less weight, by their best sentence. A document's
+    score is the sum of its votes, and its hop the one whose vote was the largest (0: the first
+    stage). What an early hop found with certainty thus survives a later hop that went astray.
 
     Otherwise the documents of the last hop's sets come first, in the order of the sets
     (as in the paper); the hop before fills up, and so on, then the first stage. A score
@@ -64,7 +65,8 @@ def _fused(
 ) -> list[RankedDocument]:
     # Weight, hop and ranking of each voter.
     voters: list[tuple[float, int, Iterable[str]]] = [(1.0, 0, [c.title for c in first_stage])]
-    voters += [(1.0, 0, [title]) for title in named]
+    known = {c.title for c in first_stage} | {t for one in chain(*hops) for t in one.titles}
+    voters += [(1.0, 0, [title]) for title in named if title in known]
     if hops:
         voters.append((1.0, 1, [t for found in hops[0] for t in found.titles]))
     voters += [(1.0, hop, _by_probability(found)) for hop, found in enumerate(hops[1:], start=2)]
