@@ -197,7 +197,7 @@ class Admiral:
             [
                 [
                     self.kb.document(t)
-                    for t in _titles(p, number, self._mentions)[: config.rerank_documents]
+                    for t in _titles(p, number, self._mentions, config.rerank_documents)
                 ]
                 for p in active
             ],
@@ -337,8 +337,10 @@ def _dtype(config: RetrievalConfig) -> torch.dtype:
     return torch.bfloat16 if config.precision == "bf16" else torch.float32
 
 
-def _titles(progress: _Progress, number: int, mentions: MentionFinder | None) -> list[str]:
-    """Return the documents worth reading at a hop, those that must be read first.
+def _titles(
+    progress: _Progress, number: int, mentions: MentionFinder | None, count: int
+) -> list[str]:
+    """Return the documents to read at a hop: `count`, or more for one beside the evidence so far.
 
     At first these are the candidates; later the evidence so far and, by turns, the documents of
     the hop's sets, those that the evidence mentions, and the first candidates once more: what one
@@ -346,11 +348,12 @@ def _titles(progress: _Progress, number: int, mentions: MentionFinder | None) ->
     """
     candidates = [c.title for c in progress.candidates]
     if number == 1:
-        return candidates
+        return candidates[:count]
     found = dict.fromkeys(t for one in progress.sets[-1] for t in one.titles)
     named = mentions.in_evidence(progress.evidence) if mentions else []
-    read = [s.title for s in progress.evidence]
-    return list(dict.fromkeys([*read, *interleaved(list(found), named, candidates)]))
+    read = dict.fromkeys(s.title for s in progress.evidence)
+    everything = dict.fromkeys([*read, *interleaved(list(found), named, candidates)])
+    return list(everything)[: max(count, len(read) + 1)]
 
 
 def _kept(progress: _Progress, number: int) -> list[Sentence]:

@@ -43,7 +43,7 @@ Source = Callable[[], Iterable["Claim"]]
 @click.option("--beam-size", type=int, help="Beams of the hop retriever (default 25).")
 @click.option("--evidence", type=int, help="Sentences kept per hop (default 5).")
 @click.option("--bm25", metavar="NAME", help="lucene or bm25s, if the knowledge base has it.")
-@click.option("--reranker", metavar="NAME", help="cross-encoder, similarity or combined.")
+@click.option("--reranker", metavar="NAME", help="cross-encoder, similarity, bm25 or combined.")
 @engine_options
 @click.option("--quiet", is_flag=True, help="No progress.")
 def retrieve_command(

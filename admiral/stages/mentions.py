@@ -85,9 +85,10 @@ class MentionFinder:
             return 0, []
         for length in range(len(words), 0, -1):
             name = text[start : words[length - 1].end()]
-            if length == 1 and (name in _OPENERS or name.isdigit()):
+            bare = name.rstrip(".")
+            if length == 1 and (bare in _OPENERS or bare.isdigit()):
                 continue
-            for form in dict.fromkeys((name, name.rstrip("."))):
+            for form in dict.fromkeys((name, bare)):
                 titles = self._titles(form)
                 if titles:
                     return length, titles

@@ -13,7 +13,6 @@ from admiral.records import Document, Sentence
 from admiral.stages.passes import length_batches
 
 _MAX_LENGTH = 128
-_REMEMBERED = 1 << 14  # vectors: 25 MB
 
 
 def minilm_directory() -> Path:
@@ -77,15 +76,18 @@ class SimilarityReranker:
         evidence: Sequence[Sequence[Sentence]],
     ) -> list[list[Sentence]]:
         """Return all sentences of each claim's documents with cosines, best first."""
+        if not any(evidence):
+            # Other claims: what is remembered depends on no earlier ones, and stays small.
+            self._known = {}
         results = []
         for claim, found, chosen in zip(claims, documents, evidence, strict=True):
             sentences = [
                 (d.title, i, s) for d in found for i, s in enumerate(d.sentences) if s.strip()
             ]
             query = " ".join([claim, *(s.text for s in chosen)])
-            texts = [query, *(f"{title}: {text}" for title, _, text in sentences)]
-            vectors = self._vectors(texts)
-            cosines = (vectors[1:] @ vectors[0]).tolist()
+            texts = [f"{title}: {text}" for title, _, text in sentences]
+            asked, vectors = self._vectors(query, texts)
+            cosines = (vectors @ asked).tolist()
             scored = [
                 Sentence(title, index, text, score)
                 for (title, index, text), score in zip(sentences, cosines, strict=True)
@@ -93,18 +95,16 @@ class SimilarityReranker:
             results.append(sorted(scored, key=lambda s: (-s.score, s.title, s.index)))
         return results
 
-    def _vectors(self, texts: Sequence[str]) -> torch.Tensor:
-        """Return unit vectors, shape (texts, width), from memory where they are known.
+    def _vectors(self, query: str, texts: Sequence[str]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return unit vectors of a query and of texts, shapes (width,) and (texts, width).
 
-        A claim's later hops read mostly the sentences of its earlier ones.
+        A claim's later hops read mostly the sentences of its earlier ones: these are remembered.
         """
-        unknown = [text for text in dict.fromkeys(texts) if text not in self._known]
-        if len(self._known) + len(unknown) > _REMEMBERED:
-            self._known.clear()
-            unknown = list(dict.fromkeys(texts))
-        if unknown:
-            self._known.update(zip(unknown, self._embed(unknown), strict=True))
-        return torch.stack([self._known[text] for text in texts])
+        known = self._known  # another thread may put a new one in its place
+        unknown = [text for text in dict.fromkeys(texts) if text not in known]
+        asked, *vectors = self._embed([query, *unknown])
+        known.update(zip(unknown, vectors, strict=True))
+        return asked, torch.stack([known[text] for text in texts]) if texts else asked[None][:0]
 
     @torch.inference_mode()
     def _embed(self, texts: Sequence[str]) -> torch.Tensor:

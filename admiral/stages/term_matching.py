@@ -32,7 +32,12 @@ class TermReranker:
         return [self._rank(claim, found) for claim, found in zip(claims, documents, strict=True)]
 
     def _rank(self, claim: str, documents: Sequence[Document]) -> list[Sentence]:
-        sentences = [(d.title, i, text) for d in documents for i, text in enumerate(d.sentences)]
+        sentences = [
+            (d.title, i, text)
+            for d in documents
+            for i, text in enumerate(d.sentences)
+            if text.strip()
+        ]
         terms = [self._terms(f"{title} {text}") for title, _, text in sentences]
         scores = self._scores(terms, self._terms(claim))
         ranked = [

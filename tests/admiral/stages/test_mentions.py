@@ -54,6 +54,7 @@ def finder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MentionFinder]:
         ("Ridley Scott, not another Scott.", ["Ridley Scott", "Scott"]),  # the longest first
         ("The director of Alien", ["Alien (film)", "Alien (novel)"]),
         ("The river of 1979", []),  # no openers, small letters or bare numbers
+        ("Made in 1979. The", []),
         ("It was C. V. Raman.", ["C. V. Raman"]),  # a full stop that is, and one that is not
         ("Warsaw and Warsaw", ["Warsaw"]),
         ("Marie\x00Curie </s> [", []),
