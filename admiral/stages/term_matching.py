@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from admiral.kb.bm25.sparse import load_analysis
+from admiral.kb.bm25.sparse_build import load_library
 from admiral.records import Document, Sentence
 
 # Sentences are of about one length, which therefore says little; other than in documents, a
@@ -51,9 +52,7 @@ class TermReranker:
         wanted = [term for term in dict.fromkeys(query) if term in known]
         if not wanted:
             return [0.0] * len(sentences)
-        import bm25s
-
-        index = bm25s.BM25(k1=_K1, b=_B)
+        index = load_library().BM25(k1=_K1, b=_B)
         index.index(list(map(list, sentences)), show_progress=False)
         scores: list[float] = index.get_scores(wanted).tolist()
         return scores

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from array import array
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -18,15 +19,17 @@ from admiral.kb.bm25.sparse import VOCABULARY, load_analysis, missing
 def check_available() -> None:
     """Raise `AdmiralError`, naming the remedy, unless everything that a build needs is there."""
     load_analysis()
-    _bm25s()
+    load_library()
 
 
-def _bm25s() -> Any:
-    """Return the library, which only a build needs: importing it imports numba if it is there."""
+def load_library() -> Any:
+    """Return bm25s, or raise `AdmiralError`; importing it imports numba if it is there."""
     try:
         import bm25s
     except ImportError as error:
         raise missing(error) from error
+    # It asks for the lowest level itself, and would tell of every index that is built.
+    logging.getLogger("bm25s").setLevel(logging.WARNING)
     return bm25s
 
 
@@ -66,7 +69,7 @@ def build(documents: Iterable[tuple[str, str]], directory: Path) -> int:
 
     Takes four bytes for each term of the corpus, and some 40 for each posting of one field.
     """
-    terms, library = load_analysis().terms, _bm25s()
+    terms, library = load_analysis().terms, load_library()
     fields = {name: _Field() for name in FIELDS}
     numbers: dict[str, int] = {}
     count = 0

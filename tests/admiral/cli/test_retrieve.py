@@ -97,6 +97,7 @@ def test_readable_output(admiral: Admiral) -> None:
         "Documents\n 1. ",
     ):
         assert part in text
+    assert b"Building index" not in done.stderr  # what libraries log is not for users
     assert "\x1b" not in text
 
 
