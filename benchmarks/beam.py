@@ -22,11 +22,12 @@ import numpy as np
 import torch
 from transformers import BartConfig, BartForConditionalGeneration
 
+from admiral.checkpoint import locate_checkpoint
 from benchmarks.trie import read_titles
 from trie import Hypothesis, Seq2Seq, Tokens, TokenTrie, Transitions, TrieConstraint, beam_search
-from trie.constraint import Ints
+from trie.bits import Ints
 
-MINI = Path(__file__).parents[1] / "admiral" / "data" / "mini"
+MINI = locate_checkpoint("mini")
 Sequences = list[list[int]]
 
 

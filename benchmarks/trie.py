@@ -26,6 +26,7 @@ import click
 import numpy as np
 import psutil
 
+from admiral.checkpoint import locate_checkpoint
 from benchmarks.trie_contenders import CONTENDERS, Contender, Sequences
 from trie import Tokens
 
@@ -90,24 +91,14 @@ def read_titles(path: Path | None) -> Iterator[str]:
         yield from filter(None, (line.rstrip("\n") for line in lines))
 
 
-def load_tokens(directory: Path | None) -> Tokens:
-    """Return the tokenizer of a checkpoint, or that of `mini`."""
-    if directory is not None:
-        return Tokens.load(directory)
-    from admiral.stages.similarity import minilm_directory
-    from training.warm_start import mini_tokenizer
-
-    return Tokens(mini_tokenizer(minilm_directory()))
-
-
 @click.command()
 @click.option("--titles", type=click.Path(path_type=Path, exists=True), help="Text, or text.gz.")
-@click.option("--tokenizer", type=click.Path(path_type=Path, exists=True), help="A checkpoint.")
+@click.option("--tokenizer", default="mini", show_default=True, help="A checkpoint.")
 @click.option("--limit", type=int, help="Only so many titles.")
 @click.option("--measure", "one", type=(str, str, click.Path(path_type=Path)), hidden=True)
 def main(
     titles: Path | None,
-    tokenizer: Path | None,
+    tokenizer: str,
     limit: int | None,
     one: tuple[str, str, Path] | None,
 ) -> None:
@@ -115,7 +106,7 @@ def main(
     if one:
         print(json.dumps(measure(*one)))
         return
-    tokens, stream = load_tokens(tokenizer), islice(read_titles(titles), limit)
+    tokens, stream = Tokens.load(locate_checkpoint(tokenizer)), islice(read_titles(titles), limit)
     sequences: Sequences = []
     while batch := list(islice(stream, 8192)):
         sequences += tokens.encode_batch(batch)

@@ -16,9 +16,11 @@ from threading import RLock
 import numpy as np
 import numpy.typing as npt
 
+from trie.bits import Ints
 from trie.compose import Declaration, OneOf, Then, segments
-from trie.constraint import Ints, Transitions
+from trie.constraint import Transitions
 from trie.growing import Growing
+from trie.runs import runs
 from trie.segments import Fixed, Segment
 
 # The context (a segment and what stands behind it) and the segment's own state.
@@ -80,14 +82,13 @@ class Automaton:
             for state in states[sizes < 0].tolist():
                 self._expand(state)
             sizes = self._sizes.all[states]
-        begins, ends = self._begins.all[states], sizes.cumsum(dtype=np.int64)
-        total = int(ends[-1]) if ends.size else 0
-        if total > _WIDE * sizes.size:
+        begins = self._begins.all[states]
+        if sizes.sum() > _WIDE * sizes.size:
             pieces = [slice(b, b + s) for b, s in zip(begins.tolist(), sizes.tolist(), strict=True)]
             tokens = np.concatenate([self._tokens.all[piece] for piece in pieces])
             behind = np.concatenate([self._states.all[piece] for piece in pieces])
         else:
-            places = np.arange(total) + (begins - ends + sizes).repeat(sizes)
+            places = runs(begins, sizes)
             tokens, behind = self._tokens.all[places], self._states.all[places]
         return Transitions(*(x.astype(np.int64) for x in (tokens, behind, sizes)))
 

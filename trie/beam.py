@@ -22,8 +22,9 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from trie.bits import Ints
 from trie.choice import Chooser, rank
-from trie.constraint import Constraint, Ints
+from trie.constraint import Constraint
 from trie.following import ConstraintBatch, Following
 from trie.seq2seq import Seq2Seq
 from trie.sequences import Sequences, extend

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from trie.constraint import Ints
+from trie.bits import Ints
 from trie.following import Following
 
 Floats = npt.NDArray[np.float64]

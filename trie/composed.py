@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary, proxy
 
 from trie.automaton import Automaton
+from trie.bits import Ints
 from trie.compose import Declaration
-from trie.constraint import Ints, Transitions, Trie
+from trie.constraint import Transitions, Trie
 from trie.segments import InTrie
 
 # What was compiled for the constraints of all claims over one trie. Beams visit the same few

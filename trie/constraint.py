@@ -6,10 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
-import numpy.typing as npt
-
-Ints = npt.NDArray[np.int64]
+from trie.bits import Ints
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import numpy as np
 
 from trie.bits import Bools, Ints, Unsigned
 from trie.build import TrieArrays
+from trie.runs import runs
 
 
 def flatten(arrays: TrieArrays, levels: Sequence[int]) -> tuple[Unsigned, Ints]:
@@ -65,6 +66,4 @@ def _ending(arrays: TrieArrays) -> Bools:
 def gather(flat: Unsigned, lengths: Ints, order: Ints) -> tuple[Unsigned, Ints]:
     """Return sequences that lie behind each other in `flat` in another order, or some of them."""
     starts = (np.cumsum(lengths) - lengths)[order]
-    lengths = lengths[order]
-    shift = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
-    return flat[shift + np.arange(shift.size)], lengths
+    return flat[runs(starts, lengths[order])], lengths[order]

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trie.constraint import Constraint, Ints, Transitions
+from trie.bits import Ints
+from trie.constraint import Constraint, Transitions
+from trie.runs import runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +36,7 @@ class Following:
         """Return the beam and the place in `tokens` of every continuation of these `beams`."""
         groups = self.groups[beams]
         sizes = self.sizes[groups]
-        within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        return np.repeat(beams, sizes), np.repeat(self.firsts[groups], sizes) + within
+        return np.repeat(beams, sizes), runs(self.firsts[groups], sizes)
 
     @property
     def forced(self) -> bool:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trie.constraint import Ints
+from trie.bits import Ints
 
 
 class _State(NamedTuple):

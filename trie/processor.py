@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 from transformers import LogitsProcessor
 
-from trie.constraint import Constraint, Ints
+from trie.bits import Ints
+from trie.constraint import Constraint
 from trie.following import ConstraintBatch
 
 _Ids = tuple[int, ...]

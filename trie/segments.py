@@ -13,7 +13,8 @@ from typing import Protocol
 
 import numpy as np
 
-from trie.constraint import Ints, Trie
+from trie.bits import Ints
+from trie.constraint import Trie
 
 _NOTHING: Ints = np.empty(0, dtype=np.int64)
 _NO_MOVES = _NOTHING, _NOTHING

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from trie.bits import Ints
 from trie.choice import Choice, Floats, rank
-from trie.constraint import Ints
 
 
 @dataclass(frozen=True, slots=True)

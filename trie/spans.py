@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from trie.constraint import Ints
+from trie.bits import Ints
 from trie.segments import InTrie
 from trie.token_trie import TokenTrie
 

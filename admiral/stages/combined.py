@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from admiral.protocols import SentenceReranker
 from admiral.records import Document, Sentence
+from admiral.stages.scoring import scored
 
 
 class CombinedReranker:
@@ -46,8 +47,7 @@ def _combine(lists: Sequence[Sequence[Sentence]]) -> list[Sentence]:
         lowest = min(scores.values(), default=0.0)
         for key in totals:
             totals[key] += scores.get(key, lowest) / len(lists)
-    combined = [Sentence(s.title, s.index, s.text, totals[key]) for key, s in sentences.items()]
-    return sorted(combined, key=lambda s: (-s.score, s.title, s.index))
+    return scored(list(sentences.values()), totals.values())
 
 
 def _standardised(found: Sequence[Sentence]) -> dict[tuple[str, int], float]:

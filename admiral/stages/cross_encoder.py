@@ -10,6 +10,7 @@ from admiral.checkpoint import Checkpoint, RerankHead
 from admiral.errors import AdmiralError
 from admiral.records import Document, Sentence
 from admiral.stages.passes import RerankPass, length_batches, rerank_passes
+from admiral.stages.scoring import best_first
 
 _MAX_LENGTH = 256
 
@@ -65,7 +66,7 @@ class CrossEncoderReranker:
                     score = float(logits[row, start:end].mean())
                     text = document.sentences[number]
                     found[place].append(Sentence(document.title, number, text, score))
-        return [sorted(s, key=lambda x: (-x.score, x.title, x.index)) for s in found]
+        return [best_first(sentences) for sentences in found]
 
     @torch.inference_mode()
     def _logits(self, inputs: Sequence[Sequence[int]]) -> torch.Tensor:

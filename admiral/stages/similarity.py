@@ -11,6 +11,7 @@ import torch
 from admiral.errors import AdmiralError
 from admiral.records import Document, Sentence
 from admiral.stages.passes import length_batches
+from admiral.stages.scoring import readable, scored
 
 _MAX_LENGTH = 128
 
@@ -81,18 +82,10 @@ class SimilarityReranker:
             self._known = {}
         results = []
         for claim, found, chosen in zip(claims, documents, evidence, strict=True):
-            sentences = [
-                (d.title, i, s) for d in found for i, s in enumerate(d.sentences) if s.strip()
-            ]
+            sentences = readable(found)
             query = " ".join([claim, *(s.text for s in chosen)])
-            texts = [f"{title}: {text}" for title, _, text in sentences]
-            asked, vectors = self._vectors(query, texts)
-            cosines = (vectors @ asked).tolist()
-            scored = [
-                Sentence(title, index, text, score)
-                for (title, index, text), score in zip(sentences, cosines, strict=True)
-            ]
-            results.append(sorted(scored, key=lambda s: (-s.score, s.title, s.index)))
+            asked, vectors = self._vectors(query, [f"{s.title}: {s.text}" for s in sentences])
+            results.append(scored(sentences, (vectors @ asked).tolist()))
         return results
 
     def _vectors(self, query: str, texts: Sequence[str]) -> tuple[torch.Tensor, torch.Tensor]:

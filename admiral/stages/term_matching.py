@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from admiral.kb.bm25.sparse import load_analysis
 from admiral.kb.bm25.sparse_build import load_library
 from admiral.records import Document, Sentence
+from admiral.stages.scoring import readable, scored
 
 # Sentences are of about one length, which therefore says little; other than in documents, a
 # term's second occurrence says little too.
@@ -33,19 +34,9 @@ class TermReranker:
         return [self._rank(claim, found) for claim, found in zip(claims, documents, strict=True)]
 
     def _rank(self, claim: str, documents: Sequence[Document]) -> list[Sentence]:
-        sentences = [
-            (d.title, i, text)
-            for d in documents
-            for i, text in enumerate(d.sentences)
-            if text.strip()
-        ]
-        terms = [self._terms(f"{title} {text}") for title, _, text in sentences]
-        scores = self._scores(terms, self._terms(claim))
-        ranked = [
-            Sentence(title, i, text, score)
-            for (title, i, text), score in zip(sentences, scores, strict=True)
-        ]
-        return sorted(ranked, key=lambda s: (-s.score, s.title, s.index))
+        sentences = readable(documents)
+        terms = [self._terms(f"{s.title} {s.text}") for s in sentences]
+        return scored(sentences, self._scores(terms, self._terms(claim)))
 
     def _scores(self, sentences: Sequence[Sequence[str]], query: Sequence[str]) -> list[float]:
         known = {term for terms in sentences for term in terms}
