@@ -41,6 +41,15 @@ def page_samples(path: Path, seed: int) -> Iterator[Sample]:
 @click.option("--hover", type=click.Path(path_type=Path), help="Claims with gold sentences.")
 @click.option("--pages", type=click.Path(path_type=Path), help="Claims with gold pages only.")
 @click.option("--synthetic", default=0, show_default=True, help="Claims to write from the KB.")
+@click.option(
+    "--synthetic-task",
+    "tasks",
+    multiple=True,
+    type=click.Choice(["retrieve", "rerank", "prove"]),
+    default=("retrieve",),
+    show_default=True,
+    help="What to make of the written claims; may be given several times.",
+)
 @click.option("--splits", default=2, show_default=True, help="Splits of the gold per hop.")
 @click.option(
     "--rerankings", default=1, show_default=True, help="Reranking samples of a gold claim."
@@ -62,6 +71,7 @@ def main(
     hover: Path | None,
     pages: Path | None,
     synthetic: int,
+    tasks: tuple[str, ...],
     splits: int,
     rerankings: int,
     rerank_documents: int,
@@ -80,9 +90,11 @@ def main(
         if pages is not None:
             parts.append(page_samples(pages, seed))
         if synthetic:
-            chains = BuildSettings(sentences, splits=1, candidates=10)
+            chains = BuildSettings(
+                sentences, splits=1, candidates=10, rerank_documents=rerank_documents
+            )
             writer = SampleBuilder(kb, chains, seed)
-            parts.append(writer.samples(synthetic_claims(kb, synthetic, seed), ("retrieve",)))
+            parts.append(writer.samples(synthetic_claims(kb, synthetic, seed), tasks))
         count = write_samples(out, chain.from_iterable(parts))
     click.echo(
         f"{count} samples; {builder.skipped} claims without gold documents in the KB", err=True
