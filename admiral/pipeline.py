@@ -11,11 +11,11 @@ from types import TracebackType
 
 import torch
 
+from admiral.assembly import Stages, build_stages, choose_device, choose_dtype
 from admiral.checkpoint import Checkpoint, load_checkpoint
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, locate
-from admiral.protocols import FirstStage, HopRetriever, SentenceReranker, SufficiencyJudge
 from admiral.records import (
     Claim,
     DocumentSet,
@@ -25,29 +25,11 @@ from admiral.records import (
     Sentence,
     Stopped,
 )
-from admiral.stages.combined import CombinedReranker
-from admiral.stages.cross_encoder import CrossEncoderReranker
 from admiral.stages.evidence import choose_evidence
-from admiral.stages.first_stage import Bm25FirstStage, FusedFirstStage
-from admiral.stages.hop import TrieHopRetriever
 from admiral.stages.mentions import MentionFinder, interleaved
 from admiral.stages.ranking import rank_documents
-from admiral.stages.similarity import SimilarityReranker, minilm_directory
-from admiral.stages.term_matching import TermReranker
 from proofs import Judgement
-from proofs.generator import ProofGenerator
-from proofs.judges import AlwaysSufficient, GeneratedProofJudge, LexicalJudge, NeverSufficient
 from trie.inputs import claim_ids
-
-
-@dataclass(frozen=True, slots=True)
-class Stages:
-    """The four stages; replace one to try another (see `admiral.protocols`)."""
-
-    first: FirstStage
-    reranker: SentenceReranker
-    judge: SufficiencyJudge
-    retriever: HopRetriever
 
 
 @dataclass(slots=True)
@@ -113,7 +95,9 @@ class Admiral:
         config.validate()
         if config.threads:
             torch.set_num_threads(config.threads)
-        checkpoint = load_checkpoint(config.model, _device(config.device), _dtype(config))
+        checkpoint = load_checkpoint(
+            config.model, choose_device(config.device), choose_dtype(config)
+        )
         opened = KnowledgeBase.open(
             locate(config.kb),
             bm25=None if config.bm25 == "auto" else config.bm25,
@@ -279,62 +263,6 @@ class Admiral:
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-
-def build_stages(kb: KnowledgeBase, checkpoint: Checkpoint, config: RetrievalConfig) -> Stages:
-    """Build the stages that the settings name."""
-    retriever = TrieHopRetriever(
-        checkpoint.model,
-        checkpoint.tokens,
-        kb.title_trie(checkpoint.tokens),
-        kb,
-        beam_size=config.beam_size,
-        title_beams=max(config.title_beams, 1),
-        normalise=config.trie_normalised,
-    )
-    generator = retriever if config.title_beams else None
-    mentions = MentionFinder(kb) if config.mentions else None
-    first: FirstStage = Bm25FirstStage(kb)
-    if generator or mentions:
-        first = FusedFirstStage(kb, generator, mentions)
-    return Stages(first, _reranker(checkpoint, config), _judge(checkpoint, config), retriever)
-
-
-def _reranker(checkpoint: Checkpoint, config: RetrievalConfig) -> SentenceReranker:
-    if config.reranker == "cross-encoder":
-        return CrossEncoderReranker(checkpoint)
-    if config.reranker == "bm25":
-        return TermReranker()
-    similarity = SimilarityReranker(
-        minilm_directory(), device=_device(config.device), dtype=_dtype(config)
-    )
-    if config.reranker == "similarity":
-        return similarity
-    return CombinedReranker([CrossEncoderReranker(checkpoint), similarity, TermReranker()])
-
-
-def _judge(checkpoint: Checkpoint, config: RetrievalConfig) -> SufficiencyJudge:
-    match config.judge:
-        case "never":
-            return NeverSufficient()
-        case "always":
-            return AlwaysSufficient()
-        case "lexical":
-            return LexicalJudge()
-        case _:
-            return GeneratedProofJudge(ProofGenerator(checkpoint.model, checkpoint.tokens))
-
-
-def _device(name: str) -> str:
-    if name != "auto":
-        if name.startswith("cuda") and not torch.cuda.is_available():
-            raise AdmiralError(f"device {name!r}: no GPU is visible; use --device cpu")
-        return name
-    return "cuda" if torch.cuda.is_available() else "cpu"
-
-
-def _dtype(config: RetrievalConfig) -> torch.dtype:
-    return torch.bfloat16 if config.precision == "bf16" else torch.float32
 
 
 def _titles(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from admiral import Admiral, AdmiralError, Claim, RetrievalConfig, RetrievalResult
-from admiral.pipeline import Stages
+from admiral.assembly import Stages
 from admiral.records import DocumentSet, ScoredTitle, Sentence
 from proofs.judges import AlwaysSufficient, NeverSufficient
 
