@@ -60,6 +60,28 @@ def _verdict(done: subprocess.CompletedProcess[bytes]) -> str:
     return match[1]
 
 
+def test_a_proof_of_ones_own(admiral: Admiral, tmp_path: Path) -> None:
+    path = tmp_path / "proof.txt"
+    path.write_text("{ Ada Lovelace } [ Ada Lovelace ] = { was born in London. } [ 1815. ] !\n")
+    given = ["prove", CLAIM, "--evidence", ENOUGH, "--proof", path]
+    done = admiral(*given, "--json")
+    assert done.returncode == 0, done.stderr.decode()
+    record = json.loads(done.stdout)
+    assert (record["verdict"], record["missing"]) == ("REFUTES", [])
+    for content, says in [
+        ("{ Ada Lovelace }\n[ Ada", "line 1, column 17: expected '[', found the end"),
+        ("", "expected one proof on one line, found 0"),
+        ("{ Ada Lovelace } [ Ada Lovelace ] =", "the proof does not fit: the proof ends before"),
+        ("{ Ada Lovelace was born in London. } [ Bo ] =", "'Bo' is not quoted from the evidence"),
+    ]:
+        path.write_text(content)
+        done = admiral(*given)
+        assert done.returncode == 1
+        message = done.stderr.decode()
+        assert message.startswith(f"error: {path}: ") and says in message
+        assert len(message.splitlines()) == 1
+
+
 def test_no_evidence_is_not_sufficient(admiral: Admiral) -> None:
     done = admiral("prove", CLAIM, "--json")
     assert done.returncode == 0, done.stderr.decode()
@@ -81,6 +103,7 @@ def test_without_a_proof_there_is_no_verdict(admiral: Admiral) -> None:
         ([""], "error: the claim: is empty"),
         ([CLAIM, "--evidence", "a", "--evidence", " "], "error: --evidence number 2: is empty"),
         ([CLAIM, "--judge", "judy"], "is not one of never, always, lexical, generated"),
+        ([CLAIM, "--proof", "/no/such/proof"], "the proof cannot be read: No such file"),
         ([CLAIM, "--html", "/no/such/place.html"], "its directory does not exist. Create it first"),
     ],
 )
