@@ -85,6 +85,11 @@ class Hop:
     sufficient: bool
     seconds: float
 
+    @property
+    def missing(self) -> tuple[str, ...] | None:
+        """The parts of the claim that the evidence does not cover yet; None without a proof."""
+        return None if self.proof is None else self.proof.missing
+
 
 @dataclass(frozen=True, slots=True)
 class RankedDocument:
@@ -154,5 +159,6 @@ def _hop_json(hop: Hop) -> Mapping[str, Any]:
         "evidence": [[s.title, s.index] for s in hop.evidence],
         "proof": None if hop.proof is None else hop.proof.to_json(),
         "sufficient": hop.sufficient,
+        "missing": None if hop.missing is None else list(hop.missing),
         "seconds": round(hop.seconds, 4),
     }

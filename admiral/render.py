@@ -16,6 +16,7 @@ _STOPPED = {
     "max_hops": "no hops were left",
     "dead_end": "nothing more could be found",
 }
+CAUTION = "It is what the steps add up to; they are a program's and may be wrong."
 _SETS, _DOCUMENTS, _CHARACTERS = 3, 10, 500
 _JOINERS = "\u200c\u200d"  # format characters that Persian, Hindi and emoji are spelled with
 
@@ -76,8 +77,12 @@ def render_judgement(
         lines += _sentence_lines(title, text, "  ", colour, width)
     if not evidence:
         lines.append("  none")
-    lines += ["", *_proof_lines(judgement.proof, "", width)]
-    lines += ["", f"The evidence is {'' if judgement.sufficient else 'not '}sufficient."]
+    lines += ["", _bold("Proof", colour), *_proof_lines(judgement.proof, "  ", width), ""]
+    lines += _missing_lines("Not covered: ", judgement.missing, "", width)
+    lines.append(f"The evidence is {'' if judgement.sufficient else 'not '}sufficient.")
+    if judgement.verdict is not None:
+        says = f"The proof's verdict, not the truth: {judgement.verdict.value}. {CAUTION}"
+        lines += _wrapped(says, "", width)
     return "\n".join(lines) + "\n"
 
 
@@ -95,6 +100,7 @@ def _hop_lines(hop: Hop, colour: bool, width: int) -> Iterator[str]:
         yield "    none"
     yield _bold("  Proof", colour)
     yield from _proof_lines(hop.proof, "    ", width)
+    yield from _missing_lines("Not covered yet: ", hop.missing, "  ", width)
     yield f"  The evidence is {'' if hop.sufficient else 'not yet '}sufficient."
 
 
@@ -108,6 +114,14 @@ def _proof_lines(proof: Proof | None, indent: str, width: int) -> Iterator[str]:
         yield indent + "no proof"
     for step in () if proof is None else proof.in_words():
         yield from _wrapped(printable(step), indent, width)
+
+
+def _missing_lines(
+    label: str, missing: tuple[str, ...] | None, indent: str, width: int
+) -> list[str]:
+    """Return the parts of the claim that nothing covers on lines of their own, if there are any."""
+    shown = ", ".join(f'"{printable(span)}"' for span in missing or ())
+    return _wrapped(label + shown, indent, width) if shown else []
 
 
 def _wrapped(text: str, indent: str, width: int) -> list[str]:

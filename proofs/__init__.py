@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from proofs.annotate import annotate
 from proofs.drafting import AnnotationError, lexical_proof
+from proofs.files import ProofFileError, read_proofs
+from proofs.joins import Relation, compose, join
 from proofs.judgement import Judgement
 from proofs.judges import AlwaysSufficient, GeneratedProofJudge, LexicalJudge, NeverSufficient
 from proofs.lexicon import BuiltinLexicon, Lexicon, PairLexicon, SpanLexicon, WordLexicon
@@ -36,17 +38,22 @@ __all__ = [
     "PairLexicon",
     "Proof",
     "ProofError",
+    "ProofFileError",
     "ProofGenerator",
     "ProofGrammar",
     "ProofStep",
     "ProofSyntaxError",
+    "Relation",
     "ScoredProof",
     "SpanLexicon",
     "Verdict",
     "WordLexicon",
     "annotate",
+    "compose",
     "default_lexicon",
+    "join",
     "lexical_proof",
+    "read_proofs",
     "target_ids",
 ]
 

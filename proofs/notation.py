@@ -21,10 +21,10 @@ class ProofError(ValueError):
 
 
 class ProofSyntaxError(ProofError):
-    """A text that is not a proof; `line` and `column` count from 1."""
+    """A text that is not a proof: the `problem` and where it is, counted from 1."""
 
     def __init__(self, problem: str, text: str, offset: int) -> None:
-        self.offset = offset
+        self.problem, self.offset = problem, offset
         self.line = text.count("\n", 0, offset) + 1
         self.column = offset - (text.rfind("\n", 0, offset) + 1) + 1
         super().__init__(f"line {self.line}, column {self.column}: {problem}")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from proofs import notation
+from proofs import markup, notation
 from proofs.notation import ProofError
 from proofs.operators import NatOp, Verdict, is_sufficient, verdict
 from proofs.words import has_content, word_spans
@@ -84,9 +84,19 @@ class Proof:
         """Return one sentence for each step."""
         return [step.in_words() for step in self.steps]
 
+    def to_html(self, evidence: Sequence[tuple[str, str]] = ()) -> str:
+        """Return a fragment of HTML: the steps in words, with the titles that they quote from.
+
+        `evidence` are the (title, sentence) pairs of the proof; without them no titles are shown.
+        """
+        return markup.table(self._triples(), evidence)
+
     def to_text(self) -> str:
         """Return ``{ claim span } [ evidence span ] OP ...``; `parse` reads it back."""
-        return notation.write((s.claim, s.evidence, s.operator) for s in self.steps)
+        return notation.write(self._triples())
+
+    def _triples(self) -> Iterable[tuple[str, str, NatOp]]:
+        return ((s.claim, s.evidence, s.operator) for s in self.steps)
 
     @classmethod
     def parse(cls, text: str) -> Proof:

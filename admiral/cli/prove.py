@@ -5,11 +5,17 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from admiral.cli.options import checked_text, colour, engine_options, overrides
+from admiral.errors import AdmiralError
+
+if TYPE_CHECKING:
+    from proofs import Judgement
 
 _TITLED = re.compile(r"\[(?P<title>.*?)\]\s+(?P<text>.*)", re.DOTALL)
 
@@ -24,16 +30,35 @@ _TITLED = re.compile(r"\[(?P<title>.*?)\]\s+(?P<text>.*)", re.DOTALL)
     help='A sentence, or "[Title] sentence"; repeatable.',
 )
 @click.option("--json", "as_json", is_flag=True, help="Print a record instead of readable text.")
+@click.option(
+    "--proof",
+    "proof_path",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Check the proof in FILE instead of writing one.",
+)
+@click.option(
+    "--html",
+    "page",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the proof as a web page besides.",
+)
 @engine_options
 def prove_command(
     claim: str,
     sentences: tuple[str, ...],
     as_json: bool,
+    proof_path: Path | None,
+    page: Path | None,
     config_path: Path | None,
     assignments: tuple[str, ...],
     **flags: object,
 ) -> None:
-    """Prove a claim from given sentences, and say whether they are enough."""
+    """Prove a claim from given sentences, and say whether they are enough.
+
+    The verdict is the proof's: what its steps add up to, whether they are right or wrong.
+    """
     from admiral.config import load_config
 
     claim = checked_text(claim, "the claim")
@@ -42,18 +67,30 @@ def prove_command(
         for number, sentence in enumerate(sentences, 1)
     ]
     config = load_config(config_path, overrides(assignments, flags))
+    if page is not None and not page.absolute().parent.is_dir():
+        raise AdmiralError(f"{page}: its directory does not exist. Create it first")
 
-    from admiral.pipeline import Admiral
+    from admiral.files import write_atomically
+    from admiral.page import judgement_page
     from admiral.render import render_judgement
 
-    with Admiral.from_pretrained(config.model, kb=config.kb, config=config) as system:
-        judgement = system.prove(claim, evidence)
+    if proof_path is not None:
+        judgement = _judgement_of(proof_path, claim, evidence)
+    else:
+        from admiral.pipeline import Admiral
+
+        with Admiral.from_pretrained(config.model, kb=config.kb, config=config) as system:
+            judgement = system.prove(claim, evidence)
+    if page is not None:
+        write_atomically(page, [judgement_page(claim, evidence, judgement).encode("utf-8")])
     if as_json:
-        proof = judgement.proof
+        proof, verdict, missing = judgement.proof, judgement.verdict, judgement.missing
         record = {
             "claim": claim,
             "evidence": [{"title": title, "text": text} for title, text in evidence],
             "sufficient": judgement.sufficient,
+            "verdict": None if verdict is None else verdict.value,
+            "missing": None if missing is None else list(missing),
             "proof": None if proof is None else proof.to_json(),
         }
         click.echo(json.dumps(record, ensure_ascii=False))
@@ -62,6 +99,27 @@ def prove_command(
         click.echo(
             render_judgement(claim, evidence, judgement, colour=colour(), width=width), nl=False
         )
+
+
+def _judgement_of(path: Path, claim: str, evidence: Sequence[tuple[str, str]]) -> Judgement:
+    """Return what the one proof in a file says, which must fit the claim and the evidence."""
+    from proofs import Judgement, ProofError, read_proofs
+
+    try:
+        found = list(read_proofs(path))
+    except OSError as error:
+        raise AdmiralError(f"{path}: the proof cannot be read: {error.strerror}") from error
+    except ProofError as error:
+        form = "{ claim span } [ evidence span ] OP, repeated"
+        raise AdmiralError(f"{error}. A proof has the form: {form}") from error
+    if len(found) != 1:
+        raise AdmiralError(f"{path}: expected one proof on one line, found {len(found)}")
+    try:
+        found[0].validate(claim, evidence)
+    except ProofError as error:
+        remedy = "Mend it, or the claim and evidence that it is about"
+        raise AdmiralError(f"{path}: the proof does not fit: {error}. {remedy}") from error
+    return Judgement(found[0].sufficient, found[0])
 
 
 def split_title(sentence: str) -> tuple[str, str]:

@@ -44,6 +44,7 @@ def test_a_result_shows_all_there_is_to_know() -> None:
         "  Proof\n"
         '    "Ada" is not covered by the evidence\n'
         '    "wrote" says the same as "wrote"\n'
+        '  Not covered yet: "Ada"\n'
         "  The evidence is not yet sufficient.\n"
         "\n"
         "Hop 2 (0.50 s)\n"
@@ -95,5 +96,7 @@ def test_judgements_in_words() -> None:
     text = render_judgement("Ada wrote", evidence, Judgement(False, proof))
     assert "  [Ada Lovelace] She wrote.\n  Untitled.\n" in text
     assert '"Ada" is not covered by the evidence\n' in text
-    assert text.endswith("The evidence is not sufficient.\n")
+    assert '\nNot covered: "Ada"\nThe evidence is not sufficient.\n' in text
+    assert "The proof's verdict, not the truth: NOT ENOUGH INFO." in text
+    assert "verdict" not in render_judgement("Ada wrote", evidence, Judgement(True, None))
     assert "  none\n" in render_judgement("Ada wrote", [], Judgement(False, None))

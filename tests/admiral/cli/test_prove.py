@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -25,6 +27,8 @@ def test_record(admiral: Admiral) -> None:
     ]
     assert " ".join(step["claim"] for step in record["proof"]).split() == CLAIM.split()
     assert record["sufficient"] == all(step["operator"] != "#" for step in record["proof"])
+    assert record["verdict"] in ("SUPPORTS", "REFUTES", "NOT ENOUGH INFO")
+    assert record["missing"] == [s["claim"] for s in record["proof"] if s["operator"] == "#"]
 
 
 def test_readable(admiral: Admiral) -> None:
@@ -33,13 +37,64 @@ def test_readable(admiral: Admiral) -> None:
     text = done.stdout.decode()
     assert "  [Ada Lovelace] Ada Lovelace was born in London in 1815.\n" in text
     assert 'says the same as "' in text
-    assert text.endswith("The evidence is sufficient.\n")
+    assert "\nThe evidence is sufficient.\n" in text
+    assert "The proof's verdict, not the truth: SUPPORTS." in text
+    assert "Not covered" not in text
+
+
+def test_page(admiral: Admiral, tmp_path: Path) -> None:
+    page = tmp_path / "proof.html"
+    wrong = "Ada Lovelace was born in London in 1816 <b>."
+    done = admiral("prove", wrong, "--evidence", ENOUGH, "--judge", "lexical", "--html", page)
+    assert done.returncode == 0, done.stderr.decode()
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("<!DOCTYPE html>")
+    assert "&lt;b&gt;" in text and "<b>" not in text
+    assert f"not the truth: <strong>{_verdict(done)}</strong>" in text
+    assert [p.name for p in tmp_path.iterdir()] == ["proof.html"]
+
+
+def _verdict(done: subprocess.CompletedProcess[bytes]) -> str:
+    match = re.search(r"not the truth: ([A-Z ]+)\.", done.stdout.decode())
+    assert match is not None
+    return match[1]
+
+
+def test_a_proof_of_ones_own(admiral: Admiral, tmp_path: Path) -> None:
+    path = tmp_path / "proof.txt"
+    path.write_text("{ Ada Lovelace } [ Ada Lovelace ] = { was born in London. } [ 1815. ] !\n")
+    given = ["prove", CLAIM, "--evidence", ENOUGH, "--proof", path]
+    done = admiral(*given, "--json")
+    assert done.returncode == 0, done.stderr.decode()
+    record = json.loads(done.stdout)
+    assert (record["verdict"], record["missing"]) == ("REFUTES", [])
+    for content, says in [
+        ("{ Ada Lovelace }\n[ Ada", "line 1, column 17: expected '[', found the end"),
+        ("", "expected one proof on one line, found 0"),
+        ("{ Ada Lovelace } [ Ada Lovelace ] =", "the proof does not fit: the proof ends before"),
+        ("{ Ada Lovelace was born in London. } [ Bo ] =", "'Bo' is not quoted from the evidence"),
+    ]:
+        path.write_text(content)
+        done = admiral(*given)
+        assert done.returncode == 1
+        message = done.stderr.decode()
+        assert message.startswith(f"error: {path}: ") and says in message
+        assert len(message.splitlines()) == 1
 
 
 def test_no_evidence_is_not_sufficient(admiral: Admiral) -> None:
     done = admiral("prove", CLAIM, "--json")
     assert done.returncode == 0, done.stderr.decode()
-    assert json.loads(done.stdout)["sufficient"] is False
+    record = json.loads(done.stdout)
+    assert record["sufficient"] is False
+    assert (record["verdict"], record["missing"]) == ("NOT ENOUGH INFO", [CLAIM])
+
+
+def test_without_a_proof_there_is_no_verdict(admiral: Admiral) -> None:
+    done = admiral("prove", CLAIM, "--evidence", ENOUGH, "--judge", "always", "--json")
+    record = json.loads(done.stdout)
+    assert record["sufficient"] is True
+    assert record["proof"] is record["verdict"] is record["missing"] is None
 
 
 @pytest.mark.parametrize(
@@ -48,6 +103,8 @@ def test_no_evidence_is_not_sufficient(admiral: Admiral) -> None:
         ([""], "error: the claim: is empty"),
         ([CLAIM, "--evidence", "a", "--evidence", " "], "error: --evidence number 2: is empty"),
         ([CLAIM, "--judge", "judy"], "is not one of never, always, lexical, generated"),
+        ([CLAIM, "--proof", "/no/such/proof"], "the proof cannot be read: No such file"),
+        ([CLAIM, "--html", "/no/such/place.html"], "its directory does not exist. Create it first"),
     ],
 )
 def test_bad_input_is_one_error(admiral: Admiral, arguments: list[str], says: str) -> None:
