@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -16,36 +16,13 @@ from admiral.checkpoint import Checkpoint, load_checkpoint
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, locate
-from admiral.records import (
-    Claim,
-    DocumentSet,
-    Hop,
-    RetrievalResult,
-    ScoredTitle,
-    Sentence,
-    Stopped,
-)
-from admiral.stages.evidence import choose_evidence
-from admiral.stages.mentions import MentionFinder, interleaved
+from admiral.progress import Progress
+from admiral.records import Claim, Hop, RetrievalResult
+from admiral.stages.evidence import choose_evidence, favoured
+from admiral.stages.mentions import MentionFinder
 from admiral.stages.ranking import rank_documents
 from proofs import Judgement
 from trie.inputs import claim_ids
-
-
-@dataclass(slots=True)
-class _Progress:
-    """One claim on its way through the hops."""
-
-    claim: Claim
-    candidates: list[ScoredTitle]
-    sets: list[list[DocumentSet]] = field(default_factory=list)
-    hops: list[Hop] = field(default_factory=list)
-    read: list[list[str]] = field(default_factory=list)
-    stopped: Stopped | None = None
-
-    @property
-    def evidence(self) -> tuple[Sentence, ...]:
-        return self.hops[-1].evidence if self.hops else ()
 
 
 class Admiral:
@@ -138,7 +115,7 @@ class Admiral:
         dynamic = config.hops == "dynamic"
         limit = config.max_hops if dynamic else int(config.hops)
         found = self.stages.first.candidates([c.text for c in claims], config.first_stage_documents)
-        everyone = [_Progress(c, titles) for c, titles in zip(claims, found, strict=True)]
+        everyone = [Progress(c, titles) for c, titles in zip(claims, found, strict=True)]
         for number in range(1, limit + 1):
             active = [p for p in everyone if p.stopped is None]
             if not active:
@@ -154,7 +131,7 @@ class Admiral:
                     progress.stopped = "max_hops"
         return [self._result(p, config) for p in everyone]
 
-    def _expand(self, active: Sequence[_Progress], hop: int) -> None:
+    def _expand(self, active: Sequence[Progress], hop: int) -> None:
         """Find the document sets of the next hop, and mark the claims that have none."""
         expanded = self.stages.retriever.expand(
             [p.claim.text for p in active], [p.evidence for p in active], hop
@@ -167,7 +144,7 @@ class Admiral:
 
     def _hop(
         self,
-        active: Sequence[_Progress],
+        active: Sequence[Progress],
         number: int,
         config: RetrievalConfig,
         began: float,
@@ -176,17 +153,17 @@ class Admiral:
     ) -> None:
         """Rerank, choose the evidence and judge it, for all claims that are still under way."""
         texts = [p.claim.text for p in active]
-        scored = self.stages.reranker.score(
-            texts,
-            [
-                [
-                    self.kb.document(t)
-                    for t in _titles(p, number, self._mentions, config.rerank_documents)
-                ]
-                for p in active
-            ],
-            [_kept(p, number) for p in active],
-        )
+        documents = [
+            [self.kb.document(title) for title in p.to_read(config.rerank_documents)]
+            for p in active
+        ]
+        kept = [p.kept() for p in active]
+        scored = [
+            favoured(sentences, p.mentioned)
+            for p, sentences in zip(
+                active, self.stages.reranker.score(texts, documents, kept), strict=True
+            )
+        ]
         evidence = [
             choose_evidence(s, config.evidence, config.evidence_per_document) for s in scored
         ]
@@ -197,9 +174,8 @@ class Admiral:
         for progress, sentences, chosen, judgement in zip(
             active, scored, evidence, judgements, strict=True
         ):
-            progress.read.append(list(dict.fromkeys(s.title for s in sentences)))
-            if number == 1:
-                progress.sets.append(_first_sets(progress.candidates, sentences))
+            progress.note_read(sentences)
+            progress.linked.append(self._mentions.in_evidence(chosen) if self._mentions else [])
             progress.hops.append(
                 Hop(
                     number,
@@ -215,12 +191,13 @@ class Admiral:
             elif stop and judgement.sufficient:
                 progress.stopped = "sufficient"
 
-    def _result(self, progress: _Progress, config: RetrievalConfig) -> RetrievalResult:
+    def _result(self, progress: Progress, config: RetrievalConfig) -> RetrievalResult:
         ranking = rank_documents(
             progress.sets,
             progress.candidates,
             config.top_k,
             read=progress.read,
+            linked=progress.linked,
             named=self._mentions.in_text(progress.claim.text) if self._mentions else (),
             fused=config.ranking == "fused",
         )
@@ -263,43 +240,3 @@ class Admiral:
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-
-def _titles(
-    progress: _Progress, number: int, mentions: MentionFinder | None, count: int
-) -> list[str]:
-    """Return the documents to read at a hop: `count`, or more for one beside the evidence so far.
-
-    At first these are the candidates; later the evidence so far and, by turns, the documents of
-    the hop's sets, those that the evidence mentions, and the first candidates once more: what one
-    of them is about may be understood only now.
-    """
-    candidates = [c.title for c in progress.candidates]
-    if number == 1:
-        return candidates[:count]
-    found = dict.fromkeys(t for one in progress.sets[-1] for t in one.titles)
-    named = mentions.in_evidence(progress.evidence) if mentions else []
-    read = dict.fromkeys(s.title for s in progress.evidence)
-    everything = dict.fromkeys([*read, *interleaved(list(found), named, candidates)])
-    return list(everything)[: max(count, len(read) + 1)]
-
-
-def _kept(progress: _Progress, number: int) -> list[Sentence]:
-    """Return the sentences of the best set's kept documents, which the reranker reads besides."""
-    if number == 1 or not progress.sets[-1]:
-        return []
-    kept = progress.sets[-1][0].titles[:-1]
-    best = {s.title: s for s in reversed(progress.evidence)}  # the first, so the best, wins
-    return [best[title] for title in kept if title in best]
-
-
-def _first_sets(
-    candidates: Sequence[ScoredTitle], sentences: Sequence[Sentence]
-) -> list[DocumentSet]:
-    """Return `D_1`: single documents in the order of their best sentences, unread ones last."""
-    best: dict[str, float] = {}
-    for sentence in sentences:
-        best.setdefault(sentence.title, sentence.score)
-    read = sorted((c for c in candidates if c.title in best), key=lambda c: -best[c.title])
-    rest = [c for c in candidates if c.title not in best]
-    return [DocumentSet((c.title,), c.score) for c in [*read, *rest]]
