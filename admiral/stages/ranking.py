@@ -15,7 +15,7 @@ _FUSION = 5
 _READ = 0.6
 _LEAST = -12.0
 # The weight of a hop's ranking of the documents that its evidence mentions.
-_LINKED = 0.6
+_LINKED = 0.8
 
 
 def rank_documents(
@@ -79,7 +79,10 @@ def _fused(
         voters.append((1.0, 1, [t for found in hops[0] for t in found.titles]))
     voters += [(1.0, hop, _by_probability(found)) for hop, found in enumerate(hops[1:], start=2)]
     voters += [(_READ, hop, titles) for hop, titles in enumerate(read[1:], start=2)]
-    voters += [(_LINKED, hop, titles) for hop, titles in enumerate(linked, start=1)]
+    voters += [
+        (_LINKED, hop, _as_read(found, read[hop : hop + 1] or read[-1:]))
+        for hop, found in enumerate(linked, start=1)
+    ]
     scores: dict[str, float] = {}
     best: dict[str, tuple[float, int]] = {}
     for weight, hop, titles in voters:
@@ -93,6 +96,12 @@ def _fused(
             best.setdefault(title, (0.0, hop))
     ranked = [RankedDocument(t, score, best[t][1]) for t, score in scores.items()]
     return sorted(ranked, key=lambda d: -d.score)  # stable: ties stay in the order of the lists
+
+
+def _as_read(titles: Sequence[str], read: Sequence[Sequence[str]]) -> list[str]:
+    """Return titles in the order of a reading, those that were not read last."""
+    place = {title: number for number, title in enumerate(chain(*read))}
+    return sorted(titles, key=lambda title: place.get(title, len(place)))
 
 
 def _by_probability(found: Sequence[DocumentSet]) -> list[str]:

@@ -120,3 +120,16 @@ def test_every_hop_votes_for_what_its_evidence_mentions() -> None:
     assert scores["c"] > without["c"] + scores["m"] > without["c"]
     assert (scores["a"], scores["b"]) == (without["a"], without["b"])
     assert next(d for d in ranking if d.title == "m").hop == 1
+
+
+def test_mentioned_documents_vote_in_the_order_of_the_next_reading() -> None:
+    linked = [["a", "b", "c", "d"], []]
+    read = [["a"], ["d", "x", "b"]]
+    ranking = rank_documents([], [], 10, read=read, linked=linked)
+    votes = {d.title: d.score for d in ranking if d.title != "x"}
+    without = {d.title: d.score for d in rank_documents([], [], 10, read=read)}
+    gained = {title: score - without.get(title, 0.0) for title, score in votes.items()}
+    assert sorted(gained, key=lambda title: -gained[title]) == ["d", "b", "a", "c"]
+    # The last hop has no next one: its own reading counts.
+    last = rank_documents([], [], 10, read=[["a", "b"]], linked=[["b", "a"]])
+    assert [d.title for d in last] == ["a", "b"]
