@@ -15,6 +15,7 @@ from admiral.checkpoint import Checkpoint, load_checkpoint
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, locate
+from admiral.lexicons import open_lexicon
 from admiral.protocols import FirstStage, HopRetriever, SentenceReranker, SufficiencyJudge
 from admiral.records import (
     Claim,
@@ -320,7 +321,7 @@ def _judge(checkpoint: Checkpoint, config: RetrievalConfig) -> SufficiencyJudge:
         case "always":
             return AlwaysSufficient()
         case "lexical":
-            return LexicalJudge()
+            return LexicalJudge(open_lexicon(config))
         case _:
             return GeneratedProofJudge(ProofGenerator(checkpoint.model, checkpoint.tokens))
 
