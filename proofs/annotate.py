@@ -13,7 +13,7 @@ from dataclasses import replace
 from proofs.alignment import Aligner
 from proofs.drafting import AnnotationError, Draft, draft, finish
 from proofs.lexicon import SpanLexicon
-from proofs.operators import NatOp, Verdict, verdict
+from proofs.operators import SUFFICIENCY_OPERATORS, NatOp, Verdict, verdict
 from proofs.proof import MAX_STEPS, Proof
 from proofs.values import value
 from proofs.wordnet import default_lexicon
@@ -60,12 +60,20 @@ def annotate(
         If the claim has no words, or the evidence is to be sufficient and has nothing to quote.
     """
     lexicon = lexicon or default_lexicon()
-    steps = draft(claim, evidence, lexicon, max_steps)
+    steps = _without_entailment(draft(claim, evidence, lexicon, max_steps))
     if not sufficient:
         return finish(_insufficient(_lacking(steps, Aligner(withheld, lexicon))))
     if any(step.aligned is None for step in steps):
         raise AnnotationError(f"nothing in the evidence can be quoted for claim {claim!r}")
     return finish(_sufficient(steps, refuted))
+
+
+def _without_entailment(steps: list[Draft]) -> list[Draft]:
+    """Make the steps independent that are entailed or entail: they decide nothing (section 3.2)."""
+    for at, step in enumerate(steps):
+        if step.operator not in SUFFICIENCY_OPERATORS:
+            steps = _replaced(steps, at, NatOp.INDEPENDENCE)
+    return steps
 
 
 def _lacking(steps: list[Draft], withheld: Aligner) -> list[Draft]:

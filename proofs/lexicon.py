@@ -1,20 +1,21 @@
 """Lexicons: what is known of the relation between two spans, word by word.
 
-A lexicon answers for a pair of words; a span's relation follows from its words' (`Lexicon` is the
-one interface). Built in are equality, values (numbers, years, ordinals, nationalities) and negation
-words; files and WordNet add synonyms and antonyms.
+A lexicon answers for a pair of words (`WordLexicon` is the one interface, which files and WordNet
+share), and a span's relation follows from its words'. Built in are equality, values (numbers,
+dates, ordinals, nationalities), quantifiers and negation words.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
+from proofs import quantifiers
+from proofs.joins import compose
 from proofs.operators import NatOp
-from proofs.values import excludes, same_value, value
-from proofs.words import NEGATIONS, is_content, normalise, pieces, stems
+from proofs.quantifiers import Amounts, Share
+from proofs.values import excludes, merged, same_value, value, within
+from proofs.words import NEGATIONS, is_content, pieces, stems
 
 
 class WordLexicon(Protocol):
@@ -37,9 +38,13 @@ class BuiltinLexicon:
     """Equality of words up to inflection, and different values of one kind."""
 
     def word_relation(self, claim: str, evidence: str) -> NatOp | None:
-        """Return equivalence, alternation or None; see `WordLexicon`."""
+        """Return how two normalised words are related; see `WordLexicon`."""
         if claim == evidence or same_value(claim, evidence):
             return NatOp.EQUIVALENCE
+        if within(evidence, claim):
+            return NatOp.FORWARD
+        if within(claim, evidence):
+            return NatOp.REVERSE
         if excludes(claim, evidence):
             return NatOp.ALTERNATION
         # Stems of numbers and of years are themselves, so only words are compared here.
@@ -48,52 +53,14 @@ class BuiltinLexicon:
         return None
 
 
-@dataclass(frozen=True)
-class PairLexicon:
-    """Word pairs of one relation, read from a file.
-
-    Each line holds two or more words; the first is paired with each of the others. Words are
-    divided by tabs or commas, else by spaces; a language prefix such as ``en_`` is left out.
-    """
-
-    operator: NatOp
-    pairs: frozenset[tuple[str, str]] = field(repr=False)
-
-    @classmethod
-    def read(cls, path: str | Path, operator: NatOp) -> PairLexicon:
-        """Read a list of pairs.
-
-        Raises
-        ------
-        ValueError
-            Naming the file and the line that holds fewer than two words or is not UTF-8.
-        """
-        pairs: set[tuple[str, str]] = set()
-        with Path(path).open("rb") as lines:
-            for number, line in enumerate(lines, 1):
-                try:
-                    text = line.decode("utf-8").strip()
-                except UnicodeDecodeError as error:
-                    raise ValueError(f"{path}:{number}: not UTF-8 ({error.reason})") from None
-                if not text or text.startswith("#"):
-                    continue
-                first, *others = _fields(text)
-                if not others:
-                    raise ValueError(f"{path}:{number}: expected two words or more: {text!r}")
-                for other in others:
-                    pairs |= {(first, other), (other, first)}
-        return cls(operator, frozenset(pairs))
-
-    def word_relation(self, claim: str, evidence: str) -> NatOp | None:
-        """Return the list's relation if it holds the pair in either order."""
-        return self.operator if (claim, evidence) in self.pairs else None
-
-
 class SpanLexicon:
     """Relations of spans from word lexicons; the first source that knows a pair decides.
 
-    A span relates as its content words do: all matched is equivalence, one excluded value is
-    alternation, one antonym or a negation word on one side only is negation. Less is unknown.
+    A span relates as its content words do: one excluded value is alternation, else one antonym is
+    negation, else entailment in one direction is that, and all the same is equivalence. An odd
+    number of negation words on a side is a negation that is joined to the rest, and quantifiers
+    decide where the rest is the same. If a word of the claim has no relation to the evidence, the
+    span's is unknown.
     """
 
     def __init__(self, sources: Sequence[WordLexicon]) -> None:
@@ -109,21 +76,34 @@ class SpanLexicon:
 
     def relation(self, claim_span: str, evidence_span: str) -> NatOp | None:
         """Return how a claim span is related to an evidence span; see `Lexicon`."""
-        claim, claim_negated = _content(claim_span)
-        evidence, evidence_negated = _content(evidence_span)
-        if not claim or not evidence:
+        claim, evidence = _norms(claim_span), _norms(evidence_span)
+        mine, claim_rest = quantifiers.quantifier(claim)
+        other, evidence_rest = quantifiers.quantifier(evidence)
+        if isinstance(mine, Amounts) and other is None:
+            other, evidence_rest = quantifiers.amount(evidence)
+        elif isinstance(other, Amounts) and mine is None:
+            mine, claim_rest = quantifiers.amount(claim)
+        if mine is None or other is None or (mine == other and isinstance(mine, Share)):
+            return self._of_words(claim, evidence)
+        rest: NatOp | None = NatOp.EQUIVALENCE
+        if any(map(is_content, claim_rest)):
+            rest = self._of_words(claim_rest, evidence_rest)
+        if mine == other:
+            return rest
+        return quantifiers.relation(mine, other) if rest is NatOp.EQUIVALENCE else None
+
+    def _of_words(self, claim: Sequence[str], evidence: Sequence[str]) -> NatOp | None:
+        mine, others = _content(claim), _content(evidence)
+        if not mine or not others:
             return None
-        relations = [self._best(word, evidence) for word in claim]
-        known = [r for r in relations if r is not None]
-        if len(known) < len(relations):
+        relations = {self._best(word, others) for word in mine}
+        if None in relations:
             return None
-        # Alternation and negation need something else that agrees, or nothing else at all.
-        if claim_negated != evidence_negated:
-            return NatOp.NEGATION if set(known) == {NatOp.EQUIVALENCE} else None
-        for operator in (NatOp.ALTERNATION, NatOp.NEGATION):
-            if operator in known:
-                return operator
-        return NatOp.EQUIVALENCE
+        steps = [NatOp.NEGATION] * _negated(evidence)
+        steps += [_combined(r for r in relations if r is not None)]
+        steps += [NatOp.NEGATION] * _negated(claim)
+        known = compose(steps).operator
+        return None if known is NatOp.INDEPENDENCE else known
 
     def _best(self, word: str, evidence: Sequence[str]) -> NatOp | None:
         """Return the relation of `word` to the evidence word that fits it best."""
@@ -131,18 +111,33 @@ class SpanLexicon:
         return next((r for r in _PREFERENCE if r in found), None)
 
 
-_PREFERENCE = (NatOp.EQUIVALENCE, NatOp.NEGATION, NatOp.ALTERNATION)
+_PREFERENCE = (
+    NatOp.EQUIVALENCE,
+    NatOp.FORWARD,
+    NatOp.REVERSE,
+    NatOp.NEGATION,
+    NatOp.ALTERNATION,
+)
 
 
-def _content(span: str) -> tuple[list[str], bool]:
-    """Return the content words of a span without negations, and whether it has any of those."""
-    norms = [word.norm for word in pieces(span) if word.norm]
-    negations = [norm for norm in norms if norm in NEGATIONS]
-    return [n for n in norms if is_content(n) and n not in NEGATIONS], len(negations) % 2 == 1
+def _combined(relations: Iterable[NatOp]) -> NatOp:
+    """Return the relation of two phrases from the relations of their words."""
+    found = set(relations)
+    for operator in (NatOp.ALTERNATION, NatOp.NEGATION):
+        if operator in found:
+            return operator
+    return compose(found).operator  # equivalence and entailments, in any order
 
 
-def _fields(text: str) -> list[str]:
-    divider = "\t" if "\t" in text else "," if "," in text else None
-    parts = [part.strip() for part in text.split(divider)]
-    bare = [part[3:] if part[:2].isalpha() and part[2:3] == "_" else part for part in parts]
-    return [normalise(part.replace("_", " ")) for part in bare if part]
+def _norms(span: str) -> list[str]:
+    return merged([word.norm for word in pieces(span) if word.norm])
+
+
+def _content(norms: Sequence[str]) -> list[str]:
+    """Return the content words but for negations."""
+    return [n for n in norms if is_content(n) and n not in NEGATIONS]
+
+
+def _negated(norms: Sequence[str]) -> int:
+    """Return 1 if a span holds an odd number of negation words, else 0."""
+    return sum(norm in NEGATIONS for norm in norms) % 2

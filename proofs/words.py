@@ -95,6 +95,8 @@ def has_content(text: str) -> bool:
 @lru_cache(maxsize=65536)
 def normalise(word: str) -> str:
     """Return the word in lower case without accents, possessive ending or outer punctuation."""
+    if word.isascii() and word.isalnum():
+        return word.lower()
     # The stemmer refuses lone surrogates.
     sound = word.encode("utf-8", "replace").decode("utf-8")
     folded = unicodedata.normalize("NFKD", sound.casefold())

@@ -1,0 +1,91 @@
+"""Evidence and claims of any shape give a valid proof or none, and no evidence asks no model."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given, settings
+
+from proofs import GeneratedProofJudge, Judgement, LexicalJudge, NatOp, ProofGenerator, Verdict
+from tests.proofs.hostile import claims, evidence
+from tests.proofs.test_generator import bart
+from trie import Seq2Seq, Tokens
+
+CLAIM = "The lighthouse at Port Merrow was built by an Irish engineer born in 1873."
+ENGINEER = ("Ada Quill", "Ada Quill (born 1873 in Cork) was an Irish engineer.")
+WORDS = ["The", "Irish", "engineer", "did", "not", "build", "3", "towers", "in", "1873"]
+
+
+def judged(claim: str, texts: list[tuple[str, str]]) -> Judgement:
+    """The lexical judgement, checked in every form that a person may see it in."""
+    (judgement,) = LexicalJudge().judge([claim], [texts])
+    assert judgement.proof is not None
+    judgement.proof.validate(claim, texts)
+    judgement.proof.to_html(texts).encode("utf-8")
+    assert type(judgement.proof).parse(judgement.proof.to_text()) == judgement.proof
+    return judgement
+
+
+@settings(deadline=None, max_examples=200)
+@given(claims, evidence)
+def test_any_texts(claim: str, texts: list[tuple[str, str]]) -> None:
+    judgement = judged(claim, texts)
+    assert judgement.sufficient is (not judgement.missing)
+    if not judgement.sufficient:
+        assert judgement.verdict is Verdict.NOT_ENOUGH_INFO
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [("", "")],
+        [("Ada", ""), ("", " \n"), ("\x00", "\x1b[2J")],
+        [("} {", "{ a } [ b ] ="), ("[ ]", "# | ! < > =")],
+        [("</s>", "<s> </s> <pad> [SEP] </s>")],
+        [("T", "\u202e \u200b \ufeff \ud800")],
+    ],
+    ids=["empty", "control", "notation", "tokens", "unicode"],
+)
+def test_evidence_that_says_nothing_is_insufficient(texts: list[tuple[str, str]]) -> None:
+    judgement = judged(CLAIM, texts)
+    assert not judgement.sufficient
+    assert set(judgement.proof.operators if judgement.proof else ()) == {NatOp.INDEPENDENCE}
+
+
+def test_notation_around_words_does_not_hide_them() -> None:
+    texts = [("[Ada] {Quill}", "{ Ada Quill } was [an Irish engineer] = # born | in 1873 </s>")]
+    assert judged("Ada Quill was born in 1873.", texts).sufficient
+    assert judged("{ Ada Quill } [ was ] = born", texts).proof is not None
+
+
+def test_enormous_evidence_takes_a_moment() -> None:
+    enormous = [("x" * 10**6, "word " * 10**6), ("T", "y" * 10**7), *[ENGINEER] * 1000]
+    began = time.perf_counter()
+    judgement = judged(CLAIM, enormous)
+    assert time.perf_counter() - began < 20
+    assert judgement.missing and "born" not in judgement.missing
+
+
+@pytest.mark.parametrize("count", [1, 2, 200])
+def test_short_and_long_claims(count: int) -> None:
+    claim = " ".join((WORDS * 20)[:count])
+    judgement = judged(claim, [ENGINEER])
+    assert judgement.proof is not None and len(judgement.proof.steps) <= 16
+    assert judged("Quill", [ENGINEER]).sufficient
+    assert not judged("Merrow", [ENGINEER]).sufficient
+
+
+def test_without_evidence_no_model_is_asked(tokens: Tokens) -> None:
+    model, runs = bart(tokens), []
+    for module in model.modules():
+        module.register_forward_pre_hook(lambda *_: runs.append(1))
+    generated = GeneratedProofJudge(ProofGenerator(Seq2Seq(model), tokens))
+    for judge in (generated, LexicalJudge()):
+        (judgement,) = judge.judge([CLAIM], [[]])
+        assert not judgement.sufficient
+        assert judgement.missing == (CLAIM,)
+        assert judgement.verdict is Verdict.NOT_ENOUGH_INFO
+    assert not runs
+    generated.judge([CLAIM], [[ENGINEER]])
+    assert runs
