@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from proofs.annotate import annotate
+from proofs.calibrated import CalibratedJudge
 from proofs.drafting import AnnotationError, lexical_proof
 from proofs.judgement import Judgement
 from proofs.judges import AlwaysSufficient, GeneratedProofJudge, LexicalJudge, NeverSufficient
@@ -18,6 +19,7 @@ from proofs.proof import Proof, ProofStep
 from proofs.wordnet import default_lexicon
 
 if TYPE_CHECKING:
+    from proofs.classifier import ClassifierJudge
     from proofs.generator import ProofGenerator, ScoredProof
     from proofs.grammar import ProofGrammar
     from proofs.targets import target_ids
@@ -27,6 +29,8 @@ __all__ = [
     "AlwaysSufficient",
     "AnnotationError",
     "BuiltinLexicon",
+    "CalibratedJudge",
+    "ClassifierJudge",
     "GeneratedProofJudge",
     "Judgement",
     "LexicalJudge",
@@ -51,6 +55,7 @@ __all__ = [
 ]
 
 _LAZY = {
+    "ClassifierJudge": "proofs.classifier",
     "ProofGenerator": "proofs.generator",
     "ProofGrammar": "proofs.grammar",
     "ScoredProof": "proofs.generator",

@@ -47,7 +47,10 @@ def test_no_evidence_is_not_sufficient(admiral: Admiral) -> None:
     [
         ([""], "error: the claim: is empty"),
         ([CLAIM, "--evidence", "a", "--evidence", " "], "error: --evidence number 2: is empty"),
-        ([CLAIM, "--judge", "judy"], "is not one of never, always, lexical, generated"),
+        (
+            [CLAIM, "--judge", "judy"],
+            "is not one of never, always, lexical, generated, ",
+        ),
     ],
 )
 def test_bad_input_is_one_error(admiral: Admiral, arguments: list[str], says: str) -> None:
