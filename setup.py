@@ -37,7 +37,7 @@ setup(
         # Weights, tokenizer and demo corpus of the bundled checkpoint and knowledge base.
         "admiral": ["py.typed", "data/**"],
         "trie": ["py.typed"],
-        "proofs": ["py.typed"],
+        "proofs": ["py.typed", "data/*"],
         "training": ["py.typed"],
     },
     zip_safe=False,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
-from admiral.checkpoint import Checkpoint
+from admiral.checkpoint import Checkpoint, load_sufficiency_head
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase
@@ -19,6 +19,8 @@ from admiral.stages.hop import TrieHopRetriever
 from admiral.stages.mentions import MentionFinder
 from admiral.stages.similarity import SimilarityReranker, minilm_directory
 from admiral.stages.term_matching import TermReranker
+from proofs.calibrated import CalibratedJudge
+from proofs.classifier import ClassifierJudge
 from proofs.generator import ProofGenerator
 from proofs.judges import AlwaysSufficient, GeneratedProofJudge, LexicalJudge, NeverSufficient
 
@@ -49,7 +51,7 @@ def build_stages(kb: KnowledgeBase, checkpoint: Checkpoint, config: RetrievalCon
     first: FirstStage = Bm25FirstStage(kb)
     if generator or mentions:
         first = FusedFirstStage(kb, generator, mentions)
-    return Stages(first, _reranker(checkpoint, config), _judge(checkpoint, config), retriever)
+    return Stages(first, _reranker(checkpoint, config), build_judge(checkpoint, config), retriever)
 
 
 def _reranker(checkpoint: Checkpoint, config: RetrievalConfig) -> SentenceReranker:
@@ -65,7 +67,8 @@ def _reranker(checkpoint: Checkpoint, config: RetrievalConfig) -> SentenceRerank
     return CombinedReranker([CrossEncoderReranker(checkpoint), similarity, TermReranker()])
 
 
-def _judge(checkpoint: Checkpoint, config: RetrievalConfig) -> SufficiencyJudge:
+def build_judge(checkpoint: Checkpoint, config: RetrievalConfig) -> SufficiencyJudge:
+    """Build the judge that the settings name."""
     match config.judge:
         case "never":
             return NeverSufficient()
@@ -73,8 +76,17 @@ def _judge(checkpoint: Checkpoint, config: RetrievalConfig) -> SufficiencyJudge:
             return AlwaysSufficient()
         case "lexical":
             return LexicalJudge(open_lexicon(config))
+        case "calibrated":
+            return CalibratedJudge(lexicon=open_lexicon(config))
+        case "classifier":
+            head = load_sufficiency_head(checkpoint.path)
+            return ClassifierJudge(checkpoint.model, checkpoint.tokens, *head)
         case _:
-            return GeneratedProofJudge(ProofGenerator(checkpoint.model, checkpoint.tokens))
+            return GeneratedProofJudge(
+                ProofGenerator(
+                    checkpoint.model, checkpoint.tokens, stop_at_independence=config.early_exit
+                )
+            )
 
 
 def choose_device(name: str) -> str:

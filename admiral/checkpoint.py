@@ -25,6 +25,7 @@ from admiral.errors import AdmiralError
 from trie import Seq2Seq, Tokens
 
 BUNDLED = ("mini",)
+SUFFICIENCY_HEAD = "sufficiency_head.safetensors"  # of the judge `classifier`
 _HEAD = "rerank_head.safetensors"
 _TOKENIZER = ("tokenizer.json", "tokenizer_config.json")
 
@@ -115,6 +116,25 @@ def load_head(path: Path, width: int) -> RerankHead | None:
     head = RerankHead(width)
     head.load_state_dict({k: v.float() for k, v in load_file(path / _HEAD).items()})
     return head
+
+
+def load_sufficiency_head(path: Path) -> tuple[torch.Tensor, torch.Tensor]:
+    """Load weight and bias of the binary sufficiency classifier of a checkpoint directory.
+
+    Raises
+    ------
+    AdmiralError
+        If there is none, or it does not hold the two.
+    """
+    file = path / SUFFICIENCY_HEAD
+    try:
+        tensors = load_file(file)
+        return tensors["weight"], tensors["bias"]
+    except (OSError, SafetensorError, KeyError) as error:
+        raise AdmiralError(
+            f"{file}: not a sufficiency classifier ({type(error).__name__}); "
+            "fit one with training.judges, or choose another judge"
+        ) from error
 
 
 def save_checkpoint(

@@ -22,7 +22,7 @@ _SPEED_ONLY = frozenset({"batch_size", "device", "threads"})
 _CHOICES = {
     "bm25": ("auto", "lucene", "bm25s"),
     "reranker": ("combined", "cross-encoder", "similarity", "bm25"),
-    "judge": ("never", "always", "lexical", "generated"),
+    "judge": ("never", "always", "lexical", "generated", "classifier", "calibrated"),
     "ranking": ("fused", "last-hop"),
     "precision": ("fp32", "bf16"),
 }
@@ -77,12 +77,16 @@ class RetrievalConfig:
     reranker
         ``cross-encoder``, ``similarity``, ``bm25`` (of sentences), or ``combined``: all three.
     judge
-        ``never``, ``always``, ``lexical`` or ``generated``: which judge decides that the evidence
-        is enough.
+        Who decides that the evidence is enough: ``never``, ``always``, ``lexical`` (a proof by
+        rules), ``generated`` (a proof by the model), ``classifier`` (no proof), or ``calibrated``
+        (a proof by rules whose steps are scored).
+    early_exit
+        With ``generated``, stop decoding at the first step that the evidence does not cover:
+        faster, but hops with insufficient evidence then show no proof.
     wordnet
-        Whether the lexical judge asks WordNet, where it is installed.
+        Whether the judges by rules ask WordNet, where it is installed.
     paraphrases, antonyms
-        Files of words for the lexical judge, see `proofs.PairLexicon`; none where empty.
+        Files of words for the judges by rules, see `proofs.PairLexicon`; none where empty.
     ranking
         ``fused``: all hops and the first stage vote; ``last-hop``: the last hop's document sets
         first, filled up from the hops before (see `admiral.stages.ranking`).
@@ -115,7 +119,8 @@ class RetrievalConfig:
     title_beams: int = 10
     bm25: str = "auto"
     reranker: str = "combined"
-    judge: str = "lexical"
+    judge: str = "calibrated"
+    early_exit: bool = False
     wordnet: bool = False
     paraphrases: str = ""
     antonyms: str = ""

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from proofs.annotate import annotate
+from proofs.calibrated import CalibratedJudge
 from proofs.drafting import AnnotationError, lexical_proof
 from proofs.files import ProofFileError, read_proofs
 from proofs.joins import Relation, compose, join
@@ -21,6 +22,7 @@ from proofs.word_lists import PairLexicon
 from proofs.wordnet import default_lexicon
 
 if TYPE_CHECKING:
+    from proofs.classifier import ClassifierJudge
     from proofs.generator import ProofGenerator, ScoredProof
     from proofs.grammar import ProofGrammar
     from proofs.targets import target_ids
@@ -30,6 +32,8 @@ __all__ = [
     "AlwaysSufficient",
     "AnnotationError",
     "BuiltinLexicon",
+    "CalibratedJudge",
+    "ClassifierJudge",
     "GeneratedProofJudge",
     "Judgement",
     "LexicalJudge",
@@ -59,6 +63,7 @@ __all__ = [
 ]
 
 _LAZY = {
+    "ClassifierJudge": "proofs.classifier",
     "ProofGenerator": "proofs.generator",
     "ProofGrammar": "proofs.grammar",
     "ScoredProof": "proofs.generator",

@@ -21,7 +21,7 @@ from proofs.words import pieces
 # From this similarity on, a span that no lexicon objects to counts as the same.
 EQUIVALENT_SIMILARITY = 0.4
 # Below this, the closest span of an independent step has nothing to do with it and is left out.
-_RELATED_SIMILARITY = 0.3
+RELATED_SIMILARITY = 0.3
 
 
 class AnnotationError(ProofError):
@@ -46,7 +46,7 @@ class Draft:
         """Return the step of the proof; an independent one quotes what is related to it at most."""
         quoted = "" if self.aligned is None else self.aligned.span
         if self.operator is NatOp.INDEPENDENCE and (
-            self.bare or self.similarity < _RELATED_SIMILARITY
+            self.bare or self.similarity < RELATED_SIMILARITY
         ):
             quoted = ""
         return ProofStep(self.claim, quoted, self.operator)

@@ -59,7 +59,7 @@ class LexicalJudge:
 
     def _one(self, claim: str, evidence: Evidence) -> Judgement:
         if not claim.split() or not evidence:
-            return _nothing_to_go_on(claim)
+            return nothing_to_go_on(claim)
         proof = lexical_proof(claim, evidence, lexicon=self._lexicon, max_steps=self._max_steps)
         return Judgement(proof.sufficient, proof)
 
@@ -81,7 +81,7 @@ class GeneratedProofJudge:
 
     def judge(self, claims: Sequence[str], evidence: Sequence[Evidence]) -> list[Judgement]:
         """Return each claim's best proof and what follows from it."""
-        found = [_nothing_to_go_on(c) for c, _ in zip(claims, evidence, strict=True)]
+        found = [nothing_to_go_on(c) for c, _ in zip(claims, evidence, strict=True)]
         asked = [at for at, texts in enumerate(evidence) if texts and claims[at].split()]
         proofs = self._generator.generate(
             [claims[at] for at in asked], [evidence[at] for at in asked]
@@ -97,7 +97,7 @@ class GeneratedProofJudge:
         return Judgement(proof.sufficient, None if partial else proof)
 
 
-def _nothing_to_go_on(claim: str) -> Judgement:
+def nothing_to_go_on(claim: str) -> Judgement:
     """Return the judgement of a claim that nothing covers."""
     whole = claim.strip()
     proof = Proof((ProofStep(whole, "", NatOp.INDEPENDENCE),)) if whole else None

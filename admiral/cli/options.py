@@ -34,7 +34,11 @@ def engine_options(command: Command) -> Command:
         ),
         click.option("--threads", type=int, help="CPU threads; 0 leaves it to torch."),
         click.option("--device", metavar="NAME", help="auto, cpu, cuda, cuda:N or mps."),
-        click.option("--judge", metavar="NAME", help="generated, lexical, never or always."),
+        click.option(
+            "--judge",
+            metavar="NAME",
+            help="Who decides (see README).",
+        ),
         click.option("--model", metavar="NAME|DIR", help="Checkpoint (default: the bundled mini)."),
     ):
         command = option(command)

@@ -1,0 +1,143 @@
+"""Judges of sufficiency side by side, in the manner of the paper's table 6.
+
+Run as ``python -m benchmarks.judges CLAIMS.jsonl --kb KB``. The claims hold ``claim`` and gold
+evidence as ``evidence`` or ``supporting_facts``, lists of [title, sentence index]. Each is judged
+twice, with its gold evidence and with one gold document withheld, filled up with distractors
+(`training.sufficiency`). ``--pages`` adds documents that the knowledge base lacks, such as those of
+FEVEROUS: JSON Lines with ``title`` and ``sentences``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from admiral import RetrievalConfig
+from admiral.assembly import build_judge, choose_dtype
+from admiral.checkpoint import load_checkpoint
+from admiral.kb import KnowledgeBase, locate
+from admiral.records import Document, ScoredTitle
+from training.annotated import GoldClaim
+from training.sufficiency import LabelledEvidence, labelled_evidence
+
+# In the order of the paper's table 6, and ours. The oracle knows the answers.
+JUDGES = ("never", "always", "classifier", "generated", "lexical", "oracle", "calibrated")
+_LINK = re.compile(r"\[\[(?:[^\[\]|]*\|)?([^\[\]]*)\]\]")
+_BATCH = 16
+
+
+class WithPages:
+    """A knowledge base with some documents besides, which its search does not know."""
+
+    def __init__(self, kb: KnowledgeBase, pages: dict[str, tuple[str, ...]]) -> None:
+        self._kb, self._pages = kb, pages
+
+    def row(self, title: str) -> int | None:
+        """Return the row of a title, -1 for a page, None for neither."""
+        return -1 if title in self._pages else self._kb.row(title)
+
+    def document(self, title: str) -> Document:
+        """Return a page or a document of the knowledge base."""
+        if title in self._pages:
+            return Document(title, self._pages[title])
+        return self._kb.document(title)
+
+    def search(self, queries: Sequence[str], k: int) -> list[list[ScoredTitle]]:
+        """Search the knowledge base."""
+        return self._kb.search(queries, k)
+
+
+def read_pages(path: Path) -> dict[str, tuple[str, ...]]:
+    """Return the sentences of each page, hyperlinks replaced by their text."""
+    records = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    return {r["title"]: tuple(_LINK.sub(r"\1", s) for s in r["sentences"]) for r in records}
+
+
+def read_claims(path: Path) -> list[GoldClaim]:
+    """Return the claims with their gold sentences."""
+    claims = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        record = json.loads(line)
+        facts = record.get("evidence") or record["supporting_facts"]
+        found = tuple(dict.fromkeys((title, int(index)) for title, index in facts))
+        claims.append(GoldClaim(record["claim"], found, None))
+    return claims
+
+
+def table(
+    name: str, labelled: Sequence[LabelledEvidence], sufficient: Sequence[bool], seconds: float
+) -> list[str]:
+    """Return lines: how well insufficient evidence is told, overall and by gold documents."""
+    lines = []
+    sizes = sorted({one.documents for one in labelled})
+    for label, wanted in [("all", set(sizes)), *((str(size), {size}) for size in sizes)]:
+        rows = [
+            (not one.sufficient, not said)
+            for one, said in zip(labelled, sufficient, strict=True)
+            if one.documents in wanted
+        ]
+        right = sum(truth and said for truth, said in rows)
+        claimed, lacking = sum(said for _, said in rows), sum(truth for truth, _ in rows)
+        precision = f"{right / claimed:.3f}" if claimed else "–"
+        scores = f"{right / lacking:.3f} | {2 * right / (claimed + lacking):.3f}"
+        correct = sum(truth == said for truth, said in rows) / len(rows)
+        cost = f"{1000 * seconds / len(labelled):.0f}" if label == "all" else ""
+        lines.append(
+            f"| {name} | {label} | {len(rows)} | {precision} | {scores} | {correct:.3f} | {cost} |"
+        )
+    return lines
+
+
+@click.command()
+@click.argument("claims", type=click.Path(path_type=Path, exists=True))
+@click.option("--kb", default="demo", show_default=True)
+@click.option("--model", default="mini", show_default=True)
+@click.option("--judge", "judges", multiple=True, type=click.Choice(JUDGES), default=JUDGES)
+@click.option("--pages", type=click.Path(path_type=Path, exists=True))
+@click.option("--limit", default=0, help="Only so many claims; 0 for all.")
+@click.option("--precision", type=click.Choice(["fp32", "bf16"]), default="fp32")
+@click.option("--seed", default=0, show_default=True)
+def main(
+    claims: Path,
+    kb: str,
+    model: str,
+    judges: tuple[str, ...],
+    pages: Path | None,
+    limit: int,
+    precision: str,
+    seed: int,
+) -> None:
+    """Print how well judges tell insufficient evidence of CLAIMS from sufficient evidence."""
+    gold = read_claims(claims)
+    if limit:
+        gold = gold[:: max(len(gold) // limit, 1)][:limit]  # spread over the file
+    with KnowledgeBase.open(locate(kb)) as opened:
+        corpus = WithPages(opened, read_pages(pages) if pages else {})
+        labelled = list(labelled_evidence(corpus, gold, seed=seed))
+    config = RetrievalConfig(precision=precision)
+    checkpoint = load_checkpoint(model, dtype=choose_dtype(config))
+    texts, evidence = [one.claim for one in labelled], [one.evidence for one in labelled]
+    click.echo("| judge | gold documents | pairs | precision | recall | F1 | accuracy | ms |")
+    click.echo("|---|---|---|---|---|---|---|---|")
+    for name in judges:
+        if name == "oracle":
+            answers, seconds = [one.sufficient for one in labelled], 0.0
+        else:
+            judge = build_judge(checkpoint, replace(config, judge=name))
+            answers, began = [], time.perf_counter()
+            for at in range(0, len(texts), _BATCH):
+                found = judge.judge(texts[at : at + _BATCH], evidence[at : at + _BATCH])
+                answers += [one.sufficient for one in found]
+            seconds = time.perf_counter() - began
+        for line in table(name, labelled, answers, seconds):
+            click.echo(line)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,193 @@
+"""A judge whose proof steps are scored by weighed evidence for and against their being covered.
+
+Each step gets a score: a weighed sum of its own features and of the claim's (`proofs.support`). If
+any score exceeds a threshold, the highest step is independent of the evidence, together with those
+above the threshold that words leave uncovered. The evidence suffices where there is none: the proof
+is the decision, not a comment on it. Weights are fitted on claims
+whose evidence is known to suffice or not, the highest step standing for the claim
+(`training.judges`); what they are can be read in `proofs/data/calibrated.json`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from proofs.drafting import RELATED_SIMILARITY, Draft, finish
+from proofs.judgement import Judgement
+from proofs.judges import Evidence, nothing_to_go_on
+from proofs.lexicon import SpanLexicon
+from proofs.operators import NatOp
+from proofs.proof import MAX_STEPS, Proof
+from proofs.support import CLAIM_FEATURES, STEP_FEATURES, Support, SupportFinder
+from proofs.wordnet import default_lexicon
+
+WEIGHTS = Path(__file__).parent / "data" / "calibrated.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What each feature counts, and from which score on a step is independent.
+
+    Attributes
+    ----------
+    claim, steps
+        A weight for each of `CLAIM_FEATURES` and of `STEP_FEATURES`.
+    threshold
+        Evidence with a step of a higher score does not suffice.
+    """
+
+    claim: Mapping[str, float]
+    steps: Mapping[str, float]
+    threshold: float
+
+    @classmethod
+    def read(cls, path: Path) -> Weights:
+        """Read weights.
+
+        Raises
+        ------
+        ValueError
+            Naming the file and the field that is missing, unknown or no number.
+        """
+        try:
+            record = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise ValueError(f"{path}: not a file of weights ({error}); fit it anew") from None
+        threshold = _numbers(path, record, ("threshold",))["threshold"]
+        return cls(
+            _numbers(path, record.get("claim"), CLAIM_FEATURES, "claim."),
+            _numbers(path, record.get("steps"), STEP_FEATURES, "steps."),
+            threshold,
+        )
+
+    def write(self, path: Path) -> None:
+        """Write weights in the form that `read` reads, or leave the file as it was."""
+        partial = path.with_name(path.name + ".partial")
+        partial.write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
+        partial.replace(path)
+
+    def scores(self, support: Support) -> list[float]:
+        """Return the score of each step; higher ones are less covered."""
+        base = _weighed(self.claim, CLAIM_FEATURES, support.claim)
+        return [base + _weighed(self.steps, STEP_FEATURES, row) for row in support.steps]
+
+
+class CalibratedJudge:
+    """Judges by a lexical proof whose steps are independent if their score says so.
+
+    Parameters
+    ----------
+    weights
+        Fitted weights; those of `WEIGHTS` where not given.
+    lexicon
+        What is known about words; the built-in lexicon where not given.
+    max_steps
+        Most steps of a proof.
+    """
+
+    def __init__(
+        self,
+        weights: Weights | None = None,
+        lexicon: SpanLexicon | None = None,
+        *,
+        max_steps: int = MAX_STEPS,
+    ) -> None:
+        self._weights = weights or _fitted()
+        self._lexicon = lexicon or default_lexicon()
+        self._finder = SupportFinder(self._lexicon, max_steps=max_steps)
+
+    def judge(self, claims: Sequence[str], evidence: Sequence[Evidence]) -> list[Judgement]:
+        """Return each claim's scored proof and what follows from it."""
+        return [self._one(c, texts) for c, texts in zip(claims, evidence, strict=True)]
+
+    def _one(self, claim: str, evidence: Evidence) -> Judgement:
+        if not claim.split() or not evidence:
+            return nothing_to_go_on(claim)
+        support = self._finder.find(claim, evidence)
+        proof = self._proof(claim, support)
+        return Judgement(proof.sufficient, proof)
+
+    def _proof(self, claim: str, support: Support) -> Proof:
+        scores = self._weights.scores(support)
+        highest = max(scores)
+        steps = []
+        for one, score in zip(support.drafts, scores, strict=True):
+            independent = one.operator is NatOp.INDEPENDENCE
+            # Of the steps above the threshold those decide that the words leave uncovered, too,
+            # and the highest in any case: what the claim as a whole lacks raises all of them.
+            decides = score > self._weights.threshold and (independent or score == highest)
+            if one.aligned is None or decides:
+                one = replace(one, operator=NatOp.INDEPENDENCE, bare=not independent)
+            elif independent:
+                relation = self._lexicon.relation(one.claim, one.aligned.span)
+                one = replace(one, operator=relation or NatOp.EQUIVALENCE)
+            steps.append(one)
+        return finish(_joined(claim, steps))
+
+
+def _joined(claim: str, steps: Sequence[Draft]) -> list[Draft]:
+    """Join steps that are covered, but by nothing that can be shown, to one that has a quotation.
+
+    They join the step before them, else the one behind; where both are independent, so are they.
+    """
+    found: list[Draft] = []
+    waiting = ""
+    for step, text in zip(steps, _texts(claim, steps), strict=True):
+        covered = step.operator is not NatOp.INDEPENDENCE
+        if covered and step.similarity < RELATED_SIMILARITY:
+            if not waiting and found and found[-1].operator is not NatOp.INDEPENDENCE:
+                found[-1] = replace(found[-1], claim=found[-1].claim + text)
+            else:
+                waiting += text
+            continue
+        if waiting and covered:
+            step = replace(step, claim=waiting + text)
+        elif waiting:
+            found += [Draft(waiting, None, NatOp.INDEPENDENCE), replace(step, claim=text)]
+            waiting = ""
+            continue
+        else:
+            step = replace(step, claim=text)
+        found.append(step)
+        waiting = ""
+    if waiting:
+        found.append(Draft(waiting, None, NatOp.INDEPENDENCE))
+    return [replace(step, claim=step.claim.strip()) for step in found]
+
+
+def _texts(claim: str, steps: Sequence[Draft]) -> list[str]:
+    """Return the claim's text up to the end of each step from the end of the one before."""
+    texts, at = [], 0
+    for step in steps:
+        end = claim.index(step.claim, at) + len(step.claim)
+        texts.append(claim[at:end])
+        at = end
+    return texts
+
+
+def _weighed(weights: Mapping[str, float], names: Sequence[str], values: Sequence[float]) -> float:
+    return sum(weights[name] * value for name, value in zip(names, values, strict=True))
+
+
+def _numbers(path: Path, record: Any, names: Sequence[str], prefix: str = "") -> dict[str, float]:
+    """Return the numbers of a record that has just these fields, or others besides at the top."""
+    if not isinstance(record, dict):
+        raise ValueError(f"{path}: field {prefix.rstrip('.')!r}: expected an object; fit it anew")
+    unknown = sorted(set(record) - set(names)) if prefix else []
+    if unknown:
+        raise ValueError(f"{path}: field {prefix + unknown[0]!r}: no such feature; fit it anew")
+    for name in names:
+        number = record.get(name)
+        if isinstance(number, bool) or not isinstance(number, int | float):
+            raise ValueError(f"{path}: field {prefix + name!r}: expected a number; fit it anew")
+    return {name: float(record[name]) for name in names}
+
+
+@cache
+def _fitted() -> Weights:
+    return Weights.read(WEIGHTS)

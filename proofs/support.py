@@ -1,0 +1,165 @@
+"""What speaks for and against that evidence covers a claim: features of a claim and of its steps.
+
+All are counts and shares that a reader can check by hand. Judges weigh them (`proofs.calibrated`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from proofs.drafting import Draft, draft
+from proofs.lexicon import SpanLexicon
+from proofs.links import Links
+from proofs.operators import NatOp
+from proofs.proof import MAX_STEPS
+from proofs.values import value
+from proofs.words import Word, pieces
+
+#: Of the claim: its length in words, its steps; the documents of its evidence, those that it
+#: names, the linked pairs among them, those with any link, those that links lead to from the named
+#: ones, those that name a named one without being named, the largest group that hangs together,
+#: the named ones that stand alone; the sentences of reached documents.
+CLAIM_FEATURES = (
+    "words",
+    "steps",
+    "documents",
+    "named",
+    "links",
+    "linked",
+    "reached",
+    "bridges",
+    "largest",
+    "alone",
+    "sentences",
+    "weakest",
+    "second",
+)
+#: Of a step: its share of the claim's content words; its similarity; how many of its content words
+#: no evidence covers: names, values and others; the share of its words that documents cover that
+#: are named or linked; whether it is independent, and whether it refutes, by the words alone.
+STEP_FEATURES = (
+    "similarity",
+    "coverage",
+    "linked_coverage",
+    "names",
+    "values",
+    "others",
+    "unlinked_names",
+    "independent",
+    "refuting",
+    "unreached",
+)
+
+_COVERED = 0.6
+_MATCH = {NatOp.EQUIVALENCE: 0.9, NatOp.NEGATION: 0.5, NatOp.ALTERNATION: 0.3}
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """The drafted steps of a claim's proof with their features.
+
+    Attributes
+    ----------
+    drafts
+        What words alone suggest.
+    claim
+        Values of `CLAIM_FEATURES`.
+    steps
+        For each draft the values of `STEP_FEATURES`.
+    """
+
+    drafts: tuple[Draft, ...]
+    claim: tuple[float, ...]
+    steps: tuple[tuple[float, ...], ...]
+
+
+class SupportFinder:
+    """Computes the features of claims.
+
+    Parameters
+    ----------
+    lexicon
+        What is known about words.
+    max_steps
+        Most steps of a proof.
+    """
+
+    def __init__(self, lexicon: SpanLexicon, *, max_steps: int = MAX_STEPS) -> None:
+        self._lexicon, self._max_steps = lexicon, max_steps
+
+    def find(self, claim: str, evidence: Sequence[tuple[str, str]]) -> Support:
+        """Return the features of a claim and its evidence, pairs of title and sentence.
+
+        Raises
+        ------
+        AnnotationError
+            If the claim has no words.
+        """
+        drafts = draft(claim, evidence, self._lexicon, self._max_steps)
+        links = Links.of(claim, evidence)
+        useful, reached = links.useful, links.reached
+        every = {norm for words in links.words for norm in words if norm}
+        linked = {norm for at in useful for norm in links.words[at] if norm}
+        near = {links.titles[at] for at in reached}
+        rows = []
+        for one in drafts:
+            words = [word for word in pieces(one.claim) if word.content]
+            rows.append(self._step(one, words, every, linked, near))
+        weakest, second, *_ = [*sorted(one.similarity for one in drafts), 1.0]
+        bridges = sum(
+            not links.named[at] and any(links.named[other] for other in links.neighbours[at])
+            for at in range(len(links.titles))
+        )
+        alone = sum(n and not links.neighbours[at] for at, n in enumerate(links.named))
+        totals = (
+            len(claim.split()) / 10,
+            len(drafts),
+            len(links.titles),
+            sum(links.named),
+            links.links,
+            sum(map(bool, links.neighbours)),
+            len(reached),
+            bridges,
+            links.largest,
+            alone,
+            sum(title in near for title, _ in evidence),
+            weakest,
+            second,
+        )
+        return Support(tuple(drafts), tuple(map(float, totals)), tuple(rows))
+
+    def _step(
+        self, one: Draft, words: Sequence[Word], every: set[str], linked: set[str], near: set[str]
+    ) -> tuple[float, ...]:
+        covered = [self._best(word.norm, every) for word in words]
+        by_linked = [self._best(word.norm, linked) for word in words]
+        valued = [value(word.norm) is not None for word in words]
+        named = [one.claim[word.start].isupper() for word in words]
+        lost = [cover < _COVERED for cover in covered]
+        row = (
+            one.similarity,
+            _mean(covered),
+            _mean(by_linked),
+            sum(a and b for a, b in zip(lost, named, strict=True)),
+            sum(a and b for a, b in zip(lost, valued, strict=True)),
+            sum(a and not b and not c for a, b, c in zip(lost, named, valued, strict=True)),
+            sum(a < _COVERED and b for a, b in zip(by_linked, named, strict=True)),
+            one.operator is NatOp.INDEPENDENCE,
+            one.operator in (NatOp.NEGATION, NatOp.ALTERNATION),
+            one.aligned is None or one.aligned.source not in near,
+        )
+        return tuple(map(float, row))
+
+    def _best(self, norm: str, words: set[str]) -> float:
+        """Return how well the best of some words matches, from 0 to 1."""
+        if norm in words:
+            return 1.0
+        relations = {self._lexicon.word_relation(norm, other) for other in words}
+        return max((_MATCH.get(r, 0.0) for r in relations if r is not None), default=0.0)
+
+
+def _mean(values: Iterable[float]) -> float:
+    """Return the mean, 1 of nothing: a step of stop words alone lacks nothing."""
+    listed = list(values)
+    return sum(listed) / len(listed) if listed else 1.0

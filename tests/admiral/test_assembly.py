@@ -1,0 +1,65 @@
+"""Every judge that the settings know can be built and asked."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from admiral import Admiral, AdmiralError
+from admiral.assembly import build_judge
+from admiral.checkpoint import SUFFICIENCY_HEAD, Checkpoint
+
+CLAIM = "Ada Lovelace was born in London in 1815."
+EVIDENCE = [("Ada Lovelace", "Ada Lovelace was born in London in 1815.")]
+
+
+@pytest.fixture()
+def checkpoint(system: Admiral, tmp_path: Path) -> Checkpoint:
+    """The bundled checkpoint, read as if it lay in an empty directory."""
+    return replace(system.checkpoint, path=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "with_proof"), [("never", False), ("always", False), ("lexical", True)]
+)
+def test_judges_without_a_model(
+    system: Admiral, checkpoint: Checkpoint, name: str, with_proof: bool
+) -> None:
+    judge = build_judge(checkpoint, replace(system.config, judge=name))
+    (judgement,) = judge.judge([CLAIM], [EVIDENCE])
+    assert judgement.sufficient == (name != "never")
+    assert (judgement.proof is not None) == with_proof
+
+
+def test_the_scored_proof_needs_no_file_of_the_checkpoint(
+    system: Admiral, checkpoint: Checkpoint
+) -> None:
+    judge = build_judge(checkpoint, replace(system.config, judge="calibrated"))
+    covered, not_covered = judge.judge([CLAIM] * 2, [EVIDENCE, [("Rain", "It rains.")]])
+    assert covered.proof is not None and covered.sufficient
+    assert not not_covered.sufficient
+
+
+def test_the_classifier_reads_its_head(system: Admiral, checkpoint: Checkpoint) -> None:
+    settings = replace(system.config, judge="classifier")
+    with pytest.raises(AdmiralError, match="fit one with"):
+        build_judge(checkpoint, settings)
+    width = 2 * 384
+    for bias in (1.0, -1.0):
+        head = {"weight": torch.zeros(width), "bias": torch.tensor(bias)}
+        save_file(head, checkpoint.path / SUFFICIENCY_HEAD)
+        (judgement,) = build_judge(checkpoint, settings).judge([CLAIM], [EVIDENCE])
+        assert judgement.sufficient == (bias > 0) and judgement.proof is None
+
+
+def test_the_generated_proof_may_end_early(system: Admiral, checkpoint: Checkpoint) -> None:
+    claims, evidence = [CLAIM] * 2, [EVIDENCE, [("Rain", "It rains.")]]
+    settings = replace(system.config, judge="generated")
+    whole = build_judge(checkpoint, settings).judge(claims, evidence)
+    early = build_judge(checkpoint, replace(settings, early_exit=True)).judge(claims, evidence)
+    assert all(one.proof is not None for one in whole)
+    for one in early:
+        assert (one.proof is None) == (not one.sufficient)
+    assert not early[1].sufficient

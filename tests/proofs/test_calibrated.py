@@ -1,0 +1,127 @@
+"""The judge of scored steps: its proof is its decision, whatever the texts and the weights are."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proofs import NatOp, default_lexicon
+from proofs.calibrated import WEIGHTS, CalibratedJudge, Weights
+from proofs.support import CLAIM_FEATURES, STEP_FEATURES, SupportFinder
+from tests.proofs.hostile import claims, evidence
+
+CLAIM = "The lighthouse at Port Merrow was built by an Irish engineer."
+LIGHTHOUSE = ("Port Merrow Lighthouse", "The lighthouse at Port Merrow was built by Ada Quill.")
+ENGINEER = ("Ada Quill", "Ada Quill was an Irish engineer.")
+FINDER = SupportFinder(default_lexicon())
+
+
+def weights(threshold: float = 0.0, **features: float) -> Weights:
+    return Weights(
+        {name: features.get(name, 0.0) for name in CLAIM_FEATURES},
+        {name: features.get(name, 0.0) for name in STEP_FEATURES},
+        threshold,
+    )
+
+
+def test_features_can_be_counted_by_hand() -> None:
+    support = FINDER.find(CLAIM, [LIGHTHOUSE, ENGINEER, ("Rain", "It rains.")])
+    assert [one.claim for one in support.drafts] == [
+        "The lighthouse",
+        "at Port Merrow",
+        "was built",
+        "by an Irish engineer.",
+    ]
+    claim = dict(zip(CLAIM_FEATURES, support.claim, strict=True))
+    assert (claim["words"], claim["steps"], claim["documents"]) == (1.1, 4, 3)
+    assert (claim["named"], claim["links"], claim["linked"], claim["largest"]) == (0, 1, 2, 2)
+    lacking = FINDER.find(CLAIM, [LIGHTHOUSE])
+    last = dict(zip(STEP_FEATURES, lacking.steps[-1], strict=True))
+    assert (last["names"], last["others"], last["independent"]) == (1, 1, 1)
+    assert last["coverage"] == last["linked_coverage"] == 0
+    assert dict(zip(STEP_FEATURES, support.steps[-1], strict=True))["coverage"] == 1
+
+
+def test_the_steps_that_decide_are_the_independent_ones() -> None:
+    judge = CalibratedJudge(weights(0.5, names=1.0))
+    enough, partly = judge.judge([CLAIM] * 2, [[LIGHTHOUSE, ENGINEER], [LIGHTHOUSE]])
+    assert enough.sufficient and enough.proof is not None
+    assert partly.proof is not None and partly.proof.missing == ("by an Irish engineer.",)
+    assert not partly.sufficient
+    # A step that the words cover is independent where its score says so, and quotes nothing then.
+    (strict,) = CalibratedJudge(weights(0.9, coverage=1.0)).judge([CLAIM], [[LIGHTHOUSE]])
+    assert strict.proof is not None
+    assert strict.proof.missing[:3] == ("The lighthouse", "at Port Merrow", "was built")
+    assert all(not s.evidence for s in strict.proof.steps if s.operator is NatOp.INDEPENDENCE)
+
+
+def test_what_nothing_is_shown_for_joins_its_neighbour() -> None:
+    content = CalibratedJudge(weights(1.0))  # no step scores more than 0
+    joined, alone = content.judge([CLAIM, CLAIM], [[LIGHTHOUSE], [("Rain", "It rains.")]])
+    assert joined.sufficient and joined.proof is not None
+    assert joined.proof.steps[-1].claim == "was built by an Irish engineer."
+    assert joined.proof.steps[-1].evidence.startswith("was built")
+    assert not alone.sufficient and alone.proof is not None
+    assert alone.proof.operators == (NatOp.INDEPENDENCE,)
+
+
+numbers = st.floats(-3, 3)
+
+
+@given(
+    claims,
+    evidence,
+    st.dictionaries(st.sampled_from([*CLAIM_FEATURES, *STEP_FEATURES]), numbers),
+    numbers,
+)
+def test_the_proof_is_the_decision(
+    claim: str, texts: list[tuple[str, str]], chosen: dict[str, float], threshold: float
+) -> None:
+    fitted = weights(threshold, **chosen)
+    (judgement,) = CalibratedJudge(fitted).judge([claim], [texts])
+    assert judgement.proof is not None
+    judgement.proof.validate(claim, texts)
+    assert judgement.sufficient == judgement.proof.sufficient
+    if texts:
+        support = FINDER.find(claim, texts)
+        high = [score > threshold for score in fitted.scores(support)]
+        assert not (any(high) and judgement.sufficient)
+        if all(one.similarity >= 0.3 for one in support.drafts):
+            assert judgement.sufficient == (not any(high))
+            lacking = [op is NatOp.INDEPENDENCE for op in judgement.proof.operators]
+            scores = fitted.scores(support)
+            assert all(is_high or not lacks for is_high, lacks in zip(high, lacking, strict=True))
+            assert not any(high) or lacking[scores.index(max(scores))]
+
+
+def test_the_fitted_weights_tell_full_evidence_from_partial() -> None:
+    judgements = CalibratedJudge().judge([CLAIM] * 3, [[LIGHTHOUSE, ENGINEER], [LIGHTHOUSE], []])
+    assert [one.sufficient for one in judgements] == [True, False, False]
+    assert CalibratedJudge().judge(["  "], [[ENGINEER]])[0].proof is None
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"threshold": "high"}, "field 'threshold': expected a number"),
+        ({"claim": None}, "field 'claim': expected an object"),
+        ({"steps": {}}, "field 'steps.similarity': expected a number"),
+        ({"claim": {"colour": 1.0}}, "field 'claim.colour': no such feature"),
+    ],
+)
+def test_bad_weights_are_named(tmp_path: Path, change: dict[str, object], says: str) -> None:
+    path = tmp_path / "weights.json"
+    path.write_text(json.dumps(json.loads(WEIGHTS.read_text()) | change))
+    with pytest.raises(ValueError, match=says):
+        Weights.read(path)
+    path.write_text("{")
+    with pytest.raises(ValueError, match="not a file of weights"):
+        Weights.read(path)
+
+
+def test_weights_survive_the_file(tmp_path: Path) -> None:
+    before = weights(0.25, names=1.5)
+    before.write(tmp_path / "weights.json")
+    assert Weights.read(tmp_path / "weights.json") == before
