@@ -68,8 +68,8 @@ class RetrievalConfig:
     rerank_documents
         Documents whose sentences are reranked at each hop.
     mentions
-        Whether titles that the claim names join the candidates, and documents that the evidence
-        names or links to are read at the next hop.
+        Whether what texts name counts: titles that the claim names join the candidates; documents
+        that the evidence names or links to are read at the next hop and rise in the ranking.
     title_beams
         Titles generated from the claim alone; 0 switches hop 0 off.
     bm25

@@ -7,11 +7,13 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, zip_longest
 
 from admiral.kb import KnowledgeBase
-from admiral.records import Sentence
+from admiral.records import Document, Sentence
 
 _WORD = re.compile(r"\w+(?:[-'’.&]\w+)*\.?")
 _MAX_WORDS = 8
-_MAX_TEXT = 4096  # characters that are searched
+# Of a text so many characters are searched, of a document so many sentences beside its evidence.
+_MAX_TEXT = 4096
+_MAX_SENTENCES = 16
 # Titles that differ in their parentheses only: "Alien" may be "Alien (film)".
 _MAX_QUALIFIED = 3
 # A single word that is capital because a sentence begins with it mostly names nothing.
@@ -54,20 +56,31 @@ class MentionFinder:
         return list(dict.fromkeys(self._find(text)))
 
     def in_evidence(self, evidence: Sequence[Sentence]) -> list[str]:
-        """Return the titles that sentences mention or link to, each once.
+        """Return the titles that the evidence's documents mention or link to, each once.
 
-        The first mentions of all sentences come first, then the second ones, and so on. A
-        sentence's own document is none of them.
+        The first mentions of all evidence sentences come first, then the second ones, and so on;
+        then, in the same way, the mentions in the other sentences of these documents, since what
+        connects a document to the next one often stands beside its evidence. No document mentions
+        itself.
         """
-        found = []
-        for sentence in evidence:
-            links = self._kb.document(sentence.title).links
-            linked = (
-                [t for t in links[sentence.index] if self._kb.row(t) is not None] if links else []
-            )
-            named = dict.fromkeys([*linked, *self._find(sentence.text)])
-            found.append([title for title in named if title != sentence.title])
-        return interleaved(*found)
+        documents = {s.title: self._kb.document(s.title) for s in evidence}
+        near = [self._named(documents[s.title], s.index) for s in evidence]
+        far = [
+            [
+                title
+                for index in range(min(len(document.sentences), _MAX_SENTENCES))
+                for title in self._named(document, index)
+            ]
+            for document in documents.values()
+        ]
+        return list(dict.fromkeys([*interleaved(*near), *interleaved(*far)]))
+
+    def _named(self, document: Document, index: int) -> list[str]:
+        """Return what one sentence of a document links to and mentions."""
+        links = document.links[index] if document.links else ()
+        linked = [t for t in links if self._kb.row(t) is not None]
+        named = dict.fromkeys([*linked, *self._find(document.sentences[index])])
+        return [title for title in named if title != document.title]
 
     def _find(self, text: str) -> Iterator[str]:
         text = text[:_MAX_TEXT]

@@ -14,6 +14,8 @@ _FUSION = 5
 # which a set says nothing: the beam had nothing better among the titles of the knowledge base.
 _READ = 0.6
 _LEAST = -12.0
+# The weight of a hop's ranking of the documents that its evidence mentions.
+_LINKED = 0.8
 
 
 def rank_documents(
@@ -22,6 +24,7 @@ def rank_documents(
     k: int,
     *,
     read: Sequence[Sequence[str]] = (),
+    linked: Sequence[Sequence[str]] = (),
     named: Sequence[str] = (),
     fused: bool = True,
 ) -> list[RankedDocument]:
@@ -48,12 +51,16 @@ def rank_documents(
         Documents to return at most.
     read
         The documents that were read at hop 1, 2, ..., that of the best sentence first.
+    linked
+        The documents that the evidence of hop 1, 2, ... mentions, see `MentionFinder.in_evidence`.
     named
         The documents that the claim names.
     fused
         Which of the two.
     """
-    entries = _fused(hops, first_stage, read, named) if fused else _last_first(hops, first_stage)
+    entries = (
+        _fused(hops, first_stage, read, linked, named) if fused else _last_first(hops, first_stage)
+    )
     return list(entries)[:k]
 
 
@@ -61,6 +68,7 @@ def _fused(
     hops: Sequence[Sequence[DocumentSet]],
     first_stage: Sequence[ScoredTitle],
     read: Sequence[Sequence[str]],
+    linked: Sequence[Sequence[str]],
     named: Sequence[str],
 ) -> list[RankedDocument]:
     # Weight, hop and ranking of each voter.
@@ -71,6 +79,10 @@ def _fused(
         voters.append((1.0, 1, [t for found in hops[0] for t in found.titles]))
     voters += [(1.0, hop, _by_probability(found)) for hop, found in enumerate(hops[1:], start=2)]
     voters += [(_READ, hop, titles) for hop, titles in enumerate(read[1:], start=2)]
+    voters += [
+        (_LINKED, hop, _as_read(found, read[hop : hop + 1] or read[-1:]))
+        for hop, found in enumerate(linked, start=1)
+    ]
     scores: dict[str, float] = {}
     best: dict[str, tuple[float, int]] = {}
     for weight, hop, titles in voters:
@@ -84,6 +96,12 @@ def _fused(
             best.setdefault(title, (0.0, hop))
     ranked = [RankedDocument(t, score, best[t][1]) for t, score in scores.items()]
     return sorted(ranked, key=lambda d: -d.score)  # stable: ties stay in the order of the lists
+
+
+def _as_read(titles: Sequence[str], read: Sequence[Sequence[str]]) -> list[str]:
+    """Return titles in the order of a reading, those that were not read last."""
+    place = {title: number for number, title in enumerate(chain(*read))}
+    return sorted(titles, key=lambda title: place.get(title, len(place)))
 
 
 def _by_probability(found: Sequence[DocumentSet]) -> list[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from admiral import Admiral, AdmiralError, Claim, RetrievalConfig, RetrievalResult
-from admiral.pipeline import Stages
+from admiral.assembly import Stages
 from admiral.records import DocumentSet, ScoredTitle, Sentence
 from proofs.judges import AlwaysSufficient, NeverSufficient
 
@@ -126,7 +126,10 @@ def test_a_dead_end_keeps_what_was_found(system: Admiral) -> None:
 def test_a_stage_can_be_replaced(system: Admiral) -> None:
     with swapped(system, first=OneTitle()):
         result = system.retrieve(CLAIMS[1], hops=1)
-    assert [d.title for d in result.documents] == ["Seth Meyers"]
+    # The others are what the document that was read mentions.
+    assert result.documents[0].title == "Seth Meyers"
+    mentioned = " ".join(system.kb.document("Seth Meyers").sentences)
+    assert all(d.title.split(" (")[0] in mentioned for d in result.documents[1:])
     assert {s.title for s in result.evidence} == {"Seth Meyers"}
 
 

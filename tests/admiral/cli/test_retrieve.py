@@ -61,9 +61,6 @@ def emmy(admiral: Admiral) -> dict[str, Any]:
     return record
 
 
-@pytest.mark.xfail(
-    strict=True, reason="mini puts another comedian who was born in 1973 before the right one"
-)
 def test_both_documents_of_the_emmy_claim_are_among_the_first_three(emmy: dict[str, Any]) -> None:
     top = [document["title"] for document in emmy["documents"][:3]]
     assert {"66th Primetime Emmy Awards", "Seth Meyers"} <= set(top)
@@ -76,7 +73,6 @@ def test_the_emmy_claim_is_refuted_by_a_proof_that_quotes_its_evidence(
     assert emmy["stopped"] == "sufficient"
     assert [hop["number"] for hop in emmy["hops"]] == list(range(1, len(emmy["hops"]) + 1))
     assert len(emmy["hops"]) >= 2
-    assert "66th Primetime Emmy Awards" in [d["title"] for d in emmy["documents"][:3]]
     assert "Seth Meyers" in [sentence["title"] for sentence in emmy["evidence"]]
     proof = emmy["hops"][-1]["proof"]
     assert {step["operator"] for step in proof} == {"=", "|"}

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.records import Sentence
-from admiral.stages.evidence import choose_evidence
+from admiral.stages.evidence import choose_evidence, favoured
 
 
 def sentences(titles: str) -> list[Sentence]:
@@ -39,3 +39,22 @@ def test_the_choice_is_the_best_that_the_bound_allows(
     assert set(within[:count]) <= set(found)
     if len(within) >= count:
         assert max(Counter(s.title for s in found).values()) <= per_document
+
+
+def test_what_the_evidence_mentions_rises_by_a_part_of_the_spread() -> None:
+    scored = [
+        Sentence(t, 0, t, score) for t, score in zip("abcd", (6.0, 5.5, 2.0, 2.0), strict=True)
+    ]
+    assert favoured(scored, []) == scored
+    found = favoured(scored, ["b", "d", "unread"])
+    assert [s.title for s in found] == ["b", "a", "d", "c"]
+    assert found[0].score - 5.5 == found[2].score - 2.0 > 0.5
+    # Neither the scale of a reranker nor its zero matters.
+    other = favoured([Sentence(s.title, 0, s.text, 100 * s.score - 7) for s in scored], ["b", "d"])
+    assert [s.title for s in other] == ["b", "a", "d", "c"]
+
+
+def test_equal_scores_have_no_spread_to_rise_by() -> None:
+    scored = [Sentence(t, 0, t, 1.0) for t in "ab"]
+    assert favoured(scored, ["b"]) == scored
+    assert favoured([], ["b"]) == []

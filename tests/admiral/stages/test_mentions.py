@@ -19,7 +19,13 @@ DOCUMENTS = [
         "title": "Marie Curie",
         "sentences": ["She came from Warsaw.", "Her husband taught there."],
     },
-    {"title": "Warsaw", "sentences": ["Warsaw lies on the Vistula."]},
+    {
+        "title": "Warsaw",
+        "sentences": [
+            "Warsaw lies on the Vistula, as Marie Curie knew.",
+            "Ridley Scott and C. V. Raman never lived in Warsaw.",
+        ],
+    },
     {"title": "Vistula", "sentences": ["It is a river."]},
     {"title": "Alien (film)", "sentences": ["It was made by Ridley Scott."]},
     {"title": "Alien (novel)", "sentences": ["A book."]},
@@ -30,8 +36,12 @@ DOCUMENTS = [
     {"title": "C. V. Raman", "sentences": []},
     {"title": "river", "sentences": []},
     {
+        "title": "Long",
+        "sentences": ["It is near Warsaw.", *["No."] * 20, "Marie Curie", *["No."] * 8, "Vistula"],
+    },
+    {
         "title": "Linked",
-        "sentences": ["Nobody is named here.", "Nor here."],
+        "sentences": ["Here is Warsaw named.", "Here nobody."],
         "links": [["Vistula", "Nowhere"], []],
     },
 ]
@@ -67,18 +77,28 @@ def test_titles_in_a_text(finder: MentionFinder, text: str, titles: list[str]) -
     assert finder.in_text(text) == titles
 
 
-def test_evidence_names_others_by_turns(finder: MentionFinder) -> None:
+def test_evidence_names_others_by_turns_then_the_rest_of_its_documents(
+    finder: MentionFinder,
+) -> None:
     evidence = [
         Sentence("Warsaw", 0, "Warsaw lies on the Vistula, as Marie Curie knew."),
         Sentence("Alien (film)", 0, "It was made by Ridley Scott."),
     ]
-    assert finder.in_evidence(evidence) == ["Vistula", "Ridley Scott", "Marie Curie"]
+    near = ["Vistula", "Ridley Scott", "Marie Curie"]
+    assert finder.in_evidence(evidence) == [*near, "C. V. Raman"]
     assert finder.in_evidence([]) == []
 
 
+def test_of_a_long_document_the_first_sentences_and_the_evidence_are_searched(
+    finder: MentionFinder,
+) -> None:
+    found = finder.in_evidence([Sentence("Long", 30, "")])
+    assert found == ["Vistula", "Warsaw"]  # not Marie Curie, far down
+
+
 def test_hyperlinks_come_before_names_and_dead_ones_are_left_out(finder: MentionFinder) -> None:
-    assert finder.in_evidence([Sentence("Linked", 0, "Of Warsaw.")]) == ["Vistula", "Warsaw"]
-    assert finder.in_evidence([Sentence("Linked", 1, "Nor here.")]) == []
+    assert finder.in_evidence([Sentence("Linked", 1, "")]) == ["Vistula", "Warsaw"]
+    assert finder.in_evidence([Sentence("Linked", 0, "")]) == ["Vistula", "Warsaw"]
 
 
 @given(st.text(max_size=60))

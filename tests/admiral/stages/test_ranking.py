@@ -108,3 +108,28 @@ def test_documents_found_that_the_claim_names_have_a_vote_each() -> None:
     ranking = rank_documents([], first, 10, named=["c", "z"])
     assert [(d.title, d.hop) for d in ranking] == [("c", 0), ("a", 0), ("b", 0)]  # z is not found
     assert math.isclose(ranking[0].score, 1 / 8 + 1 / 6)
+
+
+def test_every_hop_votes_for_what_its_evidence_mentions() -> None:
+    hops = [[DocumentSet(("a",), 3.0)], [DocumentSet(("a", "b"), -2.0)]]
+    first = [ScoredTitle(t, 0.0) for t in "abc"]
+    without = {d.title: d.score for d in rank_documents(hops, first, 10)}
+    ranking = rank_documents(hops, first, 10, linked=[["c", "m"], ["c"]])
+    scores = {d.title: d.score for d in ranking}
+    assert set(scores) == {*"abcm"}
+    assert scores["c"] > without["c"] + scores["m"] > without["c"]
+    assert (scores["a"], scores["b"]) == (without["a"], without["b"])
+    assert next(d for d in ranking if d.title == "m").hop == 1
+
+
+def test_mentioned_documents_vote_in_the_order_of_the_next_reading() -> None:
+    linked = [["a", "b", "c", "d"], []]
+    read = [["a"], ["d", "x", "b"]]
+    ranking = rank_documents([], [], 10, read=read, linked=linked)
+    votes = {d.title: d.score for d in ranking if d.title != "x"}
+    without = {d.title: d.score for d in rank_documents([], [], 10, read=read)}
+    gained = {title: score - without.get(title, 0.0) for title, score in votes.items()}
+    assert sorted(gained, key=lambda title: -gained[title]) == ["d", "b", "a", "c"]
+    # The last hop has no next one: its own reading counts.
+    last = rank_documents([], [], 10, read=[["a", "b"]], linked=[["b", "a"]])
+    assert [d.title for d in last] == ["a", "b"]

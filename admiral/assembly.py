@@ -1,0 +1,91 @@
+"""From settings to stages: which implementation of each stage a configuration names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from admiral.checkpoint import Checkpoint
+from admiral.config import RetrievalConfig
+from admiral.errors import AdmiralError
+from admiral.kb import KnowledgeBase
+from admiral.lexicons import open_lexicon
+from admiral.protocols import FirstStage, HopRetriever, SentenceReranker, SufficiencyJudge
+from admiral.stages.combined import CombinedReranker
+from admiral.stages.cross_encoder import CrossEncoderReranker
+from admiral.stages.first_stage import Bm25FirstStage, FusedFirstStage
+from admiral.stages.hop import TrieHopRetriever
+from admiral.stages.mentions import MentionFinder
+from admiral.stages.similarity import SimilarityReranker, minilm_directory
+from admiral.stages.term_matching import TermReranker
+from proofs.generator import ProofGenerator
+from proofs.judges import AlwaysSufficient, GeneratedProofJudge, LexicalJudge, NeverSufficient
+
+
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """The four stages; replace one to try another (see `admiral.protocols`)."""
+
+    first: FirstStage
+    reranker: SentenceReranker
+    judge: SufficiencyJudge
+    retriever: HopRetriever
+
+
+def build_stages(kb: KnowledgeBase, checkpoint: Checkpoint, config: RetrievalConfig) -> Stages:
+    """Build the stages that the settings name."""
+    retriever = TrieHopRetriever(
+        checkpoint.model,
+        checkpoint.tokens,
+        kb.title_trie(checkpoint.tokens),
+        kb,
+        beam_size=config.beam_size,
+        title_beams=max(config.title_beams, 1),
+        normalise=config.trie_normalised,
+    )
+    generator = retriever if config.title_beams else None
+    mentions = MentionFinder(kb) if config.mentions else None
+    first: FirstStage = Bm25FirstStage(kb)
+    if generator or mentions:
+        first = FusedFirstStage(kb, generator, mentions)
+    return Stages(first, _reranker(checkpoint, config), _judge(checkpoint, config), retriever)
+
+
+def _reranker(checkpoint: Checkpoint, config: RetrievalConfig) -> SentenceReranker:
+    if config.reranker == "cross-encoder":
+        return CrossEncoderReranker(checkpoint)
+    if config.reranker == "bm25":
+        return TermReranker()
+    similarity = SimilarityReranker(
+        minilm_directory(), device=choose_device(config.device), dtype=choose_dtype(config)
+    )
+    if config.reranker == "similarity":
+        return similarity
+    return CombinedReranker([CrossEncoderReranker(checkpoint), similarity, TermReranker()])
+
+
+def _judge(checkpoint: Checkpoint, config: RetrievalConfig) -> SufficiencyJudge:
+    match config.judge:
+        case "never":
+            return NeverSufficient()
+        case "always":
+            return AlwaysSufficient()
+        case "lexical":
+            return LexicalJudge(open_lexicon(config))
+        case _:
+            return GeneratedProofJudge(ProofGenerator(checkpoint.model, checkpoint.tokens))
+
+
+def choose_device(name: str) -> str:
+    """Return the device that a setting names; ``auto`` is the GPU where there is one."""
+    if name != "auto":
+        if name.startswith("cuda") and not torch.cuda.is_available():
+            raise AdmiralError(f"device {name!r}: no GPU is visible; use --device cpu")
+        return name
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def choose_dtype(config: RetrievalConfig) -> torch.dtype:
+    """Return the type of matrix products for a precision."""
+    return torch.bfloat16 if config.precision == "bf16" else torch.float32
