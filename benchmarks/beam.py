@@ -12,7 +12,6 @@ so that other work on the machine counts little.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -21,14 +20,12 @@ from typing import Any
 import click
 import numpy as np
 import torch
-from transformers import BartForConditionalGeneration
 
-from benchmarks.models import load
+from benchmarks.models import Timed, load
 from benchmarks.nested import prefix_function
 from benchmarks.timing import best
 from benchmarks.titles import Titles
-from trie import Hypothesis, Seq2Seq, TokenTrie, Transitions, TrieConstraint, beam_search
-from trie.attention import Cache
+from trie import Hypothesis, TokenTrie, Transitions, TrieConstraint, beam_search
 from trie.bits import Ints
 
 _SECONDS = 10.0  # of repeats of the same
@@ -51,28 +48,6 @@ class Free:
         found = [choices[int(np.sign(state - self._length)) + 1] for state in states.tolist()]
         sizes = np.array([len(tokens) for tokens in found])
         return Transitions(np.concatenate(found), np.repeat(states + 1, sizes), sizes)
-
-
-class Timed(Seq2Seq):
-    """A model that notes how long its decoder ran in each decode, and for how many tokens."""
-
-    def __init__(self, model: BartForConditionalGeneration) -> None:
-        super().__init__(model)
-        self.decodes: list[float] = []
-        self.tokens = 0
-
-    def new_cache(self) -> Cache:
-        """Begin a decode."""
-        self.decodes.append(0.0)
-        return super().new_cache()
-
-    def step(self, *arguments: Any) -> torch.Tensor:
-        """Decode the next tokens."""
-        began = time.process_time()
-        logits = super().step(*arguments)
-        self.decodes[-1] += time.process_time() - began
-        self.tokens += logits.shape[2]
-        return logits
 
 
 def by_generate(model: Any, sequences: Sequences, beams: int) -> Decode:
