@@ -47,11 +47,11 @@ class Search:
         self._constraint, self._logits = constraint, logits
         self._totals = logits.logsumexp(-1).double()
 
-    def step(self, claims: Ints, states: Ints) -> Choice:
-        """Return the best continuations of beams in these states."""
+    def step(self, claims: Ints, rows: Ints, states: Ints) -> Choice:
+        """Return the best continuations of beams of these claims, rows and states."""
         rules = ConstraintBatch([self._constraint] * (int(claims.max()) + 1))
         following = rules.following(claims, states, self._logits.shape[1])
-        rows, scores = np.arange(len(claims)), np.zeros(len(claims))
+        scores = np.zeros(len(claims))
         chooser = Chooser(self._logits, self._totals, claims, scores, rows, following)
         return chooser.best(2 * _BEAMS)
 
@@ -104,15 +104,15 @@ def measure(sequences: Sequences, model: Seq2Seq, claims: int, repeats: int) -> 
     processor, search = ConstraintProcessor(constraint), Search(constraint, logits)
     ids = [torch.tensor([[model.start, *s[:depth]] for s in some]) for depth in range(_DEPTHS)]
     states = [np.array([constraint.walk(s[:depth]) for s in some]) for depth in range(_DEPTHS)]
-    of, alone = np.arange(claims).repeat(_BEAMS), np.arange(claims)
-    each = [(of, s) for s in states]
+    rows, first = np.arange(beams), np.arange(claims) * _BEAMS
+    each = [(rows // _BEAMS, rows, s) for s in states]
     slow, kept = best_of_each(
         [partial(dicts, i, scores) for i in ids], repeats=repeats, seconds=_SECONDS
     )
     fast, masked = best_of_each(
         [partial(processor, i, scores) for i in ids], repeats=repeats, seconds=_SECONDS
     )
-    steps = [(alone, states[0][:claims]), *each[1:], each[0]]
+    steps = [(first // _BEAMS, first, states[0][first]), *each[1:], each[0]]
     ours, choices = best_of_each(
         [partial(search.step, *s) for s in steps], repeats=repeats, seconds=_SECONDS
     )
