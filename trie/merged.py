@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
@@ -11,22 +11,36 @@ from trie.flatten import gather
 from trie.token_trie import TokenTrie
 
 
-def merged(base: TokenTrie, added: Mapping[int, Sequence[int]], order: Sequence[int]) -> TokenTrie:
-    """Return the trie whose row ``i`` is row ``order[i]``, of `base` or of what is `added`.
+def merged(
+    base: TokenTrie,
+    removed: Collection[int],
+    added: Mapping[int, Sequence[int]],
+    order: Sequence[int] | None,
+) -> TokenTrie:
+    """Return the trie of the sequences of `base`, without `removed` rows, and of `added` ones.
 
     Parameters
     ----------
-    base
-        A trie.
+    base, removed
+        A trie, and some of its rows.
     added
         Sequences by row, ascending; rows are beyond those of the base.
     order
-        Some of the rows.
+        Row ``order[i]`` becomes row ``i``; None stands for ascending rows.
+
+    Raises
+    ------
+    ValueError
+        If `order` does not name each row that is there once.
     """
+    here = [row for row in range(len(base)) if row not in removed]
+    here += added
+    rows = np.array(here if order is None else order, dtype=np.int64)
+    if not np.array_equal(np.sort(rows), here):
+        raise ValueError("the order does not name each row once")
     flat, lengths = base.flatten()
     more, sizes = build.read(added.values())
     flat, lengths = np.concatenate([flat, more]), np.concatenate([lengths, sizes])
-    rows = np.array(order, dtype=np.int64)
     # Behind those of the base, the added ones lie without gaps.
     late = rows >= len(base)
     rows[late] = len(base) + np.array(list(added), dtype=np.int64).searchsorted(rows[late])

@@ -14,6 +14,7 @@ import numpy as np
 
 from trie import journal
 from trie.bits import Ints
+from trie.flatten import FAR
 from trie.merged import merged
 from trie.pruned import PrunedTrie
 from trie.token_trie import TokenTrie
@@ -134,8 +135,8 @@ class UpdatedTrie(Walkable):
     def fewest(self) -> Ints:
         """Return how many tokens lead from each node to the next end of a sequence; (nodes,)."""
         old, new = self._pruned.fewest(), self._delta.fewest()
-        beside = np.array([self._pair(self.base.nodes + node)[0] for node in range(new.size)])
-        new = np.minimum(new, np.where(beside < 0, new, old[beside]))
+        beside = [self._pair(self.base.nodes + node)[0] for node in range(new.size)]
+        new = np.minimum(new, np.append(old, FAR)[beside])  # -1 is the last
         old[self.root] = new[self.root]
         return np.concatenate([old, new])
 
@@ -165,13 +166,7 @@ class UpdatedTrie(Walkable):
         ValueError
             If `order` does not name each row that is there once.
         """
-        rows = [row for row in range(len(self.base)) if row not in self._pruned.removed]
-        rows += self._added
-        if order is not None:
-            if sorted(order) != rows:
-                raise ValueError("the order does not name each row once")
-            rows = list(order)
-        return merged(self.base, self._added, rows)
+        return merged(self.base, self._pruned.removed, self._added, order)
 
     def save(self, path: str | Path) -> None:
         """Write the changes, not the base, into one file, which takes the place of an older one.
