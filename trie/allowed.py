@@ -67,7 +67,7 @@ class Allowed:
                 rows = torch.from_numpy(mine).to(scores.device)
                 kept[rows] = part = torch.minimum(scores[rows], line)
                 tops[rows] = part.amax(dim=1)
-        doubtful = (~(tops > -math.inf)).nonzero()[:, 0].cpu().numpy()
+        doubtful = np.flatnonzero(~(tops > -math.inf).cpu().numpy())
         return kept, _mend(kept, scores, following, doubtful, least) if len(doubtful) else doubtful
 
     def _line(self, scores: Tensor, tokens: Ints) -> Tensor:

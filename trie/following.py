@@ -88,8 +88,10 @@ class ConstraintBatch:
         groups, count = np.empty(len(states), dtype=np.int64), 0
         none = np.empty(0, dtype=np.int64)
         found = [Transitions(none, none, none)]
-        for number in np.unique(numbers):
+        for number in range(len(self._distinct)):
             mine = np.flatnonzero(numbers == number)
+            if not mine.size:
+                continue
             distinct, groups_of = np.unique(states[mine], return_inverse=True)
             groups[mine] = count + groups_of
             count += len(distinct)
