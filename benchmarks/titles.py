@@ -66,7 +66,7 @@ class Titles:
         parts: list[tuple[Unsigned, Ints]] = []
         hashes, found = np.empty(0, dtype=np.uint64), 0
         while found < count:
-            flat, lengths, these = self._draw(min(count, 1 << 20), rng)
+            flat, lengths, these = self._draw(min(max(count, 1 << 12), 1 << 20), rng)
             _, firsts = np.unique(these, return_index=True)
             new = np.sort(firsts[~np.isin(these[firsts], hashes)])[: count - found]
             if not new.size:
