@@ -1,24 +1,21 @@
 """The token trie beside a marisa trie and nested dicts of the same sequences, in one run.
 
-    python -m benchmarks.trie [--titles TITLES.gz] [--tokenizer DIRECTORY] [--limit 100000]
+    python -m benchmarks.trie [--titles TITLES.gz] [--count 5400000]
 
-Each is built in a process of its own and opened in another one, whose growth is its memory. The
-marisa trie spells each token as a character, the dicts are kept as Python's own `marshal` data. A
-mask says for each beam which tokens of the vocabulary may follow the title's first tokens. Building
-includes writing. All times are processor times, the best of several runs, so that other work on the
-machine counts little.
+Each is built in a process of its own and opened in another one, whose growth is its memory; while
+that one has it open, a second process opens it, too, whose growth without what the two share is the
+last line. The marisa trie spells each token as a character, the dicts are kept as Python's own
+`marshal` data. Building includes writing. Beyond the number of titles in the file, others with the
+same statistics of tokens are generated (`benchmarks.titles`). All times are processor times, the
+best of several runs, so that other work on the machine counts little.
 """
 
 from __future__ import annotations
 
-import gzip
 import json
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -26,123 +23,86 @@ import click
 import numpy as np
 import psutil
 
-from admiral.checkpoint import locate_checkpoint
-from benchmarks.trie_contenders import CONTENDERS, Contender, Sequences
-from trie import Tokens
+from benchmarks.timing import best
+from benchmarks.titles import Titles
+from benchmarks.trie_contenders import CONTENDERS
 
-_BEAMS, _DEPTHS, _SECONDS = 25, (0, 1, 2, 3), 0.5
-
-
-def best(work: Callable[[], object]) -> float:
-    """Return the least processor time of `work`, in seconds, of up to 100 runs."""
-    times: list[float] = []
-    while len(times) < 100 and sum(times) < _SECONDS:
-        began = time.process_time()
-        work()
-        times.append(time.process_time() - began)
-    return min(times)
-
-
-def mask(contender: Contender, states: list[Any], vocabulary: int) -> np.ndarray[Any, Any]:
-    """Return which tokens may follow each beam; (beams, vocabulary)."""
-    allowed = np.zeros((len(states), vocabulary), dtype=bool)
-    for beam, state in enumerate(states):
-        allowed[beam, contender.allowed(state)] = True
-    return allowed
+_CHECKED, _DEPTH, _SECONDS = 1000, 2, 0.5
 
 
 def measure(name: str, step: str, folder: Path) -> dict[str, Any]:
     """Build or open a contender in this process and return what it takes."""
     contender, directory = CONTENDERS[name](), folder / name
-    saved = np.load(folder / "sequences.npz")
-    flat, lengths, vocabulary = saved["flat"], saved["lengths"], int(saved["vocabulary"])
-    ends = np.cumsum(lengths)
     if step == "build":
-        sequences = [
-            flat[end - size : end].tolist()
-            for end, size in zip(ends.tolist(), lengths.tolist(), strict=True)
-        ]
+        saved = np.load(folder / "titles.npz")
+        sequences = Titles(saved["flat"], saved["lengths"]).lists()
         directory.mkdir()
-        seconds = best(lambda: contender.build(sequences, directory))
+        seconds, _ = best(lambda: contender.build(sequences, directory), seconds=_SECONDS)
         return {"build": seconds, "disk": sum(f.stat().st_size for f in directory.iterdir())}
-    before = psutil.Process().memory_info().rss
+    process = psutil.Process()
+    before = process.memory_full_info()
     contender.open(directory)
-    memory = psutil.Process().memory_info().rss - before
-    found = {"memory": memory, "open": best(lambda: contender.open(directory))}
-    for depth in _DEPTHS:
-        long = np.flatnonzero(lengths > depth)
-        some = np.random.default_rng(depth).choice(long, _BEAMS, replace=long.size < _BEAMS)
-        prefixes = [flat[(start := ends[s] - lengths[s]) : start + depth].tolist() for s in some]
-        states = [contender.state(prefix) for prefix in prefixes]
-        found[f"mask {depth}"] = best(lambda states=states: mask(contender, states, vocabulary))  # type: ignore[misc]
-        found[f"allowed {depth}"] = int(mask(contender, states, vocabulary).sum())
+    after = process.memory_full_info()
+    if step == "second":
+        return {"own": after.uss - before.uss}
+    found = {"memory": after.rss - before.rss, **run(name, "second", folder)}
+    found["open"], _ = best(lambda: contender.open(directory), seconds=_SECONDS)
+    prefixes = np.load(folder / "prefixes.npy").tolist()
+    found["check"] = sum(sum(contender.allowed(contender.state(prefix))) for prefix in prefixes)
     return found
 
 
-def read_titles(path: Path | None) -> Iterator[str]:
-    """Yield the titles of a file, one a line, or those of the demo knowledge base."""
-    if path is None:
-        from admiral.kb import KnowledgeBase, demo_kb
-
-        with KnowledgeBase.open(demo_kb()) as kb:
-            yield from kb.titles()
-        return
-    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as lines:
-        yield from filter(None, (line.rstrip("\n") for line in lines))
+def run(name: str, step: str, folder: Path) -> dict[str, Any]:
+    """Take a measurement in another process."""
+    command = [sys.executable, "-m", "benchmarks.trie", "--measure", name, step, str(folder)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
 
 
 @click.command()
 @click.option("--titles", type=click.Path(path_type=Path, exists=True), help="Text, or text.gz.")
-@click.option("--tokenizer", default="mini", show_default=True, help="A checkpoint.")
-@click.option("--limit", type=int, help="Only so many titles.")
+@click.option("--count", type=int, help="Number of titles; by default, those that there are.")
+@click.option(
+    "--only", multiple=True, type=click.Choice(list(CONTENDERS)), default=list(CONTENDERS)
+)
 @click.option("--measure", "one", type=(str, str, click.Path(path_type=Path)), hidden=True)
 def main(
     titles: Path | None,
-    tokenizer: str,
-    limit: int | None,
+    count: int | None,
+    only: tuple[str, ...],
     one: tuple[str, str, Path] | None,
 ) -> None:
     """Measure and print."""
     if one:
-        print(json.dumps(measure(*one)))
+        print(json.dumps(measure(*one), default=int))
         return
-    tokens, stream = Tokens.load(locate_checkpoint(tokenizer)), islice(read_titles(titles), limit)
-    sequences: Sequences = []
-    while batch := list(islice(stream, 8192)):
-        sequences += tokens.encode_batch(batch)
-    rows: dict[str, dict[str, Any]] = {}
+    spelt = Titles.spelt(titles)
+    spelt = spelt.some(count or len(spelt))
     with tempfile.TemporaryDirectory(prefix="admiral-benchmark-") as name:
-        flat = np.array([token for sequence in sequences for token in sequence], dtype=np.uint32)
-        lengths = np.array([len(sequence) for sequence in sequences])
-        np.savez(f"{name}/sequences.npz", flat=flat, lengths=lengths, vocabulary=tokens.size)
-        for contender in CONTENDERS:
-            for step in ("build", "open"):
-                command = [sys.executable, "-m", "benchmarks.trie", "--measure", contender]
-                done = subprocess.run([*command, step, name], stdout=subprocess.PIPE, check=True)
-                rows.setdefault(contender, {}).update(json.loads(done.stdout))
-    print(table(rows, len(sequences), tokens.size))
+        folder = Path(name)
+        np.savez(folder / "titles.npz", flat=spelt.flat, lengths=spelt.lengths)
+        long = np.flatnonzero(spelt.lengths > _DEPTH)
+        starts = (np.cumsum(spelt.lengths) - spelt.lengths)[long]
+        some = np.random.default_rng(0).choice(starts, _CHECKED)
+        np.save(folder / "prefixes.npy", spelt.flat[some[:, None] + np.arange(_DEPTH)])
+        rows = {name: run(name, "build", folder) | run(name, "open", folder) for name in only}
+    print(table(rows, len(spelt)))
 
 
-def table(rows: dict[str, dict[str, Any]], titles: int, vocabulary: int) -> str:
+def table(rows: dict[str, dict[str, Any]], titles: int) -> str:
     """Return the measurements as a table, those of the others with their ratio to the first."""
     units = {"build": ("build, s per million", 1e6 / titles), "open": ("open, ms", 1e3)}
-    units |= {"memory": ("memory, bytes per title", 1 / titles)}
-    units |= {"disk": ("disk, bytes per title", 1 / titles)}
-    for depth in _DEPTHS:
-        allowed = rows["trie"][f"allowed {depth}"] / _BEAMS
-        units[f"mask {depth}"] = (f"mask at depth {depth}, µs ({allowed:.0f} tokens)", 1e6)
-    lines = [f"{titles:,} titles; masks for {_BEAMS} beams x {vocabulary:,} tokens"]
-    lines.append(f"{'':36}" + "".join(f"{name:>25}" for name in rows))
+    units["disk"] = ("disk, bytes per title", 1 / titles)
+    units["memory"] = ("memory, bytes per title", 1 / titles)
+    units["own"] = ("a second process, bytes per title", 1 / titles)
+    lines = [f"{titles:,} titles", f"{'':36}" + "".join(f"{name:>25}" for name in rows)]
     for key, (label, factor) in units.items():
-        first = rows["trie"][key]
+        first, *_ = (row[key] for row in rows.values())
         cells = [f"{row[key] * factor:,.1f} ({row[key] / first:,.1f}x)" for row in rows.values()]
         lines.append(f"{label:36}" + "".join(f"{cell:>25}" for cell in cells))
-    same = all(
-        row[f"allowed {depth}"] == rows["trie"][f"allowed {depth}"]
-        for row in rows.values()
-        for depth in _DEPTHS
-    )
-    lines.append("the masks are the same" if same else "THE MASKS DIFFER")
+    same = len({row["check"] for row in rows.values()}) == 1
+    lines.append("they hold the same" if same else "THEY DO NOT HOLD THE SAME")
     return "\n".join(lines)
 
 

@@ -157,7 +157,7 @@ class ProofGrammar(Composed):
 
     def _quoted(self, spans: Limited, spare: int, step: int, at: int, node: int) -> Declaration:
         """Return what follows a quotation and its closing bracket."""
-        return self._operator(self._operators, spare - spans.length(node), step, at)
+        return self._operator(self._operators, spare - spans.trie.depth(node), step, at)
 
     def _operator(self, tokens: Iterable[int], spare: int, step: int, at: int) -> Declaration:
         """Return one of some operators and what follows it."""

@@ -10,7 +10,6 @@ were visited before is answered without a loop over them.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable
 from threading import RLock
 
 import numpy as np
@@ -22,10 +21,7 @@ from trie.constraint import Transitions
 from trie.growing import Growing
 from trie.runs import runs
 from trie.segments import Fixed, Segment
-
-# The context (a segment and what stands behind it) and the segment's own state.
-Reading = tuple[int, int]
-Readings = tuple[Reading, ...]
+from trie.states import Reading, Readings, States
 
 _LAST = 0  # the context of the end token
 # With more tokens than so many for each state, copying them in pieces is faster than one by one.
@@ -50,19 +46,14 @@ class Automaton:
         last: Segment = Fixed((eos,))
         self._contexts: list[tuple[Segment, Declaration]] = [(last, ())]
         self._context_of: dict[tuple[Segment, Declaration], int] = {}
-        # Of each state its one reading; or -1 and the place of several in `_sets`.
-        self._context, self._own = Growing(np.int32), Growing(np.int64)
-        self._sets: list[Readings] = []
-        self._numbers: dict[Readings, int] = {}
-        # Of each state where its transitions begin and how many there are; -1 before a visit.
-        self._begins, self._sizes = Growing(np.int64), Growing(np.int32, -1)
+        self._known = States()
         self._tokens, self._states = Growing(np.int32), Growing(np.int32)
         self._expanded: dict[Readings, tuple[int, int]] = {}
 
     @property
     def size(self) -> int:
         """Number of states met so far."""
-        return self._own.size
+        return self._known.size
 
     def state(self, declaration: Declaration) -> int:
         """Return the state in front of a declaration.
@@ -73,16 +64,16 @@ class Automaton:
             If a segment may read the end token.
         """
         with self._lock:
-            return self._number(tuple(sorted(set(self._enter(self._checked(declaration), 0)))))
+            return self._known.number(tuple(sorted(self._enter(self._checked(declaration), 0))))
 
     def transitions(self, states: Ints) -> Transitions:
         """Return what may follow each of `states`; a state may be named several times."""
-        sizes = self._sizes.all[states]
+        sizes = self._known.sizes.all[states]
         if sizes.size and sizes.min() < 0:
             for state in states[sizes < 0].tolist():
                 self._expand(state)
-            sizes = self._sizes.all[states]
-        begins = self._begins.all[states]
+            sizes = self._known.sizes.all[states]
+        begins = self._known.begins.all[states]
         if sizes.sum() > _WIDE * sizes.size:
             pieces = [slice(b, b + s) for b, s in zip(begins.tolist(), sizes.tolist(), strict=True)]
             tokens = np.concatenate([self._tokens.all[piece] for piece in pieces])
@@ -94,11 +85,11 @@ class Automaton:
 
     def step(self, state: int, token: int) -> int:
         """Return the state behind one token, -1 if it may not follow."""
-        size = self._sizes.all.item(state)
+        size = self._known.sizes.all.item(state)
         if size < 0:
             self._expand(state)
-            size = self._sizes.all.item(state)
-        begin, tokens = self._begins.all.item(state), self._tokens.all.data
+            size = self._known.sizes.all.item(state)
+        begin, tokens = self._known.begins.all.item(state), self._tokens.all.data
         at = bisect_left(tokens, token, begin, begin + size)
         found = at < begin + size and tokens[at] == token
         return self._states.all.item(at) if found else -1
@@ -110,7 +101,8 @@ class Automaton:
         the end token has not been read, the list is empty.
         """
         last, _ = self._contexts[_LAST]
-        found = [last.value(own) for context, own in self._readings(state) if context == _LAST]
+        readings = self._known.readings(state)
+        found = [last.value(own) for context, own in readings if context == _LAST]
         return [value for value in found if value is not None]
 
     def _expand(self, state: int) -> None:
@@ -118,14 +110,14 @@ class Automaton:
         with self._lock:
             if not 0 <= state < self.size:
                 raise ValueError(f"there is no state {state}")
-            moves = self._moves(self._readings(state))
+            moves = self._moves(self._known.readings(state))
             readings = tuple(moves)
             if readings not in self._expanded:
                 tokens, behind = self._merge(moves)
                 self._states.add(behind, tokens.size)
                 self._expanded[readings] = self._tokens.add(tokens, tokens.size), tokens.size
             # In this order, for those who read without the lock.
-            self._begins.all[state], self._sizes.all[state] = self._expanded[readings]
+            self._known.begins.all[state], self._known.sizes.all[state] = self._expanded[readings]
 
     def _moves(self, readings: Readings) -> dict[Reading, tuple[Ints, Ints]]:
         """Return the moves of each reading that has any, ascending; also behind what may end."""
@@ -139,7 +131,7 @@ class Automaton:
                 found[reading] = tokens, owns
             value = None if context == _LAST else segment.value(own)
             if value is not None:
-                new = set(self._enter(rest, value)) - seen
+                new = self._enter(rest, value) - seen
                 seen |= new
                 todo += new
         return {reading: found[reading] for reading in sorted(found)}
@@ -150,7 +142,7 @@ class Automaton:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)
         if len(moves) == 1:
             (((context, _), (tokens, owns)),) = moves.items()
-            return tokens, self._add(context, owns)
+            return tokens, self._known.add(np.array([context]).repeat(owns.size), owns)
         tokens = np.concatenate([tokens for tokens, _ in moves.values()])
         owns = np.concatenate([owns for _, owns in moves.values()])
         sizes = [tokens.size for tokens, _ in moves.values()]
@@ -159,35 +151,37 @@ class Automaton:
         tokens, contexts, owns = tokens[order], contexts[order], owns[order]
         differs = tokens[1:] != tokens[:-1]
         if differs.all():
-            return tokens, self._add(contexts, owns)
+            return tokens, self._known.add(contexts, owns)
         begins = np.flatnonzero(np.concatenate([[True], differs]))
         ends = np.append(begins[1:], tokens.size)
         alone = ends - begins == 1
         states = np.empty(begins.size, dtype=np.int32)
-        states[alone] = self._add(contexts[begins[alone]], owns[begins[alone]])
+        states[alone] = self._known.add(contexts[begins[alone]], owns[begins[alone]])
         for at in np.flatnonzero(~alone).tolist():
             both = slice(begins[at], ends[at])
             readings = zip(contexts[both].tolist(), owns[both].tolist(), strict=True)
-            states[at] = self._number(tuple(sorted(set(readings))))
+            states[at] = self._known.number(tuple(sorted(set(readings))))
         return tokens[begins], states
 
-    def _enter(self, declaration: Declaration, value: int) -> Iterable[Reading]:
-        """Yield the readings in front of a declaration."""
-        if not declaration:
-            yield _LAST, self._contexts[_LAST][0].begin(value)
-            return
-        item, *rest = declaration
-        if isinstance(item, OneOf):
-            for one in item.declarations:
-                yield from self._enter((*one, *rest), value)
-        elif isinstance(item, Then):
-            yield from self._enter((*self._checked(item(value)), *rest), value)
-        else:
-            key = item, tuple(rest)
-            if key not in self._context_of:
-                self._context_of[key] = len(self._contexts)
-                self._contexts.append(key)
-            yield self._context_of[key], item.begin(value)
+    def _enter(self, declaration: Declaration, value: int) -> set[Reading]:
+        """Return the readings in front of a declaration."""
+        found, todo = set(), [declaration]
+        while todo:
+            if not (whole := todo.pop()):
+                found.add((_LAST, self._contexts[_LAST][0].begin(value)))
+                continue
+            item, *rest = whole
+            if isinstance(item, OneOf):
+                todo += [(*one, *rest) for one in dict.fromkeys(item.declarations)]
+            elif isinstance(item, Then):
+                todo.append((*self._checked(item(value)), *rest))
+            else:
+                key = item, tuple(rest)
+                if key not in self._context_of:
+                    self._context_of[key] = len(self._contexts)
+                    self._contexts.append(key)
+                found.add((self._context_of[key], item.begin(value)))
+        return found
 
     def _checked(self, declaration: Declaration) -> Declaration:
         if any(segment.holds(self.eos) for segment in segments(declaration)):
@@ -196,26 +190,3 @@ class Automaton:
                 "in text that spells it by chance, trie.Tokens does not take it for one"
             )
         return tuple(declaration)
-
-    def _readings(self, state: int) -> Readings:
-        context, own = self._context.all.item(state), self._own.all.item(state)
-        return ((context, own),) if context >= 0 else self._sets[own]
-
-    def _number(self, readings: Readings) -> int:
-        """Return the state of some readings."""
-        if readings not in self._numbers:
-            if len(readings) == 1:
-                ((context, own),) = readings
-            else:
-                context, own = -1, len(self._sets)
-                self._sets.append(readings)
-            self._numbers[readings] = int(self._add(context, np.array([own]))[0])
-        return self._numbers[readings]
-
-    def _add(self, contexts: Ints | int, owns: Ints) -> npt.NDArray[np.int32]:
-        """Return new states, each of one reading."""
-        self._context.add(contexts, owns.size)
-        self._begins.extend(owns.size)
-        self._sizes.extend(owns.size)
-        first = self._own.add(owns, owns.size)
-        return np.arange(first, first + owns.size, dtype=np.int32)

@@ -22,6 +22,8 @@ Floats = npt.NDArray[np.float64]
 # dense matrix each: the root of a large trie, seldom another. For less a call of its own costs
 # more than it saves.
 _WIDE = 1 << 14
+# How many values of such a line are looked at together.
+_PIECE = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +121,17 @@ class Chooser:
 
     def _wide(self, group: int, beams: Ints, count: int) -> Tensor:
         """Look at beams that are all in the same state: a line for each of them."""
-        first, size = self._following.firsts[group], self._following.sizes[group]
-        owners, tokens = self._send(beams), self._following.tokens[first : first + size]
-        values = self._logits[self._rows[owners]].index_select(1, self._send(tokens))
-        totals = values.double().logsumexp(1) if self._totals is None else self._totals[owners]
-        line, place = (~(values < _least(values, count)[:, None])).nonzero(as_tuple=True)
+        first, size = self._following.firsts[group], int(self._following.sizes[group])
+        # The last token comes again and again, until the last piece of a line is full.
+        places = np.minimum(np.arange(first, first - size // -_PIECE * _PIECE), first + size - 1)
+        owners, logits = self._send(beams), self._logits
+        if not np.array_equal(self._rows_here[beams], np.arange(len(logits))):
+            logits = logits.index_select(0, self._rows[owners])
+        values = logits.index_select(1, self._send(self._following.tokens[places]))
+        known = self._totals
+        totals = values[:, :size].double().logsumexp(1) if known is None else known[owners]
+        line, place = _highest(values, size, count)
+        line, place = line[place < size], place[place < size]
         owners = owners[line]
         scores = self._scores[owners] + (values[line, place].double() - totals[line])
         return torch.stack([owners.double(), (place + int(first)).double(), scores])
@@ -151,6 +159,21 @@ class Chooser:
 
     def _send(self, array: npt.NDArray[np.generic]) -> Tensor:
         return torch.from_numpy(array).to(self._logits.device)
+
+
+def _highest(values: Tensor, size: int, count: int) -> tuple[Tensor, Tensor]:
+    """Return line and column of places among which are the `count` highest of each line.
+
+    Only the first `size` columns count; the others repeat the last of these. Values are looked at
+    in pieces. As many as `count` are at least as high as the highest one of the `count`-th best
+    piece, and only pieces that reach that need a closer look.
+    """
+    pieces = values.unflatten(1, (-1, _PIECE))
+    tops = pieces.amax(dim=2)
+    least = _least(tops if tops.shape[1] >= count else values[:, :size], count)
+    line, piece = (~(tops < least[:, None])).nonzero(as_tuple=True)
+    near, column = (~(pieces[line, piece] < least[line, None])).nonzero(as_tuple=True)
+    return line[near], piece[near] * _PIECE + column
 
 
 def _least(values: Tensor, count: int) -> Tensor:

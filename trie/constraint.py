@@ -81,6 +81,14 @@ class Trie(Protocol):
         """Return the node that `ids` lead to from `node`, -1 where they leave the trie."""
         ...
 
+    def depth(self, node: int) -> int:
+        """Return the number of tokens that lead to `node`."""
+        ...
+
+    def fewest(self) -> Ints:
+        """Return how many tokens lead from each node to the next end of a sequence; (nodes,)."""
+        ...
+
     def ends(self, node: int) -> bool:
         """Whether a sequence ends at `node`."""
         ...

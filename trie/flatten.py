@@ -11,6 +11,8 @@ from trie.bits import Bools, Ints, Unsigned
 from trie.build import TrieArrays
 from trie.runs import runs
 
+FAR = 1 << 40  # farther than any end is
+
 
 def flatten(arrays: TrieArrays, levels: Sequence[int]) -> tuple[Unsigned, Ints]:
     """Return the tokens of all sequences behind each other, by row, and their lengths.
@@ -38,10 +40,14 @@ def flatten(arrays: TrieArrays, levels: Sequence[int]) -> tuple[Unsigned, Ints]:
     return flat, lengths
 
 
-def fewest(arrays: TrieArrays, levels: Sequence[int]) -> Ints:
-    """Return how many tokens lead from each node to the next end of a sequence; (nodes,)."""
-    parents = _parents(arrays)
-    found = np.where(_ending(arrays), 0, len(levels))
+def fewest(arrays: TrieArrays, levels: Sequence[int], silent: Sequence[int]) -> Ints:
+    """Return how many tokens lead from each node to the next end of a sequence; (nodes,).
+
+    At `silent` nodes no end counts; `FAR` or more stands for none at all.
+    """
+    parents, ending = _parents(arrays), _ending(arrays)
+    ending[list(silent)] = False
+    found = np.where(ending & (arrays.rows.low.size > 0), 0, FAR)
     for begin, end in reversed([*pairwise(levels)][1:]):
         np.minimum.at(found, parents[begin:end], found[begin:end] + 1)
     return found

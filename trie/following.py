@@ -38,6 +38,29 @@ class Following:
         sizes = self.sizes[groups]
         return np.repeat(beams, sizes), runs(self.firsts[groups], sizes)
 
+    def behind(self, groups: Ints, tokens: Ints) -> Ints:
+        """Return the state behind a token of each of some groups, -1 where it may not follow.
+
+        Nothing may follow group -1.
+        """
+        width = 1 + max(int(self.tokens.max(initial=0)), int(tokens.max(initial=0)))
+        keys = np.repeat(np.arange(len(self.sizes)) * width, self.sizes) + self.tokens
+        wanted = groups * width + tokens
+        at = keys.searchsorted(wanted)
+        found = np.append(keys, -1)[at] == wanted
+        return np.where(found, np.append(self.states, -1)[at], -1)
+
+    def and_single(self, tokens: Ints, groups: Ints) -> Following:
+        """Return these groups and, for each of `tokens`, one of it alone; beams are in `groups`."""
+        ones = np.ones(len(tokens), dtype=np.int64)
+        return Following(
+            groups,
+            np.concatenate([self.tokens, tokens]),
+            np.concatenate([self.states, -ones]),
+            np.concatenate([self.firsts, len(self.tokens) + ones.cumsum() - 1]),
+            np.concatenate([self.sizes, ones]),
+        )
+
     @property
     def forced(self) -> bool:
         """Whether no beam has a choice. Some may have ended."""
@@ -65,8 +88,10 @@ class ConstraintBatch:
         groups, count = np.empty(len(states), dtype=np.int64), 0
         none = np.empty(0, dtype=np.int64)
         found = [Transitions(none, none, none)]
-        for number in np.unique(numbers):
+        for number in range(len(self._distinct)):
             mine = np.flatnonzero(numbers == number)
+            if not mine.size:
+                continue
             distinct, groups_of = np.unique(states[mine], return_inverse=True)
             groups[mine] = count + groups_of
             count += len(distinct)

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 from transformers import LogitsProcessor
 
-from trie.bits import Ints
+from trie.allowed import Allowed
+from trie.bits import Bools, Ints
 from trie.constraint import Constraint
-from trie.following import ConstraintBatch
+from trie.following import ConstraintBatch, Following
 
 _Ids = tuple[int, ...]
 _Key = tuple[int, _Ids]  # number of the constraint, and tokens
-_Known = tuple[int, Ints, Ints]  # state, which tokens may follow it, and the states behind these
 
 # The score of what the constraint allows where another processor forbids all of it: far below any
 # log probability, and far above the -1e9 that beam search gives to beams that do not count.
@@ -58,13 +57,16 @@ class ConstraintProcessor(LogitsProcessor):
             raise ValueError("give at least one constraint, and a prompt_length of at least 0")
         self._prompt = prompt_length
         self._batch = ConstraintBatch(self._constraints)
-        # The rows of the last step. Beams are reordered between steps without notice, but their
-        # tokens tell.
-        self._known: dict[_Key, _Known | None] = {}
+        # The rows of the last step, and what might follow their groups, -1 for fillers. Beams are
+        # reordered between steps without notice, but their tokens tell.
+        self._known: dict[_Key, int] = {}
+        self._last = Following(*[np.empty(0, dtype=np.int64)] * 5)
+        self._allowed = Allowed()
         self._warned = False
 
+    @torch.no_grad()
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
-        """Return `scores` with minus infinity for every token that is not allowed.
+        """Return new scores: minus infinity for every token that is not allowed. Without gradients.
 
         Parameters
         ----------
@@ -89,80 +91,77 @@ class ConstraintProcessor(LogitsProcessor):
         decoded = input_ids[:, self._prompt :].tolist()
         keys = [(row // each, tuple(ids)) for row, ids in enumerate(decoded)]
         places = {key: place for place, key in enumerate(dict.fromkeys(keys))}
-        lines, running, mask = self._lines(list(places), scores)
+        following, running = self._following(list(places), scores.shape[-1])
         place_of = np.array([places[key] for key in keys])
-        allowed = mask[torch.from_numpy(lines[place_of]).to(scores.device)]
-        kept = scores.masked_fill(~allowed, -math.inf)
-        lost = kept.amax(dim=-1, keepdim=True).isneginf()
-        if bool(lost.any()):
-            # Rows behind the end are padding; what is forbidden there matters to nobody.
-            if bool(lost[:, 0].cpu().numpy()[running[place_of]].any()):
-                self._warn()
-            kept = kept.masked_fill(allowed & lost, _LAST_RESORT)
+        mine = replace(following, groups=following.groups[place_of])
+        kept, lost = self._allowed.of(scores, mine, _LAST_RESORT)
+        # Rows behind the end are padding; what is forbidden there matters to nobody.
+        if running[place_of[lost]].any():
+            self._warn()
         return kept
 
-    def _lines(
-        self, keys: Sequence[_Key], scores: Tensor
-    ) -> tuple[Ints, npt.NDArray[np.bool_], Tensor]:
+    def _following(self, keys: Sequence[_Key], vocabulary: int) -> tuple[Following, Bools]:
         """Look at the rows that differ in constraint or tokens.
 
         Returns
         -------
-        Ints
-            For each key its line of the mask; what is in the same state shares one.
-        ndarray
+        Following
+            What may follow each key.
+        Bools
             Whether its sequence can go on.
-        Tensor
-            The mask, which says which tokens may follow; bool, (lines, vocabulary).
         """
-        found = {
-            at: state for at, key in enumerate(keys) if (state := self._state(*key)) is not None
-        }
-        legal, states = (np.array(list(part), dtype=np.int64) for part in (found, found.values()))
+        states = self._states(keys)
+        legal = np.flatnonzero(states >= 0)
         numbers = np.array([number for number, _ in keys])
-        following = self._batch.following(numbers[legal], states, scores.shape[-1])
-        groups, sizes = following.groups, following.sizes
-        known: dict[_Key, _Known | None] = dict.fromkeys(keys)
-        ends = following.firsts + sizes
-        for at, group in zip(legal.tolist(), groups.tolist(), strict=True):
-            span = slice(following.firsts[group], ends[group])
-            known[keys[at]] = found[at], following.tokens[span], following.states[span]
-        self._known = known
-        lines, running = np.zeros(len(keys), dtype=np.int64), np.zeros(len(keys), dtype=bool)
-        lines[legal], running[legal] = groups, sizes[groups] > 0
+        found = self._batch.following(numbers[legal], states[legal], vocabulary)
+        groups = np.full(len(keys), -1)
+        groups[legal] = found.groups
+        self._known, self._last = dict(zip(keys, groups.tolist(), strict=True)), found
+        running = (groups >= 0) & (np.append(found.sizes, 0)[groups] > 0)
         # Behind the end something must be possible, or sampling would fail for this row. The end
         # token again is harmless: it ends a copy of what is complete.
         fillers = np.flatnonzero(~running)
         if not all(keys[at][1] for at in fillers.tolist()):
             raise ValueError("the constraint allows nothing at all")
-        lines[fillers] = len(sizes) + np.arange(len(fillers))
+        groups[fillers] = len(found.sizes) + np.arange(len(fillers))
         last = np.array([keys[at][1][-1] for at in fillers.tolist()], dtype=np.int64)
-        tokens = torch.from_numpy(np.concatenate([following.tokens, last]))
-        owners = np.append(np.repeat(np.arange(len(sizes)), sizes), lines[fillers])
-        mask = scores.new_zeros(len(sizes) + len(fillers), scores.shape[-1], dtype=torch.bool)
-        mask[torch.from_numpy(owners).to(scores.device), tokens.to(scores.device)] = True
-        return lines, running, mask
+        return found.and_single(last, groups), running
 
-    def _state(self, number: int, ids: _Ids) -> int | None:
-        """Return the state behind `ids`, None if it is a filler's.
+    def _states(self, keys: Sequence[_Key]) -> Ints:
+        """Return the state behind each key, -1 if it is a filler's.
 
-        It is one step from what the last call knows; otherwise all of them are read again.
+        It is one step from what the last call knows; otherwise all tokens are read again.
         """
-        if ids and (number, ids[:-1]) in self._known:
-            # An illegal token here is a filler: beam search takes some at minus infinity where
-            # there are not enough legal ones.
-            return _behind(self._known[number, ids[:-1]], ids[-1])
+        states = np.empty(len(keys), dtype=np.int64)
+        known, groups = [], []
+        for at, (number, ids) in enumerate(keys):
+            group = self._known.get((number, ids[:-1])) if ids else None
+            if group is None:
+                states[at] = self._read(number, ids)
+            else:
+                known.append(at)
+                groups.append(group)
+        # An illegal token here is a filler: beam search takes some at minus infinity where there
+        # are not enough legal ones. What follows the end token is one, too.
+        last = np.array([keys[at][1][-1] for at in known], dtype=np.int64)
+        states[known] = self._last.behind(np.array(groups, dtype=np.int64), last)
+        return states
+
+    def _read(self, number: int, ids: _Ids) -> int:
+        """Return the state behind tokens, read one by one."""
         constraint = self._constraints[number]
-        state = constraint.start
+        state, first = constraint.start, np.zeros(1, dtype=np.int64)
         for token in ids:
             found = constraint.transitions(np.array([state], dtype=np.int64))
-            behind = _behind((state, found.tokens, found.states), token)
-            if behind is None:
+            if not found.tokens.size:
+                return -1
+            groups = Following(first, found.tokens, found.states, first, found.sizes)
+            state = int(groups.behind(first, np.array([token]))[0])
+            if state < 0:
                 raise ValueError(
                     f"the constraint does not allow the tokens {list(ids)} behind the first "
                     f"{self._prompt}; is prompt_length right?"
                 )
-            state = behind
         return state
 
     def _warn(self) -> None:
@@ -175,14 +174,3 @@ class ConstraintProcessor(LogitsProcessor):
                 RuntimeWarning,
                 stacklevel=3,
             )
-
-
-def _behind(known: _Known | None, token: int) -> int | None:
-    """Return the state behind `token`, None where it is illegal."""
-    if known is None:
-        return None
-    state, tokens, states = known
-    if not tokens.size:
-        return state  # the sequence has ended, `token` is padding
-    at = int(tokens.searchsorted(token))
-    return int(states[at]) if at < tokens.size and tokens[at] == token else None

@@ -48,7 +48,7 @@ class PrunedTrie:
     @property
     def longest(self) -> int:
         """Number of tokens of the longest sequence."""
-        levels = self.base.levels()
+        levels = self.base.levels
         for depth in reversed(range(len(levels) - 1)):
             if any(node not in self._closed for node in range(levels[depth], levels[depth + 1])):
                 return depth
@@ -77,6 +77,10 @@ class PrunedTrie:
         if node not in self._dead:
             return rows
         return np.array([row for row in rows.tolist() if row not in self.removed], dtype=np.int64)
+
+    def fewest(self) -> Ints:
+        """Return how many tokens lead from each node of the trie to the next end; (nodes,)."""
+        return self.base.fewest([node for node in self._dead if not self.rows(node).size])
 
     def holds(self, token: int) -> bool:
         """Whether `token` occurs in any sequence (looks at all nodes)."""

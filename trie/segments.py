@@ -7,7 +7,7 @@ node of the trie, the length of the stretch. So what was read can matter later o
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -44,7 +44,10 @@ class Segment(Protocol):
 class Fixed:
     """Given tokens, one after the other. It hands on what was handed to it."""
 
-    tokens: tuple[int, ...]
+    tokens: Sequence[int]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tokens", tuple(self.tokens))
 
     def begin(self, value: int) -> int:
         """Return the state in front of the first token: value and place in one number."""
@@ -119,11 +122,13 @@ class Stretch:
         Where it may end, ascending; at least one, none before `first`.
     """
 
-    text: tuple[int, ...]
+    text: Sequence[int]
     first: int
-    ends: tuple[int, ...]
+    ends: Sequence[int]
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "text", tuple(self.text))
+        object.__setattr__(self, "ends", tuple(self.ends))
         if not self.ends or not self.first <= self.ends[0] or self.ends[-1] > len(self.text):
             raise ValueError("a stretch ends behind its beginning, in the text")
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from trie.bits import Ints
+from trie.constraint import Trie
 from trie.segments import InTrie
 from trie.token_trie import TokenTrie
 
@@ -27,21 +27,14 @@ class Limited(InTrie):
         If the trie is empty.
     """
 
-    trie: TokenTrie
-
-    def __init__(self, trie: TokenTrie) -> None:
+    def __init__(self, trie: Trie) -> None:
         super().__init__(trie)
-        self._levels = trie.levels()
         self.fewest = trie.fewest()
 
     @property
     def shortest(self) -> int:
         """Number of tokens of the shortest sequence."""
         return int(self.fewest[self.trie.root])
-
-    def length(self, node: int) -> int:
-        """Return the number of tokens in front of a node."""
-        return bisect_right(self._levels, node) - 1
 
     def within(self, most: int) -> Within:
         """Return the segment of the sequences that have at most so many tokens.
@@ -53,7 +46,7 @@ class Limited(InTrie):
         """
         if self.shortest > most:
             raise ValueError(f"the shortest sequence has {self.shortest} tokens, more than {most}")
-        return Within(self, min(most, len(self._levels) - 2))
+        return Within(self, min(most, self.trie.longest))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +63,7 @@ class Within:
     def moves(self, state: int) -> tuple[Ints, Ints]:
         """Return the children of a node that are not too far from an end."""
         tokens, nodes = self.sequences.moves(state)
-        room = self.most - self.sequences.length(state) - 1
+        room = self.most - self.sequences.trie.depth(state) - 1
         kept = self.sequences.fewest[nodes] <= room
         return tokens[kept], nodes[kept]
 

@@ -19,17 +19,16 @@ import numpy as np
 from trie import build, files
 from trie.bits import Ints, Unsigned
 from trie.flatten import fewest, flatten
+from trie.walkable import Walkable
 from trie.wide import wide_rows
 
 
-class TokenTrie:
+class TokenTrie(Walkable):
     """Sequences of token ids; the row of a sequence is its position among those it was built from.
 
     Several sequences may be equal, or one the beginning of another; the empty one ends at the root.
     Make one with `build` or `open`. ``len(trie)`` is the number of sequences.
     """
-
-    root = 0
 
     def __init__(self, arrays: build.TrieArrays) -> None:
         self._arrays = arrays
@@ -86,7 +85,7 @@ class TokenTrie:
     @property
     def longest(self) -> int:
         """Number of tokens of the longest sequence."""
-        return len(self.levels()) - 2
+        return len(self.levels) - 2
 
     def children(self, node: int) -> tuple[Ints, Ints]:
         """Return the tokens that lead on from `node`, ascending, and the node behind each."""
@@ -101,14 +100,6 @@ class TokenTrie:
         first, end = self._span(node)
         found = bisect_left(self._tokens, token, first, end)
         return found if found < end and self._tokens[found] == token else -1
-
-    def walk(self, ids: Iterable[int], node: int = root) -> int:
-        """Return the node that `ids` lead to from `node`, -1 where they leave the trie."""
-        for token in ids:
-            node = self.child(node, token)
-            if node < 0:
-                break
-        return node
 
     def ends(self, node: int) -> bool:
         """Whether a sequence ends at `node`."""
@@ -149,8 +140,13 @@ class TokenTrie:
             low, high = self._first(low), self._first(high)
         return total
 
+    def depth(self, node: int) -> int:
+        """Return the number of tokens that lead to `node`."""
+        return bisect_right(self.levels, node) - 1
+
+    @cached_property
     def levels(self) -> list[int]:
-        """Return where the nodes of each depth begin, and the number of nodes."""
+        """Where the nodes of each depth begin, and the number of nodes."""
         starts = [self.root]
         while starts[-1] < self.nodes:
             starts.append(self._first(starts[-1]))
@@ -170,11 +166,14 @@ class TokenTrie:
 
     def flatten(self) -> tuple[Unsigned, Ints]:
         """Return the tokens of all sequences behind each other, by row, and their lengths."""
-        return flatten(self._arrays, self.levels())
+        return flatten(self._arrays, self.levels)
 
-    def fewest(self) -> Ints:
-        """Return how many tokens lead from each node to the next end of a sequence; (nodes,)."""
-        return fewest(self._arrays, self.levels())
+    def fewest(self, silent: Sequence[int] = ()) -> Ints:
+        """Return how many tokens lead from each node to the next end of a sequence; (nodes,).
+
+        At `silent` nodes no end counts; `trie.flatten.FAR` or more stands for none at all.
+        """
+        return fewest(self._arrays, self.levels, silent)
 
     def _first(self, node: int) -> int:
         """Return where the children of `node`, and of those behind it, begin."""

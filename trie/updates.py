@@ -12,14 +12,16 @@ from pathlib import Path
 
 import numpy as np
 
-from trie import build, journal
+from trie import journal
 from trie.bits import Ints
-from trie.flatten import gather
+from trie.flatten import FAR
+from trie.merged import merged
 from trie.pruned import PrunedTrie
 from trie.token_trie import TokenTrie
+from trie.walkable import Walkable
 
 
-class UpdatedTrie:
+class UpdatedTrie(Walkable):
     """A token trie with changes; constraints take it in the place of a `TokenTrie`.
 
     It is immutable, too: `add` and `remove` return another one, at a cost that grows with the
@@ -32,8 +34,6 @@ class UpdatedTrie:
     With ``n`` nodes in the base, a node is the base's by its number, or ``n`` plus a node of the
     small trie: where an added sequence passes, whether or not the base has such a node, too.
     """
-
-    root = TokenTrie.root
 
     def __init__(self, base: TokenTrie) -> None:
         self._assemble(PrunedTrie(base), {}, len(base))
@@ -127,13 +127,18 @@ class UpdatedTrie:
         self._beside[new] = old
         return self.base.nodes + new
 
-    def walk(self, ids: Iterable[int], node: int = root) -> int:
-        """Return the node that `ids` lead to from `node`, -1 where they leave the trie."""
-        for token in ids:
-            node = self.child(node, token)
-            if node < 0:
-                break
-        return node
+    def depth(self, node: int) -> int:
+        """Return the number of tokens that lead to `node`."""
+        old, new = self._pair(node)
+        return self.base.depth(old) if new < 0 else self._delta.depth(new)
+
+    def fewest(self) -> Ints:
+        """Return how many tokens lead from each node to the next end of a sequence; (nodes,)."""
+        old, new = self._pruned.fewest(), self._delta.fewest()
+        beside = [self._pair(self.base.nodes + node)[0] for node in range(new.size)]
+        new = np.minimum(new, np.append(old, FAR)[beside])  # -1 is the last
+        old[self.root] = new[self.root]
+        return np.concatenate([old, new])
 
     def ends(self, node: int) -> bool:
         """Whether a sequence ends at `node`."""
@@ -161,18 +166,7 @@ class UpdatedTrie:
         ValueError
             If `order` does not name each row that is there once.
         """
-        here = [row for row in range(len(self.base)) if row not in self._pruned.removed]
-        here += self._added
-        rows = np.array(here if order is None else order, dtype=np.int64)
-        if not np.array_equal(np.sort(rows), here):
-            raise ValueError("the order does not name each row once")
-        flat, lengths = self.base.flatten()
-        more, sizes = build.read(self._added.values())
-        flat, lengths = np.concatenate([flat, more]), np.concatenate([lengths, sizes])
-        # Behind those of the base, the added ones lie without gaps.
-        late = rows >= len(self.base)
-        rows[late] = len(self.base) + self._numbers.searchsorted(rows[late])
-        return TokenTrie(build.arrays(*gather(flat, lengths, rows)))
+        return merged(self.base, self._pruned.removed, self._added, order)
 
     def save(self, path: str | Path) -> None:
         """Write the changes, not the base, into one file, which takes the place of an older one.

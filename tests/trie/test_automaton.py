@@ -62,11 +62,11 @@ def _copied(text: tuple[int, ...], most_words: int, most: int) -> Language:
 @st.composite
 def items(draw: st.DrawFn, depth: int = 2) -> tuple[Declaration, Language]:
     """A small declaration, and what it means."""
-    kinds = ["fixed", "any", "trie", "updated", "within", "stretch", "copied"]
+    kinds = ["fixed", "any", "trie", "updated", "within", "within updated", "stretch", "copied"]
     kind = draw(st.sampled_from(kinds + ["one of", "sequence", "several"] * (depth > 0)))
     if kind == "fixed":
         tokens = draw(ids)
-        return [Fixed(tokens)], {tokens}
+        return [Fixed(draw(st.sampled_from([tokens, list(tokens)])))], {tokens}
     if kind == "any":
         some = draw(st.sets(token, min_size=1))
         return [AnyOf(some)], {(one,) for one in some}
@@ -77,6 +77,12 @@ def items(draw: st.DrawFn, depth: int = 2) -> tuple[Declaration, Language]:
         listed, more, gone = draw(titles), draw(titles), draw(titles)
         trie = UpdatedTrie(TokenTrie.build([*gone, *listed])).add(more)
         return [InTrie(trie.remove(range(len(gone))))], {*listed, *more}
+    if kind == "within updated":
+        listed, more, gone = draw(titles), draw(titles), draw(titles)
+        trie = UpdatedTrie(TokenTrie.build([*gone, *listed])).add(more).remove(range(len(gone)))
+        most = draw(st.integers(min(map(len, listed + more)), 4))
+        short = {one for one in listed + more if len(one) <= most}
+        return [Limited(trie).within(most)], short
     if kind == "within":
         listed = draw(titles)
         most = draw(st.integers(min(map(len, listed)), 4))
@@ -86,7 +92,7 @@ def items(draw: st.DrawFn, depth: int = 2) -> tuple[Declaration, Language]:
         text = tuple(draw(st.lists(token, max_size=4)))
         first = draw(st.integers(0, len(text)))
         ends = draw(st.sets(st.integers(first, len(text)), min_size=1))
-        return [Stretch(text, first, tuple(sorted(ends)))], {text[first:end] for end in ends}
+        return [Stretch(list(text), first, sorted(ends))], {text[first:end] for end in ends}
     if kind == "copied":
         text = tuple(draw(st.lists(token, min_size=1, max_size=5)))
         words, most = draw(st.integers(1, 3)), draw(st.integers(2, 5))
@@ -309,3 +315,14 @@ def test_an_automaton_is_let_go_of() -> None:
     del trie, constraint
     gc.collect()
     assert gone() is None
+
+
+def test_thousands_of_empty_choices() -> None:
+    """Each may be left out, so all of them stand in front of the first token."""
+    parts = [OneOf((), (), [Fixed([token])]) for token in range(4, 2004)]
+    constraint = Composed(parts, Automaton(EOS))
+    tokens = following(constraint, constraint.start)
+    assert sorted(tokens) == sorted({EOS, *range(4, 2004)})
+    assert constraint.value(constraint.walk([5, 900, 2003, EOS])) == 0
+    with pytest.raises(ValueError, match="not allowed"):
+        constraint.walk([900, 5])

@@ -65,10 +65,10 @@ def rows_of(choice: Choice) -> list[Row]:
     return list(zip(*(array.tolist() for array in arrays), strict=True))
 
 
-@pytest.mark.parametrize("wide", [0, 6, 1 << 14])
+@pytest.mark.parametrize(("wide", "piece"), [(0, 1), (0, 2), (0, 64), (6, 3), (1 << 14, 64)])
 @given(followings(), st.integers(1, 7), st.integers(0, 1000))
 def test_equals_sorting_everything(
-    wide: int, case: tuple[np.ndarray, Following], count: int, seed: int
+    wide: int, piece: int, case: tuple[np.ndarray, Following], count: int, seed: int
 ) -> None:
     """Small whole numbers as scores: many are equal, and sums are exact."""
     claims, following = case
@@ -77,8 +77,12 @@ def test_equals_sorting_everything(
     logits = rng.integers(-3, 3, (len(claims) + 2, VOCABULARY)).astype(np.float32)
     logits[rng.random(logits.shape) < 0.1] = -np.inf
     totals, scores = rng.integers(0, 3, len(logits)) * 1.0, rng.integers(-2, 1, len(claims)) * 1.0
+    if rng.random() < 0.5:
+        logits, totals = logits[: len(claims)], totals[: len(claims)]
+        rows = np.arange(len(claims))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trie.choice, "_WIDE", wide)
+        patch.setattr(trie.choice, "_PIECE", piece)
         chooser = Chooser(
             torch.from_numpy(logits), torch.from_numpy(totals), claims, scores, rows, following
         )
@@ -104,10 +108,15 @@ def test_probabilities_among_the_allowed(
 
 
 @pytest.mark.parametrize("normalise", [False, True])
-@pytest.mark.parametrize("wide", [0, 1 << 14])
+@pytest.mark.parametrize(("wide", "piece"), [(0, 2), (0, 64), (1 << 14, 64)])
 @given(followings(), st.integers(1, 7), st.integers(0, 1000))
 def test_not_a_number_is_never_dropped(
-    wide: int, normalise: bool, case: tuple[np.ndarray, Following], count: int, seed: int
+    wide: int,
+    piece: int,
+    normalise: bool,
+    case: tuple[np.ndarray, Following],
+    count: int,
+    seed: int,
 ) -> None:
     claims, following = case
     rng = np.random.default_rng(seed)
@@ -119,6 +128,7 @@ def test_not_a_number_is_never_dropped(
     rows = np.arange(len(claims))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trie.choice, "_WIDE", wide)
+        patch.setattr(trie.choice, "_PIECE", piece)
         chooser = Chooser(logits, totals, claims, np.zeros(len(claims)), rows, following)
         with pytest.raises(ValueError, match="NaN"):
             chooser.best(count)

@@ -58,6 +58,16 @@ def test_equals_one_beam_at_a_time(tables: list[Table], pairs: list[tuple[int, i
         )
     ) == [(beam, token, state) for beam, one in enumerate(expected) for token, state in one.items()]
     assert found.forced == all(len(one) < 2 for one in expected)
+    groups = found.groups.repeat(11)
+    tokens = np.tile(np.arange(-1, 10), len(claims))  # the last one is beyond all
+    tokens[tokens < 0] = 99
+    behind = found.behind(groups, tokens).reshape(-1, 11).tolist()
+    assert behind == [[one.get(t, -1) for t in (99, *range(10))] for one in expected]
+    assert found.behind(np.full(10, -1), np.arange(10)).tolist() == [-1] * 10
+    more = found.and_single(np.array([7, 99]), np.array([0, 1]) + len(found.sizes))
+    assert more.behind(more.groups, np.array([7, 99])).tolist() == [-1, -1]
+    assert more.tokens[more.places(np.arange(2))[1]].tolist() == [7, 99]
+    assert more.behind(groups, tokens).reshape(-1, 11).tolist() == behind
     for table in tables:
         assert len(table.asked) <= 1, "each constraint is asked once"
         for asked in table.asked:

@@ -65,7 +65,7 @@ def test_equals_nested_dicts(sequences: list[list[int]]) -> None:
         assert trie.path(trie.walk(sequence)) == sequence
     assert not trie.holds(7)
     assert dict(trie.locate(range(len(trie)))) == {r: trie.walk(s) for r, s in enumerate(sequences)}
-    assert len(trie.levels()) - 2 == max(map(len, sequences), default=0)
+    assert len(trie.levels) - 2 == max(map(len, sequences), default=0)
     tokens, lengths = trie.flatten()
     assert lengths.tolist() == [len(sequence) for sequence in sequences]
     assert tokens.tolist() == [token for sequence in sequences for token in sequence]

@@ -14,7 +14,22 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 from tests.trie.walking import language
-from trie import HopConstraint, Tokens, TokenTrie, Trie, UpdatedTrie
+from trie import (
+    AnyOf,
+    Automaton,
+    Composed,
+    Fixed,
+    HopConstraint,
+    InTrie,
+    Limited,
+    OneOf,
+    Tokens,
+    TokenTrie,
+    Trie,
+    TrieConstraint,
+    UpdatedTrie,
+)
+from trie.flatten import FAR
 
 sequence = st.lists(st.integers(0, 2), max_size=4)
 sequences = st.lists(sequence, max_size=9)
@@ -38,6 +53,8 @@ def _same(trie: Trie, oracle: dict[int, tuple[int, ...]]) -> None:
     assert len(trie) == len(oracle)
     assert trie.longest == max(map(len, oracle.values()), default=0)
     seen, todo = set(), [(trie.root, ())]
+    fewest = trie.fewest()
+    assert len(fewest) == trie.nodes
     while todo:
         node, prefix = todo.pop()
         assert 0 <= node < trie.nodes and node not in seen
@@ -57,6 +74,9 @@ def _same(trie: Trie, oracle: dict[int, tuple[int, ...]]) -> None:
                 assert nodes[expected.index(token)] == below
                 todo.append((below, (*prefix, token)))
         assert trie.walk(prefix) == node
+        assert trie.depth(node) == len(prefix)
+        behind = [len(s) - len(prefix) for s in oracle.values() if s[: len(prefix)] == prefix]
+        assert fewest[node] == min(behind) if behind else fewest[node] >= FAR
     for token in range(4):
         assert trie.holds(token) == any(token in sequence for sequence in oracle.values())
 
@@ -305,3 +325,33 @@ def test_what_is_no_integer_is_refused() -> None:
     with pytest.raises(TypeError):
         trie.remove([0.2])  # type: ignore[list-item]
     assert len(trie.add([np.array([1, 3])])) == 2  # type: ignore[list-item]
+
+
+def _spelt(constraint: Composed) -> set[tuple[int, ...]]:
+    return {ids[:-1] for ids in language(constraint, 9)}
+
+
+@given(sequences, sequences, st.sets(st.integers(0, 17)), st.integers(0, 4))
+def test_changes_are_seen_by_every_constraint(
+    first: list[list[int]], more: list[list[int]], gone: set[int], most: int
+) -> None:
+    oracle = dict(enumerate(map(tuple, first + more)))
+    trie = UpdatedTrie(TokenTrie.build(first)).add(more)
+    trie = trie.remove(row for row in gone if row in oracle)
+    left = {sequence for row, sequence in oracle.items() if row not in gone}
+    if not left:
+        for constrain in (InTrie, Limited, lambda trie: TrieConstraint(trie, 9)):
+            with pytest.raises(ValueError, match="no sequences"):
+                constrain(trie)
+        return
+    assert _spelt(TrieConstraint(trie, 9)) == left
+    inside = Composed([AnyOf([7, 8]), InTrie(trie), Fixed([8])], Automaton(9))
+    assert _spelt(inside) == {(mark, *one, 8) for one in left for mark in (7, 8)}
+    assert _spelt(Composed([Limited(trie)], Automaton(9))) == left
+    short = {one for one in left if len(one) <= most}
+    if short:
+        either = OneOf([Limited(trie).within(most)], [Fixed([8])])
+        assert _spelt(Composed([either], Automaton(9))) == {*short, (8,)}
+    else:
+        with pytest.raises(ValueError, match="the shortest sequence"):
+            Limited(trie).within(most)

@@ -1,0 +1,58 @@
+"""The models that decoding is measured with."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import torch
+from transformers import BartConfig, BartForConditionalGeneration
+
+from admiral.checkpoint import locate_checkpoint
+from trie import Seq2Seq
+from trie.attention import Cache
+
+MINI = locate_checkpoint("mini")
+
+# The size of BART-base; the rest is as in `mini`.
+BASE: dict[str, Any] = {
+    "vocab_size": 50265,
+    "d_model": 768,
+    "encoder_layers": 6,
+    "decoder_layers": 6,
+    "encoder_ffn_dim": 3072,
+    "decoder_ffn_dim": 3072,
+    "max_position_embeddings": 1024,
+}
+
+
+def load(name: str) -> BartForConditionalGeneration:
+    """Return `mini`, or a model of the size of BART-base whose scores are far apart."""
+    if name == "mini":
+        return BartForConditionalGeneration.from_pretrained(MINI, dtype=torch.float32).eval()
+    torch.manual_seed(0)
+    model = BartForConditionalGeneration(BartConfig.from_pretrained(MINI, **BASE)).eval()
+    model.final_logits_bias.normal_()
+    return model
+
+
+class Timed(Seq2Seq):
+    """A model that notes how long its decoder ran in each decode, and for how many tokens."""
+
+    def __init__(self, model: BartForConditionalGeneration) -> None:
+        super().__init__(model)
+        self.decodes: list[float] = []
+        self.tokens = 0
+
+    def new_cache(self) -> Cache:
+        """Begin a decode."""
+        self.decodes.append(0.0)
+        return super().new_cache()
+
+    def step(self, *arguments: Any) -> torch.Tensor:
+        """Decode the next tokens."""
+        began = time.process_time()
+        logits = super().step(*arguments)
+        self.decodes[-1] += time.process_time() - began
+        self.tokens += logits.shape[2]
+        return logits
