@@ -123,7 +123,7 @@ def main(
     config = RetrievalConfig(precision=precision)
     checkpoint = load_checkpoint(model, dtype=choose_dtype(config))
     texts, evidence = [one.claim for one in labelled], [one.evidence for one in labelled]
-    click.echo("| judge | gold documents | pairs | precision | recall | F1 | accuracy | ms |")
+    click.echo("| judge | gold documents | cases | precision | recall | F1 | accuracy | ms |")
     click.echo("|---|---|---|---|---|---|---|---|")
     for name in judges:
         if name == "oracle":
