@@ -35,6 +35,7 @@ _AT_LEAST = {
     "evidence_per_document": 1,
     "first_stage_documents": 1,
     "rerank_documents": 1,
+    "rerank_sentences": 1,
     "title_beams": 0,
     "batch_size": 1,
     "threads": 0,
@@ -67,6 +68,8 @@ class RetrievalConfig:
         Candidates that BM25 gives (also the fill-up of the ranking).
     rerank_documents
         Documents whose sentences are reranked at each hop.
+    rerank_sentences
+        Most sentences of one of them: of longer ones, those that share most words with the claim.
     mentions
         Whether what texts name counts: titles that the claim names join the candidates; documents
         that the evidence names or links to are read at the next hop and rise in the ranking.
@@ -115,6 +118,7 @@ class RetrievalConfig:
     evidence_per_document: int = 2
     first_stage_documents: int = 100
     rerank_documents: int = 20
+    rerank_sentences: int = 64
     mentions: bool = True
     title_beams: int = 10
     bm25: str = "auto"

@@ -19,6 +19,7 @@ from admiral.kb import KnowledgeBase, locate
 from admiral.progress import Progress
 from admiral.records import Claim, Hop, RetrievalResult
 from admiral.stages.evidence import choose_evidence, favoured
+from admiral.stages.long_documents import shortened
 from admiral.stages.mentions import MentionFinder
 from admiral.stages.ranking import rank_documents
 from proofs import Judgement
@@ -154,7 +155,10 @@ class Admiral:
         """Rerank, choose the evidence and judge it, for all claims that are still under way."""
         texts = [p.claim.text for p in active]
         documents = [
-            [self.kb.document(title) for title in p.to_read(config.rerank_documents)]
+            [
+                shortened(p.claim.text, self.kb.document(title), config.rerank_sentences)
+                for title in p.to_read(config.rerank_documents)
+            ]
             for p in active
         ]
         kept = [p.kept() for p in active]

@@ -3,7 +3,8 @@
 Each step gets a score: a weighed sum of its own features and of the claim's (`proofs.support`). If
 any score exceeds a threshold, the highest step is independent of the evidence, together with those
 above the threshold that words leave uncovered. The evidence suffices where there is none: the proof
-is the decision, not a comment on it. Weights are fitted on claims
+is the decision, not a comment on it. A claim that one document covers nearly word for word needs no
+score. Weights are fitted on claims
 whose evidence is known to suffice or not, the highest step standing for the claim
 (`training.judges`); what they are can be read in `proofs/data/calibrated.json`.
 """
@@ -26,6 +27,8 @@ from proofs.proof import MAX_STEPS, Proof
 from proofs.support import CLAIM_FEATURES, STEP_FEATURES, Support, SupportFinder
 from proofs.wordnet import default_lexicon
 
+# The least similarity of a step that is covered nearly word for word.
+_VERBATIM = 0.9
 WEIGHTS = Path(__file__).parent / "data" / "calibrated.json"
 
 
@@ -109,7 +112,10 @@ class CalibratedJudge:
         if not claim.split() or not evidence:
             return nothing_to_go_on(claim)
         support = self._finder.find(claim, evidence)
-        proof = self._proof(claim, support)
+        if said_by_one(support.drafts):
+            proof = finish(support.drafts)
+        else:
+            proof = self._proof(claim, support)
         return Judgement(proof.sufficient, proof)
 
     def _proof(self, claim: str, support: Support) -> Proof:
@@ -128,6 +134,18 @@ class CalibratedJudge:
                 one = replace(one, operator=relation or NatOp.EQUIVALENCE)
             steps.append(one)
         return finish(_joined(claim, steps))
+
+
+def said_by_one(drafts: Sequence[Draft]) -> bool:
+    """Return whether one document covers every step, nearly word for word.
+
+    Then nothing has to be concluded from several documents, and what links them says nothing.
+    """
+    return (
+        all(one.similarity >= _VERBATIM for one in drafts)
+        and all(one.operator is not NatOp.INDEPENDENCE for one in drafts)
+        and len({one.aligned.source for one in drafts if one.aligned}) == 1
+    )
 
 
 def _joined(claim: str, steps: Sequence[Draft]) -> list[Draft]:

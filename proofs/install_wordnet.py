@@ -11,6 +11,7 @@ import sys
 import tarfile
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
@@ -73,9 +74,13 @@ def install(sources: Iterable[Path], directory: Path) -> Path:
         made = Path(temporary) / "wordnet"
         made.mkdir()
         for source in sources:
-            for name, read in _files(source):
-                if name in (*_NEEDED, *_USEFUL) and not (made / name).exists():
-                    (made / name).write_bytes(read())
+            try:
+                for name, read in _files(source):
+                    if name in (*_NEEDED, *_USEFUL) and not (made / name).exists():
+                        (made / name).write_bytes(read())
+            except (OSError, tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError) as error:
+                reason = getattr(error, "strerror", None) or "is damaged, or no folder or archive"
+                raise WordNetError(f"{source}: {reason}. {_HELP}") from error
         missing = [name for name in _NEEDED if not (made / name).exists()]
         if missing:
             raise WordNetError(f"{', '.join(missing)}: in none of the sources. {_HELP}")
@@ -94,20 +99,16 @@ def _files(source: Path) -> Iterator[tuple[str, Callable[[], bytes]]]:
             if path.is_file():
                 yield path.name, path.read_bytes
         return
-    try:
-        if zipfile.is_zipfile(source):
-            with zipfile.ZipFile(source) as archive:
-                for name in archive.namelist():
-                    yield PurePosixPath(name).name, lambda n=name: archive.read(n)  # type: ignore[misc]
-            return
-        with tarfile.open(source) as tar:
-            for member in tar:
-                content = tar.extractfile(member) if member.isfile() else None
-                if content is not None:
-                    yield PurePosixPath(member.name).name, content.read
-    except (OSError, tarfile.TarError, zipfile.BadZipFile, EOFError) as error:
-        reason = getattr(error, "strerror", None) or "is neither a folder nor an archive"
-        raise WordNetError(f"{source}: {reason}. {_HELP}") from error
+    if zipfile.is_zipfile(source):
+        with zipfile.ZipFile(source) as archive:
+            for name in archive.namelist():
+                yield PurePosixPath(name).name, lambda n=name: archive.read(n)  # type: ignore[misc]
+        return
+    with tarfile.open(source) as tar:
+        for member in tar:
+            content = tar.extractfile(member) if member.isfile() else None
+            if content is not None:
+                yield PurePosixPath(member.name).name, content.read
 
 
 def _lexnames() -> str:

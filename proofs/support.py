@@ -16,10 +16,11 @@ from proofs.proof import MAX_STEPS
 from proofs.values import value
 from proofs.words import Word, pieces
 
-#: Of the claim: its length in words, its steps; the documents of its evidence, those that it
-#: names, the linked pairs among them, those with any link, those that links lead to from the named
-#: ones, those that name a named one without being named, the largest group that hangs together,
-#: the named ones that stand alone; the sentences of reached documents.
+#: Of the claim: its length in tens of words, its steps; the documents of its evidence, those that
+#: it names, the linked pairs among them, those with any link, those that links lead to from the
+#: named ones, those that name a named one without being named, the largest group that hangs
+#: together, the named ones that stand alone; the sentences of reached documents; the least and the
+#: second least similarity of a step.
 CLAIM_FEATURES = (
     "words",
     "steps",
@@ -35,9 +36,10 @@ CLAIM_FEATURES = (
     "weakest",
     "second",
 )
-#: Of a step: its share of the claim's content words; its similarity; how many of its content words
-#: no evidence covers: names, values and others; the share of its words that documents cover that
-#: are named or linked; whether it is independent, and whether it refutes, by the words alone.
+#: Of a step: its similarity; how well its content words are covered by any evidence, and by the
+#: documents that are named or linked; how many of them no evidence covers: names, values and
+#: others; how many names those documents do not cover; whether it is independent, and whether it
+#: refutes, by the words alone; whether its quotation is from a document that no link reaches.
 STEP_FEATURES = (
     "similarity",
     "coverage",

@@ -10,6 +10,7 @@ from admiral.kb import KnowledgeBase
 from admiral.records import Document, Sentence
 
 _WORD = re.compile(r"\w+(?:[-'’.&]\w+)*\.?")
+_POSSESSIVE = re.compile(r"['’]s?$")
 _MAX_WORDS = 8
 # Of a text so many characters are searched, of a document so many sentences beside its evidence.
 _MAX_TEXT = 4096
@@ -97,11 +98,13 @@ class MentionFinder:
         if not (text[start].isupper() or text[start].isdigit()):
             return 0, []
         for length in range(len(words), 0, -1):
-            name = text[start : words[length - 1].end()]
-            bare = name.rstrip(".")
+            end = words[length - 1].end()
+            # A qualifier that is spelled out, as in "Alien (film)", says which one is meant.
+            name = text[start : end + text.startswith(")", end)]
+            bare = name.rstrip(".)")
             if length == 1 and (bare in _OPENERS or bare.isdigit()):
                 continue
-            for form in dict.fromkeys((name, bare)):
+            for form in dict.fromkeys((name, bare, _POSSESSIVE.sub("", bare))):
                 titles = self._titles(form)
                 if titles:
                     return length, titles

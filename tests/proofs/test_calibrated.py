@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proofs import NatOp, default_lexicon
-from proofs.calibrated import WEIGHTS, CalibratedJudge, Weights
+from proofs.calibrated import WEIGHTS, CalibratedJudge, Weights, said_by_one
 from proofs.support import CLAIM_FEATURES, STEP_FEATURES, SupportFinder
 from tests.proofs.hostile import claims, evidence
 
@@ -86,6 +86,9 @@ def test_the_proof_is_the_decision(
     assert judgement.sufficient == judgement.proof.sufficient
     if texts:
         support = FINDER.find(claim, texts)
+        if said_by_one(support.drafts):
+            assert judgement.sufficient
+            return
         high = [score > threshold for score in fitted.scores(support)]
         assert not (any(high) and judgement.sufficient)
         if all(one.similarity >= 0.3 for one in support.drafts):
@@ -100,6 +103,19 @@ def test_the_fitted_weights_tell_full_evidence_from_partial() -> None:
     judgements = CalibratedJudge().judge([CLAIM] * 3, [[LIGHTHOUSE, ENGINEER], [LIGHTHOUSE], []])
     assert [one.sufficient for one in judgements] == [True, False, False]
     assert CalibratedJudge().judge(["  "], [[ENGINEER]])[0].proof is None
+
+
+@pytest.mark.parametrize("title", ["", "Paris", "Something else"])
+@pytest.mark.parametrize(
+    "claim", ["Paris is the capital of France.", "The cat sat on the mat.", ENGINEER[1]]
+)
+def test_what_the_evidence_says_word_for_word_is_covered(claim: str, title: str) -> None:
+    (judgement,) = CalibratedJudge().judge([claim], [[(title, claim)]])
+    assert judgement.sufficient
+    assert judgement.proof is not None
+    assert set(judgement.proof.operators) == {NatOp.EQUIVALENCE}
+    (other,) = CalibratedJudge().judge([claim], [[(title, "It rains in the hills.")]])
+    assert not other.sufficient
 
 
 @pytest.mark.parametrize(

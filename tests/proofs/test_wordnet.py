@@ -139,7 +139,10 @@ def test_installing_from_folders_and_archives(database: Path, search_path: Path)
 def test_the_command(database: Path, search_path: Path, tmp_path: Path) -> None:
     done = CliRunner().invoke(main, ["--to", str(search_path), str(database)])
     assert (done.exit_code, done.output) == (0, f"{search_path / 'corpora' / 'wordnet'}\n")
-    for bad, says in [(Path(__file__), "neither a folder nor an archive"), (tmp_path / "x", "No ")]:
+    for bad, says in [
+        (Path(__file__), "is damaged, or no folder or archive"),
+        (tmp_path / "x", "No "),
+    ]:
         done = CliRunner().invoke(main, ["--to", str(search_path), str(bad)])
         assert done.exit_code == 1 and f"Error: {bad}: " in done.output and says in done.output
 

@@ -63,6 +63,8 @@ def finder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MentionFinder]:
         ("Marie Curie was born in Warsaw.", ["Marie Curie", "Warsaw"]),
         ("Ridley Scott, not another Scott.", ["Ridley Scott", "Scott"]),  # the longest first
         ("The director of Alien", ["Alien (film)", "Alien (novel)"]),
+        ("Alien (film) is by Ridley Scott's crew", ["Alien (film)", "Ridley Scott"]),
+        ("(see Warsaw) and Curies' Vistula’s", ["Warsaw", "Vistula"]),
         ("The river of 1979", []),  # no openers, small letters or bare numbers
         ("Made in 1979. The", []),
         ("It was C. V. Raman.", ["C. V. Raman"]),  # a full stop that is, and one that is not
