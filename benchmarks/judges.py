@@ -23,7 +23,7 @@ from admiral.assembly import build_judge, choose_dtype
 from admiral.checkpoint import load_checkpoint
 from admiral.kb import KnowledgeBase, locate
 from admiral.records import Document, ScoredTitle
-from training.annotated import GoldClaim
+from benchmarks.gold import read_claims
 from training.sufficiency import LabelledEvidence, labelled_evidence
 
 # In the order of the paper's table 6, and ours. The oracle knows the answers.
@@ -57,17 +57,6 @@ def read_pages(path: Path) -> dict[str, tuple[str, ...]]:
     """Return the sentences of each page, hyperlinks replaced by their text."""
     records = map(json.loads, path.read_text(encoding="utf-8").splitlines())
     return {r["title"]: tuple(_LINK.sub(r"\1", s) for s in r["sentences"]) for r in records}
-
-
-def read_claims(path: Path) -> list[GoldClaim]:
-    """Return the claims with their gold sentences."""
-    claims = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        record = json.loads(line)
-        facts = record.get("evidence") or record["supporting_facts"]
-        found = tuple(dict.fromkeys((title, int(index)) for title, index in facts))
-        claims.append(GoldClaim(record["claim"], found, None))
-    return claims
 
 
 def table(

@@ -7,7 +7,6 @@ claims hold ``claim`` and gold evidence as ``evidence`` or ``supporting_facts``,
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,19 +14,17 @@ from pathlib import Path
 import click
 
 from admiral import Admiral, Claim, RetrievalConfig
+from benchmarks.gold import read_claims
 
 _CUTS = (5, 10, 20, 100)
 
 
 def read_gold(path: Path) -> list[tuple[Claim, frozenset[str]]]:
     """Return the claims with the titles of their gold documents."""
-    gold = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-        record = json.loads(line)
-        facts = record.get("evidence") or record["supporting_facts"]
-        key = str(record.get("id", record.get("uid", number)))
-        gold.append((Claim(key, record["claim"]), frozenset(title for title, _ in facts)))
-    return gold
+    return [
+        (Claim(str(number), one.claim), frozenset(one.titles))
+        for number, one in enumerate(read_claims(path), start=1)
+    ]
 
 
 def recall_table(

@@ -4,9 +4,9 @@ Each step gets a score: a weighed sum of its own features and of the claim's (`p
 any score exceeds a threshold, the highest step is independent of the evidence, together with those
 above the threshold that words leave uncovered. The evidence suffices where there is none: the proof
 is the decision, not a comment on it. A claim that one document covers nearly word for word needs no
-score. Weights are fitted on claims
-whose evidence is known to suffice or not, the highest step standing for the claim
-(`training.judges`); what they are can be read in `proofs/data/calibrated.json`.
+score. Weights are fitted on claims whose evidence is known to suffice or not, the highest step
+standing for the claim (`training.judges`); what they are can be read in
+`proofs/data/calibrated.json`.
 """
 
 from __future__ import annotations

@@ -70,6 +70,14 @@ class BuildSettings:
     rerank_documents: int = 6
 
 
+def holds_gold(corpus: Corpus, claim: GoldClaim) -> bool:
+    """Return whether all gold sentences of a claim are in a corpus."""
+    return all(
+        corpus.row(title) is not None and 0 <= index < len(corpus.document(title).sentences)
+        for title, index in claim.evidence
+    )
+
+
 class SampleBuilder:
     """Turns gold claims into samples of the three tasks, the same ones for the same seed."""
 
@@ -85,7 +93,7 @@ class SampleBuilder:
         """Yield the samples of all claims whose gold sentences are in the knowledge base."""
         group: list[GoldClaim] = []
         for claim in claims:
-            if not self._known(claim):
+            if not holds_gold(self._corpus, claim):
                 self.skipped += 1
                 continue
             group.append(claim)
@@ -93,13 +101,6 @@ class SampleBuilder:
                 yield from self._group(group, tasks)
                 group = []
         yield from self._group(group, tasks)
-
-    def _known(self, claim: GoldClaim) -> bool:
-        return all(
-            self._corpus.row(title) is not None
-            and 0 <= index < len(self._corpus.document(title).sentences)
-            for title, index in claim.evidence
-        )
 
     def _group(self, claims: Sequence[GoldClaim], tasks: Sequence[str]) -> Iterator[Sample]:
         if not claims:

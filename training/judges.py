@@ -17,10 +17,11 @@ from pathlib import Path
 
 import click
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import save
 from torch import nn
 
 from admiral.checkpoint import SUFFICIENCY_HEAD, Checkpoint, load_checkpoint
+from admiral.files import write_atomically
 from admiral.kb import KnowledgeBase, locate
 from proofs.calibrated import WEIGHTS, Weights
 from proofs.classifier import pooled_states
@@ -217,7 +218,7 @@ def main(
         dtype = torch.bfloat16 if precision == "bf16" else torch.float32
         checkpoint = load_checkpoint(model, dtype=dtype)
         file = head or checkpoint.path / SUFFICIENCY_HEAD
-        save_file(fit_classifier(checkpoint, train, held, recall), file)
+        write_atomically(file, [save(fit_classifier(checkpoint, train, held, recall))])
         click.echo(f"{file}", err=True)
 
 

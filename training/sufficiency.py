@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from training.annotated import Corpus, GoldClaim
+from training.annotated import Corpus, GoldClaim, holds_gold
 
 # Where distractors come from: documents of the first stage, and sentences of each.
 _DOCUMENTS, _SENTENCES = 8, 3
@@ -57,7 +57,7 @@ def labelled_evidence(
     seed
         Says which document is withheld, which distractors are drawn, and the order.
     """
-    known = (claim for claim in claims if _known(corpus, claim))
+    known = (one for one in claims if one.evidence and holds_gold(corpus, one))
     for group in _groups(known):
         found = corpus.search([claim.claim for claim in group], _CANDIDATES)
         for claim, candidates in zip(group, found, strict=True):
@@ -106,13 +106,6 @@ def _versions(
         evidence = kept + pool[: max(sentences - len(kept), 0)]
         rng.shuffle(evidence)
         yield LabelledEvidence(claim.claim, tuple(evidence), sufficient, len(claim.titles))
-
-
-def _known(corpus: Corpus, claim: GoldClaim) -> bool:
-    return bool(claim.evidence) and all(
-        corpus.row(title) is not None and 0 <= index < len(corpus.document(title).sentences)
-        for title, index in claim.evidence
-    )
 
 
 def _groups(claims: Iterator[GoldClaim]) -> Iterator[Sequence[GoldClaim]]:

@@ -37,7 +37,7 @@ def engine_options(command: Command) -> Command:
         click.option(
             "--judge",
             metavar="NAME",
-            help="Who decides (see README).",
+            help="calibrated, lexical, generated, classifier, never or always.",
         ),
         click.option("--model", metavar="NAME|DIR", help="Checkpoint (default: the bundled mini)."),
     ):

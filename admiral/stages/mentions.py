@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import islice, zip_longest
 
 from admiral.kb import KnowledgeBase
@@ -65,14 +66,19 @@ class MentionFinder:
         itself.
         """
         documents = {s.title: self._kb.document(s.title) for s in evidence}
-        near = [self._named(documents[s.title], s.index) for s in evidence]
+
+        @cache  # the evidence stands among the first sentences, mostly
+        def named(title: str, index: int) -> list[str]:
+            return self._named(documents[title], index)
+
+        near = [named(s.title, s.index) for s in evidence]
         far = [
             [
-                title
+                mentioned
                 for index in range(min(len(document.sentences), _MAX_SENTENCES))
-                for title in self._named(document, index)
+                for mentioned in named(title, index)
             ]
-            for document in documents.values()
+            for title, document in documents.items()
         ]
         return list(dict.fromkeys([*interleaved(*near), *interleaved(*far)]))
 

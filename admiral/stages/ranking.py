@@ -33,9 +33,11 @@ def rank_documents(
     Fused, every hop and the first stage vote by reciprocal rank, and of the documents found the
     claim gives each one that it names the vote of a first place. A hop from the second on votes
     twice: it ranks its documents by the sum of the probabilities of the sets that hold them, where
-    hardly possible sets do not count, and, with less weight, by their best sentence. A document's
-    score is the sum of its votes, and its hop the one whose vote was the largest (0: the first
-    stage). What an early hop found with certainty thus survives a later hop that went astray.
+    hardly possible sets do not count, and, with less weight, by their best sentence. Every hop also
+    votes for the documents that its evidence mentions, since gold documents mention each other, in
+    the order in which the next hop reads them: much is mentioned, little of it matters. A
+    document's score is the sum of its votes, and its hop the one whose vote was the largest (0: the
+    first stage). What an early hop found with certainty thus survives a later hop that went astray.
 
     Otherwise the documents of the last hop's sets come first, in the order of the sets
     (as in the paper); the hop before fills up, and so on, then the first stage. A score

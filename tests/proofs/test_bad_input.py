@@ -9,7 +9,7 @@ from hypothesis import given, settings
 
 from proofs import GeneratedProofJudge, Judgement, LexicalJudge, NatOp, ProofGenerator, Verdict
 from tests.proofs.hostile import claims, evidence
-from tests.proofs.test_generator import bart
+from tests.proofs.models import bart
 from trie import Seq2Seq, Tokens
 
 CLAIM = "The lighthouse at Port Merrow was built by an Irish engineer born in 1873."

@@ -1,10 +1,10 @@
 """The classifier without a proof: the head decides, and batches change nothing."""
 
 import torch
-from transformers import BartConfig, BartForConditionalGeneration
 
 from proofs import Judgement
 from proofs.classifier import ClassifierJudge, pooled_states
+from tests.proofs.models import bart
 from trie import Seq2Seq, Tokens, evidence_input
 
 CLAIMS = ["Ada was Irish.", "The lighthouse is old and white.", " ", "Ada built it."]
@@ -12,29 +12,8 @@ EVIDENCE = [[("Ada", "An engineer.")], [("Tower", "It was built."), ("Ada", "Old
 EVIDENCE.append([])
 
 
-def model(tokens: Tokens) -> Seq2Seq:
-    torch.manual_seed(0)
-    config = BartConfig(
-        vocab_size=tokens.size,
-        d_model=16,
-        encoder_layers=1,
-        decoder_layers=1,
-        encoder_attention_heads=2,
-        decoder_attention_heads=2,
-        encoder_ffn_dim=32,
-        decoder_ffn_dim=32,
-        max_position_embeddings=128,
-        pad_token_id=tokens.pad,
-        bos_token_id=tokens.bos,
-        eos_token_id=tokens.eos,
-        decoder_start_token_id=tokens.start,
-        forced_eos_token_id=None,
-    )
-    return Seq2Seq(BartForConditionalGeneration(config).eval())
-
-
 def test_states_are_means_over_the_input_alone(tokens: Tokens) -> None:
-    encoder = model(tokens)
+    encoder = Seq2Seq(bart(tokens))
     states = pooled_states(encoder, tokens, CLAIMS[:2], EVIDENCE[:2])
     for row, claim, texts in zip(states, CLAIMS, EVIDENCE, strict=False):
         ids = evidence_input(tokens, "prove", claim, texts, encoder.max_source).ids
@@ -44,7 +23,7 @@ def test_states_are_means_over_the_input_alone(tokens: Tokens) -> None:
 
 
 def test_the_head_decides(tokens: Tokens) -> None:
-    encoder = model(tokens)
+    encoder = Seq2Seq(bart(tokens))
     one, other = pooled_states(encoder, tokens, CLAIMS[:2], EVIDENCE[:2])
     weight = one - other
     bias = -(weight @ (one + other)) / 2

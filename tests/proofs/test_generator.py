@@ -2,9 +2,9 @@
 
 import pytest
 import torch
-from transformers import BartConfig, BartForConditionalGeneration
 
 from proofs import GeneratedProofJudge, NatOp, ProofGenerator, annotate, target_ids
+from tests.proofs.models import bart
 from trie import Seq2Seq, Tokens, evidence_input
 
 CLAIM = "The lighthouse was built by an Irish engineer."
@@ -16,29 +16,6 @@ HOSTILE = [
     ("Ada", [("\x00\ud800", "İ ﬁne e\u0301 \u200b")]),
     (" ".join(["tower"] * 40), [ENGINEER]),
 ]
-
-
-def bart(tokens: Tokens, seed: int = 0, positions: int = 512) -> BartForConditionalGeneration:
-    torch.manual_seed(seed)
-    config = BartConfig(
-        vocab_size=tokens.size,
-        d_model=32,
-        encoder_layers=1,
-        decoder_layers=1,
-        encoder_attention_heads=2,
-        decoder_attention_heads=2,
-        encoder_ffn_dim=64,
-        decoder_ffn_dim=64,
-        max_position_embeddings=positions,
-        pad_token_id=tokens.pad,
-        bos_token_id=tokens.bos,
-        eos_token_id=tokens.eos,
-        decoder_start_token_id=tokens.start,
-        forced_eos_token_id=None,
-        dropout=0.0,
-        init_std=0.5,
-    )
-    return BartForConditionalGeneration(config).eval()
 
 
 @pytest.mark.parametrize("seed", range(2))

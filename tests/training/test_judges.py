@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.kb import KnowledgeBase, demo_kb
-from benchmarks.judges import read_claims
+from benchmarks.gold import read_claims
 from proofs.calibrated import Weights
 from proofs.drafting import Draft
 from proofs.operators import NatOp

@@ -1,0 +1,30 @@
+"""An untrained model for the tests of what decodes or reads proofs."""
+
+import torch
+from transformers import BartConfig, BartForConditionalGeneration
+
+from trie import Tokens
+
+
+def bart(tokens: Tokens, seed: int = 0, positions: int = 512) -> BartForConditionalGeneration:
+    """Return a small untrained model of a tokenizer's vocabulary whose scores are far apart."""
+    torch.manual_seed(seed)
+    config = BartConfig(
+        vocab_size=tokens.size,
+        d_model=32,
+        encoder_layers=1,
+        decoder_layers=1,
+        encoder_attention_heads=2,
+        decoder_attention_heads=2,
+        encoder_ffn_dim=64,
+        decoder_ffn_dim=64,
+        max_position_embeddings=positions,
+        pad_token_id=tokens.pad,
+        bos_token_id=tokens.bos,
+        eos_token_id=tokens.eos,
+        decoder_start_token_id=tokens.start,
+        forced_eos_token_id=None,
+        dropout=0.0,
+        init_std=0.5,
+    )
+    return BartForConditionalGeneration(config).eval()
