@@ -86,24 +86,26 @@ def _json_claims(lines: Iterable[tuple[int, str]], name: str) -> Iterator[tuple[
         if not isinstance(record, dict):
             problem = f"is a JSON {_kind(record)}, not an object"
             raise RecordError(where, "", problem, 'Write it as {"claim": "..."}')
-        yield number, Claim(_claim_id(record, where, number), _claim_text(record, where))
+        yield number, Claim(claim_id(record, where, number), claim_text(record, where))
 
 
-def _claim_text(record: dict[str, Any], where: str) -> str:
-    if "claim" not in record:
+def claim_text(record: dict[str, Any], where: str, field: str = "claim") -> str:
+    """Return the text of a record's claim, or raise `RecordError`."""
+    if field not in record:
         found = ", ".join(map(repr, list(record)[:8])) or "none"
         problem = f"is missing (fields found: {found})"
-        raise RecordError(where, "claim", problem, "Give the text of the claim in this field")
-    text = record["claim"]
+        raise RecordError(where, field, problem, "Give the text of the claim in this field")
+    text = record[field]
     if not isinstance(text, str):
         problem = f"is a JSON {_kind(text)}, not text"
-        raise RecordError(where, "claim", problem, "Put the claim in double quotes")
+        raise RecordError(where, field, problem, "Put the claim in double quotes")
     if not text.strip():
-        raise RecordError(where, "claim", "is empty", "Write the claim or remove the line")
+        raise RecordError(where, field, "is empty", "Write the claim or remove the line")
     return text.strip()
 
 
-def _claim_id(record: dict[str, Any], where: str, number: int) -> str:
+def claim_id(record: dict[str, Any], where: str, number: int) -> str:
+    """Return `id` or `uid` of a record, or the number of its line; `RecordError` for bad ones."""
     field = next((name for name in ("id", "uid") if record.get(name) is not None), None)
     if field is None:
         return str(number)

@@ -1,10 +1,9 @@
 """Judges of sufficiency side by side, in the manner of the paper's table 6.
 
-Run as ``python -m benchmarks.judges CLAIMS.jsonl --kb KB``. The claims hold ``claim`` and gold
-evidence as ``evidence`` or ``supporting_facts``, lists of [title, sentence index]. Each is judged
-twice, with its gold evidence and with one gold document withheld, filled up with distractors
-(`training.sufficiency`). ``--pages`` adds documents that the knowledge base lacks, such as those of
-FEVEROUS: JSON Lines with ``title`` and ``sentences``.
+Run as ``python -m benchmarks.judges CLAIMS.jsonl --kb KB``. The claims come with gold sentences in
+a format of `admiral.gold`. Each is judged twice, with its gold evidence and with one gold document
+withheld, filled up with distractors (`training.sufficiency`). ``--pages`` adds documents that the
+knowledge base lacks, such as those of FEVEROUS: JSON Lines with ``title`` and ``sentences``.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ import click
 from admiral import RetrievalConfig
 from admiral.assembly import build_judge, choose_dtype
 from admiral.checkpoint import load_checkpoint
+from admiral.gold import read_gold
 from admiral.kb import KnowledgeBase, locate
 from admiral.records import Document, ScoredTitle
-from benchmarks.gold import read_claims
 from training.sufficiency import LabelledEvidence, labelled_evidence
 
 # In the order of the paper's table 6, and ours. The oracle knows the answers.
@@ -103,7 +102,7 @@ def main(
     seed: int,
 ) -> None:
     """Print how well judges tell insufficient evidence of CLAIMS from sufficient evidence."""
-    gold = read_claims(claims)
+    gold = list(read_gold(claims))
     if limit:
         gold = gold[:: max(len(gold) // limit, 1)][:limit]  # spread over the file
     with KnowledgeBase.open(locate(kb)) as opened:

@@ -1,8 +1,7 @@
 """All-gold recall by number of gold documents: AdMIRaL beside BM25 alone, in one run.
 
 Run as ``python -m benchmarks.retrieval CLAIMS.jsonl --kb KB --hops dynamic --hops 1 --hops 4``. The
-claims hold ``claim`` and gold evidence as ``evidence`` or ``supporting_facts``, lists of
-[title, sentence index].
+claims come with gold evidence in a format of `admiral.gold`.
 """
 
 from __future__ import annotations
@@ -14,34 +13,26 @@ from pathlib import Path
 import click
 
 from admiral import Admiral, Claim, RetrievalConfig
-from benchmarks.gold import read_claims
+from admiral.gold import GoldClaim, read_gold
 
 _CUTS = (5, 10, 20, 100)
-
-
-def read_gold(path: Path) -> list[tuple[Claim, frozenset[str]]]:
-    """Return the claims with the titles of their gold documents."""
-    return [
-        (Claim(str(number), one.claim), frozenset(one.titles))
-        for number, one in enumerate(read_claims(path), start=1)
-    ]
 
 
 def recall_table(
     name: str,
     rankings: Sequence[Sequence[str]],
-    gold: Sequence[tuple[Claim, frozenset[str]]],
+    gold: Sequence[GoldClaim],
     seconds: float,
 ) -> list[str]:
     """Return lines: share of claims with all gold titles in the top k, over all and by hops."""
     lines = []
-    sizes = sorted({len(titles) for _, titles in gold})
+    sizes = sorted({len(one.titles) for one in gold})
     groups = [("all", set(sizes)), *((str(size), {size}) for size in sizes)]
     for label, wanted in groups:
         rows = [
-            (titles, ranking)
-            for (_, titles), ranking in zip(gold, rankings, strict=True)
-            if len(titles) in wanted
+            (set(one.titles), ranking)
+            for one, ranking in zip(gold, rankings, strict=True)
+            if len(one.titles) in wanted
         ]
         cells = [
             f"{sum(titles <= set(ranking[:k]) for titles, ranking in rows) / len(rows):.3f}"
@@ -65,7 +56,7 @@ def main(
     """Print a table of all-gold recall for CLAIMS."""
     from admiral.config import load_config
 
-    gold = read_gold(claims)
+    gold = list(read_gold(claims))
     if limit:
         gold = gold[:: max(len(gold) // limit, 1)][:limit]  # spread over the file
     config: RetrievalConfig = load_config(None, [f"model={model}", f"kb={kb}", *settings])
@@ -74,13 +65,14 @@ def main(
     click.echo("|---" * (len(_CUTS) + 4) + "|")
     with Admiral.from_pretrained(model, kb=kb, config=config) as system:
         began = time.perf_counter()
-        found = system.kb.search([claim.text for claim, _ in gold], max(_CUTS))
+        found = system.kb.search([one.claim for one in gold], max(_CUTS))
         spent = time.perf_counter() - began
         for line in recall_table("BM25", [[f.title for f in one] for one in found], gold, spent):
             click.echo(line)
         for setting in hops:
             began = time.perf_counter()
-            results = list(system.retrieve_many([claim for claim, _ in gold], hops=setting))
+            asked = [Claim(one.id, one.claim) for one in gold]
+            results = list(system.retrieve_many(asked, hops=setting))
             spent = time.perf_counter() - began
             rankings = [[d.title for d in r.documents] for r in results]
             for line in recall_table(f"hops={setting}", rankings, gold, spent):

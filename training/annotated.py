@@ -9,6 +9,7 @@ from itertools import combinations
 from typing import Protocol
 
 from admiral.errors import AdmiralError
+from admiral.gold import GoldClaim
 from admiral.records import Document, ScoredTitle
 from proofs import AnnotationError, annotate
 from training.samples import ProveSample, RerankDocument, RerankSample, RetrieveSample, Sample
@@ -20,29 +21,6 @@ class Corpus(Protocol):
     def row(self, title: str) -> int | None: ...
     def document(self, title: str) -> Document: ...
     def search(self, queries: Sequence[str], k: int) -> list[list[ScoredTitle]]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class GoldClaim:
-    """A claim with its gold sentences, (title, sentence index).
-
-    Attributes
-    ----------
-    refuted
-        Whether the evidence refutes the claim; None where that is not known.
-    ordered
-        Whether the documents can only be found in the given order.
-    """
-
-    claim: str
-    evidence: tuple[tuple[str, int], ...]
-    refuted: bool | None
-    ordered: bool = False
-
-    @property
-    def titles(self) -> tuple[str, ...]:
-        """The gold documents, each once, in order."""
-        return tuple(dict.fromkeys(title for title, _ in self.evidence))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +49,10 @@ class BuildSettings:
 
 
 def holds_gold(corpus: Corpus, claim: GoldClaim) -> bool:
-    """Return whether all gold sentences of a claim are in a corpus."""
-    return all(
+    """Return whether a claim has gold sentences and all of them are in a corpus."""
+    return bool(claim.sentences) and all(
         corpus.row(title) is not None and 0 <= index < len(corpus.document(title).sentences)
-        for title, index in claim.evidence
+        for title, index in claim.sentences
     )
 
 
@@ -141,7 +119,9 @@ class SampleBuilder:
     ) -> RetrieveSample:
         if not kept:
             return RetrieveSample(claim.claim, (), (), target)
-        gold = [self._random.choice([e for e in claim.evidence if e[0] == title]) for title in kept]
+        gold = [
+            self._random.choice([e for e in claim.sentences if e[0] == title]) for title in kept
+        ]
         # From none to a full input: short ones are cheap, and pointing is learnt on them first.
         room = max(self._settings.sentences - len(gold), 0)
         wrong = self._wrong(claim, kept, negatives, self._random.randint(0, room))
@@ -161,7 +141,7 @@ class SampleBuilder:
         count: int,
     ) -> list[tuple[str, str]]:
         """Draw sentences that are not evidence: of other candidates and of the kept documents."""
-        gold = set(claim.evidence)
+        gold = set(claim.sentences)
         pool = [(d.title, s) for d in negatives[:8] for s in d.sentences[:3]]
         pool += [
             (title, sentence)
@@ -177,12 +157,12 @@ class SampleBuilder:
             kept = claim.titles[: self._random.randint(1, len(claim.titles) - 1)]
             if not claim.ordered:
                 kept = tuple(self._random.sample(claim.titles, len(kept)))
-            chosen = tuple((t, self._text(t, i)) for t, i in claim.evidence if t in kept)
+            chosen = tuple((t, self._text(t, i)) for t, i in claim.sentences if t in kept)
         documents = [
             RerankDocument(
                 title,
                 self._corpus.document(title).sentences,
-                tuple(i for t, i in claim.evidence if t == title),
+                tuple(i for t, i in claim.sentences if t == title),
             )
             for title in claim.titles
         ]
@@ -194,7 +174,7 @@ class SampleBuilder:
 
     def _prove(self, claim: GoldClaim, negatives: Sequence[Document]) -> Iterator[ProveSample]:
         """Yield the claim with sufficient evidence, and with one document withheld."""
-        full = [(t, self._text(t, i)) for t, i in claim.evidence]
+        full = [(t, self._text(t, i)) for t, i in claim.sentences]
         withheld = self._random.choice(claim.titles)
         part = [(t, s) for t, s in full if t != withheld]
         for gold, sufficient in ((full, True), (part, False)):

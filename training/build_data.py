@@ -13,9 +13,9 @@ from pathlib import Path
 
 import click
 
+from admiral.gold import GoldClaim, Label, read_gold
 from admiral.kb import KnowledgeBase, locate
-from training.annotated import BuildSettings, GoldClaim, SampleBuilder
-from training.claim_files import read_hover, read_page_claims
+from training.annotated import BuildSettings, SampleBuilder
 from training.samples import RetrieveSample, Sample, write_samples
 from training.synthetic import ClaimWriter
 
@@ -24,15 +24,16 @@ def synthetic_claims(kb: KnowledgeBase, count: int, seed: int) -> Iterator[GoldC
     """Yield `count` claims written from the knowledge base itself."""
     documents = (kb.document_at(row) for row in range(len(kb)))
     writer = ClaimWriter({d.title: d.sentences for d in documents}, seed)
-    for claim in islice(writer.claims(), count):
-        yield GoldClaim(claim.claim, claim.chain, refuted=False, ordered=True)
+    for number, claim in enumerate(islice(writer.claims(), count), start=1):
+        yield GoldClaim(str(number), claim.claim, Label.SUPPORTS, (claim.chain,), ordered=True)
 
 
 def page_samples(path: Path, seed: int) -> Iterator[Sample]:
     """Yield hop-0 samples, claim to title, of claims that name their pages only."""
     rng = random.Random(seed)
-    for claim, titles in read_page_claims(path):
-        yield RetrieveSample(claim, (), (), rng.choice(titles))
+    for claim in read_gold(path):
+        if claim.titles:
+            yield RetrieveSample(claim.claim, (), (), rng.choice(claim.titles))
 
 
 @click.command()
@@ -86,7 +87,7 @@ def main(
         )
         builder = SampleBuilder(kb, settings, seed)
         if hover is not None:
-            parts.append(builder.samples(read_hover(hover), ("retrieve", "rerank", "prove")))
+            parts.append(builder.samples(read_gold(hover), ("retrieve", "rerank", "prove")))
         if pages is not None:
             parts.append(page_samples(pages, seed))
         if synthetic:

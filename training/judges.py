@@ -22,12 +22,12 @@ from torch import nn
 
 from admiral.checkpoint import SUFFICIENCY_HEAD, Checkpoint, load_checkpoint
 from admiral.files import write_atomically
+from admiral.gold import read_gold
 from admiral.kb import KnowledgeBase, locate
 from proofs.calibrated import WEIGHTS, Weights
 from proofs.classifier import pooled_states
 from proofs.support import CLAIM_FEATURES, STEP_FEATURES, Support, SupportFinder
 from proofs.wordnet import default_lexicon
-from training.claim_files import read_hover
 from training.sufficiency import LabelledEvidence, labelled_evidence, own_sentences
 
 # The highest step stands for the claim; while fitting, softly, so that the others learn besides.
@@ -203,12 +203,12 @@ def main(
     precision: str,
     seed: int,
 ) -> None:
-    """Fit the judges `calibrated` and `classifier` on claims in the format of HoVer."""
+    """Fit the judges `calibrated` and `classifier` on claims with gold sentences."""
     with KnowledgeBase.open(locate(kb)) as corpus:
-        drawn = list(read_hover(claims))
+        drawn = list(read_gold(claims))
         random.Random(seed).shuffle(drawn)
         train = list(labelled_evidence(corpus, islice(drawn, limit), seed=seed))
-        held = list(labelled_evidence(corpus, read_hover(dev), seed=seed))
+        held = list(labelled_evidence(corpus, read_gold(dev), seed=seed))
     if not train or not held:
         raise click.ClickException("the knowledge base holds the gold sentences of no claim")
     if "calibrated" in judges:

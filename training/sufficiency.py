@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from training.annotated import Corpus, GoldClaim, holds_gold
+from admiral.gold import GoldClaim
+from training.annotated import Corpus, holds_gold
 
 # Where distractors come from: documents of the first stage, and sentences of each.
 _DOCUMENTS, _SENTENCES = 8, 3
@@ -57,7 +58,7 @@ def labelled_evidence(
     seed
         Says which document is withheld, which distractors are drawn, and the order.
     """
-    known = (one for one in claims if one.evidence and holds_gold(corpus, one))
+    known = (one for one in claims if holds_gold(corpus, one))
     for group in _groups(known):
         found = corpus.search([claim.claim for claim in group], _CANDIDATES)
         for claim, candidates in zip(group, found, strict=True):
@@ -98,7 +99,7 @@ def _versions(
     sentences: int,
     rng: random.Random,
 ) -> Iterator[LabelledEvidence]:
-    gold = [(title, corpus.document(title).sentences[index]) for title, index in claim.evidence]
+    gold = [(title, corpus.document(title).sentences[index]) for title, index in claim.sentences]
     withheld = rng.choice(claim.titles)
     rng.shuffle(pool)
     for sufficient in (True, False):

@@ -106,8 +106,10 @@ def json_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]] | RecordErro
             yield error
 
 
-def parse_object(line: bytes, where: str) -> dict[str, Any]:
-    """Parse one JSON object in UTF-8, or raise RecordError."""
+def parse_object(
+    line: bytes, where: str, example: str = '{"title": "...", "text": "..."}'
+) -> dict[str, Any]:
+    """Parse one JSON object in UTF-8, or raise RecordError; `example` shows what is right."""
     try:
         value = json.loads(line.decode("utf-8"))
     except UnicodeDecodeError as error:
@@ -126,7 +128,7 @@ def parse_object(line: bytes, where: str) -> dict[str, Any]:
             where,
             "",
             f"a JSON {type(value).__name__} where an object is needed",
-            'Write one object such as {"title": "...", "text": "..."} on each line.',
+            f"Write one object such as {example} on each line.",
         )
     return value
 

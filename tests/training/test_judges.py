@@ -12,13 +12,12 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from admiral.gold import GoldClaim, read_gold
 from admiral.kb import KnowledgeBase, demo_kb
-from benchmarks.gold import read_claims
 from proofs.calibrated import Weights
 from proofs.drafting import Draft
 from proofs.operators import NatOp
 from proofs.support import CLAIM_FEATURES, STEP_FEATURES, Support
-from training.annotated import GoldClaim
 from training.judges import fit_head, fit_weights, main, threshold_of_recall
 from training.sufficiency import labelled_evidence, own_sentences
 
@@ -32,11 +31,11 @@ def kb(user_cache: None) -> Iterator[KnowledgeBase]:
 
 
 def test_pairs_differ_in_one_gold_document(kb: KnowledgeBase) -> None:
-    claims = read_claims(DEMO)[:30]
+    claims = list(read_gold(DEMO))[:30]
     found = list(labelled_evidence(kb, claims, seed=3))
     assert len(found) == 60
     for claim, full, part in zip(claims, found[::2], found[1::2], strict=True):
-        gold = {(t, kb.document(t).sentences[i]) for t, i in claim.evidence}
+        gold = {(t, kb.document(t).sentences[i]) for t, i in claim.sentences}
         assert full.claim == part.claim == claim.claim
         assert full.sufficient and not part.sufficient
         assert gold <= set(full.evidence)
@@ -48,12 +47,12 @@ def test_pairs_differ_in_one_gold_document(kb: KnowledgeBase) -> None:
     # A claim's draw depends on no other claim, only on the seed.
     assert list(labelled_evidence(kb, claims[7:8], seed=3)) == found[14:16]
     assert list(labelled_evidence(kb, claims, seed=4)) != found
-    unknown = GoldClaim("No.", (("No such title", 0),), None)
+    unknown = GoldClaim("1", "No.", None, ((("No such title", 0),),))
     assert list(labelled_evidence(kb, [unknown])) == []
 
 
 def test_sentences_as_claims_have_their_document_or_not(kb: KnowledgeBase) -> None:
-    labelled = list(labelled_evidence(kb, read_claims(DEMO)[:30]))
+    labelled = list(labelled_evidence(kb, list(read_gold(DEMO))[:30]))
     found = list(own_sentences(labelled))
     assert len(found) > 20 and {one.sufficient for one in found} == {True, False}
     for one in found:
@@ -120,12 +119,7 @@ def test_the_threshold_is_the_highest_that_keeps_the_recall(
 def test_the_command_writes_both_judges(user_cache: None, tmp_path: Path) -> None:
     claims = tmp_path / "claims.jsonl"
     lines = DEMO.read_text(encoding="utf-8").splitlines()[:24]
-    claims.write_text(
-        "\n".join(
-            line.replace('"evidence"', '"supporting_facts"')[:-1] + ', "label": "SUPPORTED"}'
-            for line in lines
-        )
-    )
+    claims.write_text("\n".join(lines))
     files = {
         "--claims": claims,
         "--dev": claims,

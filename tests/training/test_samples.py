@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
@@ -11,9 +10,10 @@ import pytest
 import torch
 
 from admiral.errors import RecordError
+from admiral.gold import GoldClaim, read_gold
 from admiral.kb import KnowledgeBase, demo_kb
 from admiral.stages.similarity import minilm_directory
-from training.annotated import BuildSettings, GoldClaim, SampleBuilder
+from training.annotated import BuildSettings, SampleBuilder
 from training.batches import (
     IGNORED,
     Group,
@@ -39,13 +39,7 @@ TASKS = ("retrieve", "rerank", "prove")
 
 
 def gold_claims() -> list[GoldClaim]:
-    lines = (resources.files("admiral") / "data/demo/claims.jsonl").read_text("utf-8").splitlines()
-    return [
-        GoldClaim(
-            r["claim"], tuple((t, i) for t, i in r["evidence"]), refuted=r["label"] == "REFUTED"
-        )
-        for r in map(json.loads, lines)
-    ]
+    return list(read_gold(Path(str(resources.files("admiral"))) / "data" / "demo" / "claims.jsonl"))
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +74,7 @@ def test_identifiers_point_at_gold_sentences_and_the_title_is_left_over(
 
 
 def test_reranking_marks_the_gold_sentences(samples: list[Sample]) -> None:
-    gold = {c.claim: set(c.evidence) for c in gold_claims()}
+    gold = {c.claim: set(c.sentences) for c in gold_claims()}
     for sample in samples:
         if isinstance(sample, RerankSample):
             marked = {(d.title, i) for d in sample.documents for i in d.relevant}
@@ -117,10 +111,11 @@ def test_proofs_agree_with_what_was_withheld(samples: list[Sample]) -> None:
 
 def test_claims_outside_the_kb_are_counted(kb: KnowledgeBase) -> None:
     builder = SampleBuilder(kb, BuildSettings(), 0)
-    strange = GoldClaim("No such thing.", (("No such title", 0),), None)
-    beyond = GoldClaim("No such sentence.", (("Seth Meyers", 99),), None)
-    assert list(builder.samples([strange, beyond], TASKS)) == []
-    assert builder.skipped == 2
+    strange = GoldClaim("1", "No such thing.", None, ((("No such title", 0),),))
+    beyond = GoldClaim("2", "No such sentence.", None, ((("Seth Meyers", 99),),))
+    empty = GoldClaim("3", "Nothing is known of this.", None, ())
+    assert list(builder.samples([strange, beyond, empty], TASKS)) == []
+    assert builder.skipped == 3
 
 
 def test_samples_round_trip(samples: list[Sample], tmp_path: Path) -> None:

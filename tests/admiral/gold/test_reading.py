@@ -1,0 +1,228 @@
+"""Gold claims in every format: what is read, what is recognised, and what is refused."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from admiral import AdmiralError, RecordError
+from admiral.gold import FORMATS, GoldClaim, Label, read_gold, titles_of
+
+DEMO = Path(str(resources.files("admiral"))) / "data" / "demo" / "claims.jsonl"
+ADA, ENGINE = "Ada Lovelace", "Analytical Engine"
+CLAIM = "The first program was written for a machine."
+RECORDS: dict[str, dict[str, Any]] = {
+    "pairs": {"id": "p", "evidence": [[ADA, 1], [ENGINE, 0], [ADA, 1]], "num_hops": 2},
+    "hover": {"uid": "h", "supporting_facts": [[ADA, 1], [ENGINE, 0]], "label": "NOT_SUPPORTED"},
+    "fever": {
+        "id": 7,
+        "label": "REFUTES",
+        "evidence": [
+            [[1, 2, "Ada_Lovelace", 1], [1, 3, "Analytical_Engine", 0]],
+            [[4, 5, "Program_-LRB-machine-RRB-", 3]],
+            [[6, 7, "Analytical_Engine", 0], [6, 8, "Ada_Lovelace", 1]],
+        ],
+    },
+    "feverous": {
+        "id": 8,
+        "label": "SUPPORTS",
+        "evidence": [
+            {"content": [f"{ADA}_sentence_1", f"{ENGINE}_sentence_0"], "context": {}},
+            {"content": [f"{ADA}_sentence_1", f"{ADA}_header_cell_0_0_1", f"{ENGINE}_cell_0_2_1"]},
+            {"content": [f"{ADA}_title", f"{ADA}_table_caption_0", f"{ADA}_sentence_4"]},
+        ],
+    },
+    "kilt": {
+        "id": "k",
+        "output": [
+            {"answer": "SUPPORTS"},
+            {"provenance": [{"title": ADA, "start_paragraph_id": 3}, {"title": ENGINE}]},
+            {"answer": "SUPPORTS", "provenance": [{"wikipedia_id": "1", "title": ADA}]},
+        ],
+    },
+    "pages": {"id": "g", "gold_title_sets": [[ADA, ENGINE], [ADA]], "label": "supports"},
+}
+BOTH = ((ADA, 1), (ENGINE, 0))
+EVIDENCE: dict[str, Any] = {
+    "pairs": (BOTH,),
+    "hover": (BOTH,),
+    "fever": (BOTH, (("Program (machine)", 3),)),  # the third set is the first in other words
+    "feverous": (BOTH,),
+    "kilt": (((ADA, None), (ENGINE, None)), ((ADA, None),)),
+    "pages": (((ADA, None), (ENGINE, None)), ((ADA, None),)),
+}
+
+
+def record(name: str, **changes: Any) -> dict[str, Any]:
+    text = {"input" if name == "kilt" else "claim": CLAIM}
+    return {**text, **RECORDS[name], **changes}
+
+
+def written(path: Path, *records: Any) -> Path:
+    path.write_text("".join(json.dumps(one) + "\n" for one in records), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("named", [True, False])
+def test_every_format_is_read_and_recognised(tmp_path: Path, name: str, named: bool) -> None:
+    path = written(tmp_path / "gold.jsonl", record(name))
+    (claim,) = read_gold(path, name if named else None)
+    assert claim.claim == CLAIM and claim.evidence == EVIDENCE[name]
+    assert claim.id == str(RECORDS[name].get("id", "h"))
+    assert claim.ignored == (4 if name == "feverous" else 0)
+    assert claim.hops == (2 if name in ("pairs", "hover", "feverous") else 1)
+
+
+def test_labels_are_those_of_the_data_sets(tmp_path: Path) -> None:
+    spelled = {
+        "SUPPORTED": (Label.SUPPORTS, False),
+        "supports": (Label.SUPPORTS, False),
+        "REFUTED": (Label.REFUTES, True),
+        "refutes": (Label.REFUTES, True),
+        "NOT ENOUGH INFO": (Label.NOT_ENOUGH_INFO, None),
+        "NOT_SUPPORTED": (Label.NOT_SUPPORTED, None),
+        None: (None, None),
+    }
+    records = [record("pairs", id=n, label=text) for n, text in enumerate(spelled)]
+    found = list(read_gold(written(tmp_path / "gold.jsonl", *records)))
+    assert [(claim.label, claim.refuted) for claim in found] == list(spelled.values())
+    (kilt,) = read_gold(written(tmp_path / "kilt.jsonl", record("kilt")))
+    assert kilt.label is Label.SUPPORTS
+
+
+def test_what_is_asked_of_a_claim() -> None:
+    claim = GoldClaim("1", CLAIM, None, (BOTH, ((ADA, 0), (ADA, 3))))
+    assert claim.titles == (ADA, ENGINE) and claim.sentences == BOTH
+    assert claim.title_sets == ((ADA, ENGINE), (ADA,)) and claim.hops == 1
+    empty = GoldClaim("2", CLAIM, None, ())
+    assert (empty.titles, empty.sentences, empty.hops) == ((), (), 0)
+    assert GoldClaim("3", CLAIM, None, (((ADA, None),),)).sentences == ()
+    assert titles_of(((ADA, 2), (ENGINE, 0), (ADA, 0))) == (ADA, ENGINE)
+
+
+def test_claims_without_evidence_stand_beside_others(tmp_path: Path) -> None:
+    nothing = {"claim": CLAIM, "label": "NOT ENOUGH INFO", "evidence": [[[9, None, None, None]]]}
+    open_ended = {"claim": CLAIM, "evidence": []}
+    path = written(tmp_path / "g.jsonl", open_ended, nothing, record("fever"), open_ended)
+    found = list(read_gold(path))
+    assert [claim.evidence for claim in found] == [(), (), EVIDENCE["fever"], ()]
+    assert [claim.id for claim in found] == ["1", "2", "7", "4"]
+    union = {"claim": CLAIM, "gold_pages_union": [ADA, ENGINE]}
+    (claim,) = read_gold(written(tmp_path / "u.jsonl", union))
+    assert claim.evidence == (((ADA, None), (ENGINE, None)),)
+
+
+def test_a_list_is_read_like_lines(tmp_path: Path) -> None:
+    records = [record("hover", uid=str(n)) for n in range(3)]
+    expected = list(read_gold(written(tmp_path / "lines.jsonl", *records)))
+    for indent in (None, 1):
+        path = tmp_path / "list.json"
+        path.write_text(json.dumps(records, indent=indent))
+        assert list(read_gold(path)) == expected
+    packed = tmp_path / "lines.jsonl.gz"
+    packed.write_bytes(gzip.compress((tmp_path / "lines.jsonl").read_bytes()))
+    assert list(read_gold(packed)) == expected
+
+
+def test_the_empty_example_of_feverous_is_passed_over(tmp_path: Path) -> None:
+    example = {"id": "", "claim": "", "label": "", "evidence": [{"content": [], "context": {}}]}
+    path = written(tmp_path / "feverous.jsonl", example, record("feverous"))
+    assert [claim.id for claim in read_gold(path)] == ["8"]
+
+
+def test_the_reader_streams(tmp_path: Path) -> None:
+    path = written(tmp_path / "gold.jsonl", record("pairs"), {"claim": 3})
+    claims = read_gold(path)
+    assert next(claims).id == "p"
+    with pytest.raises(RecordError, match=r"gold\.jsonl:2"):
+        next(claims)
+
+
+@given(st.lists(st.lists(st.tuples(st.sampled_from("ABC"), st.integers(0, 3)), max_size=4)))
+def test_sets_are_kept_once_in_order(
+    tmp_path_factory: pytest.TempPathFactory, sets: list[list[tuple[str, int]]]
+) -> None:
+    nested = [[[1, 2, title, number] for title, number in one] for one in sets]
+    path = tmp_path_factory.mktemp("gold") / "gold.jsonl"
+    (claim,) = read_gold(written(path, {"claim": CLAIM, "evidence": nested}), "fever")
+    kept = [frozenset(one) for one in claim.evidence]
+    assert kept == list(dict.fromkeys(frozenset(one) for one in sets if one))
+    assert all(len(set(one)) == len(one) for one in claim.evidence)
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({"claim": CLAIM}, r":1: no gold evidence: none of the fields evidence, gold_pages_union"),
+        (record("pairs", evidence="x"), r"field 'evidence': 'x' is not a list"),
+        (record("pairs", evidence=[[ADA]]), r"field 'evidence': \['Ada.*is not \[title"),
+        (record("pairs", evidence=[[ADA, True]]), r"True is not the number of a sentence"),
+        (record("pairs", evidence=[[ADA, -1]]), r"-1 is not the number of a sentence"),
+        (record("pairs", evidence=[[" ", 1]]), r"' ' is not a title"),
+        (record("pairs", num_hops=0), r"field 'num_hops': 0 is not a number from 1 on"),
+        (record("pairs", label="perhaps"), r"field 'label': 'perhaps' is not a label"),
+        (record("pairs", label=[1]), r"field 'label': \[1\] is not a label"),
+        (record("pairs", claim=" "), r"field 'claim': is empty"),
+        (record("hover", supporting_facts=None), r"'supporting_facts': null is not a list"),
+        (record("fever", evidence=[[[1, 2, "A"]]]), r"'evidence\[0\]': \[1, 2, 'A'\] is not \[id"),
+        (record("fever", evidence=[[[1, 2, "A", None]]]), r"null is not the number"),
+        (record("feverous", evidence=[{"content": [f"{ADA}_3"]}]), r"content': 'Ada.*not an elem"),
+        (record("feverous", evidence=[{"context": {}}]), r"content': null is not a list"),
+        (record("feverous", evidence=[{"content": []}, 1]), r"'evidence\[1\]': 1 is not an object"),
+        (record("kilt", output=[3]), r"'output\[0\]': 3 is not an object"),
+        (record("kilt", output=[{"provenance": [{}]}]), r"provenance': null is not a title"),
+        (record("kilt", input=None), r"field 'input': is a JSON null"),
+        (record("pages", gold_title_sets=[ADA]), r"'Ada Lovelace' is not a list"),
+    ],
+)
+def test_bad_records_name_place_field_and_remedy(
+    tmp_path: Path, bad: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(RecordError, match=message) as caught:
+        list(read_gold(written(tmp_path / "gold.jsonl", bad)))
+    assert caught.value.where == f"{tmp_path / 'gold.jsonl'}:1" and caught.value.remedy
+
+
+def test_formats_are_not_mixed(tmp_path: Path) -> None:
+    path = written(tmp_path / "gold.jsonl", record("hover"), record("fever"))
+    with pytest.raises(RecordError, match=r":2: field 'supporting_facts': is missing, in a file"):
+        list(read_gold(path))
+    path = written(tmp_path / "gold.jsonl", record("pairs"), record("fever"))
+    with pytest.raises(RecordError, match=r":2: field 'evidence': .*name the file's format"):
+        list(read_gold(path))
+
+
+def test_bad_files_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "gold.jsonl"
+    twice = written(path, record("pairs"), record("pairs"))
+    with pytest.raises(RecordError, match=r":2: field 'id': 'p' is also the id at .*:1"):
+        list(read_gold(twice))
+    with pytest.raises(AdmiralError, match=r"gold format 'json': there are pairs, hover"):
+        list(read_gold(path, "json"))
+    for text, message in (
+        ("", "holds no claims"),
+        ("[]", "holds no claims"),
+        ("[1]", "record 1: not a JSON object"),
+        ("[{}", "not a JSON list"),
+        ("{", r":1: not a JSON object"),
+        ("3", r':1: .*Write one object such as {"claim"'),
+    ):
+        path.write_text(text)
+        with pytest.raises(AdmiralError, match=message):
+            list(read_gold(path))
+    with pytest.raises(AdmiralError, match=r"absent\.jsonl: cannot be read"):
+        list(read_gold(tmp_path / "absent.jsonl"))
+
+
+def test_the_demo_claims_are_whole() -> None:
+    claims = list(read_gold(DEMO))
+    assert len(claims) == 85 and all(claim.sentences and claim.label for claim in claims)
+    assert all(claim.hops == len(claim.titles) for claim in claims)
