@@ -18,7 +18,7 @@ import click
 
 from admiral import Admiral, Claim, RetrievalConfig, RetrievalResult
 from admiral.assembly import Stages, build_judge
-from benchmarks.retrieval import read_gold
+from admiral.gold import read_gold
 from proofs.judges import NeverSufficient
 
 # In the order of the paper's table 6, and ours. The oracle stops when every gold document has a
@@ -127,7 +127,7 @@ def main(
     """Print a table of all-gold recall, hops and time of judges that drive retrieval of CLAIMS."""
     from admiral.config import load_config
 
-    gold = read_gold(claims)
+    gold = [(Claim(one.id, one.claim), frozenset(one.titles)) for one in read_gold(claims)]
     if limit:
         gold = gold[:: max(len(gold) // limit, 1)][:limit]  # spread over the file
     config: RetrievalConfig = load_config(
