@@ -5,14 +5,19 @@ A sentence is read together with its title, so the span may be quoted from eithe
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from proofs.lexicon import SpanLexicon
 from proofs.operators import NatOp
 from proofs.quotes import Quotable, quotables
 from proofs.values import value
 from proofs.words import Word, pieces
+
+if TYPE_CHECKING:  # an encoder needs torch, the words alone do not
+    from proofs.contextual import ContextualLikeness
 
 # How much a pair of words counts towards similarity.
 _MATCH = {
@@ -57,13 +62,28 @@ class Aligner:
         Pairs of title and sentence.
     lexicon
         Says which words match.
+    claim, likeness
+        The claim whose spans are aligned, and what tells how alike its words and those of the
+        evidence are where they stand. Without them, only words that the lexicon knows match.
     """
 
-    def __init__(self, evidence: Sequence[tuple[str, str]], lexicon: SpanLexicon) -> None:
+    def __init__(
+        self,
+        evidence: Sequence[tuple[str, str]],
+        lexicon: SpanLexicon,
+        claim: str = "",
+        likeness: ContextualLikeness | None = None,
+    ) -> None:
         self._lexicon = lexicon
         self._texts = quotables(evidence)
+        self._alike: dict[str, list[list[float]]] = {}
+        if likeness is not None:
+            texts = [text.text for text in self._texts]
+            found = likeness.compare(claim, texts)
+            self._alike = {t: m.tolist() for t, m in zip(texts, found, strict=True)}
+            self._starts = [word.start for word in pieces(claim)]
 
-    def align(self, span: str, near: str | None = None) -> Alignment | None:
+    def align(self, span: str, near: str | None = None, start: int = 0) -> Alignment | None:
         """Return the best evidence span for a claim span.
 
         Parameters
@@ -73,6 +93,8 @@ class Aligner:
         near
             The title of the document that the step before was aligned with: its spans are
             preferred among nearly equal ones.
+        start
+            Where the span begins in the claim; of use with `likeness` only.
 
         Returns
         -------
@@ -85,36 +107,27 @@ class Aligner:
         best: tuple[float, Alignment] | None = None
         for text in self._texts:
             bonus = _SAME_SOURCE if text.source == near else 0.0
-            for first, last, similarity, rank in self._spans(text, words, weights):
+            matches = self._matches(text, words, start)
+            for first, last, similarity, rank in _spans(text, words, weights, matches):
                 if best is None or rank + bonus > best[0] + 1e-9:
                     best = rank + bonus, Alignment(text.quote(first, last), text.source, similarity)
         return best[1] if best is not None else self._anything(near)
 
-    def _spans(
-        self, text: Quotable, words: list[Word], weights: list[float]
-    ) -> list[tuple[int, int, float, float]]:
-        """Return (first word, last word, similarity, rank) of the spans worth comparing."""
-        total = sum(weights)
-        # Stop words in common say nothing, unless the claim span has no other words.
-        telling = [at for at, word in enumerate(words) if word.content] or list(range(len(words)))
-        columns = [[self._match(w, other) for w in words] for other in text.words]
-        hits = [any(column) for column in columns]
-        found = []
-        for first in (at for at, hit in enumerate(hits) if hit):
-            covered, foreign, seen = [0.0] * len(words), 0, first
-            for last in text.lasts(first):
-                if not hits[last]:
-                    continue
-                # Words since the last span that was worth comparing.
-                for at in range(seen, last + 1):
-                    covered = [max(pair) for pair in zip(covered, columns[at], strict=True)]
-                    foreign += text.words[at].content and not hits[at]
-                seen = last + 1
-                if any(covered[at] for at in telling):
-                    score = sum(c * w for c, w in zip(covered, weights, strict=True)) / total
-                    extra = foreign * _FOREIGN_WORD + (last - first) * _LENGTH
-                    found.append((first, last, score, score - extra))
-        return found
+    def _matches(self, text: Quotable, words: list[Word], start: int) -> list[list[float]]:
+        """Return for each word of a text how well each word of the claim span matches it."""
+        columns = [[self._match(word, other) for word in words] for other in text.words]
+        alike = self._alike.get(text.text)
+        if alike is None:
+            return columns
+        # A span may begin or end within a word of the claim.
+        places = [max(bisect(self._starts, start + word.start) - 1, 0) for word in words]
+        return [
+            [
+                max(match, row[place]) if word.content and other.content else match
+                for match, word, place in zip(column, words, places, strict=True)
+            ]
+            for column, other, row in zip(columns, text.words, alike, strict=False)
+        ]
 
     def _match(self, claim: Word, evidence: Word) -> float:
         """Return how well two words match, from 0 to 1."""
@@ -136,6 +149,35 @@ class Aligner:
                     for last in reversed(list(text.lasts(first))):
                         return Alignment(text.quote(first, last), text.source, 0.0)
         return None
+
+
+def _spans(
+    text: Quotable, words: list[Word], weights: list[float], columns: list[list[float]]
+) -> list[tuple[int, int, float, float]]:
+    """Return (first word, last word, similarity, rank) of the spans worth comparing.
+
+    `columns` holds for each word of the text how well the words of the claim span match it.
+    """
+    total = sum(weights)
+    # Stop words in common say nothing, unless the claim span has no other words.
+    telling = [at for at, word in enumerate(words) if word.content] or list(range(len(words)))
+    hits = [any(column) for column in columns]
+    found = []
+    for first in (at for at, hit in enumerate(hits) if hit):
+        covered, foreign, seen = [0.0] * len(words), 0, first
+        for last in text.lasts(first):
+            if not hits[last]:
+                continue
+            # Words since the last span that was worth comparing.
+            for at in range(seen, last + 1):
+                covered = [max(pair) for pair in zip(covered, columns[at], strict=True)]
+                foreign += text.words[at].content and not hits[at]
+            seen = last + 1
+            if any(covered[at] for at in telling):
+                score = sum(c * w for c, w in zip(covered, weights, strict=True)) / total
+                extra = foreign * _FOREIGN_WORD + (last - first) * _LENGTH
+                found.append((first, last, score, score - extra))
+    return found
 
 
 def _weight(word: Word, span: str) -> float:

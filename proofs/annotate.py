@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from proofs.alignment import Aligner
+from proofs.contextual import ContextualLikeness
 from proofs.drafting import AnnotationError, Draft, draft, finish
 from proofs.lexicon import SpanLexicon
 from proofs.operators import SUFFICIENCY_OPERATORS, NatOp, Verdict, verdict
@@ -31,6 +32,7 @@ def annotate(
     *,
     withheld: Sequence[tuple[str, str]] = (),
     lexicon: SpanLexicon | None = None,
+    likeness: ContextualLikeness | None = None,
     max_steps: int = MAX_STEPS,
 ) -> Proof:
     """Return a proof that agrees with the known sufficiency of the evidence.
@@ -51,6 +53,9 @@ def annotate(
         that they fit better than the evidence does is independent of the evidence.
     lexicon
         What is known about words; the built-in lexicon where not given.
+    likeness
+        How alike words are in their contexts, by a model's encoder; spans are aligned by the
+        lexicon alone where not given.
     max_steps
         Most steps of the proof.
 
@@ -60,9 +65,11 @@ def annotate(
         If the claim has no words, or the evidence is to be sufficient and has nothing to quote.
     """
     lexicon = lexicon or default_lexicon()
-    steps = _without_entailment(draft(claim, evidence, lexicon, max_steps))
+    steps = _without_entailment(draft(claim, evidence, lexicon, max_steps, likeness))
     if not sufficient:
-        return finish(_insufficient(_lacking(steps, Aligner(withheld, lexicon))))
+        return finish(
+            _insufficient(_lacking(claim, steps, Aligner(withheld, lexicon, claim, likeness)))
+        )
     if any(step.aligned is None for step in steps):
         raise AnnotationError(f"nothing in the evidence can be quoted for claim {claim!r}")
     return finish(_sufficient(steps, refuted))
@@ -76,10 +83,13 @@ def _without_entailment(steps: list[Draft]) -> list[Draft]:
     return steps
 
 
-def _lacking(steps: list[Draft], withheld: Aligner) -> list[Draft]:
+def _lacking(claim: str, steps: list[Draft], withheld: Aligner) -> list[Draft]:
     """Make the steps independent whose spans the withheld sentences fit better."""
+    end = 0
     for at, step in enumerate(steps):
-        better = withheld.align(step.claim)
+        start = claim.index(step.claim, end)
+        end = start + len(step.claim)
+        better = withheld.align(step.claim, start=start)
         if better is not None and better.similarity > step.similarity + _WITHHELD_GAIN:
             steps = _replaced(steps, at, NatOp.INDEPENDENCE)
     return steps

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from proofs.alignment import Aligner, Alignment
 from proofs.chunking import chunk
@@ -17,6 +18,9 @@ from proofs.proof import MAX_STEPS, Proof, ProofError, ProofStep
 from proofs.values import value
 from proofs.wordnet import default_lexicon
 from proofs.words import pieces
+
+if TYPE_CHECKING:  # an encoder needs torch, the words alone do not
+    from proofs.contextual import ContextualLikeness
 
 # From this similarity on, a span that no lexicon objects to counts as the same.
 EQUIVALENT_SIMILARITY = 0.4
@@ -53,23 +57,28 @@ class Draft:
 
 
 def draft(
-    claim: str, evidence: Sequence[tuple[str, str]], lexicon: SpanLexicon, max_steps: int
+    claim: str,
+    evidence: Sequence[tuple[str, str]],
+    lexicon: SpanLexicon,
+    max_steps: int,
+    likeness: ContextualLikeness | None = None,
 ) -> list[Draft]:
-    """Chunk the claim, align the chunks and assign operators.
+    """Chunk the claim, align the chunks, by context too if it is known, and assign operators.
 
     Raises
     ------
     AnnotationError
         If the claim has no words.
     """
-    spans = [claim[start:end] for start, end in chunk(claim, max_chunks=max_steps)]
+    places = chunk(claim, max_chunks=max_steps)
+    spans = [claim[start:end] for start, end in places]
     if not spans:
         raise AnnotationError(f"claim {claim!r} has no words")
-    aligner = Aligner(evidence, lexicon)
+    aligner = Aligner(evidence, lexicon, claim, likeness)
     aligned: list[Alignment | None] = []
     near: str | None = None
-    for span in spans:
-        found = aligner.align(span, near)
+    for span, (start, _) in zip(spans, places, strict=True):
+        found = aligner.align(span, near, start)
         aligned.append(found)
         if found is not None and found.similarity > 0:
             near = found.source
