@@ -23,9 +23,7 @@ from proofs.contextual import ContextualLikeness
 from proofs.wordnet import default_lexicon
 from proofs.words import pieces
 
-Step = tuple[
-    str, str, str, str, list[tuple[str, str]]
-]  # claim, span, quotation, operator, evidence
+Step = tuple[str, str, str]  # claim span, quotation, operator
 _PART = re.compile(r"\[ (.*?) \] (.*)", re.DOTALL)
 
 
