@@ -100,7 +100,7 @@ def times(checkpoint: Checkpoint, chosen: Sequence[Pair], beams: int) -> dict[st
 @click.option("--beams", default=5, show_default=True)
 @click.option("--batch", default=32, show_default=True)
 @click.option("--longest", default=20, show_default=True, help="Words of a drawn sentence.")
-@click.option("--timed", default=20, show_default=True, help="Pairs to take the time of.")
+@click.option("--timed", default=20, show_default=True, help="Pairs to take the time of; 0 for none.")
 @click.option("--precision", type=click.Choice(["fp32", "bf16"]), default="fp32")
 @click.option("--seed", default=0, show_default=True)
 def main(
@@ -138,9 +138,10 @@ def main(
         click.echo(f"{done} pairs, {proofs} proofs, {beams} beams: {len(faults)} faults")
         for one in faults[:10]:
             click.echo(f"  {one}")
-        usual = (p for at, p in enumerate(pairs(opened, seed + 1, 40), 1) if at % 4 and p[1])
-        for name, seconds in times(checkpoint, list(islice(usual, timed)), 5).items():
-            click.echo(f"{name}: {1000 * seconds:.0f} ms a claim, 5 beams")
+        if timed:
+            usual = (p for at, p in enumerate(pairs(opened, seed + 1, 40), 1) if at % 4 and p[1])
+            for name, seconds in times(checkpoint, list(islice(usual, timed)), 5).items():
+                click.echo(f"{name}: {1000 * seconds:.0f} ms a claim, 5 beams")
 
 
 if __name__ == "__main__":
