@@ -33,6 +33,11 @@ def unescape_title(column: str) -> str:
     return raw.decode("utf-8", "surrogatepass")
 
 
+def unescape_id(column: str) -> str:
+    """Return the query id that `trec_lines` made `column` of."""
+    return unquote_to_bytes(column).decode("utf-8", "surrogatepass")
+
+
 def trec_lines(records: Iterable[Mapping[str, Any]], tag: str = "admiral") -> Iterator[str]:
     """Yield the lines of a run for result records, in their order.
 

@@ -13,33 +13,37 @@ from pathlib import Path
 import click
 
 from admiral import Admiral, Claim, RetrievalConfig
+from admiral.evaluation.documents import ranking_measures
+from admiral.evaluation.measures import groups_of
+from admiral.evaluation.pairing import pair_up
+from admiral.evaluation.predictions import Prediction, same_title
 from admiral.gold import GoldClaim, read_gold
 
 _CUTS = (5, 10, 20, 100)
 
 
 def recall_table(
-    name: str,
-    rankings: Sequence[Sequence[str]],
-    gold: Sequence[GoldClaim],
-    seconds: float,
+    name: str, rankings: Sequence[Sequence[str]], gold: Sequence[GoldClaim], seconds: float
 ) -> list[str]:
-    """Return lines: share of claims with all gold titles in the top k, over all and by hops."""
+    """Return lines: share of claims with all gold titles in the top k, over all and by number.
+
+    The number of gold documents is that by which `admiral evaluate` groups claims.
+    """
+    pairs = pair_up(
+        gold,
+        {
+            claim.id: Prediction(claim.id, tuple(map(same_title, ranking)))
+            for claim, ranking in zip(gold, rankings, strict=True)
+        },
+    ).pairs
+    recalls = ranking_measures(pairs, _CUTS)[: len(_CUTS)]
     lines = []
-    sizes = sorted({len(one.titles) for one in gold})
-    groups = [("all", set(sizes)), *((str(size), {size}) for size in sizes)]
-    for label, wanted in groups:
-        rows = [
-            (set(one.titles), ranking)
-            for one, ranking in zip(gold, rankings, strict=True)
-            if len(one.titles) in wanted
-        ]
-        cells = [
-            f"{sum(titles <= set(ranking[:k]) for titles, ranking in rows) / len(rows):.3f}"
-            for k in _CUTS
-        ]
+    for group in groups_of(pairs, "hop"):
+        cells = [f"{measure.value(group.members):.3f}" for measure in recalls]
+        label, _, _ = group.name.partition(" ")
         cost = f"{seconds / len(gold):.2f}" if label == "all" else ""
-        lines.append(f"| {name} | {label} | {len(rows)} | {' | '.join(cells)} | {cost} |")
+        count = recalls[0].count(group.members)
+        lines.append(f"| {name} | {label} | {count} | {' | '.join(cells)} | {cost} |")
     return lines
 
 

@@ -18,6 +18,7 @@ import click
 
 from admiral import Admiral, Claim, RetrievalConfig, RetrievalResult
 from admiral.assembly import Stages, build_judge
+from admiral.evaluation.overlap import recall_at
 from admiral.gold import read_gold
 from proofs.judges import NeverSufficient
 
@@ -154,7 +155,7 @@ def main(
                 stop = stop_of(judge, claim, whole, titles, config.min_hops)
                 ranking = rankings[stop.hop - 1]
                 stops[name].append(stop)
-                hits[name].append(tuple(titles <= set(ranking[:k]) for k in _CUTS))
+                hits[name].append(tuple(recall_at([titles], ranking, k) for k in _CUTS))
             for stage in remembering:
                 stage.forget()
             if number % 20 == 0:

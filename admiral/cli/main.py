@@ -22,6 +22,8 @@ _COMMANDS = {
     "verify": "admiral.cli.index",
     "info": "admiral.cli.index",
     "titles": "admiral.cli.titles",
+    "evaluate": "admiral.cli.evaluate",
+    "compare": "admiral.cli.evaluate",
     "convert": "admiral.cli.convert",
 }
 INTERRUPTED = 130  # what shells report for a program stopped by Ctrl-C

@@ -39,8 +39,9 @@ def hover(record: dict[str, Any], where: str) -> tuple[list[EvidenceSet], int]:
 def fever(record: dict[str, Any], where: str) -> tuple[list[EvidenceSet], int]:
     """Return the sets of FEVER's `evidence`: [[[annotation, evidence id, page, sentence]]].
 
-    Where there is no evidence FEVER gives pages that are null. Page ids become titles.
+    Page ids become titles. Pages are null where there is not enough information, and only there.
     """
+    none_expected = str(record.get("label") or "NOT ENOUGH INFO").upper() == "NOT ENOUGH INFO"
     sets: list[EvidenceSet] = []
     for number, members in enumerate(_list(record["evidence"], "evidence", where)):
         field = f"evidence[{number}]"
@@ -49,9 +50,11 @@ def fever(record: dict[str, Any], where: str) -> tuple[list[EvidenceSet], int]:
             if not isinstance(member, list) or len(member) != 4:
                 raise _bad(where, field, f"{_shown(member)} is not [id, id, page, sentence]")
             page, sentence = member[2:]
-            if page is not None:
+            if page is not None or not none_expected:
                 title = fever_title(_title(page, field, where))
                 found.append((title, _number(sentence, field, where)))
+        if not found and not none_expected:
+            raise _bad(where, field, "holds no sentence")
         sets.append(tuple(found))
     return sets, 0
 

@@ -77,6 +77,12 @@ def read_gold(path: Path, name: str | None = None) -> Iterator[GoldClaim]:
         raise AdmiralError(f"{path}: holds no claims. Each line must be one object: {_EXAMPLE}")
 
 
+def format_of(path: Path) -> str | None:
+    """Return the format of a file of gold claims; None if no record of it tells."""
+    found = (recognised(record, where) for where, _, record in _records(path))
+    return next(filter(None, found), None)
+
+
 def recognised(record: dict[str, Any], where: str) -> str | None:
     """Return the format of a record, None for one whose evidence is empty and could be any.
 

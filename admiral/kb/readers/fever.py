@@ -24,6 +24,8 @@ _ESCAPES = {
     "-COLON-": ":",
 }
 _ESCAPE = re.compile("|".join(_ESCAPES))
+_IDENTIFIERS = {plain: escape for escape, plain in _ESCAPES.items()}
+_PLAIN = re.compile("|".join(map(re.escape, _IDENTIFIERS)))
 _QUOTES = re.compile(r"(?<!\S)(?:``|'')(?!\S)")
 # Sentences left out of the dump leave gaps in the numbers; a larger gap is a damaged record.
 _LARGEST_GAP = 10_000
@@ -37,6 +39,12 @@ def unescape(text: str) -> str:
 def fever_title(identifier: str) -> str:
     """Return the title of Wikipedia (composed Unicode) that a FEVER id stands for."""
     return unicodedata.normalize("NFC", unescape(identifier).replace("_", " ")).strip()
+
+
+def fever_identifier(title: str) -> str:
+    """Return the id of FEVER's wiki-pages, in decomposed Unicode, that `fever_title` undoes."""
+    escaped = _PLAIN.sub(lambda match: _IDENTIFIERS[match.group()], title)
+    return unicodedata.normalize("NFD", escaped.replace(" ", "_"))
 
 
 def parse_fever(value: dict[str, Any], where: str) -> Document | None:

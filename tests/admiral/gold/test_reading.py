@@ -174,6 +174,8 @@ def test_sets_are_kept_once_in_order(
         (record("hover", supporting_facts=None), r"'supporting_facts': null is not a list"),
         (record("fever", evidence=[[[1, 2, "A"]]]), r"'evidence\[0\]': \[1, 2, 'A'\] is not \[id"),
         (record("fever", evidence=[[[1, 2, "A", None]]]), r"null is not the number"),
+        (record("fever", evidence=[[[1, 2, None, None]]]), r"'evidence\[0\]': null is not a title"),
+        (record("fever", evidence=[[[1, 2, "A", 0]], []]), r"'evidence\[1\]': holds no sentence"),
         (record("feverous", evidence=[{"content": [f"{ADA}_3"]}]), r"content': 'Ada.*not an elem"),
         (record("feverous", evidence=[{"context": {}}]), r"content': null is not a list"),
         (record("feverous", evidence=[{"content": []}, 1]), r"'evidence\[1\]': 1 is not an object"),

@@ -1,0 +1,1 @@
+"""Evaluation: what a run of retrieval is worth by the rules of FEVER, HoVer and FEVEROUS."""

@@ -1,0 +1,101 @@
+"""`admiral evaluate` and `admiral compare` on small runs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.admiral.evaluation.cases import record, written
+
+Admiral = Callable[..., subprocess.CompletedProcess[bytes]]
+CLAIMS = [
+    {"id": n, "claim": "c", "label": "SUPPORTS", "evidence": [[[1, 2, title, 0]]]}
+    for n, title in enumerate("ABCD", 1)
+]
+
+
+@pytest.fixture
+def gold(tmp_path: Path) -> Path:
+    return written(tmp_path / "gold.jsonl", CLAIMS)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    records = [record(str(n), (title, 0), ranking=title) for n, title in enumerate("ABX", 1)]
+    return written(tmp_path / "run.jsonl", records)
+
+
+def test_evaluate_prints_a_table(admiral: Admiral, gold: Path, run: Path) -> None:
+    done = admiral("evaluate", "fever", "--gold", gold, "--predictions", run, "--k", 2, "--k", 1)
+    assert (done.returncode, done.stderr) == (0, b"")
+    text = done.stdout.decode()
+    assert text.startswith("FEVER, 4 claims\n- 1 claim ('4') without an answer, counted as wrong\n")
+    rows = {
+        line.split("  ")[1]: line.split()[-2:] for line in text.splitlines() if line[:2] == "  "
+    }
+    assert rows["recall@1"] == rows["recall@2"] == ["0.500", "0.500"]
+    assert rows["FEVER score"] == ["0.500", "0.500"] and "recall@5" not in rows
+
+
+def test_evaluate_prints_a_record(admiral: Admiral, gold: Path, run: Path) -> None:
+    command = ("evaluate", "fever", "--gold", gold, "--predictions", run, "--json", "--intervals")
+    done = admiral(*command)
+    found = json.loads(done.stdout)
+    assert (done.returncode, found["task"], found["groups"][0]) == (
+        0, "fever", {"name": "all", "claims": 4}
+    )  # fmt: skip
+    score = next(m for m in found["measures"] if m["name"] == "FEVER score")["groups"][0]
+    assert score["value"] == 0.5 and 0 <= score["low"] < 0.5 < score["high"] <= 1
+    assert admiral(*command).stdout == done.stdout
+    assert admiral(*command, "--seed", 1).returncode == 0
+
+
+def test_submissions_are_written_with_and_without_gold(
+    admiral: Admiral, gold: Path, run: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "s.jsonl"
+    done = admiral("evaluate", "fever", "--gold", gold, "--predictions", run, "--submission", out)
+    assert done.returncode == 0 and len(out.read_text().splitlines()) == 4
+    done = admiral("evaluate", "feverous", "--predictions", run, "--submission", out)
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert len(out.read_text().splitlines()) == 3
+    done = admiral("evaluate", "fever", "--predictions", run)
+    assert done.returncode == 2 and b"Give --gold FILE, or --submission" in done.stderr
+
+
+def test_errors_are_one_line(admiral: Admiral, gold: Path, run: Path, tmp_path: Path) -> None:
+    done = admiral("evaluate", "hover", "--gold", gold, "--predictions", run)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"has the format fever" in done.stderr and done.stderr.count(b"\n") == 1
+    other = written(tmp_path / "other.jsonl", [record("x9")])
+    for command in (
+        ("evaluate", "fever", "--gold", gold, "--predictions", other),
+        ("compare", run, other, "--gold", gold),
+    ):
+        done = admiral(*command)
+        assert done.returncode == 1 and b"no claim of the gold file is among" in done.stderr
+    done = admiral("evaluate", "fever", "--gold", tmp_path / "no", "--predictions", run)
+    assert done.returncode == 1 and b"cannot be read" in done.stderr
+
+
+def test_compare_prints_differences(
+    admiral: Admiral, gold: Path, run: Path, tmp_path: Path
+) -> None:
+    better = written(
+        tmp_path / "better.jsonl",
+        [record(str(n), (t, 0), ranking=t) for n, t in enumerate("ABCD", 1)],
+    )
+    done = admiral("compare", run, better, "--gold", gold, "--k", 1, "--by-hops")
+    text = done.stdout.decode()
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert "- first: 1 claim ('4') without an answer" in text and "1 document" in text
+    row = next(line for line in text.splitlines() if line.startswith("  recall@1"))
+    assert row.split()[1:4] == ["0.500", "1.000", "+0.500"]
+    done = admiral("compare", run, better, "--gold", gold, "--json")
+    score = next(d for d in json.loads(done.stdout)["differences"] if d["name"] == "FEVER score")
+    # Two of four claims differ: one in two exchanges of them differs as much.
+    assert score["difference"] == 0.5 and score["p"] == pytest.approx(0.5, abs=0.03)

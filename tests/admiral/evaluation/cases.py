@@ -1,0 +1,59 @@
+"""Small gold claims and answers for the tests of the measures."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from admiral.evaluation.pairing import Pair, Pairs
+from admiral.evaluation.predictions import Prediction
+from admiral.gold import GoldClaim, Label
+from proofs import Verdict
+
+Sentence = tuple[str, int]
+
+
+def gold(
+    *sets: Sequence[Sentence], label: Label | None = Label.SUPPORTS, id: str = "1", hops: int = 0
+) -> GoldClaim:
+    return GoldClaim(id, "c", label, tuple(map(tuple, sets)), hops or None)
+
+
+def answer(
+    *sentences: Sentence,
+    ranking: str = "",
+    verdict: Verdict | None = Verdict.SUPPORTS,
+    id: str = "1",
+) -> Prediction:
+    return Prediction(id, tuple(ranking), sentences, verdict)
+
+
+def pairs(*members: tuple[GoldClaim, Prediction | None]) -> Pairs:
+    return Pairs(tuple(Pair(*member) for member in members), ())
+
+
+def values(measures: Iterable[Any]) -> dict[str, list[float]]:
+    """Return the claims' values of every measure of one column."""
+    return {m.name: m.columns[:, 0].tolist() for m in measures if m.columns.shape[1] == 1}
+
+
+def record(id: str, *sentences: Sentence, ranking: str = "", operator: str | None = "=") -> Any:
+    """Return a record as `admiral retrieve` writes it, with what evaluation reads."""
+    proof = operator and [{"claim": "c", "evidence": "e", "operator": operator}]
+    return {
+        "id": id,
+        "claim": "c",
+        "documents": [{"title": title, "score": 1.0, "hop": 1} for title in ranking],
+        "evidence": [
+            {"title": t, "sentence_id": n, "text": "e", "score": 0.0} for t, n in sentences
+        ],
+        "hops": [{"number": 1, "document_sets": [], "evidence": [], "proof": proof}],
+        "stopped": "sufficient",
+    }
+
+
+def written(path: Path, records: Iterable[Any]) -> Path:
+    path.write_text("".join(json.dumps(one) + "\n" for one in records), encoding="utf-8")
+    return path

@@ -1,0 +1,123 @@
+"""FEVER's and FEVEROUS's measures: worked by hand, and beside the official scorer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from admiral.evaluation import fever, feverous
+from admiral.gold import Label
+from benchmarks.fever_agreement import FIGURES, Instance, disagreements, our_figures, runs
+from proofs import Verdict
+from tests.admiral.evaluation.cases import answer, gold, pairs, values
+
+A, B, C = ("A", 0), ("B", 1), ("C", 2)
+NOTHING = gold(label=Label.NOT_ENOUGH_INFO)
+nan = float("nan")
+
+
+def test_documents_by_hand() -> None:
+    every = pairs(
+        (gold([A, B], [C]), answer(A, C, ranking="ABX")),
+        (gold([A, B]), answer(A, B, ranking="XBA")),
+        (gold([A]), None),
+        (NOTHING, answer(ranking="A")),
+    )
+    found = values(fever.measures(every, [1, 3]))
+    assert found["recall@1"] == pytest.approx([0, 0, 0, nan], nan_ok=True)
+    assert found["recall@3"] == pytest.approx([1, 1, 0, nan], nan_ok=True)
+    # Twice by this name: of the ranking, then of the evidence.
+    ranked, of_evidence = (m for m in fever.measures(every, [1]) if m.name == "exact match")
+    assert ranked.columns[:3, 0].tolist() == [1, 0, 0]
+    assert of_evidence.columns[:3, 0].tolist() == [0, 1, 0]
+    assert found["precision"] == pytest.approx([0.5, 1, 0, nan], nan_ok=True)
+    assert found["recall"] == pytest.approx([1, 1, 0, nan], nan_ok=True)
+    assert found["F1"] == pytest.approx([2 / 3, 1, 0, nan], nan_ok=True)
+    names = {group.name: group.members.tolist() for group in fever.groups(every.pairs)}
+    assert names == {
+        "all": [True] * 4,
+        "1 document": [True, False, True, False],
+        "2 documents": [False, True, False, False],
+    }
+
+
+def test_sentences_by_hand() -> None:
+    every = pairs(
+        (gold([A, B], [C]), answer(A, ("X", 0), B)),
+        (gold([A]), answer(*[("X", n) for n in range(5)], A)),  # the sixth comes too late
+        (gold([A]), answer()),  # no sentence is 1 by the scorer's rule
+        (gold([A]), None),  # but no answer is 0
+        (gold(), answer(B)),  # no gold evidence is recalled by any answer
+        (NOTHING, answer(A)),
+    )
+    found = values(fever.sentence_measures(every.pairs))
+    assert found["evidence precision"] == pytest.approx([2 / 3, 0, 1, 0, 0, nan], nan_ok=True)
+    assert found["evidence recall"] == pytest.approx([1, 0, 0, 0, 1, nan], nan_ok=True)
+    f1 = fever.sentence_measures(every.pairs)[2]
+    p, r = (2 / 3 + 1) / 5, 2 / 5
+    assert f1.value(fever.groups(every.pairs)[0].members) == pytest.approx(2 * p * r / (p + r))
+
+
+def test_labels_by_hand() -> None:
+    every = pairs(
+        (gold([A, B]), answer(A, B)),
+        (gold([A, B]), answer(A)),
+        (gold([A], label=Label.REFUTES), answer(A)),
+        (gold([A], label=Label.REFUTES), answer(A, verdict=Verdict.REFUTES)),
+        (NOTHING, answer(verdict=Verdict.NOT_ENOUGH_INFO)),
+        (NOTHING, answer(verdict=None)),
+        (gold([A]), None),
+        (gold([A], label=None), answer(A)),
+    )
+    found = values(fever.label_measures(every.pairs))
+    assert found["label accuracy"] == pytest.approx([1, 1, 0, 1, 1, 0, 0, nan], nan_ok=True)
+    assert found["FEVER score"] == pytest.approx([1, 0, 0, 1, 1, 0, 0, nan], nan_ok=True)
+
+
+def test_feverous_asks_for_evidence_of_every_claim() -> None:
+    lacking = gold([A], label=Label.NOT_ENOUGH_INFO)
+    every = pairs(
+        (lacking, answer(A, verdict=Verdict.NOT_ENOUGH_INFO)),
+        (lacking, answer(B, verdict=Verdict.NOT_ENOUGH_INFO)),
+        (gold([A, B], [C]), answer(("X", 0), C)),
+    )
+    found = values(feverous.measures(every, [5]))
+    assert found["evidence precision"] == [1, 0, 0.5] and found["evidence recall"] == [1, 0, 1]
+    assert found["label accuracy"] == [1, 1, 1] and found["FEVEROUS score"] == [1, 0, 1]
+
+
+def test_feverous_s_is_the_claims_that_sentences_are_enough_for() -> None:
+    from dataclasses import replace
+
+    claims = [gold([A]), replace(gold(id="2"), ignored=3), replace(gold([B], id="3"), ignored=1)]
+    chosen, notes = feverous.select(claims)
+    assert [claim.id for claim in chosen] == ["1", "3"]
+    assert notes == [
+        "1 of 3 claims need more than sentences and are left out (FEVEROUS-S); 4 cells and other "
+        "elements were passed over"
+    ]
+    assert feverous.select(claims[:1]) == (claims[:1], [])
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_each_figure_is_compared(name: str, tmp_path: Path) -> None:
+    run: list[Instance] = [
+        {
+            "label": "SUPPORTS",
+            "evidence": [[[1, 2, "Ada", 0]]],
+            "predicted_label": "SUPPORTS",
+            "predicted_evidence": [["Ada", 0]],
+        }
+    ]
+    assert our_figures(run, tmp_path)[name] == 1.0
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(runs)
+def test_the_official_scorer_agrees(
+    tmp_path_factory: pytest.TempPathFactory, run: list[Instance]
+) -> None:
+    pytest.importorskip("fever.scorer", reason="`make scorers` installs the official FEVER scorer")
+    assert disagreements(run, tmp_path_factory.mktemp("run")) == []

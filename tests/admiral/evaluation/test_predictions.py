@@ -1,0 +1,120 @@
+"""Results and TREC runs as predictions, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from admiral import AdmiralError, RecordError
+from admiral.evaluation.predictions import Prediction, read_predictions
+from admiral.records import Claim
+from admiral.trec import write_trec
+from proofs import Verdict
+from tests.admiral.evaluation.cases import record, written
+from tests.admiral.results import result
+
+
+def test_results_are_read_as_they_are_written(tmp_path: Path) -> None:
+    found = [result(Claim("a b", "One."), title="Zoe\u0308"), result(Claim("2", "Two."))]
+    path = written(tmp_path / "r.jsonl", (one.to_json() for one in found))
+    read = read_predictions(path)
+    assert list(read) == ["a b", "2"]
+    first = read["a b"]
+    assert first.claim == "One." and first.verdict is Verdict.SUPPORTS
+    # Titles are compared composed, however they were spelled.
+    assert first.documents == ("Zo\u00eb", "Analytical Engine", "")
+    assert first.sentences == (("Zo\u00eb", 1), ("Analytical Engine", 0))
+    assert first.evidence_documents == ("Zo\u00eb", "Analytical Engine")
+
+
+def test_the_last_proof_gives_the_verdict(tmp_path: Path) -> None:
+    expected = {
+        "=": Verdict.SUPPORTS,
+        "|": Verdict.REFUTES,
+        "#": Verdict.NOT_ENOUGH_INFO,
+        None: None,
+    }
+    records = [record(str(n), operator=operator) for n, operator in enumerate(expected)]
+    read = read_predictions(written(tmp_path / "r.jsonl", records))
+    assert [one.verdict for one in read.values()] == list(expected.values())
+    records[0]["hops"] = []
+    assert read_predictions(written(tmp_path / "r.jsonl", records))["0"].verdict is None
+
+
+@given(
+    st.dictionaries(
+        st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(
+            lambda t: t == t.strip()
+        ),
+        st.lists(st.text(st.characters(exclude_categories=["Cs", "Mn"])), unique=True, min_size=1),
+        min_size=1,
+    ).filter(lambda found: not next(iter(found)).startswith("{"))
+)
+def test_runs_are_read_as_they_are_written(
+    tmp_path_factory: pytest.TempPathFactory, rankings: dict[str, list[str]]
+) -> None:
+    path = tmp_path_factory.mktemp("run") / "run.trec"
+    write_trec(
+        ({"id": id, "documents": [{"title": t} for t in found]} for id, found in rankings.items()),
+        path,
+    )
+    from admiral.evaluation.predictions import same_title
+
+    spelled = {id: tuple(map(same_title, found)) for id, found in rankings.items()}
+    if any(len(set(found)) < len(found) for found in spelled.values()):
+        return  # two spellings of one title: refused, see below
+    assert read_predictions(path) == {id: Prediction(id, found) for id, found in spelled.items()}
+
+
+def test_a_run_is_sorted_by_score_and_then_as_it_stands(tmp_path: Path) -> None:
+    path = tmp_path / "run.trec"
+    path.write_text("1 Q0 A 1 0.5 x\n2 Q0 A 1 1 x\n1 Q0 B_b 2 7 x\n1 Q0 C%20c 3 0.5 x\n")
+    read = read_predictions(path)
+    assert read["1"].documents == ("B b", "A", "C c") and read["2"].sentences is None
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"documents": None}, r":2: field 'documents': is not a list of objects"),
+        ({"documents": [3]}, r"field 'documents': is not a list of objects"),
+        ({"documents": [{"title": 3}]}, r"field 'documents\[0\]\.title': is not text"),
+        ({"evidence": [{"title": "A"}]}, r"'evidence\[0\]\.sentence_id': is not a number from 0"),
+        ({"evidence": [{"title": "A", "sentence_id": -1}]}, r"sentence_id': is not a number"),
+        ({"hops": "no"}, r"field 'hops': is not a list of objects"),
+        ({"hops": [{"proof": [{}]}]}, r"field 'hops\[-1\]\.proof': "),
+        ({"hops": [{"proof": 3}]}, r"field 'hops\[-1\]\.proof': "),
+        ({"id": [1]}, r"field 'id': is a JSON array"),
+        ({"id": "0"}, r":2: field 'id': '0' is also the id at .*:1\. Give each claim one answer"),
+    ],
+)
+def test_bad_results_name_place_and_field(
+    tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
+    path = written(tmp_path / "r.jsonl", [record("0"), {**record("1"), **change}])
+    with pytest.raises(RecordError, match=message):
+        read_predictions(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "holds no predictions"),
+        ("1 Q0 A 1 0.5\n", r":1: is neither JSON nor six columns"),
+        ("1 Q0 A 1 high x\n", r":1: is neither JSON nor six columns"),
+        ("1 Q0 %FF 1 1 x\n", r":1: is neither JSON nor six columns"),
+        ("1 Q0 A 1 nan x\n", r":1: field 'score': nan is not finite"),
+        ("1 Q0 A 1 2 x\n1 Q0 A 2 1 x\n", r":2: field 'document': 'A' comes twice for query '1'"),
+        (json.dumps(record("1")) + "\n3\n", r":2: .*an object is needed"),
+    ],
+)
+def test_bad_files_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "p"
+    path.write_text(text)
+    with pytest.raises(AdmiralError, match=message):
+        read_predictions(path)
