@@ -1,6 +1,7 @@
 # make retrieve   set up .venv where needed and answer one claim over the demo knowledge base
 # make test       set up what is missing and run every quick check
 # make test-all   the same with the slow tests
+# make scorers    install the official FEVER scorer, beside which our measures are tested
 # make clean      remove .venv and what the tools left behind
 #
 # PYTHON=/path/to/python chooses the interpreter (3.11 or newer; the pins were measured on 3.11).
@@ -19,12 +20,17 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-
     --constraint constraints.txt
 INPUTS := setup.py constraints.txt
 
+# The scorer's setup.py passes `license`, a function of interactive Python, where a text is needed.
+FEVER_SCORER = patch=$$(mktemp -d); trap "rm -rf $$patch" EXIT; \
+    echo 'import builtins; builtins.license = "MIT"' > $$patch/sitecustomize.py; \
+    PYTHONPATH=$$patch $(PIP) --no-build-isolation fever-scorer
+
 EMMY := The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1973.
 
 export OMP_WAIT_POLICY := PASSIVE
 export PYTHONUTF8 := 1
 
-.PHONY: help setup retrieve lint test test-all clean
+.PHONY: help setup scorers retrieve lint test test-all clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p; /^$$/q' $(firstword $(MAKEFILE_LIST))
@@ -58,7 +64,11 @@ $(VENV)/.installed: $(INPUTS) | $(BIN)/python
 $(VENV)/.installed-dev: $(VENV)/.installed
 	@echo "Installing the tools of the tests into $(VENV)"
 	@$(PIP) --no-build-isolation --editable '.[lucene,training,scorers,dev]'
+	@($(FEVER_SCORER)) || echo "note: FEVER's scorer cannot be built; the tests beside it are skipped" >&2
 	@touch $@
+
+scorers: $(VENV)/.installed-dev
+	@$(FEVER_SCORER)
 
 setup: $(VENV)/.installed-dev
 

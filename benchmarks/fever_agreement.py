@@ -1,0 +1,152 @@
+"""Our FEVER measures beside the official scorer on generated runs.
+
+Run as ``python -m benchmarks.fever_agreement --count 10000``. Each run is written as a gold file
+and a file of results, read and evaluated as `admiral evaluate fever` does, and given to the scorer
+of the shared task (the package fever-scorer, which ``make scorers`` installs). Runs are generated
+by hypothesis: alternative sets that share sentences, sentences predicted twice or beyond the fifth,
+ids that FEVER spells its own way, claims without evidence, answers without evidence or label.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import click
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from admiral.evaluation.predictions import read_predictions
+from admiral.evaluation.tasks import TASKS, evaluate, read_claims_of
+from admiral.kb.readers.fever import fever_title
+
+# One claim: what the scorer takes.
+Instance = dict[str, Any]
+_PAGES = ("Ada", "Ada_-LRB-film-RRB-", "Zoe\u0308_-COLON-_Live", "Bo_Lind")
+_SYMBOLS = {"SUPPORTS": "=", "REFUTES": "!", "NOT ENOUGH INFO": "#"}
+# The scorer's figures in its order, by our names.
+FIGURES = ("FEVER score", "label accuracy", "evidence precision", "evidence recall", "evidence F1")
+
+_sentences = st.tuples(st.sampled_from(_PAGES), st.integers(0, 2)).map(list)
+
+
+@st.composite
+def instances(draw: st.DrawFn) -> Instance:
+    """Draw a claim with gold evidence and an answer, as the scorer takes them."""
+    label = draw(st.sampled_from(sorted(_SYMBOLS)))
+    sets = draw(st.lists(st.lists(_sentences, min_size=1, max_size=3), max_size=3))
+    gold: list[Any] = [[[1, 2, *sentence] for sentence in one] for one in sets]
+    if label == "NOT ENOUGH INFO":
+        gold = [[[1, None, None, None]]]
+    own = [sentence for one in sets for sentence in one]
+    # Mostly sentences of the gold sets, so that whole sets are often found.
+    pick = st.one_of(st.sampled_from(own), _sentences) if own else _sentences
+    return {
+        "label": label,
+        "evidence": gold,
+        "predicted_label": draw(st.sampled_from([*sorted(_SYMBOLS), label, ""])),
+        "predicted_evidence": draw(st.lists(pick, max_size=8)),
+    }
+
+
+runs = st.lists(instances(), min_size=1, max_size=8)
+
+
+def official_scorer() -> Callable[..., tuple[float, ...]]:
+    """Return the function of the official scorer; ImportError if it is not installed."""
+    found: Callable[..., tuple[float, ...]] = import_module("fever.scorer").fever_score
+    return found
+
+
+def our_figures(run: list[Instance], folder: Path) -> dict[str, float]:
+    """Return our figures for a run, read from files in `folder`."""
+    gold, results = folder / "gold.jsonl", folder / "results.jsonl"
+    gold.write_text(
+        "".join(
+            json.dumps({"id": n, "claim": "c", "label": i["label"], "evidence": i["evidence"]})
+            + "\n"
+            for n, i in enumerate(run)
+        )
+    )
+    results.write_text("".join(json.dumps(_result(n, i)) + "\n" for n, i in enumerate(run)))
+    task = TASKS["fever"]
+    result = evaluate(task, read_claims_of(task, gold), read_predictions(results), [5])
+    return {m.name: m.value(result.groups[0].members) for m in result.measures}
+
+
+def _result(number: int, instance: Instance) -> dict[str, Any]:
+    symbol = _SYMBOLS.get(instance["predicted_label"])
+    proof = symbol and [{"claim": "c", "evidence": "e", "operator": symbol}]
+    return {
+        "id": str(number),
+        "claim": "c",
+        "documents": [],
+        "evidence": [
+            {"title": fever_title(page), "sentence_id": line}
+            for page, line in instance["predicted_evidence"]
+        ],
+        "hops": [{"proof": proof}],
+    }
+
+
+def disagreements(run: list[Instance], folder: Path) -> list[str]:
+    """Return each of the scorer's figures that ours differ from.
+
+    We leave figures out where nothing counts: of labels without any verdict, of sentences without
+    any gold sentence.
+    """
+    ours = our_figures(run, folder)
+    theirs = dict(zip(FIGURES, official_scorer()(run), strict=True))
+    return [
+        f"{name}: {theirs[name]} by the scorer, {ours[name]} by us, for {run}"
+        for name in FIGURES
+        if name in ours and abs(ours[name] - theirs[name]) > 1e-12
+    ]
+
+
+@click.command()
+@click.option("--count", default=10_000, show_default=True, help="Runs to compare.")
+def main(count: int) -> None:
+    """Compare our FEVER measures with the official scorer's on generated runs."""
+    try:
+        official_scorer()
+    except ImportError as error:
+        raise click.ClickException(
+            "fever-scorer is not installed; `make scorers` does it"
+        ) from error
+    claims = compared = done = 0
+    found: list[str] = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+
+        @settings(
+            max_examples=count,
+            database=None,
+            deadline=None,
+            derandomize=True,
+            phases=[Phase.generate],
+            suppress_health_check=list(HealthCheck),
+        )
+        @given(runs)
+        def compare(run: list[Instance]) -> None:
+            nonlocal claims, compared, done
+            done, claims = done + 1, claims + len(run)
+            compared += sum(name in FIGURES for name in our_figures(run, folder))
+            found.extend(disagreements(run, folder))
+
+        began = time.perf_counter()
+        compare()
+    seconds = time.perf_counter() - began
+    click.echo(f"{done} runs of {claims} claims, {compared} figures: {len(found)} differences")
+    click.echo(f"{seconds:.0f} s")
+    for one in found[:10]:
+        click.echo(one)
+
+
+if __name__ == "__main__":
+    main()
