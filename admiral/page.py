@@ -8,15 +8,24 @@ from admiral.render import CAUTION
 from proofs import Judgement
 from proofs.markup import escaped
 
-_HEAD = """<!DOCTYPE html>
+STYLE = """
+:root { color-scheme: light dark; }
+body { font-family: sans-serif; line-height: 1.4; max-width: 60em; margin: auto; padding: 1em; }
+"""
+
+
+def head(title: str, style: str = STYLE, policy: str = "") -> str:
+    """Return a page's beginning up to ``<body>``; `policy` is its content security policy.
+
+    The arguments stand in the page as they are."""
+    guard = f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n' if policy else ""
+    return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Proof</title>
-<style>
-body { font-family: sans-serif; line-height: 1.4; max-width: 60em; margin: auto; padding: 1em; }
-</style>
+{guard}<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>{style}</style>
 </head>
 <body>
 """
@@ -34,7 +43,7 @@ def judgement_page(claim: str, evidence: Sequence[tuple[str, str]], judgement: J
     judgement
         What a judge says of them.
     """
-    parts = [_HEAD, f"<h1>{escaped(claim)}</h1>\n"]
+    parts = [head("Proof"), f"<h1>{escaped(claim)}</h1>\n"]
     parts.append(judgement.proof.to_html(evidence) if judgement.proof else "<p>No proof.</p>\n")
     parts += [f"<p>{line}</p>\n" for line in _conclusions(judgement)]
     parts.append("<h2>Evidence</h2>\n")

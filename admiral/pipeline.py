@@ -188,6 +188,7 @@ class Admiral:
                     judgement.proof,
                     judgement.sufficient,
                     seconds,
+                    tuple(progress.read[-1]),
                 )
             )
             if not chosen:

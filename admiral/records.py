@@ -76,7 +76,10 @@ class DocumentSet:
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """What one hop did: its document sets, the sentences kept, the proof and the decision."""
+    """What one hop did: its document sets, the sentences kept, the proof and the decision.
+
+    `read` holds the documents whose sentences were scored, that of the best sentence first.
+    """
 
     number: int
     document_sets: tuple[DocumentSet, ...]
@@ -84,6 +87,7 @@ class Hop:
     proof: Proof | None
     sufficient: bool
     seconds: float
+    read: tuple[str, ...] = ()
 
     @property
     def missing(self) -> tuple[str, ...] | None:
@@ -156,6 +160,7 @@ def _hop_json(hop: Hop) -> Mapping[str, Any]:
         "document_sets": [
             {"titles": list(s.titles), "score": round(s.score, 6)} for s in hop.document_sets
         ],
+        "read": list(hop.read),
         "evidence": [[s.title, s.index] for s in hop.evidence],
         "proof": None if hop.proof is None else hop.proof.to_json(),
         "sufficient": hop.sufficient,

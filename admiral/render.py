@@ -11,7 +11,7 @@ import click
 from admiral.records import Hop, RetrievalResult
 from proofs import Judgement, Proof
 
-_STOPPED = {
+STOPPED = {
     "sufficient": "the evidence is sufficient",
     "max_hops": "no hops were left",
     "dead_end": "nothing more could be found",
@@ -47,7 +47,7 @@ def render_result(result: RetrievalResult, *, colour: bool = False, width: int =
     lines = [*_wrapped(_bold("Claim: ", colour) + printable(result.claim.text), "", width)]
     for hop in result.hops:
         lines += ["", *_hop_lines(hop, colour, width)]
-    lines += ["", f"{_bold('Stopped', colour)} because {_STOPPED[result.stopped]}."]
+    lines += ["", f"{_bold('Stopped', colour)} because {STOPPED[result.stopped]}."]
     lines += ["", _bold("Documents", colour)]
     for rank, document in enumerate(result.documents[:_DOCUMENTS], 1):
         where = f"hop {document.hop}" if document.hop else "first stage"

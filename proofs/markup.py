@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from proofs.operators import NatOp
 
-_STYLE = """
+STYLE = """
 .proof { border-collapse: collapse; }
 .proof th, .proof td { padding: 0.3em 0.8em; text-align: left; vertical-align: top; }
 .proof tr { border-bottom: 1px solid #ccc; border-left: 0.4em solid #ccc; }
@@ -22,7 +22,11 @@ _STYLE = """
 """
 
 
-def table(steps: Iterable[tuple[str, str, NatOp]], evidence: Sequence[tuple[str, str]] = ()) -> str:
+def table(
+    steps: Iterable[tuple[str, str, NatOp]],
+    evidence: Sequence[tuple[str, str]] = (),
+    styled: bool = True,
+) -> str:
     """Return the table of (claim span, evidence span, operator) triples.
 
     Parameters
@@ -31,6 +35,8 @@ def table(steps: Iterable[tuple[str, str, NatOp]], evidence: Sequence[tuple[str,
         The steps of a proof.
     evidence
         Pairs of title and sentence; the title of what a span is quoted from is shown beside it.
+    styled
+        Whether the fragment brings its style; a page of many proofs has `STYLE` once.
     """
     rows, near = [], None
     for claim, quoted, operator in steps:
@@ -44,7 +50,8 @@ def table(steps: Iterable[tuple[str, str, NatOp]], evidence: Sequence[tuple[str,
             f"<td>{escaped(operator.phrase)}</td><td>{closest}{said}{cited}</td></tr>\n"
         )
     head = "<tr><th>The claim</th><th></th><th>The evidence</th></tr>\n"
-    return f'<style>{_STYLE}</style>\n<table class="proof">\n{head}{"".join(rows)}</table>\n'
+    style = f"<style>{STYLE}</style>\n" if styled else ""
+    return f'{style}<table class="proof">\n{head}{"".join(rows)}</table>\n'
 
 
 def source(quoted: str, evidence: Sequence[tuple[str, str]], near: str | None = None) -> str | None:

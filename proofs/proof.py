@@ -84,12 +84,13 @@ class Proof:
         """Return one sentence for each step."""
         return [step.in_words() for step in self.steps]
 
-    def to_html(self, evidence: Sequence[tuple[str, str]] = ()) -> str:
+    def to_html(self, evidence: Sequence[tuple[str, str]] = (), *, styled: bool = True) -> str:
         """Return a fragment of HTML: the steps in words, with the titles that they quote from.
 
         `evidence` are the (title, sentence) pairs of the proof; without them no titles are shown.
+        With `styled` the fragment brings its style, otherwise the page has `proofs.markup.STYLE`.
         """
-        return markup.table(self._triples(), evidence)
+        return markup.table(self._triples(), evidence, styled)
 
     def to_text(self) -> str:
         """Return ``{ claim span } [ evidence span ] OP ...``; `parse` reads it back."""

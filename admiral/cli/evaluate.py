@@ -65,14 +65,15 @@ def evaluate_command(
         write_submission(submission, task, ids, answers)
     if result is None:
         return
+    notes = list(result.notes)
     if result.pairs.has_sentences:
-        result.notes.append(sentence_note(predictions, kb))
+        notes.append(sentence_note(predictions, kb))
     limits = [of_group(result.measures, g, seed) for g in result.groups] if intervals else None
     records = tables.figures(result.measures, result.groups, limits)
     if as_json:
-        _print_json(result, {"measures": records})
+        _print_json(result, notes, {"measures": records})
     else:
-        _print_text(result, tables.text_table(records, result.groups))
+        _print_text(result, notes, tables.text_table(records, result.groups))
 
 
 @click.command("compare")
@@ -119,30 +120,30 @@ def compare_command(
     for group in one.groups if by_hops else one.groups[:1]:
         found = bootstrap.compare(before, after, group, seed)
         records += tables.differences(before, found, group)
-    one.notes[:] = [
+    notes = [
         *(f"first: {note}" for note in one.notes),
         *(f"second: {note}" for note in other.notes),
     ]
     if as_json:
-        _print_json(one, {"differences": records})
+        _print_json(one, notes, {"differences": records})
     else:
-        _print_text(one, tables.text_differences(records))
+        _print_text(one, notes, tables.text_differences(records))
 
 
 def _cuts(ks: tuple[int, ...]) -> Sequence[int]:
     return sorted(set(ks))
 
 
-def _print_json(result: Evaluation, more: dict[str, Any]) -> None:
+def _print_json(result: Evaluation, notes: Sequence[str], more: dict[str, Any]) -> None:
     groups = [{"name": g.name, "claims": int(g.members.sum())} for g in result.groups]
-    record = {"task": result.task.name, "notes": result.notes, "groups": groups, **more}
+    record = {"task": result.task.name, "notes": list(notes), "groups": groups, **more}
     click.echo(json.dumps(record, ensure_ascii=False, indent=1))
 
 
-def _print_text(result: Evaluation, table: str) -> None:
+def _print_text(result: Evaluation, notes: Sequence[str], table: str) -> None:
     from admiral.render import printable
 
     click.echo(f"{result.task.title}, {len(result.pairs.pairs)} claims")
-    for note in result.notes:
+    for note in notes:
         click.echo(f"- {printable(note)}")
     click.echo("\n" + table, nl=False)

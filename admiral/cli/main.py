@@ -24,6 +24,7 @@ _COMMANDS = {
     "titles": "admiral.cli.titles",
     "evaluate": "admiral.cli.evaluate",
     "compare": "admiral.cli.evaluate",
+    "report": "admiral.cli.report",
     "convert": "admiral.cli.convert",
 }
 INTERRUPTED = 130  # what shells report for a program stopped by Ctrl-C

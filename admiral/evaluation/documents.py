@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from admiral.evaluation.measures import Measure, per_claim
 from admiral.evaluation.overlap import best_overlap, exact_match, recall_at
-from admiral.evaluation.pairing import Pair
+from admiral.evaluation.pairing import Pair, counted
 
 RANKING = "documents of the ranking"
 EVIDENCE = "documents of the evidence"
@@ -55,7 +55,7 @@ def short_rankings(pairs: Sequence[Pair], ks: Sequence[int]) -> list[str]:
     short = sum(pair.answer is not None and len(pair.documents) < k for pair in pairs)
     if not short:
         return []
-    return [f"{short} rankings hold fewer than {k} documents; what is there is counted"]
+    return [f"{counted(short, 'ranking')} of fewer than {k} documents; what is there is counted"]
 
 
 def _documents(pair: Pair) -> tuple[str, ...]:

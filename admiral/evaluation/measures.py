@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from admiral.evaluation.pairing import Pair
+from admiral.evaluation.pairing import Pair, counted
 
 Floats = NDArray[np.float64]
 
@@ -82,5 +82,5 @@ def groups_of(pairs: Sequence[Pair], noun: str) -> list[Group]:
     hops = np.array([pair.gold.hops for pair in pairs], dtype=np.int64)
     found = [Group("all", np.ones(len(pairs), dtype=bool))]
     for number in sorted({int(one) for one in hops} - {0}):
-        found.append(Group(f"{number} {noun}{'s' if number > 1 else ''}", hops == number))
+        found.append(Group(counted(number, noun), hops == number))
     return found

@@ -110,8 +110,13 @@ def _comparable(claim: GoldClaim) -> GoldClaim:
     return replace(claim, evidence=sets)
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, such as ``1 claim`` and ``2 claims``."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def _count(ids: Sequence[str], noun: str) -> str:
-    return f"{len(ids)} {noun}{'s' if len(ids) > 1 else ''} ({_listed(ids)})"
+    return f"{counted(len(ids), noun)} ({_listed(ids)})"
 
 
 def _listed(ids: Sequence[str]) -> str:

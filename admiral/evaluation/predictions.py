@@ -89,6 +89,8 @@ def read_results(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def parse_result(record: dict[str, Any], where: str) -> Prediction:
     """Return the answer of one record of `admiral retrieve`."""
+    if record.get("id") is None:
+        raise RecordError(where, "id", "is missing", _REMEDY)
     titles = [
         _text(one, "title", f"documents[{number}]", where)
         for number, one in enumerate(_objects(record, "documents", where))

@@ -10,7 +10,7 @@ from admiral.errors import AdmiralError
 from admiral.evaluation import fever, feverous, hover
 from admiral.evaluation.documents import short_rankings
 from admiral.evaluation.measures import Group, Measure
-from admiral.evaluation.pairing import Pair, Pairs, pair_up
+from admiral.evaluation.pairing import Pair, Pairs, counted, pair_up
 from admiral.evaluation.predictions import Prediction
 from admiral.evaluation.standard import MISSING, standard_measures
 from admiral.gold import GoldClaim, format_of, read_gold
@@ -149,7 +149,9 @@ def _about_gold(pairs: Sequence[Pair]) -> list[str]:
     notes = []
     bare = sum(not pair.gold.evidence for pair in pairs)
     if bare:
-        notes.append(f"{bare} claims have no gold evidence: their documents do not count")
+        notes.append(
+            f"{counted(bare, 'claim')} without gold evidence, of which documents do not count"
+        )
     if any(p.gold.evidence for p in pairs) and not any(p.gold.sentences for p in pairs):
         notes.append("the gold file names documents and no sentences")
     return notes
@@ -161,4 +163,5 @@ def _about_run(pairs: Pairs) -> list[str]:
     without = sum(p.answer is not None and p.answer.verdict is None for p in pairs.pairs)
     if not pairs.has_verdicts:
         return ["no answer has a proof, so no labels are measured"]
-    return [f"{without} answers have no proof and so no label, which is wrong"] if without else []
+    said = f"{counted(without, 'answer')} without a proof and so without a label, counted as wrong"
+    return [said] if without else []

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from admiral.page import judgement_page
 from proofs import Judgement, LexicalJudge
 
-VOID = {"meta"}
+VOID = {"meta", "input"}
 
 
 class Reader(HTMLParser):

@@ -57,6 +57,8 @@ def test_a_fixed_number_of_hops_is_run_whatever_the_judge_says(system: Admiral) 
         result = system.retrieve(CLAIMS[0], hops=2)
     assert [h.number for h in result.hops] == [1, 2]
     assert result.stopped == "max_hops"
+    assert all({s.title for s in hop.evidence} <= set(hop.read) for hop in result.hops)
+    assert len(result.hops[0].read) > len({s.title for s in result.hops[0].evidence})
     assert all(len(s.titles) == 1 for s in result.hops[0].document_sets)
     assert all(len(s.titles) == 2 for s in result.hops[1].document_sets)
 

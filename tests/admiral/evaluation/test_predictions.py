@@ -89,6 +89,7 @@ def test_a_run_is_sorted_by_score_and_then_as_it_stands(tmp_path: Path) -> None:
         ({"hops": "no"}, r"field 'hops': is not a list of objects"),
         ({"hops": [{"proof": [{}]}]}, r"field 'hops\[-1\]\.proof': "),
         ({"hops": [{"proof": 3}]}, r"field 'hops\[-1\]\.proof': "),
+        ({"id": None}, r":2: field 'id': is missing"),
         ({"id": [1]}, r"field 'id': is a JSON array"),
         ({"id": "0"}, r":2: field 'id': '0' is also the id at .*:1\. Give each claim one answer"),
     ],

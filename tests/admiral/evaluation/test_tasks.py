@@ -60,7 +60,7 @@ def test_gold_without_evidence_is_refused_or_said(tmp_path: Path) -> None:
     claims = [gold([("A", 0)]), gold(id="2")]
     notes = evaluate(TASKS["fever"], claims, {"1": answer(ranking="A")}, [1]).notes
     assert notes[0] == "1 claim ('2') without an answer, counted as wrong"
-    assert notes[1] == "1 claims have no gold evidence: their documents do not count"
+    assert notes[1] == "1 claim without gold evidence, of which documents do not count"
     with pytest.raises(AdmiralError, match="no claim is left to evaluate"):
         evaluate(TASKS["feverous"], [gold()], {"1": answer()})
 
@@ -69,7 +69,7 @@ def test_what_a_run_lacks_is_said() -> None:
     claims = [gold([("A", 0)]), gold([("B", None)], id="2")]
     ranked = evaluate(TASKS["fever"], claims, {"1": Prediction("1", ("A",))}, [1, 9])
     assert "the run ranks documents and names no sentences" in ranked.notes
-    assert "1 rankings hold fewer than 9 documents; what is there is counted" in ranked.notes
+    assert "1 ranking of fewer than 9 documents; what is there is counted" in ranked.notes
     assert {m.section for m in ranked.measures} <= {
         "documents of the ranking",
         "ranking (ir-measures)",
@@ -77,7 +77,7 @@ def test_what_a_run_lacks_is_said() -> None:
     silent = evaluate(TASKS["fever"], claims, {"1": answer(verdict=None)}, [1])
     assert "no answer has a proof, so no labels are measured" in silent.notes
     half = {"1": answer(verdict=None), "2": answer(id="2")}
-    assert "1 answers have no proof" in " ".join(evaluate(TASKS["fever"], claims, half, [1]).notes)
+    assert "1 answer without a proof" in " ".join(evaluate(TASKS["fever"], claims, half, [1]).notes)
     pages = evaluate(TASKS["fever"], claims[1:], {"2": answer(id="2")}, [1])
     assert "the gold file names documents and no sentences" in pages.notes
     assert not any(m.section.startswith("sentences") for m in pages.measures)

@@ -1,0 +1,49 @@
+"""`admiral report` writes a page, or one line that says why not."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+from admiral.records import Claim
+from tests.admiral.evaluation.cases import written
+from tests.admiral.results import result
+
+Admiral = Callable[..., subprocess.CompletedProcess[bytes]]
+CLAIM = {"id": 7, "claim": "Ada wrote.", "evidence": [["Seth Meyers", 0]]}
+
+
+def test_a_page_is_written(admiral: Admiral, tmp_path: Path) -> None:
+    results = written(tmp_path / "r.jsonl", [result(Claim("7", "Ada wrote.")).to_json()])
+    gold, out = written(tmp_path / "g.jsonl", [CLAIM]), tmp_path / "r.html"
+    done = admiral("report", results, "--gold", gold, "--output", out)
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert done.stderr.decode() == f"{out}: 1 claim\n"
+    said = "Seth Meyers is an American comedian"  # only the knowledge base knows
+    assert said not in out.read_text(encoding="utf-8")
+    assert (
+        admiral("report", results, "--gold", gold, "--output", out, "--kb", "demo").returncode == 0
+    )
+    assert said in out.read_text(encoding="utf-8")
+    settings = {"settings": {"kb": "demo"}}
+    (tmp_path / "r.jsonl.settings.json").write_text(json.dumps(settings))
+    assert admiral("report", results, "--gold", gold, "--output", out).returncode == 0
+    assert said in out.read_text(encoding="utf-8")
+
+
+def test_errors_are_one_line_and_leave_nothing(admiral: Admiral, tmp_path: Path) -> None:
+    results = written(tmp_path / "r.jsonl", [result(Claim("7", "Ada wrote.")).to_json()])
+    gold = written(tmp_path / "g.jsonl", [CLAIM])
+    other = written(tmp_path / "o.jsonl", [{**CLAIM, "id": 9}])
+    out = tmp_path / "r.html"
+    for arguments, message in (
+        (["--gold", gold, "--output", gold], b"is an input as well"),
+        (["--gold", gold, "--output", tmp_path / "no" / "r.html"], b"does not exist"),
+        (["--gold", other, "--output", out], b"no claim of the gold file is among"),
+        (["--gold", gold, "--output", out, "--kb", tmp_path / "kb"], b"kb"),
+    ):
+        done = admiral("report", results, *arguments)
+        assert done.returncode == 1 and message in done.stderr and done.stderr.count(b"\n") == 1
+    assert not out.exists() and gold.read_text().startswith("{")
