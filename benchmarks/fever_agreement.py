@@ -94,13 +94,12 @@ def _result(number: int, instance: Instance) -> dict[str, Any]:
     }
 
 
-def disagreements(run: list[Instance], folder: Path) -> list[str]:
-    """Return each of the scorer's figures that ours differ from.
+def disagreements(run: list[Instance], ours: dict[str, float]) -> list[str]:
+    """Return each of the scorer's figures for a run that ours differ from.
 
     We leave figures out where nothing counts: of labels without any verdict, of sentences without
     any gold sentence.
     """
-    ours = our_figures(run, folder)
     theirs = dict(zip(FIGURES, official_scorer()(run), strict=True))
     return [
         f"{name}: {theirs[name]} by the scorer, {ours[name]} by us, for {run}"
@@ -136,8 +135,9 @@ def main(count: int) -> None:
         def compare(run: list[Instance]) -> None:
             nonlocal claims, compared, done
             done, claims = done + 1, claims + len(run)
-            compared += sum(name in FIGURES for name in our_figures(run, folder))
-            found.extend(disagreements(run, folder))
+            ours = our_figures(run, folder)
+            compared += sum(name in FIGURES for name in ours)
+            found.extend(disagreements(run, ours))
 
         began = time.perf_counter()
         compare()

@@ -45,8 +45,8 @@ def sentence_note(predictions: Path, kb: str | None) -> str:
     if kb is None and name == "demo":
         kb = "demo"
     if kb is None:
-        known = f" of the knowledge base {name}" if name else ""
-        return f"sentence numbers are those{known}; --kb DIR tells how it was split"
+        known = f"the knowledge base {name}" if name else "the run's knowledge base"
+        return f"sentences are numbered as in {known}; --kb DIR tells who split them"
     formats = sorted({one["format"] for one in read_manifest(locate(kb)).settings["sources"]})
     said = "; ".join(_OF_FORMAT.get(one, f"those of {one}") for one in formats)
     return f"sentences are {said}"

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral import AdmiralError, RecordError
-from admiral.evaluation.predictions import Prediction, read_predictions
+from admiral.evaluation.predictions import Prediction, read_predictions, same_title
 from admiral.records import Claim
 from admiral.trec import write_trec
 from proofs import Verdict
@@ -63,8 +63,6 @@ def test_runs_are_read_as_they_are_written(
         ({"id": id, "documents": [{"title": t} for t in found]} for id, found in rankings.items()),
         path,
     )
-    from admiral.evaluation.predictions import same_title
-
     spelled = {id: tuple(map(same_title, found)) for id, found in rankings.items()}
     if any(len(set(found)) < len(found) for found in spelled.values()):
         return  # two spellings of one title: refused, see below

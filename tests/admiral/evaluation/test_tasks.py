@@ -112,10 +112,10 @@ def test_tables_and_records_hold_the_same(tmp_path: Path) -> None:
 
 def test_sentences_are_traced_to_their_splitter(tmp_path: Path, user_cache: None) -> None:
     results = tmp_path / "r.jsonl"
-    assert sentence_note(results, None).startswith("sentence numbers are those; --kb DIR tells")
+    assert sentence_note(results, None).startswith("sentences are numbered as in the run's")
     settings = tmp_path / "r.jsonl.settings.json"
     settings.write_text('{"settings": {"kb": "my-kb (12ab)"}}')
-    assert "of the knowledge base my-kb (12ab); --kb DIR" in sentence_note(results, None)
+    assert "as in the knowledge base my-kb (12ab); --kb DIR" in sentence_note(results, None)
     assert sentence_note(results, "demo").startswith("sentences are those of the corpus")
     settings.write_text('{"settings": {"kb": "demo"}}')
     assert sentence_note(results, None).startswith("sentences are those of the corpus")
