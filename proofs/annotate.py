@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from proofs.alignment import Aligner
-from proofs.contextual import ContextualLikeness
 from proofs.drafting import AnnotationError, Draft, draft, finish
 from proofs.lexicon import SpanLexicon
 from proofs.operators import SUFFICIENCY_OPERATORS, NatOp, Verdict, verdict
@@ -19,6 +19,9 @@ from proofs.proof import MAX_STEPS, Proof
 from proofs.values import value
 from proofs.wordnet import default_lexicon
 from proofs.words import pieces
+
+if TYPE_CHECKING:
+    from proofs.contextual import ContextualLikeness  # which needs torch
 
 # A withheld sentence that fits a span better by this much is what the evidence lacks.
 _WITHHELD_GAIN = 0.15
