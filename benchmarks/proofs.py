@@ -100,7 +100,7 @@ def times(checkpoint: Checkpoint, chosen: Sequence[Pair], beams: int) -> dict[st
 @click.option("--beams", default=5, show_default=True)
 @click.option("--batch", default=32, show_default=True)
 @click.option("--longest", default=20, show_default=True, help="Words of a drawn sentence.")
-@click.option("--timed", default=20, show_default=True, help="Pairs to take the time of; 0 for none.")
+@click.option("--timed", default=20, show_default=True, help="Pairs to time; 0 for none.")
 @click.option("--precision", type=click.Choice(["fp32", "bf16"]), default="fp32")
 @click.option("--seed", default=0, show_default=True)
 def main(
