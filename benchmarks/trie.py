@@ -103,7 +103,10 @@ def main(
         starts = (np.cumsum(spelt.lengths) - spelt.lengths)[long]
         some = np.random.default_rng(0).choice(starts, _CHECKED)
         np.save(folder / "prefixes.npy", spelt.flat[some[:, None] + np.arange(_DEPTH)])
-        rows = {name: run(name, "build", folder) | run(name, "open", folder) for name in only}
+        rows = {}
+        for each in only:
+            rows[each] = run(each, "build", folder) | run(each, "open", folder)
+            print(f"{each}: {rows[each]}", file=sys.stderr)
     print(table(rows, len(spelt)))
 
 
