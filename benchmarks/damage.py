@@ -37,6 +37,15 @@ _VALUES: tuple[Any, ...] = (
 def seal(directory: Path) -> None:
     """Mend the checksums, as one who changes files on purpose would."""
     meta = json.loads((directory / "meta.json").read_text())
+    tokens, rows, high = (np.load(directory / f"{n}.npy") for n in ("tokens", "rows", "rows_high"))
+    high = high.reshape(-1, high.shape[-1] or 1)
+    block, words = meta["block"], meta["block"] // 64
+    pieces = [
+        a.reshape(-1)[at : at + block] for a in (tokens, rows) for at in range(0, a.size, block)
+    ]
+    pieces += [high[:, at : at + words] for at in range(0, -(-rows.size // 64), words)]
+    sums = [zlib.crc32(piece.tobytes()) for piece in pieces]
+    np.save(directory / "sums.npy", np.array(sums, dtype=np.uint32))
     for name in meta["crc32"]:
         array = np.load(directory / f"{name}.npy")
         meta["crc32"][name] = zlib.crc32(np.ascontiguousarray(array).tobytes())
@@ -106,23 +115,25 @@ def damage_trie(rng: random.Random, directory: Path, other: Path) -> bool:
     """Damage files of a trie, with another one at hand; return whether checksums were mended."""
     paths = sorted(directory.iterdir())
     arrays = [path for path in paths if path.suffix == ".npy"]
-    kind = rng.randrange(10)
-    if kind < 5:  # numbers only, and the checksums fit
+    kind = rng.randrange(12)
+    if kind < 6:  # numbers only; but for the first two, the checksums fit
         for path in rng.sample(arrays, rng.choice([1, 1, 2])):
             np.save(path, damage_array(rng, np.load(path)))
         if kind == 0:
+            return False
+        if kind == 1:
             _edit(directory / "meta.json", lambda meta: damage_json(rng, meta | {"crc32": {}}))
             return False
         seal(directory)
         return True
-    if kind == 5:  # an array of another trie, and the checksums fit
+    if kind < 8:  # an array of another trie, and the checksums fit
         path = rng.choice(arrays)
         path.write_bytes((other / path.name).read_bytes())
         seal(directory)
         return True
-    if kind == 6:
+    if kind == 8:
         _edit(directory / "meta.json", lambda meta: damage_json(rng, meta))
-    elif kind == 7:  # in the header of an array
+    elif kind == 9:  # in the header of an array
         path = rng.choice(arrays)
         content = path.read_bytes()
         path.write_bytes(damage_bytes(rng, content[:128], content[64:]) + content[128:])

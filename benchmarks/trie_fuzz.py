@@ -4,8 +4,10 @@
 
 Files are cut, mixed up and changed; in half of the rounds the checksums are mended afterwards, so
 that the checks behind them are put to the test. What opens is read as a whole, as decoding would
-read it. If no checksum was mended, it has to be what was saved. Else it may be another trie, but
-one that building it from its sequences would have given, and a journal has to do what it says.
+read it; its blocks are small, so that it has several, and it may be refused at any of them. If no
+checksum was mended, all that is read until then has to be what was saved. Else it may be another
+trie, but one that building it from its sequences would have given, and a journal has to do what it
+says. Checking everything at once has to come to the same.
 
 Rounds run in processes of their own: one that crashes, or takes more than ten seconds for a round,
 ends the run with an error that names the round.
@@ -29,18 +31,18 @@ import click
 import numpy as np
 
 from benchmarks.damage import damage_journal, damage_trie
-from trie import TokenTrie, Trie, UpdatedTrie
+from trie import TokenTrie, Trie, TrieFileError, UpdatedTrie
 from trie import build as building
 from trie.build import TrieArrays
-from trie.files import open_arrays
+from trie.files import open_arrays, write
 
-_TRIES, _CHUNK, _SECONDS = 40, 10_000, 10
+_TRIES, _CHUNK, _SECONDS, _BLOCK = 40, 10_000, 10, 64
 Sequences = dict[int, list[int]]
 
 
-def spells(trie: Trie) -> Sequences:
-    """Walk all of a trie by what decoding uses; return its sequences by row."""
-    found: Sequences = {}
+def spells(trie: Trie, found: Sequences | None = None) -> Sequences:
+    """Walk all of a trie by what decoding uses; return its sequences by row, put into `found`."""
+    found = {} if found is None else found
     seen: set[int] = set()
     todo: list[tuple[int, list[int]]] = [(trie.root, [])]
     while todo:
@@ -73,6 +75,15 @@ def parts(arrays: TrieArrays) -> list[list[int]]:
     ]
 
 
+def is_sound(directory: Path) -> bool:
+    """Whether the trie in a directory passes a check of everything."""
+    try:
+        TokenTrie.open(directory).check()
+    except TrieFileError:
+        return False
+    return True
+
+
 class Saved:
     """Tries in files, and journals of changes; each is damaged and put right again."""
 
@@ -83,12 +94,12 @@ class Saved:
         for number in range(_TRIES):
             sequences = [
                 [rng.choice([0, 1, 2, 300]) for _ in range(rng.randrange(rng.choice([4, 9])))]
-                for _ in range(rng.choice([0, 1, 2, 7, 40]))
+                for _ in range(rng.choice([0, 1, 2, 7, 40, 200]))
             ]
             place = folder / f"trie{number}"
             place.mkdir()
             trie = TokenTrie.build(sequences)
-            trie.save(place)
+            write(building.arrays(*building.read(sequences)), place, _BLOCK)
             self._tries.append((place, sequences))
             changed = UpdatedTrie(trie).add([[1, number % 3], [4], [300, 300]])
             here = [*range(len(trie) + 3)]
@@ -98,22 +109,29 @@ class Saved:
             self._journals.append((path, trie, spells(changed)))
 
     def trie(self, rng: random.Random) -> str:
-        """Damage a trie and open it; return what came of it."""
+        """Damage a trie, open it and read it; return what came of it."""
         (place, sequences), (other, _) = rng.sample(self._tries, 2)
         contents = {path: path.read_bytes() for path in place.iterdir()}
         mended = damage_trie(rng, place, other)
+        found: Sequences = {}
+        outcome = "refused when opened"
         try:
             trie = TokenTrie.open(place)
-        except ValueError as error:
-            assert str(place) in str(error), "the error does not name the file"
-            outcome = "refused"
-        else:
-            found = list(spells(trie).values())
+            outcome = "refused when read"
+            read = [*spells(trie, found).values()]
+        except TrieFileError as error:
+            assert error.path.parent == place and str(error.path) in str(error)
             if not mended:
-                assert found == sequences, "the damage was not noticed"
-            assert parts(open_arrays(place)) == parts(building.arrays(*building.read(found)))
-            outcome = "equal" if found == sequences else "another sound trie"
-            del trie
+                assert all(sequences[row] == one for row, one in found.items()), "too late"
+            assert not is_sound(place)
+        else:
+            if not mended:
+                assert read == sequences, "the damage was not noticed"
+            arrays, _ = open_arrays(place)
+            assert parts(arrays) == parts(building.arrays(*building.read(read)))
+            assert is_sound(place) or trie.nodes == 1, "the root's token is nobody's"
+            outcome = "equal" if read == sequences else "another sound trie"
+            del trie, arrays
         for path, content in contents.items():
             path.write_bytes(content)
         return f"trie, checksums {'mended' if mended else 'as they were'}: {outcome}"
@@ -148,6 +166,7 @@ def rounds(folder: Path, first: int, count: int, seed: int, limit: int = 0) -> C
                 signal.alarm(limit)  # ends the process, whatever it is at
             rng = random.Random(seed << 32 | number)
             outcomes[saved.journal(rng) if rng.random() < 0.2 else saved.trie(rng)] += 1
+    signal.alarm(0)
     return outcomes
 
 

@@ -5,6 +5,7 @@ from trie.beam import Hypothesis, beam_search
 from trie.compose import Declaration, OneOf, Then, several
 from trie.composed import Composed
 from trie.constraint import Constraint, Transitions, Trie
+from trie.errors import TrieFileError
 from trie.identifiers import Identifiers
 from trie.inputs import SourceInput, evidence_input
 from trie.listed import TrieConstraint
@@ -41,6 +42,7 @@ __all__ = [
     "Transitions",
     "Trie",
     "TrieConstraint",
+    "TrieFileError",
     "UpdatedTrie",
     "beam_search",
     "copies",

@@ -136,6 +136,10 @@ class Numbers:
             value |= (words[index >> 6] >> (index & 63) & 1) << shift
         return value
 
+    def part(self, begin: int, end: int) -> Numbers:
+        """Return those from `begin`, a multiple of 64, to below `end`."""
+        return Numbers(self.low[begin:end], self.high[:, begin >> 6 : end + 63 >> 6])
+
     def values(self) -> npt.NDArray[np.uint32]:
         """Return all numbers."""
         values = self.low.astype(np.uint32)

@@ -184,7 +184,8 @@ class UpdatedTrie(Walkable):
         Raises
         ------
         ValueError
-            If the file is missing, damaged, or holds the changes of another trie.
+            If the file is missing, damaged, or holds the changes of another trie; or if a file of
+            the base turns out to be damaged.
         """
         found = journal.read(Path(path), base.digest, len(base))
         pruned = PrunedTrie(base)

@@ -36,7 +36,10 @@ _BATCH = 8192
 def title_trie(
     kb_path: Path, manifest: Manifest, titles: Callable[[], Iterator[str]], tokens: Tokens
 ) -> TokenTrie:
-    """Open the trie of a knowledge base's titles for a tokenizer, or build and keep it."""
+    """Open the trie of a knowledge base's titles for a tokenizer, or build and keep it.
+
+    Tokens and rows are checked where decoding first reads them: see `trie.TokenTrie`.
+    """
     from trie import TokenTrie
 
     places = [kb_path / FOLDER, _cache() / FOLDER / manifest.digest[:32]]
@@ -85,7 +88,7 @@ def trie_problems(directory: Path, manifest: Manifest) -> list[str]:
     wrong += [f"{directory / n}: does not belong there." for n in found if n not in listed]
     if not wrong:
         try:
-            TokenTrie.open(directory)
+            TokenTrie.open(directory).check()
         except ValueError as error:
             wrong.append(f"{directory}: {error}. {remedy}")
     return wrong

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from admiral.errors import AdmiralError
 from admiral.records import DocumentSet, Sentence
 from admiral.stages.sets import ScoredSequence, document_sets
-from trie import HopConstraint, Seq2Seq, Tokens, Trie, beam_search, evidence_input
+from trie import HopConstraint, Seq2Seq, Tokens, Trie, TrieFileError, beam_search, evidence_input
 
 
 class Titles(Protocol):
@@ -54,7 +55,22 @@ class TrieHopRetriever:
         """Return document sets of size ``hop + 1``, best first; empty where there is no way on.
 
         Where the evidence comes from fewer than `hop` documents, the sets are smaller.
+
+        Raises
+        ------
+        AdmiralError
+            If a file of the trie turns out to be damaged.
         """
+        try:
+            return self._expand(claims, evidence, hop)
+        except TrieFileError as error:
+            raise AdmiralError(
+                f"{error}. Delete {error.path.parent}; the trie is built again when it is needed."
+            ) from error
+
+    def _expand(
+        self, claims: Sequence[str], evidence: Sequence[Sequence[Sentence]], hop: int
+    ) -> list[list[DocumentSet]]:
         found: list[list[DocumentSet]] = [[] for _ in claims]
         inputs, constraints, places = [], [], []
         for place, (claim, sentences) in enumerate(zip(claims, evidence, strict=True)):

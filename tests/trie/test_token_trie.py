@@ -115,18 +115,17 @@ def test_wide_nodes(seed: int, above: int, under: int) -> None:
     root = set(rng.choice(3000, above, replace=False).tolist())
     below = set(rng.choice(900, under, replace=False).tolist())
     above = int(rng.choice(list(root)))
+    trie = TokenTrie.build([[token] for token in root] + [[above, token, 1] for token in below])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(wide_module, "_CHILDREN", 256)
-        sequences = [[token] for token in root] + [[above, token, 1] for token in below]
-        trie = TokenTrie.build(sequences)
-    node = trie.walk([above])
+        node = trie.walk([above])
+        for parent, expected in ((trie.root, root), (node, below)):
+            tokens, nodes = trie.children(parent)
+            assert tokens.tolist() == sorted(expected)
+            places = dict(zip(tokens.tolist(), nodes.tolist(), strict=True))
+            for token in (*range(-1, 1000), 2**31, 2**40):
+                assert trie.child(parent, token) == places.get(token, -1)
     assert set(trie._wide) == {trie.root} | ({node} if len(below) >= 256 else set())
-    for parent, expected in ((trie.root, root), (node, below)):
-        tokens, nodes = trie.children(parent)
-        assert tokens.tolist() == sorted(expected)
-        places = dict(zip(tokens.tolist(), nodes.tolist(), strict=True))
-        for token in (*range(-1, 1000), 2**31, 2**40):
-            assert trie.child(parent, token) == places.get(token, -1)
 
 
 def test_numbers_of_numpy_are_welcome() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
 
-from admiral import Admiral
+from admiral import Admiral, AdmiralError
 from admiral.records import Sentence
 from admiral.stages.hop import TrieHopRetriever
 from trie import TokenTrie, evidence_input
@@ -69,6 +71,22 @@ def test_set_scores_are_the_models_own(system: Admiral) -> None:
     scores = torch.tensor([log_probability(system, source, t) for t in targets])
     assert only.titles == ("Seth Meyers", "Rome")
     assert only.score == pytest.approx(float(scores.logsumexp(0)), abs=1e-3)
+
+
+@pytest.mark.parametrize("name", ["tokens", "rows"])
+def test_a_damaged_trie_is_an_error_with_a_remedy(
+    system: Admiral, tmp_path: Path, name: str
+) -> None:
+    tokens = system.checkpoint.tokens
+    TokenTrie.build([tokens.encode(title) for title in ("Rome", "Paris")]).save(tmp_path)
+    path = tmp_path / f"{name}.npy"
+    content = path.read_bytes()
+    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    retriever = TrieHopRetriever(
+        system.checkpoint.model, tokens, TokenTrie.open(tmp_path), system.kb
+    )
+    with pytest.raises(AdmiralError, match=rf"{name}\.npy: damaged.* Delete {tmp_path};"):
+        retriever.expand([CLAIM], [EVIDENCE], 1)
 
 
 def test_no_evidence_is_a_dead_end(system: Admiral) -> None:
