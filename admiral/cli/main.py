@@ -22,6 +22,7 @@ _COMMANDS = {
     "verify": "admiral.cli.index",
     "info": "admiral.cli.index",
     "titles": "admiral.cli.titles",
+    "synthesize": "admiral.cli.synthesize",
     "convert": "admiral.cli.convert",
 }
 INTERRUPTED = 130  # what shells report for a program stopped by Ctrl-C
