@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from admiral.gold import GoldClaim
 from training.corpora import Corpus, Passages, fault
-from training.negatives import Finder, SearchedNegatives
+from training.negatives import Finder, Negatives, SearchedNegatives
 from training.samples import Sample
 from training.sampling import BuildSettings, ClaimSampler
 from training.sources import SourceClaim
 
 _BATCH = 256
+_NO_NEGATIVES = Negatives((), ())
 
 
 class SampleBuilder:
@@ -88,7 +89,11 @@ class SampleBuilder:
     def _group(self, claims: Sequence[GoldClaim], tasks: Sequence[str]) -> Iterator[Sample]:
         if not claims:
             return
-        for claim, negatives in zip(claims, self._negatives.find(claims), strict=True):
+        # Of a claim with one title and nothing more only the title is generated, at hop 0.
+        reading = [claim for claim in claims if claim.sentences or len(claim.titles) > 1]
+        found = iter(self._negatives.find(reading) if reading else ())
+        for claim in claims:
+            negatives = next(found) if claim.sentences or len(claim.titles) > 1 else _NO_NEGATIVES
             sampler = ClaimSampler(claim, self._corpus, negatives, self._settings, self._rng(claim))
             yield from sampler.samples(tasks)
 

@@ -164,6 +164,8 @@ def main(
     )
     try:
         parsed = [Source.parse(text) for text in sources]
+        for source in parsed:  # a bad file is told now, not after the others
+            next(source.claims())
         with ExitStack() as stack:
             kb = stack.enter_context(KnowledgeBase.open(locate(name)))
             corpus: Corpus = WithDocuments(kb, read_documents(documents)) if documents else kb

@@ -24,6 +24,8 @@ from admiral.records import Document
 _REMEDY = "Correct the record, or name the file's format"
 Found = tuple[GoldClaim, tuple[Document, ...]]
 
+_CREAK = {"true": Label.SUPPORTS, "false": Label.REFUTES}
+_FOOL_ME_TWICE = {"SUPPORTS": Label.SUPPORTS, "REFUTES": Label.REFUTES}
 _EX_FEVER = {
     "SUPPORT": Label.SUPPORTS,
     "REFUTE": Label.REFUTES,
@@ -81,16 +83,11 @@ def fool_me_twice(path: Path) -> Iterator[Found]:
         sentences = tuple(dict.fromkeys([*_texts(record, "retrieved_evidence", where), *gold]))
         title = clean_title(_field(record, "wikipedia_page", str, where))
         evidence = tuple((title, sentences.index(text)) for text in dict.fromkeys(gold))
-        label = _field(record, "label", str, where)
-        try:
-            parsed = Label.parse(label)
-        except ValueError as error:
-            raise RecordError(where, "label", str(error), _REMEDY) from error
         yield (
             GoldClaim(
                 _field(record, "id", str, where),
                 _field(record, "text", str, where),
-                parsed,
+                _label(record, _FOOL_ME_TWICE, where),
                 (evidence,) if evidence else (),
             ),
             (Document(title, sentences),),
@@ -106,11 +103,7 @@ def ex_fever(path: Path) -> Iterator[Found]:
                 where = f"{path}: row {number}"
                 names = _field(row, "golden entity", str, where)
                 titles = tuple(map(fever_title, _title_list(names, where)))
-                label = _EX_FEVER.get(_field(row, "label", str, where))
-                if label is None:
-                    known = ", ".join(_EX_FEVER)
-                    problem = f"{row['label']!r} is none of {known}"
-                    raise RecordError(where, "label", problem, _REMEDY)
+                label = _label(row, _EX_FEVER, where)
                 text = _field(row, "claim", str, where)
                 evidence = tuple((title, None) for title in dict.fromkeys(titles))
                 yield GoldClaim(str(number), text, label, (evidence,) if evidence else ()), ()
@@ -130,11 +123,10 @@ def _title_list(text: str, where: str) -> list[str]:
 
 def creak(path: Path) -> Iterator[Found]:
     """Yield claims with the title of the one page that they are about, `entity`."""
-    labels = {"true": Label.SUPPORTS, "false": Label.REFUTES}
     for where, record in _records(path):
         title = clean_title(_field(record, "entity", str, where))
         text = _field(record, "sentence", str, where)
-        label = labels.get(_field(record, "label", str, where))
+        label = _label(record, _CREAK, where)
         evidence: tuple[tuple[str, None], ...] = ((title, None),)
         yield GoldClaim(_field(record, "ex_id", str, where), text, label, (evidence,)), ()
 
@@ -154,6 +146,14 @@ def _field(record: Any, name: str, kind: type, where: str) -> Any:
     if not isinstance(value, kind) or value == "":
         raise RecordError(where, name, f"{value!r} is not a {kind.__name__}", _REMEDY)
     return value
+
+
+def _label(record: dict[str, Any], labels: dict[str, Label], where: str) -> Label:
+    value = _field(record, "label", str, where)
+    if value not in labels:
+        problem = f"{value!r} is none of {', '.join(labels)}"
+        raise RecordError(where, "label", problem, _REMEDY)
+    return labels[value]
 
 
 def _texts(record: dict[str, Any], name: str, where: str) -> list[str]:

@@ -14,8 +14,8 @@ from admiral.synthesis.words import PARTICIPLES, PLACES, PREPOSITIONS
 
 # Words of a noun phrase; fewer where a clause follows.
 _LONGEST_NOUN, _SHORT_NOUN, _LONGEST_FACT = 14, 8, 14
-# Shares of descriptions without a fact, and with "the" for "a".
-_BARE, _DEFINITE = 0.3, 0.4
+# Shares of descriptions without a fact, with "the" for "a", and of passives without their verb.
+_BARE, _DEFINITE, _REDUCED = 0.3, 0.4, 0.6
 _PASSIVE = re.compile(
     r"(?:is|was|are|were) (?=(?:[a-z]+ed|born|written|held|built|made|known|set|led|sung) )"
 )
@@ -210,7 +210,7 @@ def _open_list(text: str) -> bool:
 def _relative(profile: Profile, predicate: str, rng: random.Random) -> str:
     """Return "who won a prize" of "won a prize", or without the verb "directed by"."""
     passive = _PASSIVE.match(predicate)
-    if passive is not None and rng.random() < 0.6:
+    if passive is not None and " and " not in predicate and rng.random() < _REDUCED:
         return predicate[passive.end() :]
     return f"{'who' if profile.person else 'that'} {predicate}"
 

@@ -161,7 +161,8 @@ def _definition(text: str, base: str) -> str:
 def _noun(definition: str) -> str:
     """Return the word that says what it is: the last one of the shortest piece."""
     end = next(piece_ends(definition), 0)
-    noun = definition[:end].partition(" of ")[0].rsplit(" ", 1)[-1].lower()
+    first = definition[:end].partition(" of ")[0].partition(" and ")[0]
+    noun = first.rsplit(" ", 1)[-1].lower()
     return "" if noun in _EMPTY_NOUNS else noun
 
 

@@ -92,7 +92,8 @@ PARTICIPLES = _words(
     """
     based located situated directed written produced published released founded developed created
     born held played known recorded built set composed performed hosted led owned operated named
-    established designed edited distributed broadcast starring featuring appearing playing
+    shot drawn written established designed edited distributed broadcast starring featuring
+    appearing playing
     """
 )
 PREPOSITIONS = _words(
