@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from functools import lru_cache
 
 from admiral.synthesis.words import DANGLING, PARTICIPLES, PREPOSITIONS, VERBS
 
@@ -47,16 +47,18 @@ def readable(text: str) -> bool:
     )
 
 
-def piece_ends(text: str, start: int = 0) -> Iterator[int]:
-    """Yield the places from `start` on at which `text` may end.
+@lru_cache(4096)
+def piece_ends(text: str, start: int = 0) -> tuple[int, ...]:
+    """Return the places from `start` on at which `text` may end, ascending.
 
     Before a comma, a relative clause, a second verb, a preposition or a participle, and at the end
     of the text, if the last word is one that can stand there and no quotation is open.
     """
-    for joint in _JOINT.finditer(text, start):
-        end = joint.start()
-        if end and _can_end(text[:end], joint.group().strip()):
-            yield end
+    return tuple(
+        joint.start()
+        for joint in _JOINT.finditer(text, start)
+        if joint.start() and _can_end(text[: joint.start()], joint.group().strip())
+    )
 
 
 def _can_end(piece: str, joint: str) -> bool:

@@ -10,27 +10,33 @@ from functools import lru_cache
 from admiral.mentions import base_title
 from admiral.synthesis.words import STOP_WORDS
 
-_TOKEN = re.compile(r"\w+")
+_WORD = re.compile(r"\w+")
 
 
 @lru_cache(64)  # a claim is asked about each of its titles
-def tokens(text: str) -> tuple[str, ...]:
-    """Return the words of a text without accents, capitals and plural or possessive endings."""
+def _words(text: str) -> tuple[str, ...]:
+    """Return the words of a text without accents and capitals."""
     if not text.isascii():
         text = "".join(
             c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c)
         )
-    return tuple(token.removesuffix("s") or token for token in _TOKEN.findall(text.casefold()))
+    return tuple(_WORD.findall(text.casefold()))
 
 
-_FREE = frozenset(tokens(" ".join(sorted(STOP_WORDS))))
+def tokens(text: str) -> list[str]:
+    """Return the words of a text without accents, capitals and plural or possessive endings."""
+    return [_stem(word) for word in _words(text)]
+
+
+def _stem(word: str) -> str:
+    return word.removesuffix("s") or word
 
 
 def given_away(claim: str, hidden: str, named: Iterable[str]) -> list[str]:
     """Return the words of a hidden title that a claim shows.
 
     Its initials count too, as in NBC for National Broadcasting Company. Stop words do not, nor do
-    words of titles that the claim names on purpose.
+    words of titles that the claim names on purpose, as they stand there.
 
     Parameters
     ----------
@@ -42,15 +48,12 @@ def given_away(claim: str, hidden: str, named: Iterable[str]) -> list[str]:
     named
         The titles that the claim names.
     """
-    free = _FREE | {token for title in named for token in tokens(base_title(title))}
-    shown = set(tokens(claim))
-    parts = tokens(base_title(hidden))
-    content = [token for token in parts if token not in free]
-    found = [token for token in content if token in shown]
-    initials = "".join(token[0] for token in parts)
-    if len(initials) > 2 and initials in shown and initials not in free:
-        found.append(initials)
-    squeezed = "".join(parts)
-    if len(squeezed) > 3 and squeezed in shown and squeezed not in free:
-        found.append(squeezed)
+    free = {word for title in named for word in _words(base_title(title))}
+    shown = {_stem(word) for word in _words(claim) if word not in free}
+    parts = _words(base_title(hidden))
+    found = [word for word in parts if word not in STOP_WORDS and _stem(word) in shown]
+    # One word, or hardly a word, for all of them.
+    initials, squeezed = "".join(word[0] for word in parts), "".join(parts)
+    if len(parts) > 1:
+        found += [one for one in (initials, squeezed) if len(one) > 2 and _stem(one) in shown]
     return found

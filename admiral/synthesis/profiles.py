@@ -25,7 +25,7 @@ _ANAPHORA = re.compile(
     re.IGNORECASE,
 )
 # "It is possible that ..." says nothing of the subject.
-_IMPERSONAL = re.compile(r"(?:is|was|has been) (?:[a-z]+ ){1,3}(?:that|to)\b")
+_IMPERSONAL = re.compile(r"(?:is|was|has been) (?:[a-z]+ ){1,3}that\b")
 # Nouns of definitions that do not say what it is: "one of the largest cities".
 _EMPTY_NOUNS = frozenset(
     (
@@ -160,7 +160,7 @@ def _definition(text: str, base: str) -> str:
 
 def _noun(definition: str) -> str:
     """Return the word that says what it is: the last one of the shortest piece."""
-    end = next(piece_ends(definition), 0)
+    end = next(iter(piece_ends(definition)), 0)
     first = definition[:end].partition(" of ")[0].partition(" and ")[0]
     noun = first.rsplit(" ", 1)[-1].lower()
     return "" if noun in _EMPTY_NOUNS else noun
@@ -232,7 +232,7 @@ def _statement(index: int, text: str, names: tuple[str, ...], *, defined: bool) 
         verb = rest.partition(" ")[0]
     if verb not in VERBS and not (verb.endswith("ed") and verb.islower()):
         return None
-    if _ANAPHORA.search(predicate) or (pronoun and _IMPERSONAL.match(predicate)):
+    if _ANAPHORA.search(predicate) or (pronoun and _IMPERSONAL.match(predicate) is not None):
         return None
     lead_text = lead.group() if lead else ""
     if _ANAPHORA.search(lead_text):

@@ -28,7 +28,8 @@ _MODIFIER = re.compile(
 _NOT_DESCRIBED = re.compile(
     rf"Lists? of |(?:{'|'.join(MONTHS)})(?: \d+)?$|\d+(?:s|st|nd|rd|th)?(?: century)?(?: BC)?$"
 )
-_LONGEST_SEARCHED = 240  # characters
+# Characters: of a predicate that is searched, and of what stands before a mention.
+_LONGEST_SEARCHED, _LONGEST_CONTEXT = 240, 60
 _ARTICLE = re.compile(r"(?:^|(?<=\s))(?:an?|the) $", re.IGNORECASE)
 _BEFORE = PREPOSITIONS | set(
     re.findall(
@@ -39,7 +40,7 @@ _BEFORE = PREPOSITIONS | set(
         """,
     )
 )
-_WORD_BEFORE = re.compile(r"([\w'’-]+) $")
+_WORD_BEFORE = re.compile(r"(?<![\w'’-])([\w'’-]+) $")
 _JOINED_BEFORE = re.compile(r"[A-Z0-9][\w'’.-]* (?:and|of|&) $")
 _JOINED_AFTER = re.compile(r" (?:and|&|or) [A-Z]")
 # In "the city of Paris" city and name are one thing.
@@ -164,7 +165,7 @@ def _slot(text: str, start: int, end: int, title: str) -> Slot | None:
         return None
     bare = start
     start = _phrase_start(text, start)
-    before = text[:start]
+    before = text[max(start - _LONGEST_CONTEXT, 0) : start]
     word = _WORD_BEFORE.search(before)
     if word is None or not _can_precede(word.group(1)) or _SAME_THING.search(before):
         return None
