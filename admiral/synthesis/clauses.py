@@ -67,6 +67,8 @@ def _can_end(piece: str, joint: str) -> bool:
         return False
     if piece.count('"') % 2:
         return False
+    if joint == "that" and not piece.startswith(("a ", "an ", "the ", "one ")):
+        return False  # "showed in 1897 | that": what was shown
     if joint in PREPOSITIONS or joint in _HINGES:
         # "was released | in", "began | with": the verb needs what follows.
         return not last.endswith(("ed", "ing", "ly")) and last not in VERBS

@@ -14,6 +14,8 @@ from admiral.synthesis.words import PARTICIPLES, PLACES, PREPOSITIONS
 
 # Words of a noun phrase; fewer where a clause follows.
 _LONGEST_NOUN, _SHORT_NOUN, _LONGEST_FACT = 14, 8, 14
+# Words before a mention, in a definition and in a clause.
+_LONGEST_NESTING, _LONGEST_CLAUSE = 18, 12
 # Shares of descriptions without a fact, with "the" for "a", and of passives without their verb.
 _BARE, _DEFINITE, _REDUCED = 0.3, 0.4, 0.6
 _PASSIVE = re.compile(
@@ -119,12 +121,13 @@ class Describer:
             return None
         offset = _definition_offset(profile, statement)
         start = slot.start
-        if offset is not None and start > offset and words(statement.predicate[:start]) <= 18:
+        inside = offset is not None and offset < start < offset + len(profile.definition)
+        if inside and words(statement.predicate[:start]) <= _LONGEST_NESTING:
             head = statement.predicate[offset:start]
             text = joined(head, inner.text)
             evidence: tuple[tuple[str, int], ...] = ((profile.title, statement.index),)
         else:
-            if words(statement.predicate[:start]) > 12:
+            if words(statement.predicate[:start]) > _LONGEST_CLAUSE:
                 return None
             noun = _noun_phrase(profile, rng, _SHORT_NOUN)
             if not noun:
@@ -217,9 +220,10 @@ def _relative(profile: Profile, predicate: str, rng: random.Random) -> str:
 
 def _definition_offset(profile: Profile, statement: Statement) -> int | None:
     """Return where the definition begins in a statement, None for another statement."""
-    if statement.index or not statement.predicate.endswith(profile.definition):
+    if statement.index or not profile.definition:
         return None
-    return len(statement.predicate) - len(profile.definition)
+    offset = statement.predicate.find(profile.definition)
+    return offset if offset >= 0 else None
 
 
 def _specific(text: str) -> bool:

@@ -21,6 +21,11 @@ _NUMBER = re.compile(
 )
 _MONTH = re.compile(rf"\b(?:{'|'.join(MONTHS)})\b")
 _TOKEN = re.compile(r"\w+")
+_MONTH_BEFORE = re.compile(rf"\b(?:{'|'.join(MONTHS)}) $")
+_MONTH_AFTER = re.compile(rf" (?:{'|'.join(MONTHS)})\b")
+# Every day of the month is in these.
+_LONG_MONTHS = ("January", "March", "May", "July", "August", "October", "December")
+_FOLLOWING = re.compile(r"[.,;]|$| (?:and|or|but|in|on|at|by|from|with|for|who|which|that|to|of)\b")
 _ARTICLE = re.compile(r"\b[Aa]n? $")
 _NATIONS = tuple(sorted(" ".join(w.capitalize() for w in n.split()) for n in NATIONALITIES))
 _NATION = re.compile(rf"\b(?:{'|'.join(sorted(_NATIONS, key=len, reverse=True))})\b(?!-)")
@@ -112,9 +117,13 @@ def _places(name: str, text: str) -> Iterator[tuple[int, int]]:
 
 def _alone(text: str, start: int, end: int) -> bool:
     """Whether a name is not a part of a longer one, and has no article."""
-    before, after = text[:start].rsplit(" ", 2)[-2:-1], text[end : end + 2].strip()
+    before = text[:start].rsplit(" ", 2)[-2:-1]
     word = before[0] if before else ""
-    return word.islower() and word not in ("the", "a", "an") and not after[:1].isupper()
+    return (
+        word.islower()
+        and word not in ("the", "a", "an")
+        and _FOLLOWING.match(text, end) is not None
+    )
 
 
 def _nations(text: str, rng: random.Random) -> Iterator[Swap]:
@@ -131,6 +140,8 @@ def _years(text: str, rng: random.Random) -> Iterator[Swap]:
 
 def _numbers(text: str, rng: random.Random) -> Iterator[Swap]:
     for found in _NUMBER.finditer(text):
+        if _MONTH_BEFORE.search(text[: found.start()]) or _MONTH_AFTER.match(text, found.end()):
+            continue  # there is no October 39
         digits = found.group().replace(",", "")
         value = int(digits)
         other = max(value + rng.choice((-1, 1)) * rng.randint(1, max(value // 3, 2)), 2)
@@ -139,7 +150,7 @@ def _numbers(text: str, rng: random.Random) -> Iterator[Swap]:
 
 def _months(text: str, rng: random.Random) -> Iterator[Swap]:
     for found in _MONTH.finditer(text):
-        yield Swap(*found.span(), rng.choice(MONTHS))
+        yield Swap(*found.span(), rng.choice(_LONG_MONTHS))
 
 
 def _words(text: str, rng: random.Random) -> Iterator[Swap]:

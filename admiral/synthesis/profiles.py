@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from admiral.mentions import base_title
 from admiral.records import Document
 from admiral.synthesis.clauses import LONGEST_SENTENCE, piece_ends, readable, without_parentheses
-from admiral.synthesis.words import ADVERBS, MONTHS, PERSONS, VERBS
+from admiral.synthesis.words import ADVERBS, MONTHS, PERSONS, SHIPS, VERBS
 
 # Of a document so many sentences are used.
 MAX_SENTENCES = 6
@@ -48,6 +48,8 @@ _NEW_CLAUSE = re.compile(
     r", (?:and|so|as|when|where) (?:the|its|his|her|their|an?|one|some|many|most|all|both)\b"
     r"|,? (?:but|while|though|although|whereas|because|yet|if|unless)\b|;"
 )
+# "the capital of Italy and stands on the Tiber": the definition ends before the second verb.
+_SECOND_VERB = re.compile(rf",? and (?:{'|'.join(sorted(VERBS))})\b")
 _MONTH = "|".join(MONTHS)
 _DATE = rf"(?:(?:{_MONTH}) \d{{1,2}}, \d{{4}}|\d{{1,2}} (?:{_MONTH}) \d{{4}}|\d{{4}})"
 _BORN = re.compile(rf"\([^()]*\bborn (?:on |in )?({_DATE})")
@@ -154,7 +156,7 @@ def _definition(text: str, base: str) -> str:
     known = {token.lower() for token in _TOKEN.findall(base)}
     if known.isdisjoint(token.lower() for token in _TOKEN.findall(subject)):
         return ""
-    phrase = _one_clause(text[found.end() :])
+    phrase = _SECOND_VERB.split(_one_clause(text[found.end() :]), maxsplit=1)[0]
     return "" if _ANAPHORA.search(phrase) else phrase
 
 
@@ -187,8 +189,8 @@ def _on(date: str) -> str:
 
 
 def _person(texts: list[str], noun: str, life: bool) -> bool:
-    if noun in PERSONS:
-        return True
+    if noun in PERSONS or noun in SHIPS:
+        return noun in PERSONS
     later = [text for text in texts[1:] if _HE.match(text)]
     return life or bool(later)
 

@@ -20,8 +20,10 @@ _VERB_FORM = re.compile(
     r"[a-z]+ed|starring|featuring|including|playing|portraying|defeating|replacing|succeeding|joining"
     r"|leaving|representing|supporting|covering|bordering|overlooking|marrying|visiting"
 )
-# "the armored Athena", "the dancer and actor Gene Kelly": a part of the noun phrase.
+# "the armored Athena", "the dancer and actor Gene Kelly": a part of the noun phrase. Or a name is
+# given: "called Athena".
 _MODIFIER = re.compile(
+    r"\b(?:called|named|titled|entitled|nicknamed|renamed|dubbed) $|"
     rf"\b(?:an?|the|his|her|its) [a-z]+ed $|\b(?:{'|'.join(sorted(_NOUNS))}) (?:and|or) $"
 )
 # Lists, and pages on days and years, say nothing by which one would know them.
@@ -53,7 +55,7 @@ _SAME_THING = re.compile(
 )
 _AFTER = re.compile(
     r"$|[,;]|\.$| (?:and|or|but|to|as|who|which|that|where|when|while"
-    rf"|{'|'.join(sorted(PREPOSITIONS | PARTICIPLES | VERBS))})\b"
+    rf"|{'|'.join(sorted(PREPOSITIONS | PARTICIPLES))})\b"
 )
 _APPOSITION = re.compile(
     r", (?:(?:an?|the|his|her|its|who|whose|which|where) |(?:Jr|Sr|Inc)\b|[A-Z0-9])"

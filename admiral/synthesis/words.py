@@ -49,6 +49,11 @@ PLACES = _words(
     township theatre theater university valley village voivodeship area town city-state
     """
 )
+#: Things that are "she".
+SHIPS = _words(
+    "ship ships liner steamer steamship vessel boat frigate destroyer cruiser submarine battleship "
+    "schooner yacht warship ferry tanker freighter gunboat brig barque carrier tug trawler"
+)
 WORKS = _words(
     "album ballet book comedy documentary drama film game magazine musical newspaper novel opera "
     "play poem program programme record serial series show single sitcom song story symphony"
@@ -59,7 +64,7 @@ KINDS = tuple(
     for group in (
         "actor comedian novelist painter footballer composer politician lawyer singer journalist "
         "poet architect photographer physicist chemist sprinter swimmer historian",
-        "film novel album song play opera magazine musical documentary sitcom",
+        "film novel album song opera magazine musical documentary sitcom",
         "city village river island lake mountain",
         "school hospital museum church castle theatre",
         "company charity university newspaper club orchestra",
@@ -103,6 +108,7 @@ PREPOSITIONS = _words(
 DANGLING = (
     _words(
         """
+    year years day days month months week weeks time kilometres kilometers miles metres
     a an the of and or but with to in on at by from for as is was are were be been has had not
     best most more very well also its his her their than that which who whose where when known
     both either such between into under over about one two three part member series number only

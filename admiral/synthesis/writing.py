@@ -22,6 +22,10 @@ _STATEMENT_WORDS = 26
 _TRIES = 4
 _TWO_SLOTS, _APPOSITION, _TURNED, _LEAD, _TAIL = 0.6, 0.2, 0.35, 0.6, 0.5
 _BY = re.compile(r"(?P<before>.*?\b)(?P<verb>[a-z]+) by $")
+# Titles that would be taken for something else at the start of a sentence.
+_NO_NAMES = frozenset(
+    ("it", "he", "she", "they", "this", "that", "here", "there", "i", "you", "we")
+)
 # What stands before "directed by" where it only says what the root is.
 _KIND = re.compile(r"(?:is|was) an? (?P<kind>(?:[\w-]+ ){1,5})")
 _WHERE = re.compile(
@@ -77,6 +81,8 @@ class Writer:
 
     def write(self, root: Profile, documents: int, rng: random.Random) -> Draft | None:
         """Return a claim about `root` that needs at most so many documents, or None."""
+        if root.name.casefold() in _NO_NAMES:
+            return None
         best: Draft | None = None
         for statement, slot in self._library.draw(root, _TRIES, rng):
             if not self._library.quoted and rng.random() < _APPOSITION:
@@ -142,7 +148,7 @@ class Writer:
     ) -> Draft | None:
         """Name the mentioned document and say what it is; sometimes describe the root instead."""
         description = self._describe(slot, documents - 1, frozenset({root.title}), rng)
-        if description is None:
+        if description is None or base_title(root.title) in description.text:
             return None
         named = [root.title, slot.title]
         own: tuple[tuple[str, int], ...] = ((root.title, statement.index),)
