@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 import random
-import re
 from dataclasses import dataclass
 
 from admiral.synthesis.clauses import joined, piece_ends, words
 from admiral.synthesis.library import Library
+from admiral.synthesis.phrases import (
+    CLAUSE,
+    LONGEST_FACT,
+    LONGEST_NOUN,
+    SHORT_NOUN,
+    closed,
+    noun_phrase,
+    relative,
+    specific,
+)
 from admiral.synthesis.profiles import Profile, Statement
 from admiral.synthesis.slots import Slot
-from admiral.synthesis.words import PARTICIPLES, PLACES, PREPOSITIONS
+from admiral.synthesis.words import PLACES
 
-# Words of a noun phrase; fewer where a clause follows.
-_LONGEST_NOUN, _SHORT_NOUN, _LONGEST_FACT = 14, 8, 14
 # Words before a mention, in a definition and in a clause.
 _LONGEST_NESTING, _LONGEST_CLAUSE = 18, 12
-# Shares of descriptions without a fact, with "the" for "a", and of passives without their verb.
-_BARE, _DEFINITE, _REDUCED = 0.3, 0.4, 0.6
-_PASSIVE = re.compile(
-    r"(?:is|was|are|were) (?=(?:[a-z]+ed|born|written|held|built|made|known|set|led|sung) )"
-)
-_SPECIFIC = re.compile(r"\d|(?<!^)[A-Z]")
-_VAGUE = re.compile(r"(?:an?|the) [\w-]+$|.*\b(?:name|surname|term|list|word|title)\b")
-# "an actor, director" lacks its last member.
-_OPEN_LIST = re.compile(
-    r", (?!(?:and|or|an?|the|who|which|whose|where"
-    rf"|{'|'.join(sorted(PREPOSITIONS | PARTICIPLES))})\b)[^,]*$"
-)
-_CLAUSE = re.compile(r"\b(?:who|that|which)\b")
+# Shares of descriptions without a fact, and with "the" for "a".
+_BARE, _DEFINITE = 0.3, 0.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +48,7 @@ class Description:
     @property
     def long(self) -> bool:
         """Whether what follows it could be taken for a part of it."""
-        return bool(_CLAUSE.search(self.text)) or words(self.text) > 7
+        return bool(CLAUSE.search(self.text)) or words(self.text) > 7
 
 
 def fits(profile: Profile, slot: Slot) -> bool:
@@ -129,11 +125,11 @@ class Describer:
         else:
             if words(statement.predicate[:start]) > _LONGEST_CLAUSE:
                 return None
-            noun = _noun_phrase(profile, rng, _SHORT_NOUN)
+            noun = noun_phrase(profile, rng, SHORT_NOUN)
             if not noun:
                 return None
             text = joined(
-                _closed(noun), _relative(profile, statement.predicate[:start], rng), inner.text
+                closed(noun), relative(profile, statement.predicate[:start], rng), inner.text
             )
             evidence = ((profile.title, 0), (profile.title, statement.index))
         evidence = tuple(dict.fromkeys((*evidence, *inner.evidence)))
@@ -145,9 +141,9 @@ def _quotation(profile: Profile) -> Description | None:
     if not profile.statements or profile.statements[0].index:
         return None
     text = profile.statements[0].predicate
-    while words(text) > _LONGEST_NOUN and "," in text:
+    while words(text) > LONGEST_NOUN and "," in text:
         text = text.rpartition(",")[0]
-    if not 3 <= words(text) <= _LONGEST_NOUN:
+    if not 3 <= words(text) <= LONGEST_NOUN:
         return None
     text = f"“… {text}”"
     return Description(text, ((profile.title, 0),), ((profile.title, text),))
@@ -166,9 +162,9 @@ def _plain(profile: Profile, rng: random.Random) -> Description | None:
         fact, index = _fact(profile, source, rng)
         if index < 0:
             continue
-        noun = _noun_phrase(profile, rng, _SHORT_NOUN if fact else _LONGEST_NOUN)
-        text = joined(_closed(noun), fact) if fact else noun
-        if not noun or not _specific(text):
+        noun = noun_phrase(profile, rng, SHORT_NOUN if fact else LONGEST_NOUN)
+        text = joined(closed(noun), fact) if fact else noun
+        if not noun or not specific(text):
             continue
         if fact and text.startswith(("a ", "an ")) and rng.random() < _DEFINITE:
             text = "the " + text.partition(" ")[2]
@@ -183,39 +179,8 @@ def _fact(profile: Profile, source: str | Statement, rng: random.Random) -> tupl
     if isinstance(source, str):
         return source, 0
     text = source.predicate
-    ends = [end for end in piece_ends(text) if 3 <= words(text[:end]) <= _LONGEST_FACT]
-    return (_relative(profile, text[: rng.choice(ends)], rng), source.index) if ends else ("", -1)
-
-
-def _noun_phrase(profile: Profile, rng: random.Random, longest: int) -> str:
-    """Return the definition or a first part of it; with "the" it is kept whole."""
-    text = profile.definition
-    ends = [end for end in piece_ends(text) if 2 <= words(text[:end]) <= longest]
-    if text.startswith(("the ", "one of ")):
-        # "the largest city" is another one than "the largest city in Wales".
-        ends = [end for end in ends if end == len(text) or text[end] in ",;"]
-    ends = [end for end in ends if not _open_list(text[:end])]
-    if longest == _SHORT_NOUN:
-        ends = [end for end in ends if not _CLAUSE.search(text[:end])]
-    return text[: rng.choice(ends)] if ends else ""
-
-
-def _closed(noun: str) -> str:
-    """Return a noun phrase that a clause can follow without being taken for a part of its end."""
-    return f"{noun}," if "," in noun else noun
-
-
-def _open_list(text: str) -> bool:
-    found = _OPEN_LIST.search(text)
-    return found is not None and " and " not in found.group()
-
-
-def _relative(profile: Profile, predicate: str, rng: random.Random) -> str:
-    """Return "who won a prize" of "won a prize", or without the verb "directed by"."""
-    passive = _PASSIVE.match(predicate)
-    if passive is not None and " and " not in predicate and rng.random() < _REDUCED:
-        return predicate[passive.end() :]
-    return f"{'who' if profile.person else 'that'} {predicate}"
+    ends = [end for end in piece_ends(text) if 3 <= words(text[:end]) <= LONGEST_FACT]
+    return (relative(profile, text[: rng.choice(ends)], rng), source.index) if ends else ("", -1)
 
 
 def _definition_offset(profile: Profile, statement: Statement) -> int | None:
@@ -224,9 +189,3 @@ def _definition_offset(profile: Profile, statement: Statement) -> int | None:
         return None
     offset = statement.predicate.find(profile.definition)
     return offset if offset >= 0 else None
-
-
-def _specific(text: str) -> bool:
-    if _VAGUE.match(text):
-        return False
-    return words(text) >= 6 or bool(_SPECIFIC.search(text))

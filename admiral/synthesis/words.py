@@ -49,6 +49,8 @@ PLACES = _words(
     township theatre theater university valley village voivodeship area town city-state
     """
 )
+#: Nouns of definitions that do not say what it is: "one of the largest cities".
+EMPTY_NOUNS = _words("one part name form type kind member set group number series use")
 #: Things that are "she".
 SHIPS = _words(
     "ship ships liner steamer steamship vessel boat frigate destroyer cruiser submarine battleship "

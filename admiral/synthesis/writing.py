@@ -3,35 +3,24 @@
 from __future__ import annotations
 
 import random
-import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from admiral.mentions import base_title
-from admiral.synthesis.clauses import joined, piece_ends, sentence, words
+from admiral.synthesis.clauses import joined, sentence, words
 from admiral.synthesis.descriptions import Describer, Description, fits
 from admiral.synthesis.leaks import given_away
 from admiral.synthesis.library import Library
 from admiral.synthesis.profiles import Profile, Statement
 from admiral.synthesis.slots import Slot
-from admiral.synthesis.words import PASTS, REGULAR
+from admiral.synthesis.wording import clause_text
 
 _MOST_WORDS, _MOST_CHARACTERS = 60, 420
-_STATEMENT_WORDS = 26
-# Shares of ways to write a claim; what a way cannot be used for is written plainly.
+# Mentions that are tried, and shares of ways to write a claim.
 _TRIES = 4
-_TWO_SLOTS, _APPOSITION, _TURNED, _LEAD, _TAIL = 0.6, 0.2, 0.35, 0.6, 0.5
-_BY = re.compile(r"(?P<before>.*?\b)(?P<verb>[a-z]+) by $")
+_TWO_SLOTS, _APPOSITION, _HIDDEN_ROOT = 0.6, 0.2, 0.5
 # Titles that would be taken for something else at the start of a sentence.
 _NO_NAMES = frozenset(
     ("it", "he", "she", "they", "this", "that", "here", "there", "i", "you", "we")
-)
-# What stands before "directed by" where it only says what the root is.
-_KIND = re.compile(r"(?:is|was) an? (?P<kind>(?:[\w-]+ ){1,5})")
-_WHERE = re.compile(
-    r"(?P<before>(?:is|was|are|were)(?: [a-z]+ly)? (?:born|located|held|situated|filmed|set|raised"
-    r"|based|founded|built|buried|established|played)|took place|takes place|died|lives|lived"
-    r"|grew up|began) (?:in|at) $"
 )
 
 
@@ -126,7 +115,7 @@ class Writer:
         for (said, _), description in zip(chosen, found, strict=True):
             evidence += [(root.title, said.index), *description.evidence]
         return Draft(
-            _text(
+            clause_text(
                 root,
                 [(said, one, d) for (said, one), d in zip(chosen, found, strict=True)],
                 rng,
@@ -154,7 +143,7 @@ class Writer:
         own: tuple[tuple[str, int], ...] = ((root.title, statement.index),)
         subject = root.name
         described = description.parts[1:]
-        if statement.index and rng.random() < 0.5:
+        if statement.index and rng.random() < _HIDDEN_ROOT:
             about = self._describer.describe(root, 1, frozenset(), rng)
             if about is None or about.long or base_title(slot.title) in about.text:
                 return None
@@ -179,69 +168,12 @@ class Writer:
         return self._describer.describe(profile, budget, used, rng)
 
 
-def _text(
-    root: Profile,
-    chosen: Sequence[tuple[Statement, Slot, Description]],
-    rng: random.Random,
-    *,
-    quoted: bool,
-) -> str:
-    """Return statements of the root as one sentence, with descriptions in their slots."""
-    statement, slot, description = chosen[0]
-    predicate = statement.predicate
-    if quoted:
-        return sentence(
-            joined(root.name, predicate[: slot.start], description.text, predicate[slot.end :])
-        )
-    if len(chosen) == 2:
-        other, second, also = chosen[1]
-        if other == statement:
-            comma = "," if description.long else ""
-            middle = predicate[slot.end : second.start]
-            parts = [predicate[: slot.start], description.text + comma, middle, also.text]
-        else:
-            link = ", and" if description.long else "and"
-            parts = [predicate[: slot.start], description.text, link]
-            parts += [other.predicate[: second.start], also.text]
-        return sentence(joined(_lead(statement, rng), root.name, *parts))
-    if rng.random() < _TURNED:
-        turned = _turned(root, predicate[: slot.start], description.text)
-        if turned:
-            return sentence(turned)
-    end = slot.end
-    if not description.long and not slot.closing and rng.random() < _TAIL:
-        ends = [e for e in piece_ends(predicate, end) if words(predicate[:e]) <= _STATEMENT_WORDS]
-        end = rng.choice(ends) if ends else end
-    parts = [predicate[: slot.start], description.text, predicate[slot.end : end]]
-    return sentence(joined(_lead(statement, rng), root.name, *parts))
-
-
 def _goes_with(other: tuple[Statement, Slot], one: tuple[Statement, Slot]) -> bool:
     """Whether two mentions can be described in one claim."""
     if other[0] != one[0]:
         return other[1].title != one[1].title
     first, second = sorted((other[1], one[1]), key=lambda slot: slot.start)
     return first.title != second.title and not first.closing and first.end < second.start
-
-
-def _lead(statement: Statement, rng: random.Random) -> str:
-    return statement.lead if rng.random() < _LEAD else ""
-
-
-def _turned(root: Profile, before: str, description: str) -> str:
-    """Return the clause with the description first, where the words before it allow that."""
-    where = _WHERE.fullmatch(before)
-    if where is not None:
-        return joined(description, "is where", root.name, where["before"])
-    by = _BY.fullmatch(before)
-    if by is not None and (by["verb"] in PASTS or REGULAR.fullmatch(by["verb"])):
-        if by["before"].strip() in ("is", "was", "are", "were"):
-            return joined(description, PASTS.get(by["verb"], by["verb"]), root.name)
-        kind = _KIND.fullmatch(by["before"])
-        if kind is not None:
-            verb = PASTS.get(by["verb"], by["verb"])
-            return joined(description, verb, "the", kind["kind"], root.name)
-    return ""
 
 
 def _acceptable(draft: Draft) -> bool:
