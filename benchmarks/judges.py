@@ -3,13 +3,11 @@
 Run as ``python -m benchmarks.judges CLAIMS.jsonl --kb KB``. The claims come with gold sentences in
 a format of `admiral.gold`. Each is judged twice, with its gold evidence and with one gold document
 withheld, filled up with distractors (`training.sufficiency`). ``--pages`` adds documents that the
-knowledge base lacks, such as those of FEVEROUS: JSON Lines with ``title`` and ``sentences``.
+knowledge base lacks, such as those of FEVEROUS: in any format of `admiral index`.
 """
 
 from __future__ import annotations
 
-import json
-import re
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,40 +20,12 @@ from admiral.assembly import build_judge, choose_dtype
 from admiral.checkpoint import load_checkpoint
 from admiral.gold import read_gold
 from admiral.kb import KnowledgeBase, locate
-from admiral.records import Document, ScoredTitle
+from training.corpora import WithDocuments, read_documents
 from training.sufficiency import LabelledEvidence, labelled_evidence
 
 # In the order of the paper's table 6, and ours. The oracle knows the answers.
 JUDGES = ("never", "always", "classifier", "generated", "lexical", "oracle", "calibrated")
-_LINK = re.compile(r"\[\[(?:[^\[\]|]*\|)?([^\[\]]*)\]\]")
 _BATCH = 16
-
-
-class WithPages:
-    """A knowledge base with some documents besides, which its search does not know."""
-
-    def __init__(self, kb: KnowledgeBase, pages: dict[str, tuple[str, ...]]) -> None:
-        self._kb, self._pages = kb, pages
-
-    def row(self, title: str) -> int | None:
-        """Return the row of a title, -1 for a page, None for neither."""
-        return -1 if title in self._pages else self._kb.row(title)
-
-    def document(self, title: str) -> Document:
-        """Return a page or a document of the knowledge base."""
-        if title in self._pages:
-            return Document(title, self._pages[title])
-        return self._kb.document(title)
-
-    def search(self, queries: Sequence[str], k: int) -> list[list[ScoredTitle]]:
-        """Search the knowledge base."""
-        return self._kb.search(queries, k)
-
-
-def read_pages(path: Path) -> dict[str, tuple[str, ...]]:
-    """Return the sentences of each page, hyperlinks replaced by their text."""
-    records = map(json.loads, path.read_text(encoding="utf-8").splitlines())
-    return {r["title"]: tuple(_LINK.sub(r"\1", s) for s in r["sentences"]) for r in records}
 
 
 def table(
@@ -106,7 +76,7 @@ def main(
     if limit:
         gold = gold[:: max(len(gold) // limit, 1)][:limit]  # spread over the file
     with KnowledgeBase.open(locate(kb)) as opened:
-        corpus = WithPages(opened, read_pages(pages) if pages else {})
+        corpus = WithDocuments(opened, read_documents([pages] if pages else []))
         labelled = list(labelled_evidence(corpus, gold, seed=seed))
     config = RetrievalConfig(precision=precision)
     checkpoint = load_checkpoint(model, dtype=choose_dtype(config))

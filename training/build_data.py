@@ -1,57 +1,132 @@
-"""Build the training samples of the three tasks from a knowledge base and annotated claims.
+"""Build training samples of the three tasks from a knowledge base and claims with gold evidence.
 
-Run as ``python -m training.build_data --kb KB --hover claims.jsonl --pages pages.jsonl
---synthetic 8000 OUT.jsonl``.
+Run as ``python -m training.build_data --kb KB --source hover:claims.jsonl --source
+creak:pages.jsonl OUT.jsonl``; claims that `admiral synthesize` wrote are read as ``gold:FILE``.
 """
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterator
-from itertools import chain, islice
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import click
 
-from admiral.gold import GoldClaim, Label, read_gold
+from admiral import Admiral
+from admiral.config import RetrievalConfig
+from admiral.errors import AdmiralError
+from admiral.gold import GoldClaim
 from admiral.kb import KnowledgeBase, locate
-from training.annotated import BuildSettings, SampleBuilder
-from training.samples import RetrieveSample, Sample, write_samples
-from training.synthetic import ClaimWriter
+from training.annotated import SampleBuilder
+from training.corpora import Corpus, WithDocuments, read_documents
+from training.negatives import BeamNegatives, Finder, SearchedNegatives
+from training.samples import Sample, write_samples
+from training.sampling import BuildSettings
+from training.sources import FORMATS, Source
+
+MISSING = ("error", "list", "skip")
+_REMEDY = (
+    "Give the corpus that the claims were annotated on, add documents with --documents, or leave "
+    "such claims out with --missing skip (or list)"
+)
 
 
-def synthetic_claims(kb: KnowledgeBase, count: int, seed: int) -> Iterator[GoldClaim]:
-    """Yield `count` claims written from the knowledge base itself."""
-    documents = (kb.document_at(row) for row in range(len(kb)))
-    writer = ClaimWriter({d.title: d.sentences for d in documents}, seed)
-    for number, claim in enumerate(islice(writer.claims(), count), start=1):
-        yield GoldClaim(str(number), claim.claim, Label.SUPPORTS, (claim.chain,), ordered=True)
+def build(
+    sources: list[Source],
+    corpus: Corpus,
+    settings: BuildSettings,
+    *,
+    seed: int = 0,
+    negatives: Finder | None = None,
+    missing: str = "error",
+    say: Callable[[str], None],
+) -> Iterator[Sample]:
+    """Yield the samples of all sources, one after the other.
 
+    Parameters
+    ----------
+    sources
+        Files of claims.
+    corpus
+        Where gold sentences and negatives stand, for claims that bring no passages.
+    settings
+        How many samples of a claim, and of what.
+    seed
+        Draws.
+    negatives
+        Finds them; BM25 if not given.
+    missing
+        What happens to claims whose gold sentences the corpus lacks, one of `MISSING`.
+    say
+        Is given a line about each source and, with ``list``, about each claim that is left out.
 
-def page_samples(path: Path, seed: int) -> Iterator[Sample]:
-    """Yield hop-0 samples, claim to title, of claims that name their pages only."""
-    rng = random.Random(seed)
-    for claim in read_gold(path):
-        if claim.titles:
-            yield RetrieveSample(claim.claim, (), (), rng.choice(claim.titles))
+    Raises
+    ------
+    AdmiralError
+        If a file is bad, no samples come of a source, or, with ``error``, a claim's gold sentences
+        are not in the corpus.
+    """
+    for source in sources:
+
+        def report(claim: GoldClaim, problem: str, path: Path = source.path) -> None:
+            if missing == "error":
+                raise AdmiralError(f"{path}: claim {claim.id!r}: {problem}. {_REMEDY}")
+            if missing == "list":
+                say(f"{path}: claim {claim.id!r} is left out: {problem}")
+
+        builder = SampleBuilder(corpus, settings, seed, negatives=negatives, missing=report)
+        count = 0
+        for sample in builder.samples(source.claims(), source.tasks):
+            count += 1
+            yield sample
+        counts = ", ".join(f"{number:,} {name}" for name, number in builder.counts.items())
+        if not count:
+            raise AdmiralError(
+                f"{source.path}: no samples come of it (claims: {counts}). {_REMEDY}"
+            )
+        say(f"{source.path}: {count:,} samples (claims: {counts})")
 
 
 @click.command()
 @click.argument("out", type=click.Path(path_type=Path))
 @click.option("--kb", "name", default="demo", show_default=True, help="Knowledge base.")
-@click.option("--hover", type=click.Path(path_type=Path), help="Claims with gold sentences.")
-@click.option("--pages", type=click.Path(path_type=Path), help="Claims with gold pages only.")
-@click.option("--synthetic", default=0, show_default=True, help="Claims to write from the KB.")
 @click.option(
-    "--synthetic-task",
-    "tasks",
+    "--source",
+    "sources",
     multiple=True,
-    type=click.Choice(["retrieve", "rerank", "prove"]),
-    default=("retrieve",),
-    show_default=True,
-    help="What to make of the written claims; may be given several times.",
+    required=True,
+    metavar="FORMAT[/TASK+TASK]:FILE",
+    help=f"Claims; repeatable. Formats: {', '.join(FORMATS)}; gold recognises its own.",
 )
-@click.option("--splits", default=2, show_default=True, help="Splits of the gold per hop.")
+@click.option(
+    "--documents",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True),
+    help="Documents besides those of the knowledge base, such as FEVEROUS pages; repeatable.",
+)
+@click.option(
+    "--missing",
+    type=click.Choice(MISSING),
+    default="error",
+    show_default=True,
+    help="Claims whose gold sentences are not there: stop, or leave them out (and list them).",
+)
+@click.option(
+    "--negatives",
+    type=click.Choice(["bm25", "beams"]),
+    default="bm25",
+    show_default=True,
+    help="What BM25 finds, or the wrong documents that the beams of --model come to.",
+)
+@click.option("--model", help="Checkpoint whose beams give negatives.")
+@click.option("--splits", default=0, show_default=True, help="Splits of the gold per hop; 0: all.")
+@click.option(
+    "--short",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    show_default=True,
+    help="Share of inputs with fewer than --sentences.",
+)
 @click.option(
     "--rerankings", default=1, show_default=True, help="Reranking samples of a gold claim."
 )
@@ -62,44 +137,56 @@ def page_samples(path: Path, seed: int) -> Iterator[Sample]:
     "--sentences",
     default=5,
     show_default=True,
-    help="Evidence in an input; fewer for\
- a first stage of training, in which the model learns to copy.",
+    help="Evidence in an input; fewer for a first stage of training, in which the model learns to "
+    "copy.",
 )
 @click.option("--seed", default=0, show_default=True)
 def main(
     out: Path,
     name: str,
-    hover: Path | None,
-    pages: Path | None,
-    synthetic: int,
-    tasks: tuple[str, ...],
+    sources: tuple[str, ...],
+    documents: tuple[Path, ...],
+    missing: str,
+    negatives: str,
+    model: str | None,
     splits: int,
+    short: float,
     rerankings: int,
     rerank_documents: int,
     sentences: int,
     seed: int,
 ) -> None:
     """Write training samples to OUT (JSON Lines), the same ones for the same seed."""
-    parts: list[Iterator[Sample]] = []
-    with KnowledgeBase.open(locate(name)) as kb:
-        settings = BuildSettings(
-            sentences, splits, rerankings=rerankings, rerank_documents=rerank_documents
-        )
-        builder = SampleBuilder(kb, settings, seed)
-        if hover is not None:
-            parts.append(builder.samples(read_gold(hover), ("retrieve", "rerank", "prove")))
-        if pages is not None:
-            parts.append(page_samples(pages, seed))
-        if synthetic:
-            chains = BuildSettings(
-                sentences, splits=1, candidates=10, rerank_documents=rerank_documents
-            )
-            writer = SampleBuilder(kb, chains, seed)
-            parts.append(writer.samples(synthetic_claims(kb, synthetic, seed), tasks))
-        count = write_samples(out, chain.from_iterable(parts))
-    click.echo(
-        f"{count} samples; {builder.skipped} claims without gold documents in the KB", err=True
+    if (negatives == "beams") != (model is not None):
+        raise click.UsageError("--negatives beams and --model go together.")
+    settings = BuildSettings(
+        sentences, splits, short, rerankings=rerankings, rerank_documents=rerank_documents
     )
+    try:
+        parsed = [Source.parse(text) for text in sources]
+        for source in parsed:  # a bad file is told now, not after the others
+            next(source.claims())
+        with ExitStack() as stack:
+            kb = stack.enter_context(KnowledgeBase.open(locate(name)))
+            corpus: Corpus = WithDocuments(kb, read_documents(documents)) if documents else kb
+            finder: Finder = SearchedNegatives(corpus, settings.candidates)
+            if model is not None:
+                config = RetrievalConfig(judge="never")
+                system = Admiral.from_pretrained(model, kb=name, config=config)
+                finder = BeamNegatives(stack.enter_context(system), finder)
+            samples = build(
+                parsed,
+                corpus,
+                settings,
+                seed=seed,
+                negatives=finder,
+                missing=missing,
+                say=lambda line: click.echo(line, err=True),
+            )
+            count = write_samples(out, samples)
+    except AdmiralError as error:
+        raise click.ClickException(str(error)) from error
+    click.echo(f"{out}: {count:,} samples", err=True)
 
 
 if __name__ == "__main__":

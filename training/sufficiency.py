@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from admiral.gold import GoldClaim
-from training.annotated import Corpus, holds_gold
+from training.corpora import Corpus, holds_gold
 
 # Where distractors come from: documents of the first stage, and sentences of each.
 _DOCUMENTS, _SENTENCES = 8, 3

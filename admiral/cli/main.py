@@ -25,6 +25,7 @@ _COMMANDS = {
     "evaluate": "admiral.cli.evaluate",
     "compare": "admiral.cli.evaluate",
     "report": "admiral.cli.report",
+    "synthesize": "admiral.cli.synthesize",
     "convert": "admiral.cli.convert",
 }
 INTERRUPTED = 130  # what shells report for a program stopped by Ctrl-C

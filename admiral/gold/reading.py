@@ -36,7 +36,8 @@ def read_gold(path: Path, name: str | None = None) -> Iterator[GoldClaim]:
     ``pairs``
         `evidence`: [[title, sentence number], ...], as in the demo claims; `num_hops` may be given.
     ``hover``
-        `supporting_facts` of the same shape, `num_hops`.
+        `supporting_facts` of the same shape, `num_hops`; `ordered` says that the documents can
+        only be found in the order of the evidence, as in claims of `admiral synthesize`.
     ``fever``
         `evidence`: [[[annotation, evidence id, page, sentence], ...], ...], alternative sets.
     ``feverous``
@@ -128,6 +129,7 @@ def _claim(record: dict[str, Any], name: str | None, where: str, number: int) ->
         tuple(distinct.values()),
         _hops(record, where),
         ignored,
+        _ordered(record, where),
     )
 
 
@@ -152,6 +154,13 @@ def _hops(record: dict[str, Any], where: str) -> int | None:
     if value is None or (isinstance(value, int) and not isinstance(value, bool) and value > 0):
         return value
     raise RecordError(where, "num_hops", f"{value!r} is not a number from 1 on", "Correct it")
+
+
+def _ordered(record: dict[str, Any], where: str) -> bool:
+    value = record.get("ordered", False)
+    if isinstance(value, bool):
+        return value
+    raise RecordError(where, "ordered", f"{value!r} is neither true nor false", "Correct it")
 
 
 def _records(path: Path) -> Iterator[tuple[str, int, dict[str, Any]]]:

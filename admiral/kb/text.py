@@ -27,11 +27,15 @@ def clean_text(text: str) -> str:
 
 def clean_title(title: str) -> str:
     """Return a title as it is stored and looked up; applying it twice changes nothing."""
+    if title.isprintable():  # nothing to replace, and quickly told
+        return title.strip()
     return _CONTROL.sub(" ", _UNSTORABLE.sub(REPLACEMENT, title)).strip()
 
 
 def clean_prefix(prefix: str) -> str:
     """Return the beginning of a title as stored titles begin; a space at its end is kept."""
+    if prefix.isprintable():
+        return prefix.lstrip()
     return _CONTROL.sub(" ", _UNSTORABLE.sub(REPLACEMENT, prefix)).lstrip()
 
 

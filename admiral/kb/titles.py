@@ -36,8 +36,9 @@ class TitleIndex:
         self._path = directory / TRIE
         try:
             self._trie = marisa_trie.Trie().mmap(str(self._path))
-            self._rows = np.load(directory / ROWS, mmap_mode="r", allow_pickle=False)
-            self._keys = np.load(directory / KEYS, mmap_mode="r", allow_pickle=False)
+            # Plain views of the maps: an element of a memmap takes ten times as long to read.
+            self._rows = np.asarray(np.load(directory / ROWS, mmap_mode="r", allow_pickle=False))
+            self._keys = np.asarray(np.load(directory / KEYS, mmap_mode="r", allow_pickle=False))
         except (RuntimeError, OSError, ValueError, EOFError) as error:
             raise self._damaged(error) from error
         shapes = {self._rows.shape, self._keys.shape}

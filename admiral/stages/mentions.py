@@ -2,33 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import islice, zip_longest
+from itertools import zip_longest
 
 from admiral.kb import KnowledgeBase
+from admiral.mentions import find_mentions
 from admiral.records import Document, Sentence
 
-_WORD = re.compile(r"\w+(?:[-'’.&]\w+)*\.?")
-_POSSESSIVE = re.compile(r"['’]s?$")
-_MAX_WORDS = 8
-# Of a text so many characters are searched, of a document so many sentences beside its evidence.
-_MAX_TEXT = 4096
+# Of a document so many sentences are searched beside its evidence.
 _MAX_SENTENCES = 16
-# Titles that differ in their parentheses only: "Alien" may be "Alien (film)".
-_MAX_QUALIFIED = 3
-# A single word that is capital because a sentence begins with it mostly names nothing.
-_OPENERS = frozenset(
-    re.findall(
-        r"\w+",
-        """
-        A After All Although An And As At Before Both But By During Each For From He Her His
-        However I In It Its Many Most On One Other She Since Some That The Their There These
-        They This Those Through To Two Under Until We When Where While With
-        """,
-    )
-)
 
 
 def interleaved(*lists: Sequence[str]) -> list[str]:
@@ -40,9 +23,8 @@ def interleaved(*lists: Sequence[str]) -> list[str]:
 class MentionFinder:
     """Finds the documents of a knowledge base that sentences mention.
 
-    A mention is the longest run of words, beginning with a capital or a digit, that is a title,
-    or a title without its parenthesis; or a hyperlink, where the corpus has them. Matching is by
-    spelling alone, so that a mention is a document worth reading, not a finding.
+    A mention is what `admiral.mentions` finds, or a hyperlink, where the corpus has them. Matching
+    is by spelling alone, so that a mention is a document worth reading, not a finding.
 
     Parameters
     ----------
@@ -90,34 +72,5 @@ class MentionFinder:
         return [title for title in named if title != document.title]
 
     def _find(self, text: str) -> Iterator[str]:
-        text = text[:_MAX_TEXT]
-        words = list(_WORD.finditer(text))
-        place = 0
-        while place < len(words):
-            length, titles = self._longest(text, words[place : place + _MAX_WORDS])
-            yield from titles
-            place += max(length, 1)
-
-    def _longest(self, text: str, words: Sequence[re.Match[str]]) -> tuple[int, list[str]]:
-        """Return the longest title at the first word, as its number of words and the titles."""
-        start = words[0].start()
-        if not (text[start].isupper() or text[start].isdigit()):
-            return 0, []
-        for length in range(len(words), 0, -1):
-            end = words[length - 1].end()
-            # A qualifier that is spelled out, as in "Alien (film)", says which one is meant.
-            name = text[start : end + text.startswith(")", end)]
-            bare = name.rstrip(".)")
-            if length == 1 and (bare in _OPENERS or bare.isdigit()):
-                continue
-            for form in dict.fromkeys((name, bare, _POSSESSIVE.sub("", bare))):
-                titles = self._titles(form)
-                if titles:
-                    return length, titles
-        return 0, []
-
-    def _titles(self, name: str) -> list[str]:
-        row = self._kb.row(name)
-        exact = [] if row is None else [self._kb.title(row)]  # as it is stored
-        others = self._kb.complete(f"{name} (")
-        return exact + [title for title, _ in islice(others, _MAX_QUALIFIED)]
+        for mention in find_mentions(self._kb, text):
+            yield from mention.titles

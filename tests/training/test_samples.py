@@ -109,15 +109,6 @@ def test_proofs_agree_with_what_was_withheld(samples: list[Sample]) -> None:
     assert verdicts == {True, False}
 
 
-def test_claims_outside_the_kb_are_counted(kb: KnowledgeBase) -> None:
-    builder = SampleBuilder(kb, BuildSettings(), 0)
-    strange = GoldClaim("1", "No such thing.", None, ((("No such title", 0),),))
-    beyond = GoldClaim("2", "No such sentence.", None, ((("Seth Meyers", 99),),))
-    empty = GoldClaim("3", "Nothing is known of this.", None, ())
-    assert list(builder.samples([strange, beyond, empty], TASKS)) == []
-    assert builder.skipped == 3
-
-
 def test_samples_round_trip(samples: list[Sample], tmp_path: Path) -> None:
     path = tmp_path / "samples.jsonl"
     assert write_samples(path, samples) == len(samples)

@@ -1,0 +1,91 @@
+"""The documents of a knowledge base, taken apart and linked, in bounded memory."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Protocol
+
+from admiral.mentions import Titles
+from admiral.records import Document
+from admiral.synthesis.profiles import Profile, Statement, read_profile, read_quotable
+from admiral.synthesis.slots import Slot, find_slots
+
+# So many documents are kept, of some kilobytes each.
+_KEPT = 4096
+# What a sample names more often, such as a country, is described more rarely.
+_COMMON = 2
+
+
+class Documents(Titles, Protocol):
+    """What the writer needs of a knowledge base."""
+
+    def __len__(self) -> int: ...
+    def document_at(self, row: int) -> Document: ...
+
+
+class Library:
+    """Profiles of documents and the mentions in them, each found once while it is kept.
+
+    Parameters
+    ----------
+    kb
+        The open knowledge base.
+    quoted
+        Read the documents as text of any language, to be quoted and not taken apart.
+    """
+
+    def __init__(self, kb: Documents, *, quoted: bool = False) -> None:
+        self.kb, self.quoted = kb, quoted
+        read = read_quotable if quoted else read_profile
+        self._named: Counter[str] = Counter()
+        self._profile = lru_cache(_KEPT)(lambda row: read(kb.document_at(row)))
+        self._slots = lru_cache(_KEPT)(self._find_slots)
+
+    def __len__(self) -> int:
+        return len(self.kb)
+
+    def at(self, row: int) -> Profile:
+        """Return the profile of a row."""
+        return self._profile(row)
+
+    def profile(self, title: str) -> Profile | None:
+        """Return the profile of a title, None if there is no such document."""
+        row = self.kb.row(title)
+        return None if row is None else self._profile(row)
+
+    def slots(self, profile: Profile) -> tuple[tuple[Statement, Slot], ...]:
+        """Return the replaceable mentions in the statements of a document, in order."""
+        row = self.kb.row(profile.title)
+        assert row is not None
+        return self._slots(row)
+
+    def note_common(self, sample: Iterable[Profile]) -> None:
+        """Count how often documents are named in a sample, so that `draw` can avoid few for all."""
+        for profile in sample:
+            self._named.update({slot.title for _, slot in self.slots(profile)})
+
+    def draw(self, profile: Profile, most: int, rng: random.Random) -> list[tuple[Statement, Slot]]:
+        """Return some replaceable mentions, those of commonly named documents more rarely."""
+        pairs = [
+            pair
+            for pair in self.slots(profile)
+            if rng.random() * self._named[pair[1].title] ** 2 < _COMMON**2
+        ]
+        return rng.sample(pairs, min(most, len(pairs)))
+
+    def _find_slots(self, row: int) -> tuple[tuple[Statement, Slot], ...]:
+        profile = self._profile(row)
+        return tuple(
+            (statement, slot)
+            for statement in profile.statements
+            for slot in find_slots(
+                self.kb,
+                profile.document,
+                statement.index,
+                statement.predicate,
+                anywhere=self.quoted,
+            )
+        )

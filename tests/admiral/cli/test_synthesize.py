@@ -1,0 +1,111 @@
+"""`admiral synthesize` as a person runs it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from admiral.gold import Label, read_gold
+from admiral.kb import KnowledgeBase, build, demo_kb
+from tests.admiral.cli.conftest import Admiral
+from tests.admiral.synthesis.memory import DOCUMENTS
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("synthesize")
+    lines = [{"title": d.title, "sentences": d.sentences} for d in DOCUMENTS]
+    (folder / "corpus.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines))
+    build(folder / "corpus.jsonl", folder / "kb", bm25="none", progress=False)
+    return folder / "kb"
+
+
+def test_claims_are_read_as_gold(admiral: Admiral, tmp_path: Path) -> None:
+    output = tmp_path / "claims.jsonl"
+    arguments = ("synthesize", "--kb", "demo", "--count", "120", "--output")
+    done = admiral(*arguments, output)
+    assert done.returncode == 0, done.stderr
+    assert b"120 of 120 claims" in done.stderr and done.stdout == b""
+    claims = list(read_gold(output))
+    assert len(claims) == 120 and {c.label for c in claims} == {Label.SUPPORTS, Label.REFUTES}
+    assert {c.hops for c in claims} == {2, 3, 4} and any(c.ordered for c in claims)
+    with KnowledgeBase.open(demo_kb()) as kb:
+        for claim in claims:
+            assert len(claim.titles) == claim.hops
+            assert all(kb.document(title).sentences[i] for title, i in claim.sentences)
+    first = output.read_bytes()
+    assert admiral(*arguments, tmp_path / "again.jsonl", "--quiet").stderr == b""
+    assert (tmp_path / "again.jsonl").read_bytes() == first
+    admiral(*arguments, tmp_path / "other.jsonl", "--seed", "1")
+    assert (tmp_path / "other.jsonl").read_bytes() != first
+
+
+def test_an_interrupted_run_goes_on(admiral: Admiral, small: Path, tmp_path: Path) -> None:
+    whole, output = tmp_path / "whole.jsonl", tmp_path / "claims.jsonl"
+    arguments = ("synthesize", "--kb", small, "--output")
+    assert admiral(*arguments, whole, "--count", "60").returncode == 0
+    assert admiral(*arguments, output, "--count", "25").returncode == 0
+    assert admiral(*arguments, output, "--count", "60").returncode == 0
+    assert output.read_bytes() == whole.read_bytes()
+    done = admiral(*arguments, output, "--count", "25")
+    assert done.returncode == 1 and b"holds 60 claims, more than 25" in done.stderr
+    done = admiral(*arguments, output, "--count", "60", "--seed", "1")
+    assert done.returncode == 1 and b"seed was 0, now 1" in done.stderr
+    assert output.read_bytes() == whole.read_bytes()
+    done = admiral(*arguments, output, "--count", "30", "--overwrite", "--hops", "3")
+    assert done.returncode == 0, done.stderr
+    assert {claim.hops for claim in read_gold(output)} == {3}
+
+
+def test_more_than_can_be_written(admiral: Admiral, small: Path, tmp_path: Path) -> None:
+    output = tmp_path / "claims.jsonl"
+    done = admiral("synthesize", "--kb", small, "--count", "1000000", "--output", output)
+    assert done.returncode == 1
+    count = len(list(read_gold(output)))
+    message = done.stderr.decode()
+    assert f"holds the {count:,} claims that could be written, not 1,000,000" in message
+    assert "of 9 documents 5 name another one" in message
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "problem"),
+    [
+        (["--hops", "2-5"], 2, "not a number from 2 to 4"),
+        (["--hops", "4-2"], 2, "not a number from 2 to 4"),
+        (["--count", "0"], 2, "--count"),
+        (["--labels", "maybe"], 2, "--labels"),
+        (["--kb", "nowhere"], 1, "nowhere"),
+        (["--output", "no/where/out.jsonl"], 1, "directory does not exist"),
+    ],
+)
+def test_wrong_arguments(
+    admiral: Admiral, small: Path, tmp_path: Path, arguments: list[str], status: int, problem: str
+) -> None:
+    usual = ["--kb", str(small), "--count", "5", "--output", str(tmp_path / "out.jsonl")]
+    done = admiral("synthesize", *usual, *arguments)
+    assert done.returncode == status and problem in done.stderr.decode()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("sentences", "problem"),
+    [
+        (["Ada Brook is a Welsh painter."], "none of its 2 documents names another one"),
+        (["Ada Brook is a painter who was taught by Nobody."], "none of these can be described"),
+    ],
+)
+def test_nothing_to_write(
+    admiral: Admiral, tmp_path: Path, sentences: list[str], problem: str
+) -> None:
+    documents = [
+        {"title": "Ada Brook", "sentences": sentences},
+        {"title": "Nobody", "sentences": ["Who was that?"]},
+    ]
+    (tmp_path / "corpus.jsonl").write_text("".join(json.dumps(d) + "\n" for d in documents))
+    build(tmp_path / "corpus.jsonl", tmp_path / "kb", bm25="none", progress=False)
+    output = tmp_path / "out.jsonl"
+    done = admiral("synthesize", "--kb", tmp_path / "kb", "--count", "5", "--output", output)
+    assert done.returncode == 1 and problem in done.stderr.decode()
+    assert not list(tmp_path.glob("out.jsonl*"))

@@ -1,0 +1,107 @@
+"""Documents taken apart: definitions, lives, statements, and mentions that can be replaced."""
+
+from __future__ import annotations
+
+import pytest
+
+from admiral.records import Document
+from admiral.synthesis.profiles import read_profile
+from admiral.synthesis.slots import find_slots
+from tests.admiral.synthesis.memory import DOCUMENTS, Memory
+
+
+def by_title(title: str) -> Document:
+    return next(d for d in DOCUMENTS if d.title == title)
+
+
+def test_a_person() -> None:
+    profile = read_profile(by_title("Ada Brook"))
+    assert profile.person and profile.noun == "director" and profile.name == "Ada Brook"
+    assert profile.definition == "a Welsh film director and painter"
+    assert profile.life[0] == "who was born on March 3, 1941"
+    assert [(s.index, s.lead, s.predicate) for s in profile.statements] == [
+        (0, "", "is a Welsh film director and painter"),
+        (1, "", "was born in Porthgain and studied under Ivor Pryce"),
+        (2, "In 1990, ", "won the Gull Prize"),
+    ]
+    lived = read_profile(by_title("Ivor Pryce")).life
+    assert lived == (
+        "who was born in 1901",
+        "who died on 12 May 1980",
+        "who lived from 1901 to 1980",
+    )
+
+
+def test_a_thing() -> None:
+    profile = read_profile(by_title("Lantern Night"))
+    assert not profile.person and profile.noun == "film" and profile.life == ()
+    assert [s.index for s in profile.statements] == [0, 1, 2]  # It ..., The film ...
+    prize = read_profile(by_title("Gull Prize"))
+    assert prize.name == "the Gull Prize" and prize.statements[0].predicate.startswith(
+        "is a yearly"
+    )
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "This is another film.",
+        "Its director won a prize.",
+        "It may refer to a film.",
+        "It is possible that Ada Brook made it.",
+        "It was made by him.",
+        'It was called "Half.',
+    ],
+)
+def test_what_cannot_stand_alone_is_no_statement(sentence: str) -> None:
+    document = Document("Lantern Night", ("Lantern Night is a film.", sentence))
+    assert [s.index for s in read_profile(document).statements] == [0]
+
+
+def test_another_subject_ends_a_statement() -> None:
+    document = Document(
+        "Paris", ("Paris is the capital of France, and the Seine flows through it.",)
+    )
+    assert read_profile(document).definition == "the capital of France"
+
+
+@pytest.mark.parametrize(
+    ("predicate", "found"),
+    [
+        ("was directed by Ada Brook", ["Ada Brook"]),
+        ("stars the actor Ivor Pryce and Mona Reed", ["the actor Ivor Pryce", "Mona Reed"]),
+        ("won the Gull Prize in 1990", ["the Gull Prize"]),
+        ('is based on the 1988 film "Lantern Night"', ['the 1988 film "Lantern Night"']),
+        ("lived in the village of Porthgain", []),  # village and name are one thing
+        ("was directed by Ada Brook's son", []),
+        ("is the Porthgain festival", []),
+        ("was known as Ada Brook", []),
+        ("works for Smith and Porthgain", []),
+        ("was shot in Porthgain and Rome", []),
+        ("met Porthgain Ada Brook", []),
+    ],
+)  # fmt: skip
+def test_mentions_that_can_be_replaced(predicate: str, found: list[str]) -> None:
+    slots = find_slots(Memory(), Document("Other", ()), 0, predicate)
+    assert [predicate[slot.start : slot.end] for slot in slots] == found
+
+
+def test_what_the_words_around_ask_for() -> None:
+    def kinds(predicate: str) -> list[tuple[str, bool]]:
+        slots = find_slots(Memory(), Document("Other", ()), 0, predicate)
+        return [(slot.kind, slot.closing) for slot in slots]
+
+    assert kinds("was born in Porthgain") == [("place", False)]
+    assert kinds("was directed by Ada Brook, a painter") == [("person", True)]
+    assert kinds("appeared in Lantern Night with Mona Reed") == [("thing", False), ("any", False)]
+
+
+def test_a_qualified_title_is_meant_if_the_document_says_so() -> None:
+    titles = Memory([Document("Dune (novel)", ("Dune is a novel.",)), Document("Ada", ())])
+
+    def found(sentence: str) -> list[str]:
+        document = Document("Ada", (sentence,))
+        return [s.title for s in find_slots(titles, document, 0, sentence.removeprefix("Ada "))]
+
+    assert found("Ada wrote Dune in a year.") == []
+    assert found("Ada wrote Dune as a first novel.") == ["Dune (novel)"]

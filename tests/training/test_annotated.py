@@ -1,0 +1,129 @@
+"""Samples of gold claims: splits, filled inputs, what is left out, what depends on what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from admiral.gold import GoldClaim, Label
+from admiral.kb import KnowledgeBase, demo_kb
+from admiral.records import Document
+from training.annotated import SampleBuilder
+from training.samples import RerankSample, RetrieveSample
+from training.sampling import TASKS, BuildSettings
+from training.sources import SourceClaim
+
+ALL = BuildSettings(splits=0)
+
+
+@pytest.fixture(scope="module")
+def kb() -> Iterator[KnowledgeBase]:
+    with KnowledgeBase.open(demo_kb("bm25s")) as opened:
+        yield opened
+
+
+def claim(*titles: str, ordered: bool = False, name: str = "1") -> GoldClaim:
+    evidence = tuple((title, 0) for title in titles)
+    return GoldClaim(name, "A claim on " + titles[0], Label.SUPPORTS, (evidence,), ordered=ordered)
+
+
+def retrieved(kb: KnowledgeBase, one: GoldClaim, settings: BuildSettings) -> list[RetrieveSample]:
+    found = list(SampleBuilder(kb, settings, 0).samples([one], ["retrieve"]))
+    assert all(isinstance(sample, RetrieveSample) for sample in found)
+    return [sample for sample in found if isinstance(sample, RetrieveSample)]
+
+
+def split(sample: RetrieveSample) -> tuple[frozenset[str], str]:
+    return frozenset(sample.evidence[i][0] for i in sample.identifiers), sample.title
+
+
+TITLES = ("Seth Meyers", "66th Primetime Emmy Awards", "Freddie Mercury", "Space Oddity")
+
+
+@given(st.lists(st.sampled_from(TITLES), min_size=1, unique=True))
+def test_all_splits_where_no_order_is_annotated(kb: KnowledgeBase, titles: list[str]) -> None:
+    expected = {
+        (frozenset(kept), target)
+        for count in range(len(titles))
+        for kept in combinations(titles, count)
+        for target in titles
+        if target not in kept
+    }
+    found = [split(sample) for sample in retrieved(kb, claim(*titles), ALL)]
+    assert len(found) == len(expected) and set(found) == expected
+
+
+@given(st.permutations(TITLES))
+def test_the_given_order_where_there_is_one(kb: KnowledgeBase, titles: list[str]) -> None:
+    found = [split(sample) for sample in retrieved(kb, claim(*titles, ordered=True), ALL)]
+    assert found == [(frozenset(titles[:n]), titles[n]) for n in range(4)]
+
+
+def test_inputs_are_filled_up_and_short_ones_are_not(kb: KnowledgeBase) -> None:
+    full = [s for s in retrieved(kb, claim(*TITLES), ALL) if s.identifiers]
+    assert {len(s.evidence) for s in full} == {5}
+    short = BuildSettings(splits=0, short=1.0)
+    sizes = {len(s.evidence) for s in retrieved(kb, claim(*TITLES), short) if s.identifiers}
+    assert len(sizes) > 1 and max(sizes) <= 5
+    few = BuildSettings(splits=2, sentences=3)
+    samples = retrieved(kb, claim(*TITLES), few)
+    assert [len(s.identifiers) for s in samples] == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert all(len(s.evidence) == 3 for s in samples if s.identifiers)
+
+
+def test_a_claim_is_drawn_for_by_itself(kb: KnowledgeBase) -> None:
+    one, other = claim(*TITLES[:2]), claim(*TITLES[2:], name="2")
+    alone = list(SampleBuilder(kb, ALL, 3).samples([one], TASKS))
+    both = list(SampleBuilder(kb, ALL, 3).samples([other, one], TASKS))
+    assert both[-len(alone) :] == alone
+    assert list(SampleBuilder(kb, ALL, 4).samples([one], TASKS)) != alone
+
+
+def test_claims_that_cannot_be_used_are_counted_and_told(kb: KnowledgeBase) -> None:
+    told: list[tuple[str, str]] = []
+    builder = SampleBuilder(kb, ALL, missing=lambda one, why: told.append((one.id, why)))
+    strange = GoldClaim("1", "No such thing.", None, ((("No such title", 0),),))
+    beyond = GoldClaim("2", "No such sentence.", None, ((("Seth Meyers", 99),),))
+    empty = GoldClaim("3", "Nothing is known of this.", None, ())
+    assert list(builder.samples([strange, beyond, empty], TASKS)) == []
+    assert builder.counts == {"missing": 2, "without evidence": 1}
+    count = len(kb.document("Seth Meyers").sentences)
+    assert told == [
+        ("1", "there is no document 'No such title'"),
+        ("2", f"'Seth Meyers' has no sentence 99: it has {count}, counted from 0"),
+    ]
+
+
+def test_documents_without_sentences_give_titles_and_what_names_them(kb: KnowledgeBase) -> None:
+    evidence = tuple((t, None) for t in ("66th Primetime Emmy Awards", "Seth Meyers", "Nowhere"))
+    one = GoldClaim("1", "The host was a comedian.", Label.SUPPORTS, (evidence,))
+    found = list(SampleBuilder(kb, ALL).samples([one], TASKS))
+    assert all(isinstance(sample, RetrieveSample) for sample in found)
+    splits = {split(s): s for s in found if isinstance(s, RetrieveSample)}
+    assert {target for kept, target in splits if not kept} == {title for title, _ in evidence}
+    # What is not in the knowledge base can be a target and not be read.
+    assert {title for kept, _ in splits for title in kept} == {t for t, _ in evidence[:2]}
+    sample = splits[frozenset({"66th Primetime Emmy Awards"}), "Seth Meyers"]
+    assert "Seth Meyers" in sample.evidence[sample.identifiers[0]][1]
+
+
+def test_passages_take_the_place_of_the_knowledge_base(kb: KnowledgeBase) -> None:
+    passages = (
+        Document("One", ("One is a thing.", "It is near Two.")),
+        Document("Two", ("Two is another thing.",)),
+        Document("Three", ("Three is wrong.", "Wholly.")),
+    )
+    one = GoldClaim("1", "A thing.", Label.SUPPORTS, ((("One", 1), ("Two", 0)),))
+    found = list(SampleBuilder(kb, ALL).samples([SourceClaim(one, passages)], TASKS))
+    titles = {title for sample in found for title, _ in sample.evidence}
+    assert titles == {"One", "Two", "Three"}
+    rerank = next(sample for sample in found if isinstance(sample, RerankSample))
+    assert [(d.title, d.relevant) for d in rerank.documents] == [
+        ("One", (1,)),
+        ("Two", (0,)),
+        ("Three", ()),
+    ]

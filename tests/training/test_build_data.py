@@ -1,0 +1,149 @@
+"""The command that builds training samples, as a person runs it."""
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from admiral.gold import read_gold
+from admiral.kb import KnowledgeBase, demo_kb
+from training.build_data import main
+from training.corpora import Passages, WithDocuments, fault, read_documents
+from training.negatives import BeamNegatives, SearchedNegatives
+from training.samples import RetrieveSample, read_samples
+
+DEMO = Path(str(resources.files("admiral"))) / "data" / "demo" / "claims.jsonl"
+
+
+@pytest.fixture(scope="module")
+def kb_path(user_cache: None) -> str:
+    return str(demo_kb("bm25s"))
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(one) for one in arguments])
+
+
+def few(path: Path, count: int = 6) -> Path:
+    path.write_text("".join(DEMO.read_text("utf-8").splitlines(keepends=True)[:count]))
+    return path
+
+
+def missing_claims(tmp_path: Path) -> Path:
+    path = few(tmp_path / "claims.jsonl")
+    record = {"id": "gone", "claim": "Gone.", "label": "SUPPORTED", "evidence": [["Nowhere", 0]]}
+    path.write_text(json.dumps(record) + "\n" + path.read_text())
+    return path
+
+
+def test_sources_become_one_file_the_same_for_the_same_seed(kb_path: str, tmp_path: Path) -> None:
+    claims, out = few(tmp_path / "claims.jsonl"), tmp_path / "samples.jsonl"
+    arguments = ("--kb", kb_path, "--source", f"gold:{claims}", "--source", f"pairs/prove:{claims}")
+    done = run(*arguments, out)
+    assert done.exit_code == 0, done.output
+    assert "claims: 6 used" in done.output
+    first = out.read_bytes()
+    assert run(*arguments, out).exit_code == 0 and out.read_bytes() == first
+    assert run(*arguments, "--seed", 1, out).exit_code == 0 and out.read_bytes() != first
+    assert {type(sample).__name__ for sample in read_samples(out)} == {
+        "RetrieveSample",
+        "RerankSample",
+        "ProveSample",
+    }
+
+
+def test_missing_gold_is_an_error_or_left_out_and_listed(kb_path: str, tmp_path: Path) -> None:
+    claims, out = missing_claims(tmp_path), tmp_path / "samples.jsonl"
+    arguments = ("--kb", kb_path, "--source", f"gold:{claims}")
+    done = run(*arguments, out)
+    assert done.exit_code == 1 and not out.exists()
+    assert "claim 'gone': there is no document 'Nowhere'" in done.output
+    assert "--missing skip" in done.output
+    done = run(*arguments, "--missing", "list", out)
+    assert done.exit_code == 0, done.output
+    assert "claim 'gone' is left out" in done.output and "1 missing" in done.output
+    done = run(*arguments, "--missing", "skip", out)
+    assert done.exit_code == 0 and "'gone'" not in done.output
+    assert "Gone." not in {sample.claim for sample in read_samples(out)}
+
+
+def test_documents_besides_supply_what_is_missing(kb_path: str, tmp_path: Path) -> None:
+    claims, pages = missing_claims(tmp_path), tmp_path / "pages.jsonl"
+    page = {"title": "Nowhere", "sentences": ["It is [[Utopia|a place]] in [[Erewhon]]."]}
+    pages.write_text(json.dumps(page) + "\n")
+    out = tmp_path / "samples.jsonl"
+    done = run("--kb", kb_path, "--source", f"gold:{claims}", "--documents", pages, out)
+    assert done.exit_code == 0, done.output
+    texts = {text for sample in read_samples(out) for _, text in sample.evidence}
+    assert "It is a place in Erewhon." in texts
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["--source", "hover:nowhere.jsonl"], "nowhere.jsonl"),
+        (["--source", "claims.jsonl"], "not FORMAT:FILE"),
+        (["--source", "gold:x", "--negatives", "beams"], "go together"),
+        (["--source", "gold:x", "--model", "mini"], "go together"),
+        ([], "Missing option '--source'"),
+    ],
+)
+def test_wrong_arguments(kb_path: str, tmp_path: Path, arguments: list[str], problem: str) -> None:
+    done = run("--kb", kb_path, *arguments, tmp_path / "out.jsonl")
+    assert done.exit_code != 0 and problem in done.output
+    assert "Traceback" not in done.output and list(tmp_path.iterdir()) == []
+
+
+def test_a_source_of_which_nothing_comes_is_an_error(kb_path: str, tmp_path: Path) -> None:
+    path = tmp_path / "claims.jsonl"
+    path.write_text('{"claim": "Gone.", "evidence": [["Nowhere", 0]]}\n')
+    out = tmp_path / "out.jsonl"
+    done = run("--kb", kb_path, "--source", f"gold:{path}", "--missing", "skip", out)
+    assert done.exit_code == 1 and "no samples come of it (claims: 1 missing)" in done.output
+    assert not out.exists()
+
+
+def test_beams_give_documents_that_the_model_takes_for_gold(user_cache: None) -> None:
+    from admiral import Admiral, RetrievalConfig
+
+    claims = [claim for claim in read_gold(DEMO) if len(claim.titles) > 1][:2]
+    config = RetrievalConfig(judge="never", beam_size=4, title_beams=2, rerank_documents=6)
+    with Admiral.from_pretrained("mini", kb="demo", config=config) as system:
+        searched = SearchedNegatives(system.kb, 20)
+        found = BeamNegatives(system, searched).find(claims)
+        plain = searched.find(claims)
+    for claim, negatives, other in zip(claims, found, plain, strict=True):
+        titles = [document.title for document in negatives.documents]
+        assert not set(titles) & set(claim.titles)
+        assert len(titles) == len(set(titles)) >= len(other.documents)
+        assert titles != [document.title for document in other.documents]
+        assert not {pair[0] for pair in negatives.sentences} & set(claim.titles)
+
+
+def test_corpora(kb_path: str, tmp_path: Path) -> None:
+    pages = tmp_path / "pages.jsonl"
+    pages.write_text('{"title": "Nowhere", "sentences": ["It is not."]}\n')
+    documents = read_documents([pages])
+    with KnowledgeBase.open(kb_path) as kb:
+        corpus = WithDocuments(kb, documents)
+        assert corpus.row("Nowhere") == -1 and corpus.row("Seth Meyers") == kb.row("Seth Meyers")
+        assert fault(corpus, (("Nowhere", 0), ("Seth Meyers", 0))) is None
+        assert fault(corpus, (("Nowhere", 1),)) == (
+            "'Nowhere' has no sentence 1: it has 1, counted from 0"
+        )
+        assert corpus.search(["comedian"], 3) == kb.search(["comedian"], 3)
+    passages = Passages(documents.values())
+    assert passages.row("Nowhere") == 0 and passages.row("Erewhon") is None
+    assert [one.title for one in passages.search(["anything"], 5)[0]] == ["Nowhere"]
+
+
+def test_hop_0_is_among_the_samples(kb_path: str, tmp_path: Path) -> None:
+    out = tmp_path / "samples.jsonl"
+    done = run("--kb", kb_path, "--source", f"gold/retrieve:{few(tmp_path / 'c.jsonl')}", out)
+    assert done.exit_code == 0, done.output
+    samples = [sample for sample in read_samples(out) if isinstance(sample, RetrieveSample)]
+    assert {bool(sample.evidence) for sample in samples} == {True, False}

@@ -1,0 +1,161 @@
+"""Readers of data sets whose evidence is not sentences of a knowledge base.
+
+Each yields claims with the passages that come with them; none where gold documents are known by
+their titles only.
+"""
+
+from __future__ import annotations
+
+import ast
+import csv
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from admiral.errors import AdmiralError, RecordError
+from admiral.gold import GoldClaim, Label
+from admiral.kb.readers.fever import fever_title
+from admiral.kb.streams import json_objects, open_binary
+from admiral.kb.text import clean_title
+from admiral.mentions import base_title
+from admiral.records import Document
+
+_REMEDY = "Correct the record, or name the file's format"
+Found = tuple[GoldClaim, tuple[Document, ...]]
+
+_CREAK = {"true": Label.SUPPORTS, "false": Label.REFUTES}
+_FOOL_ME_TWICE = {"SUPPORTS": Label.SUPPORTS, "REFUTES": Label.REFUTES}
+_EX_FEVER = {
+    "SUPPORT": Label.SUPPORTS,
+    "REFUTE": Label.REFUTES,
+    "NOT ENOUGH INFO": Label.NOT_ENOUGH_INFO,
+}
+
+
+def hotpotqa(path: Path) -> Iterator[Found]:
+    """Yield questions with their paragraphs, whose sentences are separated by two spaces.
+
+    Which sentences support the answer is not given: taken are those of the gold paragraphs that
+    hold the answer or name the other gold document, else the first.
+    """
+    for where, record in _records(path):
+        contexts = _field(record, "contexts", list, where)
+        answers = [
+            span
+            for one in _field(record, "answers_objects", list, where)
+            for span in _field(one, "spans", list, where)
+        ]
+        passages, gold = [], []
+        for context in contexts:
+            title = clean_title(_field(context, "title", str, where))
+            text = _field(context, "paragraph_text", str, where)
+            sentences = tuple(part.strip() for part in text.split("  ") if part.strip())
+            passages.append(Document(title, sentences))
+            if _field(context, "is_supporting", bool, where) and sentences:
+                gold.append(passages[-1])
+        names = [*map(str, answers), *(base_title(document.title) for document in gold)]
+        evidence = [
+            (document.title, index) for document in gold for index in _telling(document, names)
+        ]
+        yield (
+            GoldClaim(
+                _field(record, "question_id", str, where),
+                _field(record, "question_text", str, where),
+                None,
+                (tuple(evidence),) if evidence else (),
+            ),
+            tuple(passages),
+        )
+
+
+def _telling(document: Document, names: list[str]) -> list[int]:
+    """Return the sentences that hold one of the names, but for the document's own."""
+    others = [name for name in names if name and name != base_title(document.title)]
+    found = [i for i, s in enumerate(document.sentences) if any(name in s for name in others)]
+    return found or [0]
+
+
+def fool_me_twice(path: Path) -> Iterator[Found]:
+    """Yield claims with one page: its gold sentences, and others that were retrieved for them."""
+    for where, record in _records(path):
+        gold = _texts(record, "gold_evidence", where)
+        sentences = tuple(dict.fromkeys([*_texts(record, "retrieved_evidence", where), *gold]))
+        title = clean_title(_field(record, "wikipedia_page", str, where))
+        evidence = tuple((title, sentences.index(text)) for text in dict.fromkeys(gold))
+        yield (
+            GoldClaim(
+                _field(record, "id", str, where),
+                _field(record, "text", str, where),
+                _label(record, _FOOL_ME_TWICE, where),
+                (evidence,) if evidence else (),
+            ),
+            (Document(title, sentences),),
+        )
+
+
+def ex_fever(path: Path) -> Iterator[Found]:
+    """Yield the claims of a CSV file with the titles of their documents, `golden entity`."""
+    with open_binary(path) as stream:
+        rows = csv.DictReader(io.TextIOWrapper(stream, encoding="utf-8-sig", newline=""))
+        try:
+            for number, row in enumerate(rows, start=1):
+                where = f"{path}: row {number}"
+                names = _field(row, "golden entity", str, where)
+                titles = tuple(map(fever_title, _title_list(names, where)))
+                label = _label(row, _EX_FEVER, where)
+                text = _field(row, "claim", str, where)
+                evidence = tuple((title, None) for title in dict.fromkeys(titles))
+                yield GoldClaim(str(number), text, label, (evidence,) if evidence else ()), ()
+        except (UnicodeDecodeError, csv.Error) as error:
+            raise AdmiralError(f"{path}: is not CSV in UTF-8 ({error})") from error
+
+
+def _title_list(text: str, where: str) -> list[str]:
+    try:
+        titles = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        titles = None
+    if not isinstance(titles, list) or not all(isinstance(title, str) for title in titles):
+        raise RecordError(where, "golden entity", "is not a list of titles", _REMEDY)
+    return titles
+
+
+def creak(path: Path) -> Iterator[Found]:
+    """Yield claims with the title of the one page that they are about, `entity`."""
+    for where, record in _records(path):
+        title = clean_title(_field(record, "entity", str, where))
+        text = _field(record, "sentence", str, where)
+        label = _label(record, _CREAK, where)
+        evidence: tuple[tuple[str, None], ...] = ((title, None),)
+        yield GoldClaim(_field(record, "ex_id", str, where), text, label, (evidence,)), ()
+
+
+def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    for item in json_objects(path):
+        if isinstance(item, RecordError):
+            raise item
+        number, record = item
+        yield f"{path}:{number}", record
+
+
+def _field(record: Any, name: str, kind: type, where: str) -> Any:
+    if not isinstance(record, dict) or name not in record:
+        raise RecordError(where, name, "is missing", _REMEDY)
+    value = record[name]
+    if not isinstance(value, kind) or value == "":
+        raise RecordError(where, name, f"{value!r} is not a {kind.__name__}", _REMEDY)
+    return value
+
+
+def _label(record: dict[str, Any], labels: dict[str, Label], where: str) -> Label:
+    value = _field(record, "label", str, where)
+    if value not in labels:
+        problem = f"{value!r} is none of {', '.join(labels)}"
+        raise RecordError(where, "label", problem, _REMEDY)
+    return labels[value]
+
+
+def _texts(record: dict[str, Any], name: str, where: str) -> list[str]:
+    found = _field(record, name, list, where)
+    return [_field(one, "text", str, where) for one in found]
