@@ -11,6 +11,7 @@ from accelerate import Accelerator
 from admiral.kb import KnowledgeBase, locate
 from training.card import model_card
 from training.config import TrainConfig
+from training.data import SampleSet
 from training.evaluation import Evaluator, Sums, metrics
 from training.loading import one_epoch
 from training.losses import development_losses
@@ -35,18 +36,12 @@ class Keeper:
         self._reporter, self._run = reporter, run
         self._share = (accelerator.process_index, accelerator.num_processes)
         self._evaluator: Evaluator | None = None
-        self._stack = ExitStack()
 
     def __enter__(self) -> Keeper:
-        run = self._run
-        if run.dev is not None:
-            kb = None
-            if any(isinstance(sample, RetrieveSample) for sample in run.dev.samples):
-                kb = self._stack.enter_context(KnowledgeBase.open(locate(self._config.kb)))
-                # The first process builds the trie of titles where it is not kept yet.
-                with self._accelerator.main_process_first():
-                    kb.title_trie(run.start.tokens)
-            self._evaluator = Evaluator(run.start, run.dev.samples, kb, self._config, self._share)
+        with ExitStack() as stack:
+            if self._run.dev is not None:
+                self._evaluator = self._open_evaluator(self._run.dev, stack)
+            self._stack = stack.pop_all()
         return self
 
     def __exit__(
@@ -56,6 +51,15 @@ class Keeper:
         trace: TracebackType | None,
     ) -> None:
         self._stack.close()
+
+    def _open_evaluator(self, dev: SampleSet, stack: ExitStack) -> Evaluator:
+        kb = None
+        if any(isinstance(sample, RetrieveSample) for sample in dev.samples):
+            kb = stack.enter_context(KnowledgeBase.open(locate(self._config.kb)))
+            # The first process builds the trie of titles where it is not kept yet.
+            with self._accelerator.main_process_first():
+                kb.title_trie(self._run.start.tokens)
+        return Evaluator(self._run.start, dev.samples, kb, self._config, self._share)
 
     def is_due(self, step: int) -> bool:
         """Whether to evaluate behind a step."""
@@ -85,12 +89,10 @@ class Keeper:
             return
         run, config = self._run, self._config
         files = [run.base, run.train.source, *([run.dev.source] if run.dev else [])]
-        card = model_card(config, run.tasks, run.start.name, files, run.progress, self._machine())
+        place = machine(self._accelerator)
+        card = model_card(config, run.tasks, run.start.name, files, run.progress, place)
         dtype = torch.float16 if config.export == "fp16" else torch.float32
         self._output.publish(run.start, card, dtype)
-
-    def _machine(self) -> str:
-        return machine(self._accelerator)
 
     def _sums(self) -> Sums:
         run = self._run

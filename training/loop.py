@@ -52,12 +52,16 @@ def train(config: TrainConfig, tasks: tuple[str, ...], *, overwrite: bool = Fals
             with Keeper(config, accelerator, output, reporter, run) as keeper:
                 Trainer(config, accelerator, output, reporter, run).run(keeper, stopper)
             step = run.progress.step
-            if step < config.steps:
-                reporter.say(f"stopped behind step {step}; the same command goes on")
-        if step == config.steps and config.push_to_hub and accelerator.is_main_process:
+            done = step >= config.steps
+            reporter.say(
+                f"trained; the checkpoint is {output.checkpoint}"
+                if done
+                else f"stopped behind step {step}; the same command goes on"
+            )
+        if done and config.push_to_hub and accelerator.is_main_process:
             push(output.checkpoint, config.push_to_hub)
     accelerator.end_training()
-    if stopper.signal is not None and step < config.steps:
+    if stopper.signal is not None and not done:
         raise SystemExit(128 + stopper.signal)
 
 

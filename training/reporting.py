@@ -53,7 +53,9 @@ class Reporter:
                     initial=self._step, total=self._config.steps, unit=" steps", file=sys.stderr
                 )
         if self._accelerator.log_with:
-            self._accelerator.init_trackers("admiral", asdict(self._config))
+            # What was tracked behind this step will be tracked again.
+            options = {"tensorboard": {"purge_step": self._step + 1}}
+            self._accelerator.init_trackers("admiral", asdict(self._config), options)
         return self
 
     def __exit__(

@@ -86,14 +86,14 @@ def open_run(
     }
     progress = read_progress(output.state) or Progress(run=same)
     _check_same(output, progress.run, same)
-    if config.precision != "fp32":
+    if accelerator.device.type == "cuda" and config.precision != "fp32":
         torch.set_float32_matmul_precision("high")  # of what autocast leaves in fp32
     trainee = Trainee(start.model, start.head, config.guide, config.label_smoothing)
     trainee.to(accelerator.device)
     optimizer = build_optimizer(trainee, config)
     if progress.step:
         load_tensors(output.state, trainee, optimizer)
-        if accelerator.scaler is not None:
+        if accelerator.scaler is not None and progress.scaler:
             accelerator.scaler.load_state_dict(progress.scaler)
     return Run(tasks, start, base, train, dev, trainee, optimizer, progress)
 
