@@ -155,7 +155,9 @@ def save_checkpoint(
         twin.save_pretrained(out)
         tokenizer.save_pretrained(out)
     if head is not None:
-        weights = {k: v.detach().to("cpu", dtype).contiguous() for k, v in head.state_dict().items()}
+        weights = {
+            k: v.detach().to("cpu", dtype).contiguous() for k, v in head.state_dict().items()
+        }
         save_file(weights, out / _HEAD, metadata={"format": "pt"})
 
 

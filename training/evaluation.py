@@ -64,6 +64,11 @@ class Evaluator:
         self._rerank = rerank[share[0] :: share[1]]
         self._prove = prove[share[0] :: share[1]]
 
+    @property
+    def names(self) -> list[str]:
+        """The metrics that there are samples for."""
+        return [name for task, there in self._tasks.items() if there for name in METRICS[task]]
+
     def sums(self) -> Sums:
         """Evaluate this process's samples."""
         dtype = torch.bfloat16 if self._config.precision == "bf16" else torch.float32
@@ -154,9 +159,14 @@ class Evaluator:
 def metrics(sums: Sums) -> dict[str, float]:
     """Return the metrics of the sums of all processes, and `score`, the mean of each task's first.
 
-    A metric of nothing, such as the precision where nothing was said, is zero.
+    A metric of nothing, such as the precision where nothing was said, is zero; there is no loss of
+    nothing.
     """
-    found = {name: total / count if count else 0.0 for name, (total, count) in sums.items()}
+    found = {
+        name: total / count if count else 0.0
+        for name, (total, count) in sums.items()
+        if count or not name.startswith("loss")
+    }
     first = [found[names[0]] for names in METRICS.values() if names[0] in found]
     return {"score": sum(first) / len(first)} | found if first else found
 

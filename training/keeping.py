@@ -8,6 +8,7 @@ from types import TracebackType
 import torch
 from accelerate import Accelerator
 
+from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, locate
 from training.card import model_card
 from training.config import TrainConfig
@@ -59,7 +60,14 @@ class Keeper:
             # The first process builds the trie of titles where it is not kept yet.
             with self._accelerator.main_process_first():
                 kb.title_trie(self._run.start.tokens)
-        return Evaluator(self._run.start, dev.samples, kb, self._config, self._share)
+        evaluator = Evaluator(self._run.start, dev.samples, kb, self._config, self._share)
+        known = ["score", "loss", *evaluator.names]
+        if self._config.metric not in known:
+            raise AdmiralError(
+                f"{self._config.dev}: holds no samples for the metric {self._config.metric!r}. "
+                f"Choose one of {', '.join(known)}, or build such samples."
+            )
+        return evaluator
 
     def is_due(self, step: int) -> bool:
         """Whether to evaluate behind a step."""
@@ -71,7 +79,13 @@ class Keeper:
     def evaluate(self) -> None:
         """Measure the model as it is, and keep it as the checkpoint if it is the best so far."""
         config, progress = self._config, self._run.progress
-        found = metrics(self._together(self._sums()))
+        try:
+            found = metrics(self._together(self._sums()))
+        except torch.OutOfMemoryError as error:
+            raise AdmiralError(
+                "memory ran out in evaluation. Lower eval_beams and proof_beams, or the budgets of "
+                "batches; the same command goes on from the state that was saved last."
+            ) from error
         value = -found["loss"] if config.metric == "loss" else found[config.metric]
         better = progress.best is None or value > progress.best
         if better:

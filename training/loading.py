@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from itertools import islice
 from types import TracebackType
 
+import torch
+
 from training.batches import Batch, Items, bucket, collate, pinned
 from training.encoding import Group, Pair
 
@@ -62,8 +64,8 @@ class Loader:
         Batches of the stream that are behind us.
     share
         This process's number and how many there are: they take the batches by turns.
-    pin
-        Whether to put batches into page-locked memory, for a GPU.
+    device
+        Where the model is: for a GPU, batches are put into page-locked memory.
     """
 
     def __init__(
@@ -74,10 +76,11 @@ class Loader:
         *,
         position: int = 0,
         share: tuple[int, int] = (0, 1),
-        pin: bool = False,
+        device: torch.device | None = None,
     ) -> None:
         self._stream, self._pad, self._start = stream, pad, start
-        self._position, self._share, self._pin = position, share, pin
+        self._position, self._share = position, share
+        self._gpu = device if device is not None and device.type == "cuda" else None
         self._ready: queue.Queue[Micro | BaseException] = queue.Queue(_AHEAD)
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._fill, name="batches", daemon=True)
@@ -108,10 +111,12 @@ class Loader:
     def _fill(self) -> None:
         number, processes = self._share
         try:
+            if self._gpu is not None:
+                torch.cuda.set_device(self._gpu)  # a new thread is on the first one
             numbered = enumerate(self._stream)
             for position, items in islice(numbered, self._position + number, None, processes):
                 batch = collate(items, self._pad, self._start)
-                self._put(Micro(position, items, pinned(batch) if self._pin else batch))
+                self._put(Micro(position, items, pinned(batch) if self._gpu else batch))
                 if self._ended.is_set():
                     return
         except BaseException as error:  # raised again where the batches are taken

@@ -101,9 +101,10 @@ class Trainer:
                     self._log()
                 if keeper.is_due(progress.step):
                     keeper.evaluate()
-                if (last or stop) and config.keep == "last":
-                    keeper.publish()
                 if last or stop or progress.step % config.save_every == 0:
+                    progress.losses = self._losses()  # what is no number is not saved, either
+                    if (last or stop) and config.keep == "last":
+                        keeper.publish()
                     self._save()
 
     def _loader(self) -> Loader:
@@ -116,7 +117,7 @@ class Trainer:
             self._start,
             position=self._progress.position,
             share=(accelerator.process_index, accelerator.num_processes),
-            pin=accelerator.device.type == "cuda",
+            device=accelerator.device,
         )
 
     def _step(self, loader: Loader, stopper: Stopper) -> bool:
@@ -157,15 +158,17 @@ class Trainer:
     def _losses(self) -> dict[str, list[float]]:
         """Return the losses since the last report, summed up over processes."""
         sums = as_sums(self._accelerator.reduce(self._meter.sums, "sum"))
-        if not all(math.isfinite(total) for total, _ in sums.values()):
+        values = [total for total, _ in sums.values()]
+        if self._accelerator.scaler is None:  # it passes over steps with such a gradient
+            values.append(float(self._norm))
+        if not all(map(math.isfinite, values)):
             raise AdmiralError(
-                f"the loss is no number at step {self._progress.step}. Lower the learning rates or "
-                "lengthen the warm-up; what was saved before is intact."
+                f"the loss or its gradient is no number at step {self._progress.step}. Lower the "
+                "learning rates or lengthen the warm-up; what was saved before is intact."
             )
         return sums
 
     def _save(self) -> None:
-        self._progress.losses = self._losses()
         if self._accelerator.scaler is not None:
             self._progress.scaler = self._accelerator.scaler.state_dict()
         if self._accelerator.is_main_process:

@@ -39,7 +39,7 @@ class Output:
         AdmiralError
             If there is one.
         """
-        if self.checkpoint.exists() and not self.state.exists():
+        if self.checkpoint.exists() and not self.log.exists():
             raise AdmiralError(
                 f"{self.checkpoint}: exists, and is of no run that could go on. Choose another "
                 "`out`, or give --overwrite to replace it."

@@ -76,5 +76,6 @@ def test_titles_that_the_knowledge_base_lacks_are_left_out(config: TrainConfig) 
 
 def test_metrics_of_nothing_are_zero() -> None:
     assert metrics({}) == {}
-    found = metrics({"prove_f1": (0, 0), "prove_precision": (0, 0), "loss": (6.0, 4)})
+    sums = {"prove_f1": (0, 0), "prove_precision": (0, 0), "loss": (6.0, 4), "loss_groups": (0, 0)}
+    found = metrics(sums)
     assert found == {"score": 0.0, "prove_f1": 0.0, "prove_precision": 0.0, "loss": 1.5}

@@ -18,9 +18,10 @@ from transformers import BartForConditionalGeneration
 
 from admiral.checkpoint import load_checkpoint
 from admiral.errors import AdmiralError
-from tests.training.tiny import elsewhere, full_disk, lines, prepare, to_yaml
+from tests.training.tiny import elsewhere, full_disk, lines, prepare, some_samples, to_yaml
 from training.config import TASKS, TrainConfig
 from training.loop import train
+from training.samples import RetrieveSample, write_samples
 
 ROOT = Path(__file__).parents[2]
 
@@ -167,6 +168,23 @@ def test_other_data_or_settings_are_not_mixed_into_a_run(settings: TrainConfig) 
     with pytest.raises(AdmiralError, match="another tasks"):
         train(config, ("retrieve", "rerank"))
     train(replace(config, batch_tokens=128), TASKS, overwrite=True)
+
+
+def test_a_metric_without_samples_is_noticed_before_training(settings: TrainConfig) -> None:
+    dev = Path(settings.out).with_name("dev.jsonl")
+    write_samples(dev, [s for s in some_samples() if isinstance(s, RetrieveSample)])
+    config = replace(elsewhere(settings, "blind"), dev=str(dev), metric="prove_f1")
+    with pytest.raises(AdmiralError, match="no samples for the metric 'prove_f1'"):
+        train(config, TASKS)
+    assert lines(config) == []
+
+
+def test_a_run_killed_before_its_first_state_may_start_again(settings: TrainConfig) -> None:
+    config = replace(elsewhere(settings, "early"), keep="best", eval_every=1)
+    train(replace(config, minutes=1e-9), TASKS)
+    (Path(f"{config.out}.run") / "state.safetensors").unlink()
+    train(config, TASKS)
+    assert lines(config)[-1]["step"] == config.steps
 
 
 def test_a_checkpoint_of_no_run_is_not_replaced(settings: TrainConfig) -> None:

@@ -63,6 +63,19 @@ def test_training_goes_on_in_halves_with_the_same_result(
             torch.testing.assert_close(theirs[name], value, rtol=2e-2, atol=2e-3)
 
 
+def test_evaluation_says_what_to_lower(settings: TrainConfig) -> None:
+    def check(module: nn.Module, _: tuple[torch.Tensor, ...]) -> None:
+        if isinstance(module, nn.LayerNorm) and not torch.is_grad_enabled():
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+
+    handle = register_module_forward_pre_hook(check)
+    try:
+        with pytest.raises(AdmiralError, match="Lower eval_beams and proof_beams"):
+            train(elsewhere(settings, "beams"), TASKS)
+    finally:
+        handle.remove()
+
+
 def test_memory_for_not_even_one_sample_is_an_error(settings: TrainConfig) -> None:
     with small_device(4), pytest.raises(AdmiralError, match="a single sample"):
         train(elsewhere(settings, "tiny"), TASKS)

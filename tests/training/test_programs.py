@@ -100,6 +100,7 @@ def new_process() -> Iterator[None]:
         ("start", "absent", "is no directory, and it cannot be fetched"),
         ("kb", "absent", "absent"),
         ("precision", "fp16", "needs a GPU"),
+        ("metric", "bleu", "'bleu' is not one of score, loss, retrieve_top1"),
         ("tracker", "notebook", "notebook is not installed"),
         ("tracker", "aim", "is not installed"),
     ],
