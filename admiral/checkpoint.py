@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
@@ -18,7 +17,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import nn
-from transformers import BartForConditionalGeneration
+from transformers import BartForConditionalGeneration, PreTrainedTokenizerBase
 from transformers.utils import logging
 
 from admiral.errors import AdmiralError
@@ -27,7 +26,6 @@ from trie import Seq2Seq, Tokens
 BUNDLED = ("mini",)
 SUFFICIENCY_HEAD = "sufficiency_head.safetensors"  # of the judge `classifier`
 _HEAD = "rerank_head.safetensors"
-_TOKENIZER = ("tokenizer.json", "tokenizer_config.json")
 
 
 class RerankHead(nn.Module):
@@ -138,17 +136,29 @@ def load_sufficiency_head(path: Path) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def save_checkpoint(
-    out: Path, model: BartForConditionalGeneration, head: RerankHead, tokenizer: Path
+    out: Path,
+    model: BartForConditionalGeneration,
+    head: RerankHead | None,
+    tokenizer: PreTrainedTokenizerBase,
+    dtype: torch.dtype = torch.float16,
 ) -> None:
-    """Write an fp16 checkpoint to `out` with the tokenizer files of the directory `tokenizer`."""
+    """Write a checkpoint to the directory `out` in `dtype`; the model itself is left as it is."""
     out.mkdir(parents=True, exist_ok=True)
+    with torch.device("meta"):
+        twin = BartForConditionalGeneration(copy.deepcopy(model.config))
+    # Converted tensor by tensor, and in host memory: a GPU need not hold a second model.
+    state = {k: v.detach().to("cpu", dtype) for k, v in model.state_dict().items()}
+    twin.load_state_dict(state, assign=True)
+    twin.tie_weights()
+    twin.generation_config = model.generation_config
     with quiet():
-        copy.deepcopy(model).half().save_pretrained(out)
-    weights = {k: v.detach().to(torch.float16).contiguous() for k, v in head.state_dict().items()}
-    save_file(weights, out / _HEAD, metadata={"format": "pt"})
-    if tokenizer != out:
-        for name in _TOKENIZER:
-            shutil.copyfile(tokenizer / name, out / name)
+        twin.save_pretrained(out)
+        tokenizer.save_pretrained(out)
+    if head is not None:
+        weights = {
+            k: v.detach().to("cpu", dtype).contiguous() for k, v in head.state_dict().items()
+        }
+        save_file(weights, out / _HEAD, metadata={"format": "pt"})
 
 
 @contextlib.contextmanager

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, cast
-
-import yaml
-from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+from typing import Any
 
 from admiral.errors import AdmiralError
+from admiral.settings import read_settings
 
 # Settings that change how fast a run is, not what it returns.
 _SPEED_ONLY = frozenset({"batch_size", "device", "threads"})
@@ -168,62 +164,7 @@ def load_config(path: Path | None = None, overrides: Sequence[str] = ()) -> Retr
         For an unreadable file, an unknown key, a value of the wrong type or out of range; the
         message names the file (or the override) and the key.
     """
-    config = OmegaConf.structured(RetrievalConfig)
-    source: dict[str, str] = {}
-    for origin, key, value in (*_file_items(path), *map(_parse_override, overrides)):
-        _set(config, origin, key, value)
-        source[key] = origin
-    try:
-        loaded = cast(RetrievalConfig, OmegaConf.to_object(config))
-    except OmegaConfBaseException as error:  # an interpolation that leads nowhere
-        key = error.full_key or ""
-        raise AdmiralError(f"{source.get(key, path)}: key {key!r}: {_first_line(error)}") from error
-    for key, problem in _problems(loaded):
-        raise AdmiralError(f"{source.get(key, 'default')}: key {key!r}: {problem}")
-    return loaded
-
-
-def _set(config: DictConfig, origin: str, key: str, value: Any) -> None:
-    names = [field.name for field in fields(RetrievalConfig)]
-    if key not in names:
-        close = difflib.get_close_matches(key, names, n=1)
-        remedy = f"Did you mean {close[0]!r}?" if close else f"Known keys: {', '.join(names)}."
-        raise AdmiralError(f"{origin}: key {key!r}: no such setting. {remedy}")
-    kind = type(getattr(RetrievalConfig, key))
-    # OmegaConf would turn true into 1 and 4.0 into 4 without a word; neither was meant.
-    if kind in (int, float) and isinstance(value, bool):
-        raise AdmiralError(f"{origin}: key {key!r}: {value} is not a number")
-    try:
-        OmegaConf.update(config, key, value)
-    except (OmegaConfBaseException, ValueError) as error:
-        raise AdmiralError(
-            f"{origin}: key {key!r}: {value!r} is not of the type {kind.__name__}"
-        ) from error
-
-
-def _file_items(path: Path | None) -> Iterator[tuple[str, str, Any]]:
-    if path is None:
-        return
-    try:
-        loaded = OmegaConf.load(path)
-    except (OSError, UnicodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-        raise AdmiralError(f"{path}: the configuration cannot be read: {reason}") from error
-    except (yaml.YAMLError, OmegaConfBaseException) as error:
-        reason = " ".join(str(error).split())
-        raise AdmiralError(f"{path}: not a YAML file of settings: {reason}") from error
-    if not isinstance(loaded, DictConfig):
-        raise AdmiralError(f"{path}: expected lines of the form 'key: value', found a list")
-    for key, value in OmegaConf.to_container(loaded, resolve=False).items():  # type: ignore[union-attr]
-        yield str(path), str(key), value
-
-
-def _parse_override(override: str) -> tuple[str, str, str]:
-    key, equals, value = override.partition("=")
-    if not equals or not key.strip():
-        raise AdmiralError(f"setting {override!r}: expected key=value")
-    # The text is given to the typed node as it is: as YAML, kb=1e5 or kb=yes would change.
-    return override, key.strip(), value.strip()
+    return read_settings(RetrievalConfig, _problems, path, overrides)
 
 
 def _problems(config: RetrievalConfig) -> Iterator[tuple[str, str]]:
@@ -246,7 +187,3 @@ def _problems(config: RetrievalConfig) -> Iterator[tuple[str, str]]:
         yield "text_weight", "is 0 like title_weight; one of the two must be positive"
     if not _DEVICE.fullmatch(config.device):
         yield "device", f"{config.device!r} is not auto, cpu, mps, cuda or cuda:N"
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0]

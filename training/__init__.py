@@ -1,1 +1,1 @@
-"""Training: the warm start, samples from claims, and one run for all three tasks."""
+"""Training: the warm start, samples from claims, and the programs that train checkpoints."""

@@ -1,53 +1,32 @@
-"""Samples as padded tensors, in length-bucketed batches of about the same number of tokens."""
+"""Encoded samples as padded tensors, in length-bucketed batches of about the same cost.
+
+The unit of cost is a source token; a target token, with its softmax over the vocabulary, costs two.
+"""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, fields
 
 import torch
 
-from admiral.stages.passes import RerankPass, rerank_passes
-from proofs import NatOp, ProofError, target_ids
-from training.guide import alignment
-from training.samples import ProveSample, RerankSample, RetrieveSample, Sample
-from trie import Tokens, evidence_input
-from trie.tokens import IDENTIFIERS
+from training.encoding import Group, Pair
 
-IGNORED = -100  # label of padding, as everywhere in transformers
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """An encoder input and what the decoder shall write, both as token ids.
-
-    `copies` are the pairs (target position, source position) of `training.guide.alignment`.
-    """
-
-    source: list[int]
-    target: list[int]
-    copies: list[tuple[int, int]]
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """The reranker passes of one claim; `gold` marks the sentences that are evidence."""
-
-    passes: list[RerankPass]
-    gold: list[list[bool]]
+IGNORED = -100  # label of padding, as everywhere in torch
 
 
 @dataclass(frozen=True, slots=True)
 class SequenceBatch:
     """Tensors of shape (batch, length); labels hold `IGNORED` where padded.
 
-    `copies` has shape (batch, target length, source length), bool.
+    `decoder_ids` are the labels behind the start token. `copies` has shape (batch, target length,
+    source length), bool.
     """
 
     input_ids: torch.Tensor
     attention_mask: torch.Tensor
+    decoder_ids: torch.Tensor
     labels: torch.Tensor
     copies: torch.Tensor
 
@@ -60,95 +39,59 @@ class RerankBatch:
     ----------
     input_ids, attention_mask
         Shape (passes, length).
-    pooling
-        Shape (sentences, passes * length), sparse: row ``i`` averages the tokens of sentence ``i``.
-    group
-        Shape (sentences,): the claim that each sentence belongs to.
-    gold
-        Shape (sentences,), bool.
+    begins, ends
+        Shape (claims, sentences): where the tokens of each sentence lie in the flattened passes,
+        counted as if each pass had one place more, so that an end is no begin.
+    real, gold
+        Shape (claims, sentences), bool: which places hold a sentence, and which of them is gold.
     """
 
     input_ids: torch.Tensor
     attention_mask: torch.Tensor
-    pooling: torch.Tensor
-    group: torch.Tensor
+    begins: torch.Tensor
+    ends: torch.Tensor
+    real: torch.Tensor
     gold: torch.Tensor
 
 
-def encode(tokens: Tokens, sample: Sample, max_source: int, max_target: int) -> Pair | Group | None:
-    """Return a sample as token ids; None where it is too long to learn from."""
-    if isinstance(sample, RerankSample):
-        return _group(tokens, sample, max_source)
-    task = "prove" if isinstance(sample, ProveSample) else "retrieve"
-    source = evidence_input(tokens, task, sample.claim, sample.evidence, max_source)
-    if source.cut:
-        return None  # what the target speaks of may be what was cut: that would teach guessing
-    if isinstance(sample, RetrieveSample):
-        target = retrieval_target(tokens, sample)
-        return _pair(tokens, source.ids, target) if len(target) <= max_target else None
-    try:
-        target = target_ids(
-            tokens, sample.proof, sample.claim, sample.evidence, max_length=max_target
-        )
-    except ProofError:
-        return None
-    return _pair(tokens, source.ids, target)
+Batch = SequenceBatch | RerankBatch
+Items = list[Pair] | list[Group]
 
 
-def _pair(tokens: Tokens, source: list[int], target: list[int]) -> Pair:
-    symbols, alone = _marks(tokens)
-    copies = alignment(source, target, alone)
-    return Pair(source, target, [(i, j) for i, j in copies if target[i] not in symbols])
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What a batch's loss is averaged over; a part of a batch is divided by the whole's counts.
 
-
-@cache
-def _marks(tokens: Tokens) -> tuple[frozenset[int], frozenset[int]]:
-    """Return brackets, operators and the end, which are written, and these with identifiers.
-
-    Identifiers are no part of a text either, but they are pointed at in the source.
+    Attributes
+    ----------
+    tokens, copied
+        Of pairs: target tokens, and those of them that are copies.
+    claims, sentences
+        Of groups.
     """
-    symbols = {tokens.symbol(s) for s in "[]{}"} | {tokens.eos}
-    symbols |= {tokens.symbol(op.value) for op in NatOp}
-    identifiers = set()
-    if tokens.task("retrieve") is not None:
-        identifiers = {tokens.identifier(i) for i in range(IDENTIFIERS)}
-    return frozenset(symbols), frozenset(symbols | identifiers)
+
+    tokens: int = 0
+    copied: int = 0
+    claims: int = 0
+    sentences: int = 0
+
+    @classmethod
+    def of(cls, items: Items) -> Counts:
+        """Count the items of a batch."""
+        pairs = [item for item in items if isinstance(item, Pair)]
+        groups = [item for item in items if isinstance(item, Group)]
+        return cls(
+            sum(len(pair.target) for pair in pairs),
+            sum(len({at for at, _ in pair.copies}) for pair in pairs),
+            len(groups),
+            sum(len(marks) for group in groups for marks in group.gold),
+        )
 
 
-def retrieval_target(tokens: Tokens, sample: RetrieveSample) -> list[int]:
-    """Return ``e_i e_j [ title ] </s>``."""
-    return [
-        *(tokens.identifier(i) for i in sample.identifiers),
-        tokens.symbol("["),
-        *tokens.encode(sample.title),
-        tokens.symbol("]"),
-        tokens.eos,
-    ]
-
-
-def _group(tokens: Tokens, sample: RerankSample, max_source: int) -> Group | None:
-    passes: list[RerankPass] = []
-    gold: list[list[bool]] = []
-    for document in sample.documents:
-        for one in rerank_passes(
-            tokens, sample.claim, sample.evidence, document.title, document.sentences, max_source
-        ):
-            marks = [number in document.relevant for number, _, _ in one.spans]
-            # Of a long negative document the first pass is enough.
-            if not passes or one.spans[0][0] == 0 or any(marks):
-                passes.append(one)
-                gold.append(marks)
-    flat = [mark for marks in gold for mark in marks]
-    return Group(passes, gold) if any(flat) and not all(flat) else None
-
-
-def bucket(
-    items: Sequence[Pair | Group], budget: int, seed: int
-) -> list[list[Pair]] | list[list[Group]]:
+def bucket(items: Sequence[Pair | Group], budget: int, seed: int) -> list[Items]:
     """Group items of like length so that a padded batch costs at most `budget`.
 
-    The unit of cost is a source token; a target token, with its softmax over the vocabulary, costs
-    two. The order of the batches is shuffled by `seed`; the same seed gives the same batches.
+    The order of the batches is shuffled by `seed`; the same seed gives the same batches.
     """
     order = list(range(len(items)))
     rng = random.Random(seed)
@@ -172,6 +115,21 @@ def bucket(
     return batches  # type: ignore[return-value]
 
 
+def cost(items: Items) -> int:
+    """Return what a batch costs."""
+    sizes = [_size(item) for item in items]
+    longest = max(size[1] for size in sizes) + 2 * max(size[2] for size in sizes)
+    return sum(size[0] for size in sizes) * longest
+
+
+def halved(items: Items, ceiling: float) -> list[Items]:
+    """Halve a batch until no part costs more than `ceiling`, or is of a single item."""
+    if len(items) == 1 or cost(items) <= ceiling:
+        return [items]
+    middle = len(items) // 2
+    return halved(items[:middle], ceiling) + halved(items[middle:], ceiling)
+
+
 def _size(item: Pair | Group) -> tuple[int, int, int]:
     """Return rows, source length and target length."""
     if isinstance(item, Group):
@@ -179,45 +137,40 @@ def _size(item: Pair | Group) -> tuple[int, int, int]:
     return 1, len(item.source), len(item.target)
 
 
-def collate(batch: Sequence[Pair] | Sequence[Group], pad: int) -> SequenceBatch | RerankBatch:
-    """Pad a batch of one kind."""
-    if isinstance(batch[0], Group):
-        return _collate_groups([g for g in batch if isinstance(g, Group)], pad)
-    pairs = [p for p in batch if isinstance(p, Pair)]
+def collate(items: Items, pad: int, start: int) -> Batch:
+    """Pad a batch of one kind; `start` is the token that the decoder begins with."""
+    groups = [item for item in items if isinstance(item, Group)]
+    pairs = [item for item in items if isinstance(item, Pair)]
+    if groups and pairs:
+        raise ValueError("a batch holds pairs or groups, not both")
+    if groups:
+        return _collate_groups(groups, pad)
     ids, mask = padded([p.source for p in pairs], pad)
     labels, _ = padded([p.target for p in pairs], IGNORED)
+    before, _ = padded([[start, *p.target[:-1]] for p in pairs], pad)
     copies = torch.zeros((*labels.shape, ids.shape[1]), dtype=torch.bool)
     for row, pair in enumerate(pairs):
         if pair.copies:
             copies[row][tuple(torch.tensor(pair.copies).T)] = True
-    return SequenceBatch(ids, mask, labels, copies)
+    return SequenceBatch(ids, mask, before, labels, copies)
 
 
 def _collate_groups(groups: Sequence[Group], pad: int) -> RerankBatch:
-    ids, mask = padded([one.ids for g in groups for one in g.passes], pad)
-    width = ids.shape[1]
-    rows: list[int] = []
-    columns: list[int] = []
-    values: list[float] = []
-    owner: list[int] = []
-    gold: list[bool] = []
-    number = 0
-    for claim, group in enumerate(groups):
-        for one, marks in zip(group.passes, group.gold, strict=True):
-            for (_, start, end), mark in zip(one.spans, marks, strict=True):
-                rows += [len(owner)] * (end - start)
-                columns += range(number * width + start, number * width + end)
-                values += [1.0 / (end - start)] * (end - start)
-                owner.append(claim)
-                gold.append(mark)
-            number += 1
-    pooling = torch.sparse_coo_tensor(
-        torch.tensor([rows, columns]),
-        torch.tensor(values),
-        (len(owner), ids.numel()),
-        check_invariants=False,
+    ids, mask = padded([one.ids for group in groups for one in group.passes], pad)
+    width = ids.shape[1] + 1
+    begins, ends, gold = [], [], []
+    row = 0
+    for group in groups:
+        spans = [(row + at, span) for at, one in enumerate(group.passes) for span in one.spans]
+        begins.append([at * width + begin for at, (_, begin, _) in spans])
+        ends.append([at * width + end for at, (_, _, end) in spans])
+        gold.append([int(mark) for marks in group.gold for mark in marks])
+        row += len(group.passes)
+    marks, real = padded(gold, 0)
+    # A place without a sentence is given one token, so that its mean is a number.
+    return RerankBatch(
+        ids, mask, padded(begins, 0)[0], padded(ends, 1)[0], real.bool(), marks.bool()
     )
-    return RerankBatch(ids, mask, pooling, torch.tensor(owner), torch.tensor(gold))
 
 
 def padded(rows: Iterable[Sequence[int]], pad: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -230,3 +183,14 @@ def padded(rows: Iterable[Sequence[int]], pad: int) -> tuple[torch.Tensor, torch
         ids[i, : len(row)] = torch.tensor(row, dtype=torch.long)
         mask[i, : len(row)] = 1
     return ids, mask
+
+
+def moved(batch: Batch, device: torch.device) -> Batch:
+    """Return the batch on a device; from pinned memory without waiting for it."""
+    values = {f.name: getattr(batch, f.name).to(device, non_blocking=True) for f in fields(batch)}
+    return type(batch)(**values)
+
+
+def pinned(batch: Batch) -> Batch:
+    """Return the batch in page-locked memory, from where a GPU fetches it by itself."""
+    return type(batch)(**{f.name: getattr(batch, f.name).pin_memory() for f in fields(batch)})

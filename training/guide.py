@@ -89,8 +89,8 @@ class AttentionGuide:
     def _keep(self, module: nn.Module, _: object, output: torch.Tensor) -> None:
         self._seen[module] = output
 
-    def loss(self, mask: torch.Tensor, copies: torch.Tensor) -> torch.Tensor:
-        """Return the mean negative log of the attention on the aligned source positions.
+    def loss(self, mask: torch.Tensor, copies: torch.Tensor, count: int) -> torch.Tensor:
+        """Return the negative log of the attention on the aligned source positions, averaged.
 
         Parameters
         ----------
@@ -98,13 +98,19 @@ class AttentionGuide:
             Shape (batch, source), 1 where there is a token.
         copies
             Shape (batch, target, source), bool: the alignment of each target token.
+        count
+            Target tokens with an alignment to average over; those of `copies`, or of the whole
+            batch that this is a part of. Not zero.
         """
         query, key = (self._heads(self._seen[p]) for p in self._projections)
         scores = query @ key.transpose(-1, -2) * self._width**-0.5
-        scores = scores.masked_fill(mask[:, None, None] == 0, -torch.inf)
-        logs = scores.log_softmax(-1).masked_fill(~copies[:, None], -torch.inf)
-        copied = copies.any(-1)[:, None].expand(logs.shape[:3])
-        return -logs[copied].logsumexp(-1).mean() if copied.any() else scores.new_zeros(())
+        logs = scores.masked_fill(mask[:, None, None] == 0, -torch.inf).log_softmax(-1)
+        copied = copies.any(-1)
+        # Where nothing is copied all attention counts, so that there is no log of zero; left out
+        # below.
+        aligned = (copies | ~copied[..., None])[:, None]
+        each = logs.masked_fill(~aligned, -torch.inf).logsumexp(-1)
+        return -each.masked_fill(~copied[:, None], 0.0).sum() / (count * self._count)
 
     def _heads(self, states: torch.Tensor) -> torch.Tensor:
         """(batch, length, width) to (batch, heads, length, head width), the guided heads only."""

@@ -25,7 +25,7 @@ def read_config(directory: Path) -> BartConfig:
     kind = fields.get("model_type")
     if kind != "bart":
         raise AdmiralError(
-            f"{path}: field 'model_type': {kind!r} is not 'bart'. Only BART can be converted."
+            f"{path}: field 'model_type': {kind!r} is not 'bart'. Give a BART checkpoint."
         )
     try:
         return BartConfig.from_dict(fields)

@@ -14,16 +14,8 @@ from admiral.gold import GoldClaim, read_gold
 from admiral.kb import KnowledgeBase, demo_kb
 from admiral.stages.similarity import minilm_directory
 from training.annotated import BuildSettings, SampleBuilder
-from training.batches import (
-    IGNORED,
-    Group,
-    Pair,
-    RerankBatch,
-    SequenceBatch,
-    bucket,
-    collate,
-    encode,
-)
+from training.batches import IGNORED, RerankBatch, SequenceBatch, bucket, collate
+from training.encoding import Group, Pair, encode
 from training.samples import (
     ProveSample,
     RerankSample,
@@ -32,6 +24,7 @@ from training.samples import (
     read_samples,
     write_samples,
 )
+from training.trainee import sentence_means
 from training.warm_start import mini_tokenizer
 from trie import Tokens
 
@@ -130,7 +123,7 @@ def test_batches_hold_every_item_once_within_the_budget(
     batches = bucket(pairs, 2000, 5)
     assert sorted(id(p) for b in batches for p in b) == sorted(id(p) for p in pairs)
     for batch in batches:
-        found = collate(batch, tokens.pad)
+        found = collate(batch, tokens.pad, tokens.start)
         assert isinstance(found, SequenceBatch)
         rows, width = found.input_ids.shape
         assert rows == 1 or rows * (width + 2 * found.labels.shape[1]) <= 2000
@@ -141,20 +134,21 @@ def test_batches_hold_every_item_once_within_the_budget(
     assert bucket(pairs, 2000, 6) != batches
 
 
-def test_pooling_averages_the_tokens_of_each_sentence(
-    samples: list[Sample], tokens: Tokens
-) -> None:
+def test_sentences_score_the_mean_of_their_tokens(samples: list[Sample], tokens: Tokens) -> None:
     groups = [g for s in samples[:30] if isinstance(g := encode(tokens, s, 160, 200), Group)][:3]
-    batch = collate(groups, tokens.pad)
+    batch = collate(groups, tokens.pad, tokens.start)
     assert isinstance(batch, RerankBatch)
     values = torch.rand(batch.input_ids.shape)
-    pooled = torch.sparse.mm(batch.pooling, values.flatten()[:, None]).squeeze(1)
-    row = sentence = 0
-    for group in groups:
+    means = sentence_means(values, batch)
+    row = 0
+    for claim, group in enumerate(groups):
+        place = 0
         for one, marks in zip(group.passes, group.gold, strict=True):
             for (_, start, end), mark in zip(one.spans, marks, strict=True):
-                assert pooled[sentence] == pytest.approx(values[row, start:end].mean().item())
-                assert batch.gold[sentence] == mark
-                sentence += 1
+                wanted = values[row, start:end].mean().item()
+                assert means[claim, place].item() == pytest.approx(wanted, abs=1e-5)
+                assert batch.gold[claim, place] == mark
+                place += 1
             row += 1
-    assert sentence == len(pooled)
+        assert batch.real[claim].sum() == place
+    assert row == len(batch.input_ids)

@@ -1,0 +1,104 @@
+"""Settings of any program: a dataclass's defaults, then a YAML file, then ``key=value``."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import yaml
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from admiral.errors import AdmiralError
+
+T = TypeVar("T")
+
+
+def read_settings(
+    kind: type[T],
+    problems: Callable[[T], Iterable[tuple[str, str]]],
+    path: Path | None = None,
+    overrides: Sequence[str] = (),
+) -> T:
+    """Return settings, checked.
+
+    Parameters
+    ----------
+    kind
+        A dataclass of scalars with defaults.
+    problems
+        Yields (key, what is wrong and what would be right) for each bad value.
+    path
+        A YAML file of settings; keys that it leaves out keep their defaults.
+    overrides
+        ``key=value`` strings, later ones winning over earlier ones and all over the file.
+
+    Raises
+    ------
+    AdmiralError
+        For an unreadable file, an unknown key, a value of the wrong type or out of range; the
+        message names the file (or the override) and the key.
+    """
+    config = OmegaConf.structured(kind)
+    types: dict[str, type] = {f.name: type(f.default) for f in fields(cast(Any, kind))}
+    source: dict[str, str] = {}
+    for origin, key, value in (*_file_items(path), *map(_parse_override, overrides)):
+        _set(config, types, origin, key, value)
+        source[key] = origin
+    try:
+        loaded = cast(T, OmegaConf.to_object(config))
+    except OmegaConfBaseException as error:  # an interpolation that leads nowhere
+        key = error.full_key or ""
+        raise AdmiralError(f"{source.get(key, path)}: key {key!r}: {_first_line(error)}") from error
+    for key, problem in problems(loaded):
+        raise AdmiralError(f"{source.get(key, 'default')}: key {key!r}: {problem}")
+    return loaded
+
+
+def _set(config: DictConfig, types: dict[str, type], origin: str, key: str, value: Any) -> None:
+    if key not in types:
+        close = difflib.get_close_matches(key, types, n=1)
+        remedy = f"Did you mean {close[0]!r}?" if close else f"Known keys: {', '.join(types)}."
+        raise AdmiralError(f"{origin}: key {key!r}: no such setting. {remedy}")
+    kind = types[key]
+    # OmegaConf would turn true into 1 and 4.0 into 4 without a word; neither was meant.
+    if kind in (int, float) and isinstance(value, bool):
+        raise AdmiralError(f"{origin}: key {key!r}: {value} is not a number")
+    try:
+        OmegaConf.update(config, key, value)
+    except (OmegaConfBaseException, ValueError) as error:
+        raise AdmiralError(
+            f"{origin}: key {key!r}: {value!r} is not of the type {kind.__name__}"
+        ) from error
+
+
+def _file_items(path: Path | None) -> Iterator[tuple[str, str, Any]]:
+    if path is None:
+        return
+    try:
+        loaded = OmegaConf.load(path)
+    except (OSError, UnicodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        raise AdmiralError(f"{path}: the configuration cannot be read: {reason}") from error
+    except (yaml.YAMLError, OmegaConfBaseException) as error:
+        reason = " ".join(str(error).split())
+        raise AdmiralError(f"{path}: not a YAML file of settings: {reason}") from error
+    if not isinstance(loaded, DictConfig):
+        raise AdmiralError(f"{path}: expected lines of the form 'key: value', found a list")
+    for key, value in OmegaConf.to_container(loaded, resolve=False).items():  # type: ignore[union-attr]
+        yield str(path), str(key), value
+
+
+def _parse_override(override: str) -> tuple[str, str, str]:
+    key, equals, value = override.partition("=")
+    if not equals or not key.strip():
+        raise AdmiralError(f"setting {override!r}: expected key=value")
+    # The text is given to the typed node as it is: as YAML, kb=1e5 or kb=yes would change.
+    return override, key.strip(), value.strip()
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0]

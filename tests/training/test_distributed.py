@@ -1,0 +1,66 @@
+"""Two gloo processes train what one process trains with the same batches in a step."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from tests.training.tiny import elsewhere, lines, prepare, to_yaml
+from training.config import TASKS, TrainConfig
+from training.loop import train
+
+
+def train_in_two(config: TrainConfig) -> str:
+    """Run ``training.joint`` in two processes, and return what they said."""
+    path = to_yaml(config, Path(config.out).with_suffix(".yaml"))
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    done = subprocess.run(
+        [*launcher, "--nproc_per_node", "2", "-m", "training.joint", "--config", str(path)],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+@pytest.mark.slow
+def test_two_processes_train_what_one_does(tmp_path: Path) -> None:
+    """Gradients, dropout, evaluation and a stop on the way; losses are means over processes."""
+    one = replace(
+        elsewhere(prepare(tmp_path), "one"),
+        accumulation=4,
+        dropout=0.1,
+        eval_every=6,
+        keep="best",
+        export="fp32",
+        save_every=4,
+    )
+    two = replace(elsewhere(one, "two"), accumulation=2)
+    train(one, TASKS)
+    said = train_in_two(replace(two, minutes=1e-9))
+    assert "2 processes on cpu" in said and "stopped behind step 1" in said
+    train_in_two(two)
+    ours, theirs = lines(one), lines(two)
+    assert [line.keys() for line in ours] == [line.keys() for line in theirs]
+    for mine, other in zip(ours, theirs, strict=True):
+        assert mine == pytest.approx(other, rel=2e-3, abs=1e-4)
+    weights = load_file(Path(one.out) / "model.safetensors")
+    others = load_file(Path(two.out) / "model.safetensors")
+    start = load_file(Path(one.start) / "model.safetensors")
+    for name, value in weights.items():
+        if name.endswith("k_proj.bias"):
+            continue  # attention does not depend on it: its gradient is rounding error
+        torch.testing.assert_close(others[name], value, rtol=1e-3, atol=1e-4)
+    moved = (
+        weights["model.encoder.layers.0.fc1.weight"] - start["model.encoder.layers.0.fc1.weight"]
+    )
+    assert moved.abs().max() > 0.01

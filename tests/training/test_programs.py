@@ -1,0 +1,155 @@
+"""The four programs from their command lines, and what their checkpoints are good for."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import click
+import pytest
+from accelerate.state import AcceleratorState
+from click.testing import CliRunner, Result
+from huggingface_hub import HfApi
+from tokenizers import __version__ as tokenizers_version
+
+from admiral.checkpoint import load_checkpoint
+from tests.training.tiny import elsewhere, lines, prepare, to_yaml
+from training.config import METRICS, TASKS, TrainConfig
+from training.hub import push
+
+PROGRAMS = {
+    "joint": TASKS,
+    "retriever": ("retrieve",),
+    "reranker": ("rerank",),
+    "prover": ("prove",),
+}
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> TrainConfig:
+    return prepare(tmp_path_factory.mktemp("programs"))
+
+
+def run(name: str, config: TrainConfig, *arguments: str) -> Result:
+    program = importlib.import_module(f"training.{name}").main
+    assert isinstance(program, click.Command)
+    path = to_yaml(config, Path(config.out).with_suffix(".yaml"))
+    return CliRunner().invoke(program, ["--config", str(path), *arguments])
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_each_program_trains_and_measures_its_tasks(name: str, settings: TrainConfig) -> None:
+    config = replace(elsewhere(settings, name), keep="best", markers=name == "joint")
+    done = run(name, config, "--set", "steps=4")
+    assert done.exit_code == 0, done.output
+    (measured,) = [line for line in lines(config) if "dev/score" in line]
+    tasks = PROGRAMS[name]
+    wanted = {name for task in tasks for name in METRICS[task]} | {"score"}
+    assert {m.removeprefix("dev/") for m in measured if "loss" not in m} == wanted | {"step"}
+    checkpoint = load_checkpoint(config.out)
+    assert (checkpoint.head is not None) == ("rerank" in tasks)
+    assert (checkpoint.tokens.task("prove") is not None) == (name == "joint")
+
+
+def test_the_card_tells_files_settings_metrics_versions_and_no_place(
+    settings: TrainConfig,
+) -> None:
+    config = elsewhere(settings, "carded")
+    assert run("joint", config, "--set", "steps=2").exit_code == 0
+    text = (Path(config.out) / "README.md").read_text()
+    assert text.startswith("---\nlibrary_name: transformers\n")
+    assert "| samples.jsonl | train | 8 prove, 4 rerank, 20 retrieve |" in text
+    assert "| model.safetensors | start from |" in text
+    assert len(re.findall(r"\| [0-9a-f]{64} \|", text)) == 3
+    assert f"| tokenizers | {tokenizers_version} |" in text
+    assert "| encoder_rate | 0.01 |" in text and "| start | start |" in text
+    assert "| prove_f1 |" in text and "2 of 2 steps" in text
+    assert str(Path(config.out).parent) not in text
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="retrieval is tested on Linux")
+def test_the_checkpoint_answers(settings: TrainConfig) -> None:
+    from admiral import Admiral, load_config
+
+    config = elsewhere(settings, "answers")
+    assert run("joint", config).exit_code == 0
+    chosen = load_config(None, ["reranker=cross-encoder", "judge=generated", "title_beams=0"])
+    with Admiral.from_pretrained(config.out, kb="demo", config=chosen) as system:
+        result = system.retrieve("Rome is a city.", hops=1)
+    assert result.documents and result.hops[0].proof is not None
+
+
+@pytest.fixture
+def new_process() -> Iterator[None]:
+    """As accelerate sees it: a process keeps the precision that it began with."""
+    AcceleratorState._reset_state(reset_partial_state=True)
+    yield
+    AcceleratorState._reset_state(reset_partial_state=True)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("stepz", "3", "no such setting. Did you mean 'steps'?"),
+        ("samples", "absent.jsonl", "absent.jsonl: the samples cannot be read"),
+        ("start", "absent", "is no directory, and it cannot be fetched"),
+        ("kb", "absent", "absent"),
+        ("precision", "fp16", "needs a GPU"),
+        ("metric", "bleu", "'bleu' is not one of score, loss, retrieve_top1"),
+        ("tracker", "notebook", "notebook is not installed"),
+        ("tracker", "aim", "is not installed"),
+    ],
+)
+def test_faults_are_one_line(
+    settings: TrainConfig, key: str, value: str, message: str, new_process: None
+) -> None:
+    config = elsewhere(settings, "faulty")
+    done = run("joint", config, "--set", f"{key}={value}")
+    assert done.exit_code == 1 and isinstance(done.exception, SystemExit), done.output
+    (fault,) = [line for line in done.output.splitlines() if line.startswith("Error: ")]
+    assert message in fault
+    assert not Path(config.out).exists()
+
+
+def test_tracked_figures_are_those_of_the_log(settings: TrainConfig) -> None:
+    pytest.importorskip("tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    config = replace(elsewhere(settings, "tracked"), tracker="tensorboard")
+    done = run("joint", config)
+    assert done.exit_code == 0, done.output
+    events = EventAccumulator(str(Path(f"{config.out}.run") / "admiral")).Reload()
+    tracked = {(e.step, round(e.value, 4)) for e in events.Scalars("pairs")}
+    assert tracked == {(x["step"], round(x["pairs"], 4)) for x in lines(config) if "pairs" in x}
+    assert "dev/score" in events.Tags()["scalars"]
+
+
+class Folder(HfApi):
+    """A hub that is a folder."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__()
+        self.root = root
+
+    def create_repo(self, repo_id: str, **_: object) -> None:  # type: ignore[override]
+        (self.root / repo_id).mkdir(parents=True)
+
+    def upload_folder(self, *, repo_id: str, folder_path: Path, **_: object) -> None:  # type: ignore[override]
+        for path in folder_path.iterdir():
+            (self.root / repo_id / path.name).write_bytes(path.read_bytes())
+
+
+def test_a_checkpoint_is_uploaded_whole(settings: TrainConfig, tmp_path: Path) -> None:
+    config = elsewhere(settings, "pushed")
+    done = run("joint", config, "--set", "steps=2", "--set", "push_to_hub=someone/pushed")
+    assert done.exit_code == 1  # there is no network in tests
+    assert "'someone/pushed' cannot be written" in done.output
+    push(Path(config.out), "someone/pushed", Folder(tmp_path))
+    assert load_checkpoint(tmp_path / "someone" / "pushed").head is not None
+    config_file = tmp_path / "someone" / "pushed" / "config.json"
+    assert json.loads(config_file.read_text())["dtype"] == "float16"
