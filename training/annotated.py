@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from admiral.gold import GoldClaim
+from proofs.contextual import ContextualLikeness
 from training.corpora import Corpus, Passages, fault
 from training.negatives import Finder, Negatives, SearchedNegatives
 from training.samples import Sample
@@ -33,6 +34,8 @@ class SampleBuilder:
         not given.
     missing
         Is told each claim whose gold sentences the corpus lacks, and what is lacking.
+    likeness
+        Aligns the spans of proofs by context, too; by words alone if not given.
 
     Attributes
     ----------
@@ -48,10 +51,11 @@ class SampleBuilder:
         *,
         negatives: Finder | None = None,
         missing: Callable[[GoldClaim, str], None] | None = None,
+        likeness: ContextualLikeness | None = None,
     ) -> None:
         self._corpus, self._settings, self._seed = corpus, settings, seed
         self._negatives = negatives or SearchedNegatives(corpus, settings.candidates)
-        self._missing = missing
+        self._missing, self._likeness = missing, likeness
         self.counts: Counter[str] = Counter()
 
     def samples(
@@ -94,16 +98,15 @@ class SampleBuilder:
         found = iter(self._negatives.find(reading) if reading else ())
         for claim in claims:
             negatives = next(found) if claim.sentences or len(claim.titles) > 1 else _NO_NEGATIVES
-            sampler = ClaimSampler(claim, self._corpus, negatives, self._settings, self._rng(claim))
-            yield from sampler.samples(tasks)
+            yield from self._sampler(claim, self._corpus, negatives).samples(tasks)
 
     def _from_passages(self, item: SourceClaim, tasks: Sequence[str]) -> Iterator[Sample]:
         corpus = Passages(item.passages)
         if not self._usable(item.claim, corpus):
             return
         found = SearchedNegatives(corpus, self._settings.candidates).find([item.claim])
-        sampler = ClaimSampler(item.claim, corpus, found[0], self._settings, self._rng(item.claim))
-        yield from sampler.samples(tasks)
+        yield from self._sampler(item.claim, corpus, found[0]).samples(tasks)
 
-    def _rng(self, claim: GoldClaim) -> random.Random:
-        return random.Random(f"{self._seed} {claim.id} {claim.claim}")
+    def _sampler(self, claim: GoldClaim, corpus: Corpus, negatives: Negatives) -> ClaimSampler:
+        rng = random.Random(f"{self._seed} {claim.id} {claim.claim}")
+        return ClaimSampler(claim, corpus, negatives, self._settings, rng, self._likeness)

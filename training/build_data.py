@@ -13,10 +13,12 @@ from pathlib import Path
 import click
 
 from admiral import Admiral
+from admiral.checkpoint import load_checkpoint
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.gold import GoldClaim
 from admiral.kb import KnowledgeBase, locate
+from proofs.contextual import ContextualLikeness
 from training.annotated import SampleBuilder
 from training.corpora import Corpus, WithDocuments, read_documents
 from training.negatives import BeamNegatives, Finder, SearchedNegatives
@@ -39,6 +41,7 @@ def build(
     seed: int = 0,
     negatives: Finder | None = None,
     missing: str = "error",
+    likeness: ContextualLikeness | None = None,
     say: Callable[[str], None],
 ) -> Iterator[Sample]:
     """Yield the samples of all sources, one after the other.
@@ -57,6 +60,8 @@ def build(
         Finds them; BM25 if not given.
     missing
         What happens to claims whose gold sentences the corpus lacks, one of `MISSING`.
+    likeness
+        Aligns the spans of proofs by context, too; by words alone if not given.
     say
         Is given a line about each source and, with ``list``, about each claim that is left out.
 
@@ -74,7 +79,9 @@ def build(
             if missing == "list":
                 say(f"{path}: claim {claim.id!r} is left out: {problem}")
 
-        builder = SampleBuilder(corpus, settings, seed, negatives=negatives, missing=report)
+        builder = SampleBuilder(
+            corpus, settings, seed, negatives=negatives, missing=report, likeness=likeness
+        )
         count = 0
         for sample in builder.samples(source.claims(), source.tasks):
             count += 1
@@ -119,6 +126,7 @@ def build(
     help="What BM25 finds, or the wrong documents that the beams of --model come to.",
 )
 @click.option("--model", help="Checkpoint whose beams give negatives.")
+@click.option("--context", help="Checkpoint whose encoder aligns the spans of proofs by context.")
 @click.option("--splits", default=0, show_default=True, help="Splits of the gold per hop; 0: all.")
 @click.option(
     "--short",
@@ -149,6 +157,7 @@ def main(
     missing: str,
     negatives: str,
     model: str | None,
+    context: str | None,
     splits: int,
     short: float,
     rerankings: int,
@@ -174,6 +183,10 @@ def main(
                 config = RetrievalConfig(judge="never")
                 system = Admiral.from_pretrained(model, kb=name, config=config)
                 finder = BeamNegatives(stack.enter_context(system), finder)
+            likeness = None
+            if context is not None:
+                checkpoint = load_checkpoint(context)
+                likeness = ContextualLikeness(checkpoint.model, checkpoint.tokens)
             samples = build(
                 parsed,
                 corpus,
@@ -181,6 +194,7 @@ def main(
                 seed=seed,
                 negatives=finder,
                 missing=missing,
+                likeness=likeness,
                 say=lambda line: click.echo(line, err=True),
             )
             count = write_samples(out, samples)

@@ -10,6 +10,7 @@ from itertools import combinations
 from admiral.gold import GoldClaim
 from admiral.mentions import base_title
 from proofs import AnnotationError, annotate
+from proofs.contextual import ContextualLikeness
 from training.corpora import Corpus, sentence_of
 from training.negatives import Negatives
 from training.samples import ProveSample, RerankDocument, RerankSample, RetrieveSample, Sample
@@ -68,6 +69,8 @@ class ClaimSampler:
         How many, and of what.
     rng
         Draws.
+    likeness
+        Aligns the spans of proofs by context, too; by words alone if not given.
     """
 
     def __init__(
@@ -77,9 +80,10 @@ class ClaimSampler:
         negatives: Negatives,
         settings: BuildSettings,
         rng: random.Random,
+        likeness: ContextualLikeness | None = None,
     ) -> None:
         self._claim, self._corpus, self._negatives = claim, corpus, negatives
-        self._settings, self._random = settings, rng
+        self._settings, self._random, self._likeness = settings, rng, likeness
 
     def samples(self, tasks: Sequence[str]) -> Iterator[Sample]:
         """Yield the samples of the tasks that the claim's evidence allows."""
@@ -191,7 +195,14 @@ class ClaimSampler:
             lost = [pair for pair in full if pair not in gold]
             refuted = claim.refuted if sufficient else None
             try:
-                proof = annotate(claim.claim, evidence, sufficient, refuted=refuted, withheld=lost)
+                proof = annotate(
+                    claim.claim,
+                    evidence,
+                    sufficient,
+                    refuted=refuted,
+                    withheld=lost,
+                    likeness=self._likeness,
+                )
             except AnnotationError:
                 continue  # sufficient, yet it holds no words to quote
             yield ProveSample(claim.claim, tuple(evidence), proof)

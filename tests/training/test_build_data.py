@@ -14,7 +14,7 @@ from admiral.kb import KnowledgeBase, demo_kb
 from training.build_data import main
 from training.corpora import Passages, WithDocuments, fault, read_documents
 from training.negatives import BeamNegatives, SearchedNegatives
-from training.samples import RetrieveSample, read_samples
+from training.samples import ProveSample, RetrieveSample, read_samples
 
 DEMO = Path(str(resources.files("admiral"))) / "data" / "demo" / "claims.jsonl"
 
@@ -54,6 +54,26 @@ def test_sources_become_one_file_the_same_for_the_same_seed(kb_path: str, tmp_pa
         "RerankSample",
         "ProveSample",
     }
+
+
+def test_context_aligns_proofs_and_nothing_else(kb_path: str, tmp_path: Path) -> None:
+    claims, out = few(tmp_path / "claims.jsonl", 3), tmp_path / "samples.jsonl"
+    arguments = ("--kb", kb_path, "--source", f"gold:{claims}")
+    assert run(*arguments, out).exit_code == 0
+    by_words = list(read_samples(out))
+    done = run(*arguments, "--context", "mini", out)
+    assert done.exit_code == 0, done.output
+    by_context = list(read_samples(out))
+    proofs = 0
+    for one, other in zip(by_words, by_context, strict=True):
+        if isinstance(one, ProveSample) and isinstance(other, ProveSample):
+            proofs += 1
+            assert (one.claim, one.evidence) == (other.claim, other.evidence)
+            assert one.proof.sufficient is other.proof.sufficient
+            other.proof.validate(other.claim, other.evidence)
+        else:
+            assert one == other
+    assert proofs
 
 
 def test_missing_gold_is_an_error_or_left_out_and_listed(kb_path: str, tmp_path: Path) -> None:
