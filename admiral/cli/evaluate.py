@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from admiral.cli.options import keep_apart
+
 if TYPE_CHECKING:
     from admiral.evaluation.tasks import Evaluation
 
@@ -49,6 +51,9 @@ def evaluate_command(
     """
     if gold is None and submission is None:
         raise click.UsageError("Give --gold FILE, or --submission FILE to write.")
+
+    if submission is not None:
+        keep_apart(submission, gold, predictions)
 
     from admiral.evaluation import tables
     from admiral.evaluation.bootstrap import intervals as of_group

@@ -87,6 +87,13 @@ def identity(name: str) -> str:
     return f"{directory.resolve().name} ({digest.hexdigest()[:12]})"
 
 
+def keep_apart(output: Path, *inputs: Path | None) -> None:
+    """Raise `AdmiralError` if a file to be written is one of the inputs."""
+    for path in inputs:
+        if path is not None and path.exists() and output.exists() and output.samefile(path):
+            raise AdmiralError(f"{output}: is the input as well. Choose another output")
+
+
 def colour() -> bool:
     """Return whether standard output shows colours: a terminal, and none asked against it."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from admiral.cli.options import keep_apart
 from admiral.errors import AdmiralError
 
 _FILE = click.Path(path_type=Path)
@@ -32,9 +33,7 @@ def report_command(results: Path, gold: Path, output: Path, kb: str | None) -> N
     from admiral.files import write_atomically
     from admiral.kb import KnowledgeBase, locate
 
-    for source in (results, gold):
-        if output.exists() and source.exists() and output.samefile(source):
-            raise AdmiralError(f"{output}: is an input as well. Choose another --output")
+    keep_apart(output, results, gold)
     if not output.absolute().parent.is_dir():
         raise AdmiralError(f"{output}: its directory does not exist. Create it first")
     settings = run_settings(results)

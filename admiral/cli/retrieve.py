@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import admiral
-from admiral.cli.options import checked_text, colour, engine_options, identity, overrides
+from admiral.cli.options import (
+    checked_text,
+    colour,
+    engine_options,
+    identity,
+    keep_apart,
+    overrides,
+)
 from admiral.cli.progress import track
 from admiral.errors import AdmiralError
 
@@ -67,8 +74,8 @@ def retrieve_command(
     """
     from admiral.config import load_config
 
-    if input_path is not None and output is not None and _same(input_path, output):
-        raise AdmiralError(f"{output}: is the input as well. Choose another --output")
+    if output is not None:
+        keep_apart(output, input_path)
     if trec is not None and not trec.absolute().parent.is_dir():
         raise AdmiralError(f"{trec}: its directory does not exist. Create it first")
     if overwrite and output is None:
@@ -178,7 +185,3 @@ def _to_file(
     if trec is not None:
         with output.open("rb") as file:
             write_trec((json.loads(line) for line in file), trec)
-
-
-def _same(first: Path, second: Path) -> bool:
-    return first.exists() and second.exists() and first.samefile(second)

@@ -78,6 +78,10 @@ def test_errors_are_one_line(admiral: Admiral, gold: Path, run: Path, tmp_path: 
     ):
         done = admiral(*command)
         assert done.returncode == 1 and b"no claim of the gold file is among" in done.stderr
+    kept = run.read_bytes()
+    done = admiral("evaluate", "fever", "--predictions", run, "--submission", run)
+    assert done.returncode == 1 and b"is the input as well" in done.stderr
+    assert run.read_bytes() == kept
     done = admiral("evaluate", "fever", "--gold", tmp_path / "no", "--predictions", run)
     assert done.returncode == 1 and b"cannot be read" in done.stderr
 

@@ -39,7 +39,7 @@ def test_errors_are_one_line_and_leave_nothing(admiral: Admiral, tmp_path: Path)
     other = written(tmp_path / "o.jsonl", [{**CLAIM, "id": 9}])
     out = tmp_path / "r.html"
     for arguments, message in (
-        (["--gold", gold, "--output", gold], b"is an input as well"),
+        (["--gold", gold, "--output", gold], b"is the input as well"),
         (["--gold", gold, "--output", tmp_path / "no" / "r.html"], b"does not exist"),
         (["--gold", other, "--output", out], b"no claim of the gold file is among"),
         (["--gold", gold, "--output", out, "--kb", tmp_path / "kb"], b"kb"),
