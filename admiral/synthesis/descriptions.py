@@ -115,25 +115,31 @@ class Describer:
         inner = self.describe(other, budget - 1, used | {profile.title}, rng)
         if inner is None:
             return None
-        offset = _definition_offset(profile, statement)
-        start = slot.start
-        inside = offset is not None and offset < start < offset + len(profile.definition)
-        if inside and words(statement.predicate[:start]) <= _LONGEST_NESTING:
-            head = statement.predicate[offset:start]
-            text = joined(head, inner.text)
-            evidence: tuple[tuple[str, int], ...] = ((profile.title, statement.index),)
-        else:
-            if words(statement.predicate[:start]) > _LONGEST_CLAUSE:
-                return None
-            noun = noun_phrase(profile, rng, SHORT_NOUN)
-            if not noun:
-                return None
-            text = joined(
-                closed(noun), relative(profile, statement.predicate[:start], rng), inner.text
-            )
-            evidence = ((profile.title, 0), (profile.title, statement.index))
-        evidence = tuple(dict.fromkeys((*evidence, *inner.evidence)))
-        return Description(text, evidence, ((profile.title, text), *inner.parts))
+        head = _head(profile, statement, slot.start, rng)
+        if not head:
+            return None
+        text = joined(head, inner.text)
+        evidence = ((profile.title, 0), (profile.title, statement.index), *inner.evidence)
+        return Description(
+            text, tuple(dict.fromkeys(evidence)), ((profile.title, text), *inner.parts)
+        )
+
+
+def _head(profile: Profile, statement: Statement, end: int, rng: random.Random) -> str:
+    """Return a description up to a mention at `end` of a statement, empty where there is none.
+
+    That is the beginning of the definition, or a noun phrase and a clause of what is said besides.
+    """
+    text, offset = statement.predicate[:end], _definition_offset(profile, statement)
+    if offset is not None:
+        behind = offset + len(profile.definition)
+        if end < behind:
+            return text[offset:] if words(text) <= _LONGEST_NESTING else ""
+        text = text[behind:].lstrip(", ").removeprefix("and ")
+    noun = noun_phrase(profile, rng, SHORT_NOUN)
+    if not noun or words(text) > _LONGEST_CLAUSE:
+        return ""
+    return joined(closed(noun), relative(profile, text, rng))
 
 
 def _quotation(profile: Profile) -> Description | None:

@@ -12,6 +12,7 @@ from admiral.mentions import base_title, find_mentions
 from admiral.records import Document
 from admiral.synthesis.library import Library
 from admiral.synthesis.profiles import Profile
+from admiral.synthesis.slots import is_list
 from admiral.synthesis.words import KINDS, MONTHS, OPPOSITES
 from proofs.nations import NATIONALITIES
 
@@ -58,7 +59,7 @@ class Falsifier:
         self._library = library
         groups: dict[str, list[str]] = defaultdict(list)
         for profile in sample:
-            if len(groups[profile.noun]) < _LARGEST_GROUP:
+            if len(groups[profile.noun]) < _LARGEST_GROUP and not is_list(profile.title):
                 groups[profile.noun].append(base_title(profile.title))
         self._groups: Mapping[str, Sequence[str]] = groups
 

@@ -13,14 +13,15 @@ from admiral.synthesis.falsehoods import Falsifier
 from admiral.synthesis.leaks import given_away, tokens
 from admiral.synthesis.library import Documents, Library
 from admiral.synthesis.profiles import Profile
+from admiral.synthesis.slots import is_list
 from admiral.synthesis.writing import Draft, Writer
 
 Labels = Literal["both", "supported", "refuted"]
 # Neighbouring documents are read together, since they lie in one compressed batch.
 _BLOCK = 16
-_PER_DOCUMENT = 6
+_PER_DOCUMENT = 8
 _MOST_ROUNDS = 40
-_SAMPLED_BLOCKS = 96
+_SAMPLED_BLOCKS = 384
 # A lower share of documents with an English definition: they are of another language.
 _LEAST_DEFINED = 0.03
 # Claims of many documents are harder to come by than they are worth being rare.
@@ -128,8 +129,8 @@ class Synthesizer:
         position = self.duplicates = 0
         for name, text in done:
             _is_new(seen, text)
-            position = int(name.split("-")[1])
-        count = len(self._library)
+            position = int(name.rsplit("-", 2)[1])
+        count = max(len(self._library), 1)
         for number in range(position // count, _MOST_ROUNDS):
             before = len(seen)
             self.linked = 0
@@ -149,7 +150,7 @@ class Synthesizer:
     def _at(self, position: int, row: int) -> Iterator[SyntheticClaim]:
         """Yield the claims that begin at a document in one round."""
         root = self._library.at(row)
-        if root.title.startswith("List of ") or not self._library.slots(root):
+        if is_list(root.title) or not self._library.slots(root):
             return
         self.linked += 1
         rng = random.Random(f"{self._settings.seed} {position}")

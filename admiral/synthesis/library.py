@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Protocol
 
@@ -15,8 +15,10 @@ from admiral.synthesis.slots import Slot, find_slots
 
 # So many documents are kept, of some kilobytes each.
 _KEPT = 4096
-# What a sample names more often, such as a country, is described more rarely.
-_COMMON = 2
+# What a larger share of a sample names, such as a country, is described more rarely, or not at all;
+# and the least numbers for that.
+_COMMON, _TOO_COMMON = 0.001, 0.002
+_LEAST_COMMON, _LEAST_TOO_COMMON = 2, 8
 
 
 class Documents(Titles, Protocol):
@@ -41,6 +43,7 @@ class Library:
         self.kb, self.quoted = kb, quoted
         read = read_quotable if quoted else read_profile
         self._named: Counter[str] = Counter()
+        self._common, self._too_common = float(_LEAST_COMMON), float(_LEAST_TOO_COMMON)
         self._profile = lru_cache(_KEPT)(lambda row: read(kb.document_at(row)))
         self._slots = lru_cache(_KEPT)(self._find_slots)
 
@@ -62,17 +65,20 @@ class Library:
         assert row is not None
         return self._slots(row)
 
-    def note_common(self, sample: Iterable[Profile]) -> None:
+    def note_common(self, sample: Sequence[Profile]) -> None:
         """Count how often documents are named in a sample, so that `draw` can avoid few for all."""
         for profile in sample:
             self._named.update({slot.title for _, slot in self.slots(profile)})
+        self._common = max(_COMMON * len(sample), _LEAST_COMMON)
+        self._too_common = max(_TOO_COMMON * len(sample), _LEAST_TOO_COMMON)
 
     def draw(self, profile: Profile, most: int, rng: random.Random) -> list[tuple[Statement, Slot]]:
         """Return some replaceable mentions, those of commonly named documents more rarely."""
         pairs = [
             pair
             for pair in self.slots(profile)
-            if rng.random() * self._named[pair[1].title] ** 2 < _COMMON**2
+            if (count := self._named[pair[1].title]) <= self._too_common
+            and rng.random() * count**2 < self._common**2
         ]
         return rng.sample(pairs, min(most, len(pairs)))
 

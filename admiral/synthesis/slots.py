@@ -26,9 +26,9 @@ _MODIFIER = re.compile(
     r"\b(?:called|named|titled|entitled|nicknamed|renamed|dubbed) $|"
     rf"\b(?:an?|the|his|her|its) [a-z]+ed $|\b(?:{'|'.join(sorted(_NOUNS))}) (?:and|or) $"
 )
-# Lists, and pages on days and years, say nothing by which one would know them.
-_NOT_DESCRIBED = re.compile(
-    rf"Lists? of |(?:{'|'.join(MONTHS)})(?: \d+)?$|\d+(?:s|st|nd|rd|th)?(?: century)?(?: BC)?$"
+# Pages on days and years say nothing by which one would know them.
+_CALENDAR = re.compile(
+    rf"(?:{'|'.join(MONTHS)})(?: \d+)?$|\d+(?:s|st|nd|rd|th)?(?: century)?(?: BC)?$"
 )
 # Characters: of a predicate that is searched, and of what stands before a mention.
 _LONGEST_SEARCHED, _LONGEST_CONTEXT = 240, 60
@@ -116,7 +116,7 @@ def find_slots(
     own = base_title(document.title)
     for mention in mentions:
         title = mention.titles[0]
-        if base_title(title) == own or _NOT_DESCRIBED.match(title):
+        if base_title(title) == own or is_list(title) or _CALENDAR.match(title):
             continue
         if anywhere:
             yield Slot(mention.start, mention.end, title, "any", closing=False)
@@ -124,6 +124,11 @@ def find_slots(
         slot = _slot(text, mention.start, mention.end, title)
         if slot is not None:
             yield slot
+
+
+def is_list(title: str) -> bool:
+    """Return whether a page lists others, so that it is about none of them."""
+    return title.startswith(("List of ", "Lists of "))
 
 
 def _linked(titles: Titles, document: Document, index: int, text: str) -> Iterator[Mention]:

@@ -136,11 +136,11 @@ def test_the_same_seed_gives_the_same_claims_in_every_process() -> None:
     assert [c.text for c in written(seed=6)] != [c.text for c in written(seed=5)]
 
 
-@pytest.mark.parametrize("done", [1, 7, 40])
-def test_claims_go_on_where_they_stopped(done: int) -> None:
-    claims = written(seed=1)
+@pytest.mark.parametrize(("done", "seed"), [(1, 1), (7, 0), (40, -1)])
+def test_claims_go_on_where_they_stopped(done: int, seed: int) -> None:
+    claims = written(seed=seed)
     before = [(c.id, c.text) for c in claims[:done]]
-    synthesizer = Synthesizer(Memory(), Settings(seed=1))
+    synthesizer = Synthesizer(Memory(), Settings(seed=seed))
     assert list(islice(synthesizer.claims(before), 500 - done)) == claims[done:]
 
 
@@ -183,3 +183,4 @@ def test_documents_that_name_no_others_give_nothing() -> None:
     alone = [Document("Ada Brook", ("Ada Brook is a Welsh painter.",)), Document("Empty", ())]
     synthesizer = Synthesizer(Memory(alone), Settings())
     assert list(synthesizer.claims()) == [] and synthesizer.linked == 0
+    assert list(Synthesizer(Memory([]), Settings()).claims()) == []
