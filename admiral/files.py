@@ -52,7 +52,7 @@ def explained(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        remedy = "Records written before are kept; mend this and run the same command again"
+        remedy = "What was written before is kept; mend this and run the same command again"
         raise AdmiralError(f"{path}: cannot be written: {error.strerror}. {remedy}") from error
 
 

@@ -34,10 +34,10 @@ _SPACES = [" ", " ", "  ", "\n", "\t", "\u00a0", "\u2028", "\x1c", ""]
 
 def pairs(kb: KnowledgeBase, seed: int, longest: int) -> Iterator[Pair]:
     """Yield pairs of claim and evidence without end."""
-    rng = random.Random(seed)
+    rng, rows = random.Random(seed), kb.rows()
 
     def sentence() -> tuple[str, str]:
-        document = kb.document_at(rng.randrange(len(kb)))
+        document = kb.document_at(int(rows[rng.randrange(len(rows))]))
         text = rng.choice(document.sentences) if document.sentences else ""
         return document.title, " ".join(text.split()[:longest])
 

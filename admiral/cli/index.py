@@ -119,6 +119,8 @@ def info_command(kb: str, as_json: bool) -> None:
     sources = ", ".join(f"{s['name']} ({s['format']})" for s in facts.settings["sources"])
     rows = [("path", facts.path), ("format version", str(facts.version)), ("corpora", sources)]
     rows += [(name, f"{count:,}") for name, count in facts.counts.items()]
+    if facts.added or facts.removed:
+        rows += [("changed since", f"{facts.added:,} added, {facts.removed:,} removed")]
     rows += [("BM25 backend", facts.bm25), ("token tries", ", ".join(facts.tries) or "none yet")]
     rows += [(f"size: {part}", _size(size)) for part, size in facts.sizes.items()]
     width = max(len(name) for name, _ in rows)

@@ -4,6 +4,8 @@ from admiral.kb.base import KnowledgeBase, UnknownTitleError
 from admiral.kb.build import BuildReport, build
 from admiral.kb.demo import demo_kb, locate
 from admiral.kb.info import KbInfo, info
+from admiral.kb.sources import read_titles
+from admiral.kb.update import UpdateReport, add, compact, remove
 from admiral.kb.verify import verify
 
 __all__ = [
@@ -11,9 +13,14 @@ __all__ = [
     "KbInfo",
     "KnowledgeBase",
     "UnknownTitleError",
+    "UpdateReport",
+    "add",
     "build",
+    "compact",
     "demo_kb",
     "info",
     "locate",
+    "read_titles",
+    "remove",
     "verify",
 ]

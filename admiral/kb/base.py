@@ -9,17 +9,19 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from admiral.errors import AdmiralError
-from admiral.kb.build import NO_BM25
-from admiral.kb.manifest import Manifest, check_sizes, read_manifest
-from admiral.kb.store import DocumentStore
+from admiral.kb.contents import BM25, Contents
+from admiral.kb.indexes import NO_BM25
+from admiral.kb.manifest import read_manifest
 from admiral.kb.text import clean_prefix, clean_title
-from admiral.kb.titles import TitleIndex
 from admiral.kb.tries import title_trie
+from admiral.kb.versions import Version
 from admiral.records import Document, ScoredTitle
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from admiral.kb.bm25 import RowIndex
-    from trie import Tokens, TokenTrie
+    from trie import Tokens, Trie
 
 
 class UnknownTitleError(AdmiralError, KeyError):
@@ -33,30 +35,20 @@ class KnowledgeBase:
 
     Open one with :meth:`open`; it is a context manager, and lookups may run in several threads.
     It also satisfies the ``Bm25Index`` protocol.
+
+    It shows one version, the one that was there when it was opened, whatever `admiral.kb.add`,
+    `remove` and `compact` do meanwhile; open another one to see what they did.
     """
 
     def __init__(
-        self,
-        path: Path,
-        manifest: Manifest,
-        *,
-        bm25: str,
-        title_weight: float,
-        text_weight: float,
-        threads: int,
+        self, version: Version, *, title_weight: float, text_weight: float, threads: int
     ) -> None:
-        self.path, self.manifest = path, manifest
-        self._backend, self._threads = bm25, threads
+        self.path, self.manifest = version.path, version.manifest
+        self._version, self._threads = version, threads
         self._weights = title_weight, text_weight
-        self._documents = DocumentStore(path / "documents")
-        self._titles = TitleIndex(path)
-        if {len(self._documents), len(self._titles)} != {manifest.documents}:
-            raise AdmiralError(
-                f"{path}: its parts do not hold the same documents. Build it again with "
-                "`admiral index`."
-            )
+        self._contents = Contents(version)
         self._index: RowIndex | None = None
-        self._tries: dict[str, TokenTrie] = {}
+        self._tries: dict[str, Trie] = {}
         self._lock = threading.Lock()
 
     @classmethod
@@ -90,43 +82,53 @@ class KnowledgeBase:
             backend asked for, or its files were truncated.
         """
         directory = Path(path)
-        manifest = read_manifest(directory)
-        check_sizes(directory, manifest)
-        if bm25 is not None and bm25 != manifest.bm25:
-            raise AdmiralError(
-                f"{directory}: holds a BM25 index of {manifest.bm25!r}, not of {bm25!r}. Build it "
-                f"again with `admiral index --bm25 {bm25}`, or leave --bm25 out."
-            )
-        return cls(
-            directory,
-            manifest,
-            bm25=manifest.bm25,
-            title_weight=title_weight,
-            text_weight=text_weight,
-            threads=threads,
-        )
+        version = Version.open(directory)
+        try:
+            found = version.manifest.bm25
+            if bm25 is not None and bm25 != found:
+                raise AdmiralError(
+                    f"{directory}: holds a BM25 index of {found!r}, not of {bm25!r}. Build it "
+                    f"again with `admiral index --bm25 {bm25}`, or leave --bm25 out."
+                )
+            return cls(version, title_weight=title_weight, text_weight=text_weight, threads=threads)
+        except BaseException:
+            version.close()
+            raise
 
     def __len__(self) -> int:
         return self.manifest.documents
 
+    @property
+    def current(self) -> bool:
+        """Whether this is still the newest version."""
+        return read_manifest(self.path).digest == self.manifest.digest
+
+    def rows(self) -> np.ndarray:
+        """Return the rows that there are: int64, ascending, with gaps where some were removed."""
+        return self._contents.live()
+
     def titles(self) -> Iterator[str]:
         """Yield all titles in the order of rows."""
-        return self._documents.titles()
+        return self._contents.titles()
+
+    def documents(self) -> Iterator[Document]:
+        """Yield all documents in the order of rows."""
+        return self._contents.documents()
 
     def row(self, title: str) -> int | None:
         """Return the row of a title, or None if there is no such document."""
-        return self._titles.row(clean_title(title))
+        return self._contents.row(clean_title(title))
 
     def title(self, row: int) -> str:
         """Return the title of a row; IndexError if there is no such row."""
-        return self._titles.title(row)
+        return self._contents.title(row)
 
     def complete(self, prefix: str) -> Iterator[tuple[str, int]]:
         """Yield title and row of the titles that begin with `prefix`, in order of code points.
 
         Upper and lower case differ; the empty prefix yields all titles.
         """
-        return self._titles.complete(clean_prefix(prefix))
+        return self._contents.complete(clean_prefix(prefix))
 
     def document(self, title: str) -> Document:
         """Return the document with a title; UnknownTitleError if there is none."""
@@ -140,20 +142,20 @@ class KnowledgeBase:
 
     def document_at(self, row: int) -> Document:
         """Return the document of a row; IndexError if there is no such row."""
-        return self._documents.document(row)
+        return self._contents.document(row)
 
     def search(self, queries: Sequence[str], k: int) -> list[list[ScoredTitle]]:
         """Return at most `k` titles for each query by BM25, best first, ties by row."""
         ranked = self._row_index().search_rows(queries, k)
         return [[ScoredTitle(self.title(row), score) for row, score in rows] for rows in ranked]
 
-    def title_trie(self, tokens: Tokens) -> TokenTrie:
-        """Return the trie of all titles for a tokenizer, building it at the first use."""
+    def title_trie(self, tokens: Tokens) -> Trie:
+        """Return the trie of all titles for a tokenizer; it is built and kept at the first use."""
         with self._lock:
             trie = self._tries.get(tokens.fingerprint)
             if trie is None:
                 self._check_unchanged()
-                trie = title_trie(self.path, self.manifest, self.titles, tokens)
+                trie = title_trie(self._version, self._contents, tokens)
                 self._tries[tokens.fingerprint] = trie
             return trie
 
@@ -164,7 +166,8 @@ class KnowledgeBase:
                 self._index.close()
                 self._index = None
             self._tries.clear()
-            self._documents.close()
+            self._contents.close()
+            self._version.close()
 
     def __enter__(self) -> KnowledgeBase:
         return self
@@ -180,7 +183,7 @@ class KnowledgeBase:
     def _row_index(self) -> RowIndex:
         with self._lock:
             if self._index is None:
-                if self._backend == NO_BM25:
+                if self.manifest.bm25 == NO_BM25:
                     raise AdmiralError(
                         f"{self.path}: was built without a BM25 index. Build it again with "
                         "`admiral index --bm25 lucene` or `--bm25 bm25s`."
@@ -190,8 +193,9 @@ class KnowledgeBase:
                 self._check_unchanged()
                 title_weight, text_weight = self._weights
                 self._index = open_bm25(
-                    self._backend,
-                    self.path / "bm25",
+                    self.manifest.bm25,
+                    *(folder / BM25 for folder in self._contents.folders),
+                    removed=self._contents.removed,
                     title_weight=title_weight,
                     text_weight=text_weight,
                     threads=self._threads,
@@ -200,7 +204,7 @@ class KnowledgeBase:
 
     def _check_unchanged(self) -> None:
         """Refuse to mix parts of two builds when the directory was replaced meanwhile."""
-        if read_manifest(self.path).digest != self.manifest.digest:
+        if not self._version.intact:
             raise AdmiralError(
                 f"{self.path}: was replaced by another build while it was open. Start again."
             )

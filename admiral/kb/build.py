@@ -7,16 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from admiral.errors import AdmiralError
 from admiral.kb.duplicates import POLICIES
 from admiral.kb.durable import staging
+from admiral.kb.indexes import NO_BM25, write_indexes
 from admiral.kb.ingest import Ingest
 from admiral.kb.manifest import is_knowledge_base, write_manifest
-from admiral.kb.readers import FORMATS, detect_format
-from admiral.kb.store import DocumentStore
-from admiral.kb.titles import write_titles
-
-NO_BM25 = "none"
+from admiral.kb.sources import Sources, check_choice
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,23 +78,14 @@ def build(
         For anything that the user can put right; the old knowledge base is then still there.
     """
     began = time.monotonic()
-    paths = [Path(p) for p in ([corpora] if isinstance(corpora, str | Path) else corpora)]
-    _check_choices(paths, format, bm25, on_duplicate)
-    sources = [(path, detect_format(path) if format == "auto" else format) for path in paths]
-    for path, _ in sources:
-        if not path.exists():
-            raise AdmiralError(f"{path}: no such file or folder. Check the path of the corpus.")
+    _check_bm25(bm25)
+    check_choice("on_duplicate", on_duplicate, POLICIES)
+    sources = Sources(corpora, format, skip_bad)
     target = Path(kb_path)
     with staging(target, overwrite=overwrite, owned=is_knowledge_base) as directory:
-        ingest = Ingest(directory, on_duplicate, skip_bad)
+        ingest = Ingest(directory, on_duplicate)
         written = ingest.run(sources, progress)
-        store = DocumentStore(directory / "documents")
-        try:
-            write_titles(directory, store.titles)
-            if bm25 != NO_BM25:
-                _write_bm25(bm25, store, directory / "bm25", progress)
-        finally:
-            store.close()
+        write_indexes(directory, bm25, progress)
         counts = {
             "documents": written.documents,
             "sentences": written.sentences,
@@ -107,14 +94,14 @@ def build(
         settings = {
             "bm25": bm25,
             "on_duplicate": on_duplicate,
-            "sources": [{"name": path.name, "format": name} for path, name in sources],
-            "bad_records": ingest.bad,
+            "sources": sources.describe(),
+            "bad_records": sources.bad,
             "duplicates": ingest.duplicates,
         }
         manifest = write_manifest(directory, counts, settings)
     return BuildReport(
         path=target,
-        bad=ingest.bad,
+        bad=sources.bad,
         duplicates=ingest.duplicates,
         bytes=sum(entry.size for entry in manifest.files.values()),
         seconds=time.monotonic() - began,
@@ -122,25 +109,10 @@ def build(
     )
 
 
-def _check_choices(paths: list[Path], format: str, bm25: str, on_duplicate: str) -> None:
-    # Imported here, and in _write_bm25: reading a knowledge base without BM25 needs none of it.
+def _check_bm25(bm25: str) -> None:
+    # Imported here: reading a knowledge base without BM25 needs none of it.
     from admiral.kb.bm25 import BACKENDS, check_backend
 
-    if not paths:
-        raise AdmiralError("no corpus given. Name at least one file or folder.")
-    for name, value, choices in (
-        ("format", format, ("auto", *FORMATS)),
-        ("bm25", bm25, (*BACKENDS, NO_BM25)),
-        ("on_duplicate", on_duplicate, POLICIES),
-    ):
-        if value not in choices:
-            raise AdmiralError(f"{name}={value!r}: unknown. Choose one of {', '.join(choices)}.")
+    check_choice("bm25", bm25, (*BACKENDS, NO_BM25))
     if bm25 != NO_BM25:
         check_backend(bm25)  # now, not after an hour of reading
-
-
-def _write_bm25(backend: str, store: DocumentStore, directory: Path, progress: bool) -> None:
-    from admiral.kb.bm25 import build_bm25
-
-    texts = ((document.title, " ".join(document.sentences)) for document in store)
-    build_bm25(backend, texts, directory, progress=progress)

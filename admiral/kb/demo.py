@@ -12,7 +12,9 @@ from filelock import FileLock
 
 from admiral.errors import AdmiralError
 from admiral.kb.build import build
-from admiral.kb.manifest import FORMAT_VERSION, check_sizes, read_manifest
+from admiral.kb.checksums import check_sizes
+from admiral.kb.manifest import read_manifest
+from admiral.kb.parts import FORMAT_VERSION
 
 logger = logging.getLogger(__name__)
 
@@ -70,7 +72,7 @@ def default_backend() -> str:
 
 def _usable(directory: Path) -> bool:
     try:
-        check_sizes(directory, read_manifest(directory))
+        check_sizes(directory, read_manifest(directory).files)
     except AdmiralError:
         return False
     return True

@@ -50,7 +50,7 @@ def staging(
     target = Path(os.path.realpath(target))
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with _lock(target, wait):
+        with exclusive(target, wait):
             _clear_leftovers(target)
             _check_target(target, overwrite, owned)
             temporary = target.with_name(f".{target.name}.new-{secrets.token_hex(6)}")
@@ -86,13 +86,20 @@ def sync_tree(directory: Path) -> None:
 
 
 @contextmanager
-def _lock(target: Path, wait: bool) -> Iterator[None]:
+def exclusive(target: Path, wait: bool) -> Iterator[None]:
+    """Keep other writers of `target` away.
+
+    Raises
+    ------
+    AdmiralError
+        If another one is at work, unless this one shall `wait` for it.
+    """
     lock = FileLock(target.with_name(f".{target.name}.lock"), timeout=-1 if wait else 0)
     try:
         lock.acquire()
     except Timeout as error:
         raise AdmiralError(
-            f"{target}: another process is building it. Wait for it to end, or choose another path."
+            f"{target}: another process is building or changing it. Wait for it to end."
         ) from error
     try:
         yield

@@ -1,24 +1,16 @@
-"""The first pass of a build: records in, documents out, bad ones and duplicates settled."""
+"""The first pass of a build: records in, documents out, duplicates settled."""
 
 from __future__ import annotations
 
-import logging
-from array import array
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import NoReturn
 
-from admiral.errors import AdmiralError, RecordError
+from admiral.errors import AdmiralError
 from admiral.kb.documents import DocumentWriter
 from admiral.kb.duplicates import Extras, free_title, merge
-from admiral.kb.progress import track
-from admiral.kb.readers import Record, read_corpus
+from admiral.kb.readers import Record
+from admiral.kb.sources import Places, Sources
 from admiral.kb.titleset import TitleSet
-
-logger = logging.getLogger(__name__)
-
-_BAD_RECORDS_SHOWN = 20
 
 
 class Ingest:
@@ -26,53 +18,36 @@ class Ingest:
 
     Attributes
     ----------
-    bad, duplicates
-        How many records were skipped as bad, and how many had a title that was taken.
+    duplicates
+        How many records had a title that was taken.
     """
 
-    def __init__(self, directory: Path, on_duplicate: str, skip_bad: bool) -> None:
-        self.bad = self.duplicates = 0
-        self._directory, self._policy, self._skip_bad = directory, on_duplicate, skip_bad
+    def __init__(self, directory: Path, on_duplicate: str) -> None:
+        self.duplicates = 0
+        self._directory, self._policy = directory, on_duplicate
         self._seen = TitleSet()
         self._numbers: dict[str, int] = {}
-        # Where each row came from (file number and line), to name both places of a duplicate.
-        self._files: dict[Path, int] = {}
-        self._places = array("Q")
+        self._places = Places()
 
-    def run(self, sources: list[tuple[Path, str]], progress: bool) -> DocumentWriter:
-        """Read (path, format) pairs; return the finished writer, which has the counts."""
+    def run(self, sources: Sources, progress: bool) -> DocumentWriter:
+        """Read the corpora; return the finished writer, which has the counts."""
         documents = self._directory / "documents"
         with Extras(self._directory / "extras.jsonl") as extras:
             with DocumentWriter(documents) as writer:
-                for record in track(self._records(sources), "reading", enabled=progress):
+                for record in sources.records(progress):
                     self._add(record, writer, extras)
             if not writer.documents:
-                names = ", ".join(str(path) for path, _ in sources)
-                raise AdmiralError(f"{names}: no documents in it. Check the corpus and --format.")
+                raise AdmiralError(f"{sources}: no documents in it. Check the corpus and --format.")
             if len(extras):
                 writer = merge(extras, documents)
-        if self.bad:
-            logger.warning("%d bad records were skipped", self.bad)
         return writer
-
-    def _records(self, sources: list[tuple[Path, str]]) -> Iterator[Record]:
-        for path, name in sources:
-            for item in read_corpus(path, name):
-                if isinstance(item, Record):
-                    yield item
-                    continue
-                if not self._skip_bad:
-                    raise item
-                self.bad += 1
-                if self.bad <= _BAD_RECORDS_SHOWN:
-                    logger.warning("skipped: %s", item)
 
     def _add(self, record: Record, writer: DocumentWriter, extras: Extras) -> None:
         document, row = record.document, writer.documents
         first = self._seen.find_or_add(document.title, row)
         if first is not None:
             if self._policy == "error":
-                self._refuse(record, first)
+                self._places.refuse(record, first, "choose --on-duplicate merge, skip or rename")
             self.duplicates += 1
             if self._policy == "merge":
                 extras.add(first, document)
@@ -80,18 +55,5 @@ class Ingest:
                 return
             title = free_title(document.title, row, self._seen, self._numbers)
             document = replace(document, title=title)
-        number = self._files.setdefault(record.path, len(self._files))
-        self._places.append(number << 40 | record.line)
+        self._places.note(record)
         writer.append(document)
-
-    def _refuse(self, record: Record, first: int) -> NoReturn:
-        place = self._places[first]
-        path = list(self._files)[place >> 40]
-        raise RecordError(
-            record.where,
-            "title",
-            f"{record.document.title!r} is taken by the document at "
-            f"{path}:{place & ((1 << 40) - 1)}",
-            "Titles are unique: correct one of them, or choose --on-duplicate merge, skip or "
-            "rename.",
-        )

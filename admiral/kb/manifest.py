@@ -1,80 +1,56 @@
-"""The manifest of a knowledge base: written last, it says what belongs there and vouches for it."""
+"""The manifest of a knowledge base: written last, it says what belongs there and vouches for it.
+
+A knowledge base as `admiral index` builds it has a manifest of version 2. One that was changed
+since has one of version 3, which also names its parts.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+import re
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from admiral.errors import AdmiralError
+from admiral.files import write_atomically
+from admiral.kb.checksums import REBUILD, FileEntry, describe_files
+from admiral.kb.parts import FORMAT_VERSION, SEGMENTS, UPDATED_VERSION, Base, Delta, Manifest
 
 FORMAT = "admiral-kb"
-FORMAT_VERSION = 2
 NAME = "manifest.json"
 
-_REBUILD = "Build it again with `admiral index`."
-
-
-@dataclass(frozen=True, slots=True)
-class FileEntry:
-    """The size in bytes and SHA-256 (hexadecimal) of one file."""
-
-    size: int
-    sha256: str
-
-
-@dataclass(frozen=True, slots=True)
-class Manifest:
-    """What a knowledge base holds.
-
-    Attributes
-    ----------
-    counts
-        Numbers of ``documents``, ``sentences`` and ``links``.
-    settings
-        How it was built: ``bm25`` (the backend or ``none``), ``on_duplicate``, ``sources``.
-    files
-        Every file but the manifest itself and the tries, by path relative to the directory.
-    digest
-        SHA-256 of all of the above; it identifies the knowledge base.
-    """
-
-    counts: dict[str, int]
-    settings: dict[str, Any]
-    files: dict[str, FileEntry]
-    digest: str
-
-    @property
-    def documents(self) -> int:
-        """The number of documents, which is the number of rows."""
-        return self.counts["documents"]
-
-    @property
-    def bm25(self) -> str:
-        """The BM25 backend whose index is there, or ``none``."""
-        return str(self.settings["bm25"])
-
-
-def describe_files(directory: Path) -> dict[str, FileEntry]:
-    """Return the entries of all files below `directory`, sorted by path."""
-    entries = {}
-    for file in sorted(p for p in directory.rglob("*") if p.is_file()):
-        with file.open("rb") as stream:
-            checksum = hashlib.file_digest(stream, "sha256").hexdigest()
-        entries[file.relative_to(directory).as_posix()] = FileEntry(file.stat().st_size, checksum)
-    return entries
+_PART = re.compile(rf"\.|{SEGMENTS}/[0-9a-f]{{16}}")
 
 
 def write_manifest(directory: Path, counts: dict[str, int], settings: dict[str, Any]) -> Manifest:
-    """Describe the files of a finished knowledge base and write its manifest."""
+    """Describe the files of a knowledge base that was just built and write its manifest."""
     files = describe_files(directory)
     body = _body(counts, settings, files)
-    manifest = Manifest(counts, settings, files, _digest(body))
-    text = json.dumps({**body, "digest": manifest.digest}, indent=1, ensure_ascii=True)
-    (directory / NAME).write_text(text + "\n", encoding="utf-8")
-    return manifest
+    digest = _digest(body)
+    _write(directory, body, digest)
+    return Manifest(counts, settings, files, Base(".", counts["documents"], digest), None, digest)
+
+
+def replace_manifest(
+    directory: Path,
+    counts: dict[str, int],
+    settings: dict[str, Any],
+    files: dict[str, FileEntry],
+    base: Base,
+    delta: Delta | None,
+) -> Manifest:
+    """Write the manifest of another version, in one step: from here on readers see that one."""
+    body = _body(counts, settings, files, base, delta)
+    digest = _digest(body)
+    _write(directory, body, digest)
+    return Manifest(counts, settings, files, base, delta, digest)
+
+
+def _write(directory: Path, body: dict[str, Any], digest: str) -> None:
+    text = json.dumps({**body, "digest": digest}, indent=1, ensure_ascii=True) + "\n"
+    write_atomically(directory / NAME, [text.encode("ascii")])
 
 
 def read_manifest(directory: Path) -> Manifest:
@@ -103,13 +79,13 @@ def read_manifest(directory: Path) -> Manifest:
             f"{path}: cannot be read ({error.strerror}). Check the permissions."
         ) from error
     except (ValueError, RecursionError) as error:
-        raise AdmiralError(f"{path}: damaged ({error}). {_REBUILD}") from error
+        raise AdmiralError(f"{path}: damaged ({error}). {REBUILD}") from error
     if not isinstance(value, dict) or value.get("format") != FORMAT:
         raise AdmiralError(f"{path}: field 'format' is not {FORMAT!r}. Check the path.")
-    if value.get("version") != FORMAT_VERSION:
+    if value.get("version") not in (FORMAT_VERSION, UPDATED_VERSION):
         raise AdmiralError(
-            f"{path}: field 'version' is {value.get('version')!r}; this release reads version "
-            f"{FORMAT_VERSION}. {_REBUILD}"
+            f"{path}: field 'version' is {value.get('version')!r}; this release reads versions "
+            f"{FORMAT_VERSION} and {UPDATED_VERSION}. {REBUILD}"
         )
     return _parse(value, path)
 
@@ -123,22 +99,6 @@ def is_knowledge_base(directory: Path) -> bool:
     return isinstance(value, dict) and value.get("format") == FORMAT
 
 
-def check_sizes(directory: Path, manifest: Manifest) -> None:
-    """Raise AdmiralError for the first file that is absent or not of its size."""
-    for name, entry in manifest.files.items():
-        try:
-            size = (directory / name).stat().st_size
-        except OSError as error:
-            raise AdmiralError(
-                f"{directory / name}: missing ({error.strerror}). {_REBUILD}"
-            ) from error
-        if size != entry.size:
-            raise AdmiralError(
-                f"{directory / name}: {size:,} bytes where the manifest says {entry.size:,}; the "
-                f"file was cut off or changed. {_REBUILD}"
-            )
-
-
 def _parse(value: dict[str, Any], path: Path) -> Manifest:
     try:
         files = {
@@ -148,29 +108,55 @@ def _parse(value: dict[str, Any], path: Path) -> Manifest:
         counts = {str(name): int(count) for name, count in value["counts"].items()}
         settings = dict(value["settings"])
         digest = str(value["digest"])
-        intact = digest == _digest(_body(counts, settings, files)) and "bm25" in settings
-        intact = intact and counts["documents"] > 0 and not any(map(_outside, files))
+        if value["version"] == FORMAT_VERSION:
+            base, delta = Base(".", counts["documents"], digest), None
+            body = _body(counts, settings, files)
+        else:
+            base = Base(**value["base"])
+            delta = None if value["delta"] is None else Delta(**value["delta"])
+            body = _body(counts, settings, files, base, delta)
+        intact = digest == _digest(body) and "bm25" in settings and counts["documents"] > 0
+        intact = intact and not any(map(_outside, files)) and _fit(counts, base, delta)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise AdmiralError(f"{path}: damaged (bad or missing {error}). {_REBUILD}") from error
+        raise AdmiralError(f"{path}: damaged (bad or missing {error}). {REBUILD}") from error
     if not intact:
-        raise AdmiralError(f"{path}: changed since it was written. {_REBUILD}")
-    return Manifest(counts, settings, files, digest)
+        raise AdmiralError(f"{path}: changed since it was written. {REBUILD}")
+    return Manifest(counts, settings, files, base, delta, digest)
 
 
 def _outside(name: str) -> bool:
     return name.startswith("/") or ".." in name.split("/")
 
 
+def _fit(counts: dict[str, int], base: Base, delta: Delta | None) -> bool:
+    """Whether the parts have names of ours, and as many documents together as are counted."""
+    added, removed = (delta.documents, delta.removed) if delta else (0, 0)
+    parts = [base.path] + ([delta.path] if delta else [])
+    return (
+        all(map(_PART.fullmatch, parts))
+        and min(added, removed) >= 0
+        and counts["documents"] == base.documents - removed + added
+    )
+
+
 def _body(
-    counts: dict[str, int], settings: dict[str, Any], files: dict[str, FileEntry]
+    counts: dict[str, int],
+    settings: dict[str, Any],
+    files: dict[str, FileEntry],
+    base: Base | None = None,
+    delta: Delta | None = None,
 ) -> dict[str, Any]:
-    return {
+    body: dict[str, Any] = {
         "format": FORMAT,
         "version": FORMAT_VERSION,
         "counts": counts,
         "settings": settings,
-        "files": {n: {"size": e.size, "sha256": e.sha256} for n, e in files.items()},
+        "files": {name: asdict(entry) for name, entry in files.items()},
     }
+    if base is not None:
+        parts = {"base": asdict(base), "delta": asdict(delta) if delta else None}
+        body.update(version=UPDATED_VERSION, **parts)
+    return body
 
 
 def _digest(body: dict[str, Any]) -> str:

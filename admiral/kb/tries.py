@@ -1,8 +1,9 @@
 """Token tries of the titles, one for each tokenizer, built at the first use and kept.
 
-A trie lives in ``tries/<tokenizer fingerprint>/`` of its knowledge base, or in the user's cache
-where the knowledge base is read-only. A small manifest beside its arrays ties it to one build of
-the knowledge base.
+What is kept is the trie of the base's titles, in ``tries/<tokenizer fingerprint>/`` beside them, or
+in the user's cache where the knowledge base is read-only. A small manifest beside its arrays ties
+it to the base. What has changed since is applied to it in memory: milliseconds, while only a reader
+knows the tokenizer of the added titles.
 """
 
 from __future__ import annotations
@@ -19,11 +20,14 @@ from typing import TYPE_CHECKING, Any
 import platformdirs
 
 from admiral.errors import AdmiralError
+from admiral.kb.checksums import describe_files
 from admiral.kb.durable import staging
-from admiral.kb.manifest import Manifest, describe_files
+from admiral.kb.parts import Base
 
 if TYPE_CHECKING:
-    from trie import Tokens, TokenTrie
+    from admiral.kb.contents import Contents
+    from admiral.kb.versions import Version
+    from trie import Tokens, TokenTrie, Trie
 
 logger = logging.getLogger(__name__)
 
@@ -33,41 +37,57 @@ _FORMAT_VERSION = 2
 _BATCH = 8192
 
 
-def title_trie(
-    kb_path: Path, manifest: Manifest, titles: Callable[[], Iterator[str]], tokens: Tokens
+def title_trie(version: Version, contents: Contents, tokens: Tokens) -> Trie:
+    """Return the trie of a version's titles for a tokenizer; rows are those of `contents`."""
+    from trie import UpdatedTrie
+
+    base, *added = (store.titles for store in contents.stores)
+    trie = _base_trie(version.base, version.manifest.base, base, tokens)
+    if not added and not contents.removed.size:
+        return trie
+    updated = UpdatedTrie(trie)
+    if contents.removed.size:
+        updated = updated.remove(contents.removed.tolist())
+    for titles in added:
+        updated = updated.add(_sequences(titles(), tokens))
+    return updated
+
+
+def _base_trie(
+    directory: Path, base: Base, titles: Callable[[], Iterator[str]], tokens: Tokens
 ) -> TokenTrie:
-    """Open the trie of a knowledge base's titles for a tokenizer, or build and keep it.
+    """Open the trie of the base in a directory, or build and keep it.
 
     Tokens and rows are checked where decoding first reads them: see `trie.TokenTrie`.
     """
     from trie import TokenTrie
 
-    places = [kb_path / FOLDER, _cache() / FOLDER / manifest.digest[:32]]
+    places = [directory / FOLDER, _cache() / FOLDER / base.digest[:32]]
     name = _folder_name(tokens.fingerprint)
     for place in places:
-        if is_trie_of(place / name, manifest, tokens.fingerprint):
+        if is_trie_of(place / name, base, tokens.fingerprint):
             try:
                 return TokenTrie.open(place / name)
             except ValueError as error:
                 logger.warning("%s: cannot be used (%s), built again", place / name, error)
-    if not os.access(kb_path, os.W_OK):
+    if not os.access(directory, os.W_OK):
         del places[0]
     for place in places:
         try:
-            return _build(place / name, manifest, titles, tokens)
+            return _build(place / name, base, titles, tokens)
         except AdmiralError as error:
             logger.warning("the trie cannot be kept: %s", error)
     return TokenTrie.build(_sequences(titles(), tokens))
 
 
-def is_trie_of(directory: Path, manifest: Manifest, fingerprint: str | None = None) -> bool:
-    """Whether a complete trie of this build (and this tokenizer) is there."""
+def is_trie_of(directory: Path, base: Base, fingerprint: str | None = None) -> bool:
+    """Whether a complete trie of this base (and this tokenizer) is there."""
     try:
         value = json.loads((directory / _NAME).read_bytes())
         sizes = {name: (directory / name).stat().st_size for name in value["files"]}
         return (
             value["version"] == _FORMAT_VERSION
-            and value["knowledge_base"] == manifest.digest
+            and value["knowledge_base"] == base.digest
             and fingerprint in (None, value["tokenizer"])
             and sizes == {name: entry["size"] for name, entry in value["files"].items()}
         )
@@ -75,12 +95,12 @@ def is_trie_of(directory: Path, manifest: Manifest, fingerprint: str | None = No
         return False
 
 
-def trie_problems(directory: Path, manifest: Manifest) -> list[str]:
+def trie_problems(directory: Path, base: Base) -> list[str]:
     """Check one trie directory thoroughly; return what is wrong with it."""
     from trie import TokenTrie
 
     remedy = f"Delete {directory}; it is built again when it is needed."
-    if not is_trie_of(directory, manifest):
+    if not is_trie_of(directory, base):
         return [f"{directory}: not a complete trie of this knowledge base. {remedy}"]
     listed = json.loads((directory / _NAME).read_bytes())["files"]
     found = _listing(directory)
@@ -95,7 +115,7 @@ def trie_problems(directory: Path, manifest: Manifest) -> list[str]:
 
 
 def _build(
-    directory: Path, manifest: Manifest, titles: Callable[[], Iterator[str]], tokens: Tokens
+    directory: Path, base: Base, titles: Callable[[], Iterator[str]], tokens: Tokens
 ) -> TokenTrie:
     from trie import TokenTrie
 
@@ -105,7 +125,7 @@ def _build(
         TokenTrie.build(_sequences(titles(), tokens)).save(temporary)
         value = {
             "version": _FORMAT_VERSION,
-            "knowledge_base": manifest.digest,
+            "knowledge_base": base.digest,
             "tokenizer": tokens.fingerprint,
             "files": _listing(temporary),
         }

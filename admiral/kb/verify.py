@@ -8,13 +8,17 @@ from pathlib import Path
 import numpy as np
 
 from admiral.errors import AdmiralError
-from admiral.kb.build import NO_BM25
-from admiral.kb.manifest import NAME, Manifest, describe_files, read_manifest
+from admiral.kb.changing import leftovers
+from admiral.kb.checksums import describe_file
+from admiral.kb.contents import BM25, DOCUMENTS, REMOVED, read_removed
+from admiral.kb.indexes import NO_BM25
+from admiral.kb.manifest import NAME
 from admiral.kb.progress import track
 from admiral.kb.store import DocumentStore
 from admiral.kb.text import clean_document
 from admiral.kb.titles import TitleIndex
 from admiral.kb.tries import FOLDER, trie_problems
+from admiral.kb.versions import Version
 from admiral.records import Document
 
 logger = logging.getLogger(__name__)
@@ -28,116 +32,147 @@ def verify(path: str | Path, *, progress: bool = False) -> list[str]:
     AdmiralError
         If there is no knowledge base there, or its manifest cannot be used.
     """
-    directory = Path(path)
-    manifest = read_manifest(directory)
-    problems = _file_problems(directory, manifest)
-    # Files that are not what was written may not be interpreted: a damaged index can crash its
-    # library.
-    if not problems:
-        problems += _content_problems(directory, manifest, progress)
-    if (directory / FOLDER).is_dir():
-        for trie in sorted((directory / FOLDER).iterdir()):
-            if not trie.name.startswith("."):
-                problems += trie_problems(trie, manifest)
+    with Version.open(Path(path), check=False) as version:
+        problems = _file_problems(version)
+        # Files that are not what was written may not be interpreted: a damaged index can crash its
+        # library.
+        if not problems:
+            problems += _content_problems(version, progress)
+        if (version.base / FOLDER).is_dir():
+            for trie in sorted((version.base / FOLDER).iterdir()):
+                if not trie.name.startswith("."):
+                    problems += trie_problems(trie, version.manifest.base)
     return problems
 
 
-def _file_problems(directory: Path, manifest: Manifest) -> list[str]:
-    try:
-        found = describe_files(directory)
-    except OSError as error:
-        raise AdmiralError(
-            f"{error.filename}: cannot be read ({error.strerror}). Check the permissions."
-        ) from error
+def _file_problems(version: Version) -> list[str]:
+    directory, manifest = version.path, version.manifest
     problems = []
     for name, entry in manifest.files.items():
-        if name not in found:
+        try:
+            found = describe_file(directory / name)
+        except (FileNotFoundError, NotADirectoryError):
             problems.append(f"{directory / name}: missing")
-        elif found[name].size != entry.size:
+            continue
+        except OSError as error:
+            raise AdmiralError(
+                f"{error.filename}: cannot be read ({error.strerror}). Check the permissions."
+            ) from error
+        if found.size != entry.size:
             problems.append(
-                f"{directory / name}: {found[name].size:,} bytes where the manifest says "
-                f"{entry.size:,}"
+                f"{directory / name}: {found.size:,} bytes where the manifest says {entry.size:,}"
             )
-        elif found[name] != entry:
+        elif found != entry:
             problems.append(f"{directory / name}: its contents were changed")
-    for name in found:
-        ours = name == NAME or name.startswith(f"{FOLDER}/")
-        if not ours and name not in manifest.files:
-            problems.append(f"{directory / name}: does not belong there")
+    # Other versions are no part of this one, and no fault of it.
+    ours = {directory / NAME, version.base / FOLDER, *leftovers(directory, manifest)}
+    ours.update(directory / name for name in manifest.files)
+    for path in sorted(directory.rglob("*")):
+        if not path.is_dir() and ours.isdisjoint((path, *path.parents)):
+            problems.append(f"{path}: does not belong there")
     return problems
 
 
-def _content_problems(directory: Path, manifest: Manifest, progress: bool) -> list[str]:
+def _content_problems(version: Version, progress: bool) -> list[str]:
+    base, delta = version.manifest.base, version.manifest.delta
     try:
-        store = DocumentStore(directory / "documents")
-        titles = TitleIndex(directory)
+        removed = np.empty(0, dtype=np.int64)
+        if version.delta is not None and delta and delta.removed:
+            removed = read_removed(version.delta / REMOVED, base.documents)
+        if len(removed) != (delta.removed if delta else 0):
+            return [f"{version.delta}: {len(removed)} removed rows, not {delta and delta.removed}"]
+        parts = [_Part(version.base, base.documents, set(removed.tolist()))]
         try:
-            problems = _array_problems(directory, store, titles, manifest)
+            if version.delta is not None and delta and delta.documents:
+                parts.append(_Part(version.delta, delta.documents, set()))
+            problems = [problem for part in parts for problem in part.array_problems()]
             if not problems:
-                problems = _row_problems(directory, store, titles, manifest, progress)
+                problems = _row_problems(version, parts, progress)
         finally:
-            store.close()
-        if manifest.bm25 != NO_BM25:
-            problems += _bm25_problems(directory / "bm25", manifest)
+            for part in parts:
+                part.store.close()
+        if version.manifest.bm25 != NO_BM25:
+            problems += _bm25_problems(version, parts, removed)
     except AdmiralError as error:
         return [str(error)]
     return problems
 
 
-def _bm25_problems(directory: Path, manifest: Manifest) -> list[str]:
-    from admiral.kb.bm25 import check_backend, open_bm25
-    from admiral.kb.bm25.settings import Settings
+class _Part:
+    """One part of the version: a directory with documents and titles."""
 
-    indexed = Settings.load(directory).documents
-    if indexed != manifest.documents:
-        return [f"{directory}: {indexed} documents where there are {manifest.documents}"]
-    try:
-        check_backend(manifest.bm25)
-    except AdmiralError as error:
-        # A fault of this machine, not of the knowledge base.
-        logger.warning("%s: not opened: %s", directory, error)
-        return []
-    open_bm25(manifest.bm25, directory).close()
-    return []
+    def __init__(self, directory: Path, documents: int, removed: set[int]) -> None:
+        self.directory, self.documents, self.removed = directory, documents, removed
+        self.store, self.titles = DocumentStore(directory / DOCUMENTS), TitleIndex(directory)
+
+    def array_problems(self) -> list[str]:
+        problems = []
+        if len(self.store) != self.documents or len(self.titles) != self.documents:
+            problems.append(
+                f"{self.directory}: {len(self.store)} documents and {len(self.titles)} titles "
+                f"where the manifest says {self.documents}"
+            )
+        if self.store.rows[0] != 0 or (np.diff(self.store.rows) <= 0).any():
+            problems.append(f"{self.directory / DOCUMENTS / 'rows.npy'}: not ascending from 0")
+        rows, keys = self.titles.permutations
+        # Each undoes the other, which also says that both are permutations.
+        if int(keys.max()) >= len(rows) or not np.array_equal(rows[keys], np.arange(len(keys))):
+            problems.append(f"{self.directory}: the title arrays are not permutations of the rows")
+        return problems
+
+    def row_problem(self, row: int, document: Document) -> str:
+        title = document.title
+        if self.titles.row(title) != row or self.titles.title(row) != title:
+            return f"{self.directory}: row {row}: the title {title!r} is indexed elsewhere"
+        if not _clean(document):
+            return f"{self.directory}: row {row}: the document was not cleaned before it was stored"
+        return ""
+
+    def has(self, title: str) -> bool:
+        """Whether a title is there and not removed."""
+        row = self.titles.row(title)
+        return row is not None and row not in self.removed
 
 
-def _array_problems(
-    directory: Path, store: DocumentStore, titles: TitleIndex, manifest: Manifest
-) -> list[str]:
-    problems = []
-    count = manifest.documents
-    if len(store) != count or len(titles) != count:
-        problems.append(
-            f"{directory}: {len(store)} documents and {len(titles)} titles where the manifest says "
-            f"{count}"
-        )
-    if store.rows[0] != 0 or (np.diff(store.rows) <= 0).any():
-        problems.append(f"{directory / 'documents' / 'rows.npy'}: not ascending from 0")
-    rows, keys = titles.permutations
-    # Each undoes the other, which also says that both are permutations.
-    if int(keys.max()) >= len(rows) or not np.array_equal(rows[keys], np.arange(len(keys))):
-        problems.append(f"{directory}: the title arrays are not permutations of the rows")
-    return problems
-
-
-def _row_problems(
-    directory: Path, store: DocumentStore, titles: TitleIndex, manifest: Manifest, progress: bool
-) -> list[str]:
-    counts = {"documents": 0, "sentences": 0, "links": 0}
-    documents = track(store, "verifying", total=len(store), enabled=progress)
-    for row, document in enumerate(documents):
+def _row_problems(version: Version, parts: list[_Part], progress: bool) -> list[str]:
+    counts = dict.fromkeys(("documents", "sentences", "links"), 0)
+    total = sum(part.documents for part in parts)
+    rows = ((part, row, document) for part in parts for row, document in enumerate(part.store))
+    for part, row, document in track(rows, "verifying", total=total, enabled=progress):
+        if problem := part.row_problem(row, document):
+            return [problem]
+        if row in part.removed:
+            continue
+        if part is not parts[0] and parts[0].has(document.title):
+            return [f"{part.directory}: row {row}: the title {document.title!r} is there twice"]
         counts["documents"] += 1
         counts["sentences"] += len(document.sentences)
         counts["links"] += sum(map(len, document.links))
-        if titles.row(document.title) != row or titles.title(row) != document.title:
-            return [f"{directory}: row {row}: the title {document.title!r} is indexed elsewhere"]
-        if not _clean(document):
-            return [f"{directory}: row {row}: the document was not cleaned before it was stored"]
+    expected = version.manifest.counts
     return [
-        f"{directory}: {counts[name]} {name} where the manifest says {manifest.counts.get(name)}"
+        f"{version.path}: {counts[name]} {name} where the manifest says {expected.get(name)}"
         for name in counts
-        if counts[name] != manifest.counts.get(name)
+        if counts[name] != expected.get(name)
     ]
+
+
+def _bm25_problems(version: Version, parts: list[_Part], removed: np.ndarray) -> list[str]:
+    from admiral.kb.bm25 import check_backend, open_bm25
+    from admiral.kb.bm25.settings import Settings
+
+    folders = [part.directory / BM25 for part in parts]
+    for part, folder in zip(parts, folders, strict=True):
+        indexed = Settings.load(folder).documents
+        if indexed != part.documents:
+            return [f"{folder}: {indexed} documents where there are {part.documents}"]
+    try:
+        check_backend(version.manifest.bm25)
+    except AdmiralError as error:
+        # A fault of this machine, not of the knowledge base.
+        logger.warning("%s: not opened: %s", folders[0], error)
+        return []
+    open_bm25(version.manifest.bm25, *folders, removed=removed).close()
+    return []
 
 
 def _clean(document: Document) -> bool:

@@ -11,14 +11,25 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
+
 from admiral.errors import AdmiralError
-from admiral.kb.bm25 import jvm, lucene, sparse, sparse_build
+from admiral.kb.bm25 import jvm, lucene, lucene_build, sparse, sparse_build
 from admiral.kb.bm25.settings import K1, B, RowIndex, Settings
 from admiral.kb.progress import track
 
 BACKENDS = (lucene.BACKEND, sparse.BACKEND)
 
-__all__ = ["BACKENDS", "K1", "B", "RowIndex", "build_bm25", "check_backend", "open_bm25"]
+__all__ = [
+    "BACKENDS",
+    "K1",
+    "B",
+    "RowIndex",
+    "build_bm25",
+    "check_backend",
+    "check_updatable",
+    "open_bm25",
+]
 
 
 def check_backend(backend: str) -> None:
@@ -29,6 +40,13 @@ def check_backend(backend: str) -> None:
         sparse_build.check_available()
     else:
         raise AdmiralError(f"bm25={backend!r}: unknown. Choose one of {', '.join(BACKENDS)}.")
+
+
+def check_updatable(backend: str, directory: Path) -> None:
+    """Raise `AdmiralError` unless documents can be added to or removed from an index here."""
+    check_backend(backend)
+    if backend == sparse.BACKEND:
+        sparse.check_updatable(directory)
 
 
 def build_bm25(
@@ -55,7 +73,7 @@ def build_bm25(
     check_backend(backend)
     if directory.exists() and any(directory.iterdir()):
         raise AdmiralError(f"{directory}: is not empty. Choose a new folder for the BM25 index.")
-    build = lucene.build if backend == lucene.BACKEND else sparse_build.build
+    build = lucene_build.build if backend == lucene.BACKEND else sparse_build.build
     try:
         directory.mkdir(parents=True, exist_ok=True)
         count = build(track(documents, "indexing", enabled=progress), directory)
@@ -68,17 +86,23 @@ def build_bm25(
 def open_bm25(
     backend: str,
     directory: Path,
+    delta: Path | None = None,
     *,
+    removed: np.ndarray | None = None,
     title_weight: float = 0.5,
     text_weight: float = 1.0,
     threads: int = 0,
 ) -> RowIndex:
-    """Open an index that `build_bm25` wrote.
+    """Open an index that `build_bm25` wrote, or two of them as one.
 
     Parameters
     ----------
     backend
         The one that wrote it.
+    delta
+        The index of documents whose rows follow those of the first.
+    removed
+        Rows of the first index that are not there, int64, ascending; None for none.
     title_weight, text_weight
         Weights of the fields, zero or more, not both zero. The defaults found the most gold
         documents of HoVer's development claims among 0 to 2 for the title.
@@ -98,8 +122,8 @@ def open_bm25(
             f"{directory}: the BM25 index is one of {written}, not of {backend}. Open it with "
             f"`--bm25 {written}`, or build the knowledge base again with `--bm25 {backend}`."
         )
+    gone = np.empty(0, dtype=np.int64) if removed is None else removed
+    weights = {"title_weight": title_weight, "text_weight": text_weight}
     if backend == lucene.BACKEND:
-        return lucene.LuceneIndex(
-            directory, title_weight=title_weight, text_weight=text_weight, threads=threads
-        )
-    return sparse.SparseIndex(directory, title_weight=title_weight, text_weight=text_weight)
+        return lucene.LuceneIndex(directory, delta, removed=gone, threads=threads, **weights)
+    return sparse.SparseIndex(directory, delta, removed=gone, **weights)

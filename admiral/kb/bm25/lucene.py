@@ -10,10 +10,12 @@ segments are merged, so Lucene's document number is the row, and Lucene's order 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+
+import numpy as np
 
 from admiral.errors import AdmiralError
 from admiral.kb.bm25 import jvm
@@ -25,80 +27,29 @@ from admiral.kb.bm25.settings import (
     Settings,
     check_depth,
     check_weights,
-    clean,
     clean_query,
     damaged,
 )
 
 BACKEND = "lucene"
-_FOLDER = "lucene"
-_BUFFER_MB = 128.0
+FOLDER = "lucene"
 # pyjnius does not find these constructors among their overloads by itself.
-_FIELD = "(Ljava/lang/String;Ljava/lang/CharSequence;Lorg/apache/lucene/index/IndexableFieldType;)V"
+_READERS = "([Lorg/apache/lucene/index/IndexReader;Z)V"
 _SEARCHER = "(Lorg/apache/lucene/index/IndexReader;)V"
 
 
-def build(documents: Iterable[tuple[str, str]], directory: Path) -> int:
-    """Index (title, text) pairs into the new folder `directory`; return how many there were.
-
-    Raises
-    ------
-    AdmiralError
-        With Java's message, if Lucene cannot write.
-    """
-    jvm.start()
-    with jvm.java(f"{directory}: the BM25 index cannot be written"):
-        writer = _writer(directory / _FOLDER)
-        try:
-            count = _add(writer, documents)
-            writer.forceMerge(1)
-            writer.commit()
-        except BaseException:
-            writer.rollback()
-            raise
-        writer.close()
-    return count
-
-
-def _writer(folder: Path) -> Any:
-    config = jvm.load("org.apache.lucene.index.IndexWriterConfig")(_analyzer())
-    config.setRAMBufferSizeMB(_BUFFER_MB)
-    config.setMergePolicy(jvm.load("org.apache.lucene.index.LogDocMergePolicy")())
-    config.setUseCompoundFile(False)
-    config.setSimilarity(_similarity())
-    return jvm.load("org.apache.lucene.index.IndexWriter")(_open_folder(folder), config)
-
-
-def _add(writer: Any, documents: Iterable[tuple[str, str]]) -> int:
-    """Add the documents through one Lucene document whose fields are filled anew each time."""
-    kind = jvm.load("org.apache.lucene.document.FieldType")()
-    kind.setTokenized(True)
-    kind.setIndexOptions(jvm.load("org.apache.lucene.index.IndexOptions").DOCS_AND_FREQS)
-    kind.freeze()
-    document = jvm.load("org.apache.lucene.document.Document")()
-    make, string = jvm.load("org.apache.lucene.document.Field"), jvm.load("java.lang.String")
-    fields = [make(name, string(""), kind, signature=_FIELD) for name in FIELDS]
-    for field in fields:
-        document.add(field)
-    count = 0
-    for pair in documents:
-        for field, text in zip(fields, pair, strict=True):
-            field.setStringValue(clean(text))
-        writer.addDocument(document)
-        count += 1
-    return count
-
-
-def _analyzer() -> Any:
+def analyzer() -> Any:
     """Return Lucene's English analysis with Porter's stemmer, the default of Anserini."""
     return jvm.load("org.apache.lucene.analysis.en.EnglishAnalyzer")()
 
 
-def _similarity() -> Any:
+def similarity() -> Any:
+    """Return BM25 with our parameters."""
     return jvm.load("org.apache.lucene.search.similarities.BM25Similarity")(K1, B)
 
 
-def _open_folder(folder: Path) -> Any:
+def open_folder(folder: Path) -> Any:
+    """Return the folder of an index as Lucene's memory-mapped directory."""
     path = jvm.load("java.nio.file.Paths").get(str(folder.parent), folder.name)
     # Without lock files: a knowledge base is written once, in a folder of its own.
     locks = jvm.load("org.apache.lucene.store.NoLockFactory").INSTANCE
@@ -110,41 +61,68 @@ class LuceneIndex:
 
     Lucene keeps the length of a field in one byte: exact below 40 terms, rounded down to four
     significant bits above.
+
+    Base and delta are searched as one index: Lucene adds up their statistics, and numbers the
+    delta's documents behind the base's. Removed documents are passed over; as always in Lucene,
+    they count in the statistics until a compaction.
     """
 
     def __init__(
-        self, directory: Path, *, title_weight: float, text_weight: float, threads: int = 0
+        self,
+        directory: Path,
+        delta: Path | None = None,
+        *,
+        removed: np.ndarray,
+        title_weight: float,
+        text_weight: float,
+        threads: int = 0,
     ) -> None:
         self._weights = check_weights(title_weight, text_weight)
-        settings = Settings.load(directory)
-        self._size = settings.documents
         self._directory = directory
-        self._reader: Any = None
+        self._removed = frozenset(removed.tolist())
+        self._readers: list[Any] = []
+        self._size = 0
         jvm.start(threads)
-        if not (directory / _FOLDER).is_dir():
-            raise damaged(directory, f"the folder {_FOLDER} is missing")
+        try:
+            for part in (directory, delta):
+                if part is not None:
+                    self._size += self._open(part)
+        except BaseException:
+            self.close()
+            raise
         with jvm.java(f"{directory}: the BM25 index cannot be opened"):
-            reader = jvm.load("org.apache.lucene.index.DirectoryReader")
-            self._reader = reader.open(_open_folder(directory / _FOLDER))
-            found = int(self._reader.numDocs())
+            readers = list(self._readers)  # pyjnius writes into the list that it is given
+            every = jvm.load("org.apache.lucene.index.MultiReader")(
+                readers, False, signature=_READERS
+            )
             self._searcher = jvm.load("org.apache.lucene.search.IndexSearcher")(
-                self._reader, signature=_SEARCHER
+                every, signature=_SEARCHER
             )
             # A query has at most one clause for each character and field.
             self._searcher.setMaxClauseCount(len(FIELDS) * MAX_QUERY_CHARACTERS)
-            self._searcher.setSimilarity(_similarity())
-            self._parser = jvm.load("org.apache.lucene.util.QueryBuilder")(_analyzer())
+            self._searcher.setSimilarity(similarity())
+            self._parser = jvm.load("org.apache.lucene.util.QueryBuilder")(analyzer())
             self._builder = jvm.load("org.apache.lucene.search.BooleanQuery$Builder")
             self._boost = jvm.load("org.apache.lucene.search.BoostQuery")
             self._should = jvm.load("org.apache.lucene.search.BooleanClause$Occur").SHOULD
-        if found != self._size:
-            self.close()
-            raise damaged(directory, f"it holds {found} documents instead of {self._size}")
+
+    def _open(self, directory: Path) -> int:
+        """Open the index of one part; return how many documents it has."""
+        expected = Settings.load(directory).documents
+        if not (directory / FOLDER).is_dir():
+            raise damaged(directory, f"the folder {FOLDER} is missing")
+        with jvm.java(f"{directory}: the BM25 index cannot be opened"):
+            reader = jvm.load("org.apache.lucene.index.DirectoryReader")
+            self._readers.append(reader.open(open_folder(directory / FOLDER)))
+            found = int(self._readers[-1].numDocs())
+        if found != expected:
+            raise damaged(directory, f"it holds {found} documents instead of {expected}")
+        return found
 
     def search_rows(self, queries: Sequence[str], k: int) -> list[list[tuple[int, float]]]:
         """Return rows and scores, best first."""
         check_depth(k)
-        if self._reader is None:
+        if not self._readers:
             raise AdmiralError(f"{self._directory}: the BM25 index was closed. Open it again.")
         with jvm.java(f"{self._directory}: the BM25 index cannot be searched"):
             return [self._search(query, k) for query in queries]
@@ -153,8 +131,16 @@ class LuceneIndex:
         query = self._query(clean_query(text))
         if query is None or not self._size:
             return []
-        hits = self._searcher.search(query, min(k, self._size)).scoreDocs
-        return [(hit.doc, hit.score) for hit in hits]
+        # Among so many hits as there are removed documents more, k are there; mostly fewer do.
+        most = min(k + len(self._removed), self._size)
+        depth = min(k, most)
+        while True:
+            hits = self._searcher.search(query, depth).scoreDocs
+            found = [(hit.doc, hit.score) for hit in hits]
+            found = [(row, score) for row, score in found if row not in self._removed]
+            if len(found) >= k or len(hits) < depth or depth == most:
+                return found[:k]
+            depth = min(2 * depth, most)
 
     def _query(self, text: str) -> Any | None:
         """Return the weighted sum over the fields, or None for a text without terms.
@@ -171,8 +157,8 @@ class LuceneIndex:
 
     def close(self) -> None:
         """Release the files; a second call does nothing."""
-        if self._reader is not None:
-            reader, self._reader = self._reader, None
+        while self._readers:
+            reader = self._readers.pop()
             with jvm.java(f"{self._directory}: the BM25 index cannot be closed"):
                 folder = reader.directory()
                 reader.close()

@@ -2,7 +2,8 @@
 
     bm25.json               settings, written last
     vocabulary.marisa       term -> column, for both fields
-    title/, text/           bm25s: data, indices and indptr of a compressed column matrix
+    title/, text/           bm25s: data, indices and indptr of a compressed column matrix;
+                            lengths.npy: the number of terms of each document
 
 Document frequencies and mean lengths are those of the documents whose field has a term at all,
 as in Lucene; other than Lucene's, document lengths are exact.
@@ -16,23 +17,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-import marisa_trie
 import numpy as np
 
 from admiral.errors import AdmiralError
-from admiral.kb.bm25.settings import (
-    FIELDS,
-    Settings,
-    check_depth,
-    check_weights,
-    clean_query,
-    damaged,
-)
+from admiral.kb.bm25.settings import check_depth, check_weights, clean_query, damaged
+from admiral.kb.bm25.sparse_parts import CollectedField, Part
 
 BACKEND = "bm25s"
-VOCABULARY = "vocabulary.marisa"
-# What numpy and marisa-trie raise on files that are missing, cut or changed.
-_DAMAGE = (OSError, ValueError, RuntimeError, IndexError, EOFError)
 
 
 def load_analysis() -> Any:
@@ -52,28 +43,11 @@ def missing(error: ImportError) -> AdmiralError:
     )
 
 
-class _Columns:
-    """The memory-mapped arrays of one field: column ``c`` holds the scores of term ``c``."""
-
-    def __init__(self, directory: Path, columns: int) -> None:
-        self.data, self.indices, self.indptr = (
-            np.load(directory / f"{name}.csc.index.npy", mmap_mode="r", allow_pickle=False)
-            for name in ("data", "indices", "indptr")
-        )
-        kinds = (self.data.dtype, self.indices.dtype, self.indptr.dtype)
-        if kinds != (np.float32, np.int32, np.int64):
-            raise ValueError(f"{directory.name}: arrays of types {kinds}")
-        if self.indptr.shape != (columns + 1,) or self.data.shape != self.indices.shape:
-            raise ValueError(f"{directory.name}: arrays of unequal lengths")
-        ends = self.indptr[[0, -1]].tolist()
-        if ends != [0, len(self.data)] or (np.diff(self.indptr) < 0).any():
-            raise ValueError(f"{directory.name}: columns out of order")
-
-    def add_to(self, scores: np.ndarray, column: int, weight: float) -> None:
-        """Add `weight` times one column to `scores`, float32, one for each row."""
-        start, end = self.indptr[column], self.indptr[column + 1]
-        # A row occurs once in a column, so that plain indexing adds all of them.
-        scores[self.indices[start:end]] += weight * self.data[start:end]
+def check_updatable(directory: Path) -> None:
+    """Raise `AdmiralError` if an index lacks the lengths of its documents, as old ones do."""
+    part = Part(directory)
+    for name in part.fields:
+        CollectedField(name, [part], np.empty(0, dtype=np.int64))
 
 
 class SparseIndex:
@@ -82,51 +56,58 @@ class SparseIndex:
     The files are bm25s's own, but it is numpy that adds up the columns: bm25s knows neither
     weights nor an order of equal scores, its numba loop does not check the bounds of a damaged
     file, and compiling it takes longer than a hundred queries.
+
+    With a delta or removed rows, the columns of a query are scored anew with the statistics of all
+    documents that are there (`rescoring`), so that results are those of a new index.
     """
 
-    def __init__(self, directory: Path, *, title_weight: float, text_weight: float) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        delta: Path | None = None,
+        *,
+        removed: np.ndarray,
+        title_weight: float,
+        text_weight: float,
+    ) -> None:
         self._weights = check_weights(title_weight, text_weight)
-        self._size = Settings.load(directory).documents
         self._directory = directory
         self._terms = load_analysis().terms
-        try:
-            self._vocabulary = marisa_trie.Trie().mmap(str(directory / VOCABULARY))
-            columns = len(self._vocabulary)
-            self._fields: dict[str, _Columns] | None = {
-                name: _Columns(directory / name, columns)
-                for name in FIELDS
-                if (directory / name).is_dir()
+        self._parts: list[Part] | None = [Part(directory)]
+        if delta is not None:
+            self._parts.append(Part(delta, first=self._parts[0].documents))
+        self._size = sum(part.documents for part in self._parts)
+        self._fields = None
+        if delta is not None or removed.size:
+            self._fields = {
+                name: CollectedField(name, self._parts, removed) for name in self._weights
             }
-            if columns and not self._fields:
-                raise ValueError("the arrays of both fields are missing")
-        except _DAMAGE as error:
-            raise damaged(directory, str(error)) from error
 
     def search_rows(self, queries: Sequence[str], k: int) -> list[list[tuple[int, float]]]:
         """Return rows and scores, best first."""
         check_depth(k)
-        if self._fields is None:
+        if self._parts is None:
             raise AdmiralError(f"{self._directory}: the BM25 index was closed. Open it again.")
         try:
-            return [_best(self._scores(self._fields, query), k) for query in queries]
+            return [_best(self._scores(self._parts, query), k) for query in queries]
         except IndexError as error:
             raise damaged(self._directory, str(error)) from error
 
-    def _scores(self, fields: dict[str, _Columns], query: str) -> np.ndarray:
+    def _scores(self, parts: list[Part], query: str) -> np.ndarray:
         """Return the scores of all rows, float32 of shape (documents,)."""
         scores = np.zeros(self._size, dtype=np.float32)
         for term, times in Counter(self._terms(clean_query(query))).items():
-            column = self._vocabulary.get(term)
-            if column is not None:
-                for name, weight in self._weights.items():
-                    if name in fields:
-                        fields[name].add_to(scores, column, weight * times)
+            for name, weight in self._weights.items():
+                field = self._fields[name] if self._fields is not None else None
+                columns = field.columns(term) if field else parts[0].columns(name, term)
+                for rows, column in columns:
+                    # A row occurs once in a column, so that plain indexing adds all of them.
+                    scores[rows] += weight * times * column
         return scores
 
     def close(self) -> None:
         """Release the files; a second call does nothing."""
-        self._fields = None
-        self._vocabulary = marisa_trie.Trie()
+        self._parts = self._fields = None
 
     def __enter__(self) -> Self:
         return self

@@ -13,7 +13,8 @@ import numpy as np
 
 from admiral.errors import AdmiralError
 from admiral.kb.bm25.settings import FIELDS, K1, B, clean
-from admiral.kb.bm25.sparse import VOCABULARY, load_analysis, missing
+from admiral.kb.bm25.sparse import load_analysis, missing
+from admiral.kb.bm25.sparse_parts import LENGTHS, VOCABULARY
 
 
 def check_available() -> None:
@@ -57,6 +58,13 @@ class _Field:
         for end in self.ends:
             yield self.terms[start:end]
             start = end
+
+    def lengths(self, documents: int) -> np.ndarray:
+        """Return the number of terms of each of so many documents, int32."""
+        lengths = np.zeros(documents, dtype=np.int32)
+        rows = np.frombuffer(self.rows, dtype=np.int32)
+        lengths[rows] = np.diff(np.frombuffer(self.ends, dtype=np.int64), prepend=0)
+        return lengths
 
     def renumber(self, columns: np.ndarray) -> None:
         """Replace every term number by ``columns[number]``."""
@@ -103,3 +111,4 @@ def _save(library: Any, field: _Field, columns: int, rows: int, directory: Path)
     scores["num_docs"] = rows
     index.scores, index.nonoccurrence_array, index.vocab_dict = scores, None, {}
     index.save(directory, show_progress=False)
+    np.save(directory / LENGTHS, field.lengths(rows), allow_pickle=False)

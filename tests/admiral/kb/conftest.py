@@ -8,6 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tokenizers import Tokenizer, models, pre_tokenizers
+from transformers import PreTrainedTokenizerFast
+
+from trie import Tokens
 
 
 @pytest.fixture
@@ -34,4 +38,16 @@ def birds(write_jsonl: Callable[..., Path]) -> Path:
             {"title": "Seed", "sentences": []},
         ],
         "birds.jsonl",
+    )
+
+
+@pytest.fixture
+def tokens() -> Tokens:
+    words = ["<pad>", "</s>", "<unk>", "Great", "tit", "Bird", "Seed", "a"]
+    backend = Tokenizer(models.WordLevel({w: i for i, w in enumerate(words)}, unk_token="<unk>"))
+    backend.pre_tokenizer = pre_tokenizers.Whitespace()
+    return Tokens(
+        PreTrainedTokenizerFast(
+            tokenizer_object=backend, pad_token="<pad>", eos_token="</s>", bos_token="</s>"
+        )
     )

@@ -65,8 +65,8 @@ def test_not_a_knowledge_base(tmp_path: Path, kb_path: Path) -> None:
 
 def test_another_format_version(kb_path: Path) -> None:
     manifest = kb_path / "manifest.json"
-    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "version": 3}))
-    with pytest.raises(AdmiralError, match="'version' is 3; this release reads version 2"):
+    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "version": 4}))
+    with pytest.raises(AdmiralError, match="'version' is 4; this release reads versions 2 and 3"):
         KnowledgeBase.open(kb_path)
 
 

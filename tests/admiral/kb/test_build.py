@@ -270,7 +270,7 @@ def _faults() -> list[tuple[str, object, str]]:
         ("rename", os, "rename"),
         ("save", np, "save"),
         ("write_bytes", Path, "write_bytes"),
-        ("write_text", Path, "write_text"),
+        ("replace", os, "replace"),
         ("arrow", pa, "OSFile"),
     ]
 

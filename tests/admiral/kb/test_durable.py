@@ -143,7 +143,7 @@ def test_overwrite_must_be_asked_for(tmp_path: Path) -> None:
 def test_a_second_builder_is_told(tmp_path: Path) -> None:
     with (
         FileLock(tmp_path / ".kb.lock"),
-        pytest.raises(AdmiralError, match="another process is building it"),
+        pytest.raises(AdmiralError, match="another process is building or changing it"),
     ):
         _write(tmp_path / "kb", "new")
 

@@ -4,24 +4,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tokenizers import Tokenizer, models, pre_tokenizers
-from transformers import PreTrainedTokenizerFast
 
 from admiral.kb import KnowledgeBase, build, info, verify
 from admiral.kb import tries as module
 from trie import Tokens, TokenTrie
-
-
-@pytest.fixture
-def tokens() -> Tokens:
-    words = ["<pad>", "</s>", "<unk>", "Great", "tit", "Bird", "Seed", "a"]
-    backend = Tokenizer(models.WordLevel({w: i for i, w in enumerate(words)}, unk_token="<unk>"))
-    backend.pre_tokenizer = pre_tokenizers.Whitespace()
-    return Tokens(
-        PreTrainedTokenizerFast(
-            tokenizer_object=backend, pad_token="<pad>", eos_token="</s>", bos_token="</s>"
-        )
-    )
 
 
 @pytest.fixture

@@ -199,6 +199,6 @@ def test_the_library_reads_its_own_format(tmp_path):
     theirs = bm25s.BM25.load(tmp_path / "bm25" / "text", load_vocab=False, mmap=True)
     with open_bm25("bm25s", tmp_path / "bm25", title_weight=0) as index:
         found = dict(index.search_rows(["harbour word7"], 50)[0])
-        columns = [index._vocabulary[term] for term in terms("harbour word7")]
+        columns = [index._parts[0]._vocabulary[term] for term in terms("harbour word7")]
     scores = theirs.get_scores_from_ids(columns)
     assert found == pytest.approx(dict(enumerate(scores.tolist())), rel=1e-6)

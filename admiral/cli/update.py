@@ -1,0 +1,135 @@
+"""``admiral add``, ``admiral remove`` and ``admiral compact``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from admiral.kb import UpdateReport
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def _options(command: Command) -> Command:
+    """Add the options that the three commands share."""
+    for option in (
+        click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
+        click.option("--progress/--no-progress", default=True, help="Report progress on stderr."),
+        click.option("--wait", is_flag=True, help="Wait for another writer instead of failing."),
+        click.option("--kb", "kb", metavar="PATH", required=True, help="The knowledge base."),
+    ):
+        command = option(command)
+    return command
+
+
+@click.command("add")
+@click.argument("corpora", metavar="CORPUS...", nargs=-1, required=True, type=click.Path())
+@click.option(
+    "--format",
+    "format",
+    default="auto",
+    show_default=True,
+    help="As for `admiral index`: auto, jsonl, fever, hotpotqa, feverous, kilt, beir or text.",
+)
+@click.option(
+    "--on-duplicate",
+    default="error",
+    show_default=True,
+    help="What to do with a document whose title is taken: error, replace (it takes the place of "
+    "the other one) or skip.",
+)
+@click.option("--skip-bad", is_flag=True, help="Count and report bad records instead of failing.")
+@_options
+def add_command(
+    corpora: tuple[str, ...],
+    kb: str,
+    format: str,
+    on_duplicate: str,
+    skip_bad: bool,
+    wait: bool,
+    progress: bool,
+    as_json: bool,
+) -> None:
+    """Add the documents of corpora to a knowledge base, without building it again.
+
+    Processes that read it go on with the version that they opened; the next one sees the new one.
+    """
+    from admiral.kb import add
+
+    report = add(
+        corpora,
+        kb,
+        format=format,
+        on_duplicate=on_duplicate,
+        skip_bad=skip_bad,
+        wait=wait,
+        progress=progress,
+    )
+    _show(report, as_json)
+
+
+@click.command("remove")
+@click.argument("titles", metavar="TITLE...", nargs=-1)
+@click.option(
+    "--titles",
+    "file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="A file of titles, one a line in UTF-8.",
+)
+@click.option("--ignore-missing", is_flag=True, help="Count titles that are not there.")
+@_options
+def remove_command(
+    titles: tuple[str, ...],
+    kb: str,
+    file: Path | None,
+    ignore_missing: bool,
+    wait: bool,
+    progress: bool,
+    as_json: bool,
+) -> None:
+    """Remove documents from a knowledge base, without building it again."""
+    from admiral.kb import read_titles, remove
+
+    if not titles and file is None:
+        raise click.UsageError("Name the documents to remove: TITLE... or --titles FILE.")
+    wanted = [*titles, *(read_titles(file) if file else ())]
+    report = remove(wanted, kb, ignore_missing=ignore_missing, wait=wait, progress=progress)
+    _show(report, as_json)
+
+
+@click.command("compact")
+@_options
+def compact_command(kb: str, wait: bool, progress: bool, as_json: bool) -> None:
+    """Merge what was added and removed, so that the knowledge base is as if built afresh.
+
+    It takes about the time of `admiral index`, and its space besides the old version's.
+    """
+    from admiral.kb import compact
+
+    _show(compact(kb, wait=wait, progress=progress), as_json)
+
+
+def _show(report: UpdateReport, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps({**asdict(report), "path": str(report.path)}))
+        return
+    changes = {
+        "added": report.added,
+        "replaced": report.replaced,
+        "removed": report.removed,
+        "skipped (title taken)": report.skipped,
+        "bad records skipped": report.bad,
+        "titles not found": report.missing,
+        "waiting for `admiral compact`": report.pending,
+    }
+    click.echo(f"{report.path}: {report.documents:,} documents, in {report.seconds:.1f} s")
+    for name, count in changes.items():
+        if count:
+            click.echo(f"{name}: {count:,}")

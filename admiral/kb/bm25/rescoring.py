@@ -1,0 +1,84 @@
+"""Scores of a bm25s index under the statistics of another collection than its own.
+
+bm25s keeps finished scores. When documents join or leave, every mean length and document frequency
+changes, and with them all scores. With the lengths of the documents the old statistics are known,
+so that each score gives back how often the term occurs, and from that the score under the new
+statistics follows, bit by bit the one that a new index would hold. (A score is a 32-bit number: a
+count beyond 1,700 in one document may come back a little off, which the new score, almost the
+idf by then, does not show but in its last bit.)
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from admiral.kb.bm25.settings import K1, B
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What BM25 asks of one field of a collection.
+
+    Attributes
+    ----------
+    documents
+        How many documents have a term in this field; the others do not count.
+    tokens
+        Terms of all of them together, with repetitions.
+    """
+
+    documents: int
+    tokens: int
+
+    @classmethod
+    def of(cls, lengths: npt.NDArray[np.int32]) -> Statistics:
+        """Count documents by their lengths; one of length zero has no such field."""
+        return cls(int(np.count_nonzero(lengths)), int(lengths.sum(dtype=np.int64)))
+
+    def __add__(self, other: Statistics) -> Statistics:
+        return Statistics(self.documents + other.documents, self.tokens + other.tokens)
+
+    def idf(self, frequency: int) -> np.float32:
+        """Return the weight of a term that so many documents have."""
+        return np.float32(math.log(1 + (self.documents - frequency + 0.5) / (frequency + 0.5)))
+
+    def norms(self, lengths: npt.NDArray[np.int32]) -> Floats:
+        """Return what is added to a term's count in the denominator, for documents by length."""
+        # The order of these operations is bm25s's, and of one document at a time.
+        return K1 * ((1 - B) + B * lengths.astype(np.float64) / (self.tokens / self.documents))
+
+
+def occurrences(
+    scores: npt.NDArray[np.float32],
+    lengths: npt.NDArray[np.int32],
+    frequency: int,
+    statistics: Statistics,
+) -> npt.NDArray[np.float32]:
+    """Return how often a term occurs in documents that have these scores.
+
+    Parameters
+    ----------
+    scores, lengths
+        One for each document; (documents,).
+    frequency, statistics
+        Those that the scores were computed with.
+    """
+    shares = scores / np.float64(statistics.idf(frequency))
+    return np.rint(statistics.norms(lengths) * shares / (1 - shares)).astype(np.float32)
+
+
+def scores_of(
+    times: npt.NDArray[np.float32],
+    lengths: npt.NDArray[np.int32],
+    frequency: int,
+    statistics: Statistics,
+) -> npt.NDArray[np.float32]:
+    """Return the scores of documents in which a term occurs so many `times`, as bm25s does."""
+    shares = times / (statistics.norms(lengths) + times)
+    return (statistics.idf(frequency) * shares).astype(np.float32)

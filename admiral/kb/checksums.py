@@ -1,0 +1,50 @@
+"""The files of a directory: their sizes and checksums, and whether they are still those."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from admiral.errors import AdmiralError
+
+REBUILD = "Build it again with `admiral index`."
+
+
+@dataclass(frozen=True, slots=True)
+class FileEntry:
+    """The size in bytes and SHA-256 (hexadecimal) of one file."""
+
+    size: int
+    sha256: str
+
+
+def describe_file(file: Path) -> FileEntry:
+    """Return the entry of a file; OSError if it cannot be read."""
+    with file.open("rb") as stream:
+        checksum = hashlib.file_digest(stream, "sha256").hexdigest()
+        return FileEntry(os.fstat(stream.fileno()).st_size, checksum)
+
+
+def describe_files(directory: Path) -> dict[str, FileEntry]:
+    """Return the entries of all files below `directory`, sorted by path."""
+    files = sorted(path for path in directory.rglob("*") if path.is_file())
+    return {file.relative_to(directory).as_posix(): describe_file(file) for file in files}
+
+
+def check_sizes(directory: Path, files: Mapping[str, FileEntry]) -> None:
+    """Raise AdmiralError for the first file that is absent or not of its size."""
+    for name, entry in files.items():
+        try:
+            size = (directory / name).stat().st_size
+        except OSError as error:
+            raise AdmiralError(
+                f"{directory / name}: missing ({error.strerror}). {REBUILD}"
+            ) from error
+        if size != entry.size:
+            raise AdmiralError(
+                f"{directory / name}: {size:,} bytes where the manifest says {entry.size:,}; the "
+                f"file was cut off or changed. {REBUILD}"
+            )

@@ -1,0 +1,36 @@
+"""The indexes of a directory of documents: titles and BM25, for a whole corpus or for a change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from admiral.kb.contents import BM25, DOCUMENTS
+from admiral.kb.store import DocumentStore
+from admiral.kb.titles import write_titles
+
+NO_BM25 = "none"
+
+
+def write_indexes(directory: Path, bm25: str, progress: bool) -> None:
+    """Index the documents in ``documents/`` of a directory.
+
+    Parameters
+    ----------
+    directory
+        Where the indexes go, too.
+    bm25
+        The backend of the BM25 index, or ``none`` for no such index.
+    progress
+        Report progress on standard error.
+    """
+    store = DocumentStore(directory / DOCUMENTS)
+    try:
+        write_titles(directory, store.titles)
+        if bm25 != NO_BM25:
+            # Imported here: a knowledge base without BM25 needs none of it.
+            from admiral.kb.bm25 import build_bm25
+
+            texts = ((document.title, " ".join(document.sentences)) for document in store)
+            build_bm25(bm25, texts, directory / BM25, progress=progress)
+    finally:
+        store.close()

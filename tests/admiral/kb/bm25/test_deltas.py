@@ -1,0 +1,139 @@
+"""Two indexes searched as one, without the removed rows, against one index built afresh."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from admiral.errors import AdmiralError
+from admiral.kb.bm25 import K1, B, build_bm25, check_updatable, open_bm25
+from admiral.kb.bm25.rescoring import Statistics, occurrences, scores_of
+
+WORDS = ["harbour", "lamps", "painted", "painter's", "the", "of", "Zürich", "1973", "x", "singing"]
+Documents = list[tuple[str, str]]
+
+_sentence = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
+_long = st.lists(st.sampled_from(WORDS), min_size=30, max_size=90).map(" ".join)
+_documents = st.lists(st.tuples(_sentence, _sentence | _long), min_size=1, max_size=8)
+_weights = st.sampled_from([(1.0, 1.0), (0.0, 1.0), (0.5, 1.0), (1.0, 0.0)])
+
+
+def searched(
+    backend: str,
+    folder: Path,
+    parts: Sequence[Documents],
+    removed: Sequence[int],
+    queries: Sequence[str],
+    k: int,
+    weights: tuple[float, float],
+) -> list[list[tuple[int, float]]]:
+    """Build an index of each part and search them as one."""
+    folders = []
+    for number, part in enumerate(parts):
+        folders.append(folder / f"{number}-{len(list(folder.iterdir()))}")
+        build_bm25(backend, part, folders[-1])
+    with open_bm25(
+        backend,
+        *folders,
+        removed=np.array(sorted(removed), dtype=np.int64),
+        title_weight=weights[0],
+        text_weight=weights[1],
+    ) as index:
+        return index.search_rows(queries, k)
+
+
+@settings(max_examples=40)
+@given(data=st.data())
+def test_bm25s_gives_what_a_new_index_gives(
+    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    base, delta = data.draw(_documents), data.draw(_documents | st.none())
+    removed = data.draw(st.sets(st.integers(0, len(base) - 1), max_size=len(base)))
+    queries, weights = data.draw(st.lists(_sentence, min_size=1, max_size=3)), data.draw(_weights)
+    k = data.draw(st.integers(1, 20))
+    folder = tmp_path_factory.mktemp("deltas")
+    parts = [base] if delta is None else [base, delta]
+    found = searched("bm25s", folder, parts, sorted(removed), queries, k, weights)
+    left = [row for row in range(len(base)) if row not in removed]
+    rows = left + list(range(len(base), len(base) + len(delta or [])))
+    every = base + (delta or [])
+    fresh = searched("bm25s", folder, [[every[row] for row in rows]], [], queries, k, weights)
+    # To the last bit, and in the same order.
+    assert found == [[(rows[row], score) for row, score in hits] for hits in fresh]
+
+
+@settings(max_examples=25)
+@given(data=st.data())
+def test_lucene_gives_what_a_new_index_gives_but_counts_removed_documents(
+    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    base, delta = data.draw(_documents), data.draw(_documents)
+    removed = data.draw(st.sets(st.integers(0, len(base) - 1), max_size=len(base)))
+    queries, weights = data.draw(st.lists(_sentence, min_size=1, max_size=3)), data.draw(_weights)
+    k = data.draw(st.integers(1, 20))
+    folder = tmp_path_factory.mktemp("deltas")
+    found = searched("lucene", folder, [base, delta], sorted(removed), queries, k, weights)
+    everything = searched("lucene", folder, [base + delta], [], queries, 99, weights)
+    left = [[hit for hit in hits if hit[0] not in removed][:k] for hits in everything]
+    assert found == left
+
+
+def test_many_removed_documents_before_the_first_that_is_there(
+    backend: str, tmp_path: Path
+) -> None:
+    base = [("lamp", "lamp")] * 300 + [("lamp", "lamp harbour painted")] * 3
+    weights = (1.0, 1.0)
+    (hits,) = searched(backend, tmp_path, [base], range(300), ["lamp"], 2, weights)
+    assert [row for row, _ in hits] == [300, 301]
+    (hits,) = searched(backend, tmp_path, [base], range(303), ["lamp"], 2, weights)
+    assert hits == []
+
+
+@given(
+    times=st.lists(st.integers(1, 1700), min_size=1, max_size=20),
+    others=st.integers(0, 10**6),
+    tokens=st.integers(0, 10**9),
+)
+def test_scores_give_back_how_often_a_term_occurs(
+    times: list[int], others: int, tokens: int
+) -> None:
+    counts = np.array(times, dtype=np.float32)
+    lengths = (counts + np.arange(len(times))).astype(np.int32)
+    before = Statistics(len(times) + others, int(lengths.sum()) + tokens)
+    scores = scores_of(counts, lengths, len(times), before)
+    mean = before.tokens / before.documents
+    for count, length, score in zip(times, lengths.tolist(), scores.tolist(), strict=True):
+        share = count / (K1 * (1 - B + B * length / mean) + count)
+        assert score == pytest.approx(share * float(before.idf(len(times))), rel=1e-6)
+    assert occurrences(scores, lengths, len(times), before).tolist() == times
+
+
+def test_terms_that_occur_very_often(tmp_path: Path) -> None:
+    base = [("a", "lamp " * times) for times in (1, 1700, 5_000, 100_000)]
+    delta = [("b", "lamp harbour")]
+    one = searched("bm25s", tmp_path, [base, delta], [], ["lamp"], 9, (1.0, 1.0))
+    two = searched("bm25s", tmp_path, [base + delta], [], ["lamp"], 9, (1.0, 1.0))
+    assert dict(one[0]) == pytest.approx(dict(two[0]), rel=2e-7)  # the last bit of 24
+
+
+def test_what_can_be_updated(backend: str, tmp_path: Path) -> None:
+    build_bm25(backend, [("a", "lamp")], tmp_path / "bm25")
+    check_updatable(backend, tmp_path / "bm25")
+    lengths = list((tmp_path / "bm25").rglob("lengths.npy"))
+    assert bool(lengths) == (backend == "bm25s")
+    for path in lengths:
+        path.unlink()
+        with pytest.raises(AdmiralError, match=r"lengths\.npy is missing"):
+            check_updatable(backend, tmp_path / "bm25")
+
+
+def test_lengths_of_other_documents(tmp_path: Path) -> None:
+    build_bm25("bm25s", [("a", "lamp")], tmp_path / "bm25")
+    np.save(tmp_path / "bm25" / "text" / "lengths.npy", np.zeros(2, dtype=np.int32))
+    with pytest.raises(AdmiralError, match="lengths of other documents"):
+        open_bm25("bm25s", tmp_path / "bm25")
