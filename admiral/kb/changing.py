@@ -19,14 +19,16 @@ from typing import Any
 
 from admiral.errors import AdmiralError
 from admiral.kb.checksums import describe_files
+from admiral.kb.contents import BM25, DOCUMENTS
 from admiral.kb.durable import exclusive, sync_file, sync_tree
 from admiral.kb.manifest import NAME, read_manifest, replace_manifest
 from admiral.kb.parts import SEGMENTS, Base, Delta, Manifest, part_of
+from admiral.kb.titles import KEYS, ROWS, TRIE
 from admiral.kb.tries import FOLDER as TRIES
 from admiral.kb.versions import Version, unheld
 
 # What `admiral index` puts into the knowledge base itself; after a compaction it is left over.
-_BUILT = ("bm25", "documents", "titles*", TRIES)
+_BUILT = (DOCUMENTS, BM25, TRIE, KEYS, ROWS, TRIES)
 
 
 class Change:
@@ -104,11 +106,11 @@ def leftovers(directory: Path, manifest: Manifest) -> list[Path]:
     """Return what older versions and interrupted changes left beside the version that is there."""
     parts = {manifest.base.path, manifest.delta.path if manifest.delta else ""}
     found = list(directory.glob(f"{NAME}.*.partial"))
-    for path in directory.glob(f"{SEGMENTS}/*"):
+    for path in directory.glob(f"{SEGMENTS}/{'[0-9a-f]' * 16}"):
         if f"{SEGMENTS}/{path.name}" not in parts:
             found.append(path)
     if manifest.base.path != ".":
-        found += (path for pattern in _BUILT for path in directory.glob(pattern))
+        found += (directory / name for name in _BUILT if (directory / name).exists())
     return sorted(found)
 
 

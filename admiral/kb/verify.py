@@ -79,8 +79,11 @@ def _content_problems(version: Version, progress: bool) -> list[str]:
         removed = np.empty(0, dtype=np.int64)
         if version.delta is not None and delta and delta.removed:
             removed = read_removed(version.delta / REMOVED, base.documents)
-        if len(removed) != (delta.removed if delta else 0):
-            return [f"{version.delta}: {len(removed)} removed rows, not {delta and delta.removed}"]
+        if delta and len(removed) != delta.removed:
+            return [
+                f"{version.delta}: {len(removed)} removed rows where the manifest says "
+                f"{delta.removed}"
+            ]
         parts = [_Part(version.base, base.documents, set(removed.tolist()))]
         try:
             if version.delta is not None and delta and delta.documents:

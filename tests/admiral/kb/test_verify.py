@@ -1,13 +1,16 @@
 import hashlib
 import json
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from admiral.errors import AdmiralError
-from admiral.kb import build, verify
-from admiral.kb.manifest import read_manifest, write_manifest
+from admiral.kb import KnowledgeBase, add, build, remove, verify
+from admiral.kb.checksums import describe_files
+from admiral.kb.manifest import read_manifest, replace_manifest, write_manifest
 from admiral.kb.titles import write_titles
 
 
@@ -112,3 +115,77 @@ def test_the_checksums_are_those_of_sha256sum(kb_path: Path) -> None:
 def test_no_knowledge_base(tmp_path: Path) -> None:
     with pytest.raises(AdmiralError, match="no such knowledge base"):
         verify(tmp_path / "none")
+
+
+@pytest.fixture
+def changed(kb_path: Path, write_jsonl: Callable[..., Path]) -> Path:
+    add(write_jsonl([{"title": "Nest", "text": "A nest."}]), kb_path, progress=False)
+    remove(["Bird"], kb_path, progress=False)
+    return kb_path
+
+
+def _reseal_part(kb_path: Path, **delta: int) -> None:
+    """Make the manifest vouch for a delta that was changed."""
+    m = read_manifest(kb_path)
+    assert m.delta is not None
+    part = {f"{m.delta.path}/{n}": e for n, e in describe_files(kb_path / m.delta.path).items()}
+    files = {**{n: e for n, e in m.files.items() if not n.startswith(m.delta.path)}, **part}
+    counts = {**m.counts, "documents": 3 + m.delta.documents - delta.get("removed", 1)}
+    replace_manifest(kb_path, counts, m.settings, files, m.base, replace(m.delta, **delta))
+
+
+def test_every_flipped_bit_of_a_delta_is_found(changed: Path) -> None:
+    assert verify(changed) == []
+    (part,) = (changed / "segments").iterdir()
+    for path in sorted(p for p in part.rglob("*") if p.is_file()):
+        whole = path.read_bytes()
+        for position in range(0, len(whole), max(1, len(whole) // 20)):
+            damaged = bytearray(whole)
+            damaged[position] ^= 1 << position % 8
+            path.write_bytes(damaged)
+            assert verify(changed) == [f"{path}: its contents were changed"]
+        path.write_bytes(whole[:-1])
+        with pytest.raises(AdmiralError, match="cut off"):
+            KnowledgeBase.open(changed)
+        path.write_bytes(whole)
+    assert verify(changed) == []
+
+
+@pytest.mark.parametrize("rows", [[3], [-1], [1, 1], [[1]], [], [1.0]])
+def test_removed_rows_that_break_their_rules(rows: list[int], changed: Path) -> None:
+    (path,) = changed.rglob("removed.npy")
+    np.save(path, np.array(rows))
+    _reseal_part(changed)
+    (problem,) = verify(changed)
+    assert problem.startswith(f"{path}: damaged (not rows of the base in ascending order)")
+    with pytest.raises(AdmiralError, match="not rows of the base in ascending order"):
+        KnowledgeBase.open(changed)
+
+
+def test_more_removed_rows_than_the_manifest_says(changed: Path) -> None:
+    _reseal_part(changed, removed=2)
+    (problem,) = verify(changed)
+    assert problem.endswith("1 removed rows where the manifest says 2")
+    with pytest.raises(AdmiralError, match="do not hold the same documents"):
+        KnowledgeBase.open(changed)
+
+
+def test_a_title_of_the_base_in_the_delta(changed: Path) -> None:
+    (path,) = changed.rglob("removed.npy")
+    with KnowledgeBase.open(changed) as kb:
+        assert kb.row("Bird") is None
+    add_again = changed.parent / "again.jsonl"
+    add_again.write_text('{"title": "Bird", "text": "x"}')
+    add(add_again, changed, progress=False)
+    assert verify(changed) == []
+    (path,) = changed.rglob("removed.npy")
+    np.save(path, np.array([0]))
+    _reseal_part(changed)
+    (problem,) = verify(changed)
+    assert problem.endswith("row 1: the title 'Bird' is there twice")
+
+
+def test_the_trie_of_a_changed_base_is_checked(changed: Path) -> None:
+    (changed / "tries" / "f").mkdir(parents=True)
+    (problem,) = verify(changed)
+    assert "not a complete trie" in problem
