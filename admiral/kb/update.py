@@ -116,6 +116,7 @@ def add(
             write_delta(change, contents, additions.replaced, additions, settings, progress)
     replaced = len(additions.replaced)
     return _report(
+        Path(kb_path),
         change,
         began,
         added=len(additions) - replaced,
@@ -161,15 +162,15 @@ def remove(
         rows = {title: contents.row(title) for title in wanted}
         missing = [title for title, row in rows.items() if row is None]
         if missing and not ignore_missing:
-            others = f" (nor {len(missing) - 1:,} others)" if len(missing) > 1 else ""
+            more = f", nor {len(missing) - 1:,} more of those named" if len(missing) > 1 else ""
             raise AdmiralError(
-                f"{kb_path}: no document has the title {missing[0]!r}{others}. Titles are matched "
+                f"{kb_path}: no document has the title {missing[0]!r}{more}. Titles are matched "
                 "exactly; `admiral titles` completes them, and --ignore-missing passes over them."
             )
         gone = {row for row in rows.values() if row is not None}
         if gone:
             write_delta(change, contents, gone, None, change.manifest.settings, progress)
-    return _report(change, began, removed=len(gone), missing=len(missing))
+    return _report(Path(kb_path), change, began, removed=len(gone), missing=len(missing))
 
 
 def compact(kb_path: str | Path, *, wait: bool = False, progress: bool = True) -> UpdateReport:
@@ -203,7 +204,7 @@ def compact(kb_path: str | Path, *, wait: bool = False, progress: bool = True) -
             write_indexes(change.folder, manifest.bm25, progress)
             base = Base(change.part, writer.documents, secrets.token_hex(32))
             change.publish(manifest.counts, manifest.settings, base, None)
-    return _report(change, began)
+    return _report(Path(kb_path), change, began)
 
 
 def _check_bm25(change: Change) -> None:
@@ -214,10 +215,8 @@ def _check_bm25(change: Change) -> None:
         check_updatable(backend, change.version.base / BM25)
 
 
-def _report(change: Change, began: float, **counts: int) -> UpdateReport:
+def _report(path: Path, change: Change, began: float, **counts: int) -> UpdateReport:
     manifest, delta = change.manifest, change.manifest.delta
     pending = delta.documents + delta.removed if delta else 0
     seconds = time.monotonic() - began
-    return UpdateReport(
-        change.version.path, manifest.documents, pending=pending, seconds=seconds, **counts
-    )
+    return UpdateReport(path, manifest.documents, pending=pending, seconds=seconds, **counts)
