@@ -108,21 +108,18 @@ def timed(*arguments: str | Path) -> float:
 
 
 def same(found: list[list[ScoredTitle]], fresh: list[list[ScoredTitle]]) -> str:
-    """Say how many rankings are the same, and how many of their titles."""
-    pairs = [
-        ({hit.title for hit in ours}, {hit.title for hit in theirs})
-        for ours, theirs in zip(found, fresh, strict=True)
-    ]
-    equal = sum(ours == theirs for ours, theirs in zip(found, fresh, strict=True))
-    order = sum(
-        [hit.title for hit in ours] == [hit.title for hit in theirs]
-        for ours, theirs in zip(found, fresh, strict=True)
-    )
-    shared = sum(len(a & b) for a, b in pairs) / max(1, sum(len(b) for _, b in pairs))
-    return (
-        f"{equal} of {len(found)} rankings with the same scores, {order} in the same order; "
-        f"{shared:.4f} of the titles"
-    )
+    """Say how many rankings are the same, and how much of their beginnings."""
+    pairs = list(zip(found, fresh, strict=True))
+    equal = sum(ours == theirs for ours, theirs in pairs)
+    shares = []
+    for depth in (10, DEPTH):
+        shared = total = 0
+        for ours, theirs in pairs:
+            titles = {hit.title for hit in theirs[:depth]}
+            shared += len(titles & {hit.title for hit in ours[:depth]})
+            total += len(titles)
+        shares.append(f"{shared / max(1, total):.4f} of the first {depth}")
+    return f"{equal} of {len(pairs)} rankings to the last bit; {', '.join(shares)}"
 
 
 @click.command()
