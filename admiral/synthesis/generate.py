@@ -135,11 +135,11 @@ class Synthesizer:
             before = len(seen)
             self.linked = 0
             resumed = number == position // count and position > 0
-            for place, row in enumerate(self._walk(number)):
+            for place, document in enumerate(self._walk(number)):
                 at = number * count + place
                 if at < position:
                     continue
-                for claim in self._at(at, row):
+                for claim in self._at(at, document):
                     if _is_new(seen, claim.text):
                         yield claim
                     else:
@@ -147,9 +147,9 @@ class Synthesizer:
             if len(seen) == before and not resumed:
                 return
 
-    def _at(self, position: int, row: int) -> Iterator[SyntheticClaim]:
+    def _at(self, position: int, document: int) -> Iterator[SyntheticClaim]:
         """Yield the claims that begin at a document in one round."""
-        root = self._library.at(row)
+        root = self._library.at(document)
         if is_list(root.title) or not self._library.slots(root):
             return
         self.linked += 1
@@ -183,7 +183,7 @@ class Synthesizer:
         return SyntheticClaim(name, draft, text, refuted=True)
 
     def _walk(self, number: int) -> Iterator[int]:
-        """Yield all rows in the order of a round: blocks at random, rows within them in order."""
+        """Yield all documents in the order of a round: blocks at random, in order within them."""
         count = len(self._library)
         blocks = list(range(0, count, _BLOCK))
         random.Random(f"{self._settings.seed} round {number}").shuffle(blocks)
@@ -195,8 +195,8 @@ class Synthesizer:
         count = len(self._library)
         step = max(count // _BLOCK // _SAMPLED_BLOCKS, 1) * _BLOCK
         for block in range(0, count, step):
-            for row in range(block, min(block + _BLOCK, count)):
-                yield self._library.at(row)
+            for number in range(block, min(block + _BLOCK, count)):
+                yield self._library.at(number)
 
 
 def _is_new(seen: TitleSet, text: str) -> bool:

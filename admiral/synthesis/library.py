@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Protocol
 
+import numpy as np
+
 from admiral.mentions import Titles
 from admiral.records import Document
 from admiral.synthesis.profiles import Profile, Statement, read_profile, read_quotable
@@ -24,7 +26,7 @@ _LEAST_COMMON, _LEAST_TOO_COMMON = 2, 8
 class Documents(Titles, Protocol):
     """What the writer needs of a knowledge base."""
 
-    def __len__(self) -> int: ...
+    def rows(self) -> np.ndarray: ...
     def document_at(self, row: int) -> Document: ...
 
 
@@ -41,6 +43,7 @@ class Library:
 
     def __init__(self, kb: Documents, *, quoted: bool = False) -> None:
         self.kb, self.quoted = kb, quoted
+        self._rows = kb.rows()
         read = read_quotable if quoted else read_profile
         self._named: Counter[str] = Counter()
         self._common, self._too_common = float(_LEAST_COMMON), float(_LEAST_TOO_COMMON)
@@ -48,11 +51,11 @@ class Library:
         self._slots = lru_cache(_KEPT)(self._find_slots)
 
     def __len__(self) -> int:
-        return len(self.kb)
+        return len(self._rows)
 
-    def at(self, row: int) -> Profile:
-        """Return the profile of a row."""
-        return self._profile(row)
+    def at(self, number: int) -> Profile:
+        """Return the profile of a document, counted from 0 in the order of rows."""
+        return self._profile(int(self._rows[number]))
 
     def profile(self, title: str) -> Profile | None:
         """Return the profile of a title, None if there is no such document."""

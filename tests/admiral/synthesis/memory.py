@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from admiral.records import Document
 
 DOCUMENTS = [
@@ -55,8 +57,8 @@ class Memory:
         self.documents = list(documents)
         self._rows = {d.title: row for row, d in enumerate(self.documents)}
 
-    def __len__(self) -> int:
-        return len(self.documents)
+    def rows(self) -> np.ndarray:
+        return np.arange(len(self.documents))
 
     def row(self, title: str) -> int | None:
         return self._rows.get(title)
