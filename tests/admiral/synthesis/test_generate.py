@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from admiral.kb import KnowledgeBase, demo_kb
+from admiral.kb import KnowledgeBase, build, demo_kb, remove
 from admiral.mentions import base_title
 from admiral.records import Document
 from admiral.synthesis import Settings, Synthesizer, SyntheticClaim
@@ -62,6 +62,18 @@ def test_claims_of_a_small_knowledge_base() -> None:
     assert any(text.endswith("was born in the small harbour village that lies near the slate "
                              "quarries.") for text in texts)  # fmt: skip
     assert not any("List of films" in c.draft.titles for c in claims)
+
+
+def test_documents_that_were_removed_are_passed_over(tmp_path: Path) -> None:
+    others = [Document(f"Other {n}", ("It was directed by a painter.",)) for n in range(3)]
+    records = [{"title": d.title, "sentences": d.sentences} for d in (*others, *DOCUMENTS)]
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text("".join(json.dumps(record) + "\n" for record in records))
+    build(corpus, tmp_path / "kb", bm25="none", progress=False)
+    remove([document.title for document in others], tmp_path / "kb", progress=False)
+    with KnowledgeBase.open(tmp_path / "kb") as kb:
+        claims = list(islice(Synthesizer(kb, Settings()).claims(), 100))
+    assert claims == written(count=100)
 
 
 def test_ordered_documents_lead_to_each_other() -> None:

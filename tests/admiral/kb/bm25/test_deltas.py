@@ -67,7 +67,7 @@ def test_bm25s_gives_what_a_new_index_gives(
     assert found == [[(rows[row], score) for row, score in hits] for hits in fresh]
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(data=st.data())
 def test_lucene_gives_what_a_new_index_gives_but_counts_removed_documents(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
