@@ -105,13 +105,14 @@ class Contents:
 
     def complete(self, prefix: str) -> Iterator[tuple[str, int]]:
         """Yield title and row of the titles that begin with `prefix`, in order of code points."""
-        base = ((title, row) for title, row in self.indexes[0].complete(prefix) if row in self)
-        added = (
-            (title, row + self._first)
-            for index in self.indexes[1:]
-            for title, row in index.complete(prefix)
-        )
-        return heapq.merge(base, added)
+        first, *others = self.indexes
+        found = first.complete(prefix)
+        if self.removed.size:
+            found = ((title, row) for title, row in found if row in self)
+        if not others:
+            return found
+        added = ((title, row + self._first) for title, row in others[0].complete(prefix))
+        return heapq.merge(found, added)
 
     def close(self) -> None:
         """Release the memory maps."""
