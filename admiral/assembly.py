@@ -64,7 +64,11 @@ def _reranker(checkpoint: Checkpoint, config: RetrievalConfig) -> SentenceRerank
     )
     if config.reranker == "similarity":
         return similarity
-    return CombinedReranker([CrossEncoderReranker(checkpoint), similarity, TermReranker()])
+    return CombinedReranker(
+        [similarity, TermReranker()],
+        CrossEncoderReranker(checkpoint),
+        config.cross_encoder_documents,
+    )
 
 
 def build_judge(checkpoint: Checkpoint, config: RetrievalConfig) -> SufficiencyJudge:

@@ -31,6 +31,7 @@ _AT_LEAST = {
     "evidence_per_document": 1,
     "first_stage_documents": 1,
     "rerank_documents": 1,
+    "cross_encoder_documents": 1,
     "rerank_sentences": 1,
     "title_beams": 0,
     "batch_size": 1,
@@ -64,6 +65,9 @@ class RetrievalConfig:
         Candidates that BM25 gives (also the fill-up of the ranking).
     rerank_documents
         Documents whose sentences are reranked at each hop.
+    cross_encoder_documents
+        Of these, documents that the cross-encoder of ``combined`` reads: those that the other two
+        find best.
     rerank_sentences
         Most sentences of one of them: of longer ones, those that share most words with the claim.
     mentions
@@ -113,7 +117,8 @@ class RetrievalConfig:
     evidence: int = 5
     evidence_per_document: int = 2
     first_stage_documents: int = 100
-    rerank_documents: int = 20
+    rerank_documents: int = 40
+    cross_encoder_documents: int = 8
     rerank_sentences: int = 64
     mentions: bool = True
     title_beams: int = 10
