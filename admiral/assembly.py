@@ -45,6 +45,7 @@ def build_stages(kb: KnowledgeBase, checkpoint: Checkpoint, config: RetrievalCon
         beam_size=config.beam_size,
         title_beams=max(config.title_beams, 1),
         normalise=config.trie_normalised,
+        variant=config.variant,
     )
     generator = retriever if config.title_beams else None
     mentions = MentionFinder(kb) if config.mentions else None

@@ -20,6 +20,7 @@ _CHOICES = {
     "reranker": ("combined", "cross-encoder", "similarity", "bm25"),
     "judge": ("never", "always", "lexical", "generated", "classifier", "calibrated"),
     "ranking": ("fused", "last-hop"),
+    "variant": ("ours", "top-1", "not-joint"),
     "precision": ("fp32", "bf16"),
 }
 _AT_LEAST = {
@@ -89,6 +90,9 @@ class RetrievalConfig:
     ranking
         ``fused``: all hops and the first stage vote; ``last-hop``: the last hop's document sets
         first, filled up from the hops before (see `admiral.stages.ranking`).
+    variant
+        How document sets are scored: ``ours``, or ``top-1`` or ``not-joint``, with which the paper
+        compares (see `admiral.stages.hop`).
     trie_normalised
         Score tokens by the softmax over the allowed ones only (off: the paper's definition).
     title_weight, text_weight
@@ -125,6 +129,7 @@ class RetrievalConfig:
     paraphrases: str = ""
     antonyms: str = ""
     ranking: str = "fused"
+    variant: str = "ours"
     trie_normalised: bool = False
     title_weight: float = 0.5
     text_weight: float = 1.0
