@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from admiral.errors import AdmiralError
-from admiral.settings import read_settings
+from admiral.settings import build_settings, read_settings
 
 # Settings that change how fast a run is, not what it returns.
 _SPEED_ONLY = frozenset({"batch_size", "device", "threads"})
@@ -170,6 +170,14 @@ def load_config(path: Path | None = None, overrides: Sequence[str] = ()) -> Retr
         message names the file (or the override) and the key.
     """
     return read_settings(RetrievalConfig, _problems, path, overrides)
+
+
+def build_config(items: Iterable[tuple[str, str, Any]]) -> RetrievalConfig:
+    """Return settings from (origin, key, value), later ones winning, as `load_config` checks them.
+
+    The origin, such as a place in another file, is what messages name.
+    """
+    return build_settings(RetrievalConfig, _problems, items)
 
 
 def _problems(config: RetrievalConfig) -> Iterator[tuple[str, str]]:

@@ -25,6 +25,7 @@ _COMMANDS = {
     "evaluate": "admiral.cli.evaluate",
     "compare": "admiral.cli.evaluate",
     "report": "admiral.cli.report",
+    "experiment": "admiral.cli.experiment",
     "synthesize": "admiral.cli.synthesize",
     "convert": "admiral.cli.convert",
 }

@@ -1,0 +1,64 @@
+"""The knowledge bases of an experiment: built where they are not there, and described."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from admiral.errors import AdmiralError
+from admiral.experiments.description import Base, Experiment
+from admiral.experiments.work import delegate
+from admiral.files import explained
+from admiral.kb import info, locate
+from admiral.kb.manifest import read_manifest
+
+Say = Callable[[str], None]
+
+
+def prepare_bases(experiment: Experiment, say: Say) -> dict[str, dict[str, Any]]:
+    """Build the knowledge bases that systems need and that are not there; return how that went."""
+    wanted = {system.config.kb for system in experiment.systems}
+    return {
+        str(base.path): _built(name, base, say)
+        for name, base in experiment.bases.items()
+        if str(base.path) in wanted
+    }
+
+
+def _built(name: str, base: Base, say: Say) -> dict[str, Any]:
+    note = base.path.with_name(base.path.name + ".build.json")
+    if base.path.exists():
+        read_manifest(base.path)  # says what is wrong if it is none
+        return dict(json.loads(note.read_bytes())) if note.exists() else {}
+    with explained(base.path.parent):
+        base.path.parent.mkdir(parents=True, exist_ok=True)
+    job = {
+        "work": "build",
+        "corpora": [str(corpus) for corpus in base.corpora],
+        "kb": str(base.path),
+        "on_duplicate": base.on_duplicate,
+    }
+    try:
+        with FileLock(base.path.with_name(base.path.name + ".lock"), timeout=0):
+            say(f"building the knowledge base {name}")
+            return delegate(job, note)
+    except Timeout:
+        problem = "another process is building it"
+        raise AdmiralError(f"{base.path}: {problem}. Wait for it to end") from None
+
+
+def base_record(kb: str, bases: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Return what an experiment records of a knowledge base: digest, sizes and how it was built."""
+    facts = info(locate(kb))
+    return {
+        "name": Path(kb).name,
+        "digest": read_manifest(locate(kb)).digest,
+        "documents": facts.counts["documents"],
+        "bytes": facts.sizes,
+        "bm25": facts.bm25,
+        "build": bases.get(kb, {}),
+    }
