@@ -66,8 +66,9 @@ class Experiment:
         Of the resampling.
     bases
         By the name that systems know them under, as a path.
-    show
-        The measures that belong in its table on a page of results.
+    groups, show
+        The groups of claims and the columns of its table on a page of results; all groups where
+        empty.
     paper
         What the paper published, as the file has it.
     """
@@ -81,6 +82,7 @@ class Experiment:
     seed: int
     systems: tuple[System, ...]
     bases: dict[str, Base]
+    groups: tuple[str, ...]
     show: tuple[str, ...]
     paper: dict[str, Any]
 

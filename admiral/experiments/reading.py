@@ -19,7 +19,7 @@ from admiral.settings import parse_override
 
 _KEYS = (
     *("title", "task", "claims", "kb", "model", "limit", "ks", "seed"),
-    *("knowledge_bases", "settings", "systems", "show", "paper"),
+    *("knowledge_bases", "settings", "systems", "groups", "show", "paper"),
 )
 _PLAIN = ("task", "claims", "seed")  # what --set changes besides settings
 _SYSTEM = ("name", "baseline", "settings")
@@ -72,6 +72,7 @@ def read_experiment(
         seed=count(content, "seed", str(path)),
         systems=tuple(_systems(content, path, built, settings)),
         bases=built,
+        groups=tuple(map(str, listed(content, "groups", str(path)))),
         show=tuple(map(str, listed(content, "show", str(path)))),
         paper=_paper(content, path),
     )

@@ -157,6 +157,7 @@ def _header(experiment: Experiment, claims: int) -> dict[str, Any]:
         "claims": {"file": experiment.claims.name, "sha256": checksum, "used": claims},
         "limit": experiment.limit,
         "seeds": {"bootstrap": experiment.seed},
+        "groups": list(experiment.groups),
         "show": list(experiment.show),
         "paper": experiment.paper,
         "date": datetime.now(UTC).date().isoformat(),
