@@ -27,6 +27,7 @@ _COMMANDS = {
     "report": "admiral.cli.report",
     "experiment": "admiral.cli.experiment",
     "synthesize": "admiral.cli.synthesize",
+    "download": "admiral.cli.download",
     "convert": "admiral.cli.convert",
 }
 INTERRUPTED = 130  # what shells report for a program stopped by Ctrl-C
