@@ -21,7 +21,7 @@ _PATH = click.Path(path_type=Path)
     "assignments",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Change a setting of all systems, or task, claims or seed; repeatable.",
+    help="Change a setting of all systems, or task, claims, limit or seed; repeatable.",
 )
 @click.option("--limit", type=click.IntRange(min=0), help="Only so many claims; 0 for all.")
 @click.option("--resume", is_flag=True, help="Go on with the run that is there.")
@@ -50,13 +50,14 @@ def experiment_command(
     from admiral.experiments.reading import read_experiment
     from admiral.experiments.run import NAME, run_experiment
 
+    if limit is not None:
+        assignments = (*assignments, f"limit={limit}")
     directory = out or Path("runs") / file.stem
     experiment = read_experiment(
         file,
         data=data,
         bases=kbs or directory.parent / "kbs",
         overrides=assignments,
-        limit=limit,
     )
 
     def say(text: str) -> None:

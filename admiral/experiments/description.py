@@ -64,6 +64,8 @@ class Experiment:
         Cuts of the ranking, the task's own where empty.
     seed
         Of the resampling.
+    overrides
+        What the command line changed, as ``key=value``.
     bases
         By the name that systems know them under, as a path.
     groups, show
@@ -80,6 +82,7 @@ class Experiment:
     limit: int
     ks: tuple[int, ...]
     seed: int
+    overrides: tuple[str, ...]
     systems: tuple[System, ...]
     bases: dict[str, Base]
     groups: tuple[str, ...]

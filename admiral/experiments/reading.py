@@ -21,7 +21,7 @@ _KEYS = (
     *("title", "task", "claims", "kb", "model", "limit", "ks", "seed"),
     *("knowledge_bases", "settings", "systems", "groups", "show", "paper"),
 )
-_PLAIN = ("task", "claims", "seed")  # what --set changes besides settings
+_PLAIN = ("task", "claims", "limit", "seed")  # what --set changes besides settings
 _SYSTEM = ("name", "baseline", "settings")
 _BASE = ("corpus", "on_duplicate")
 _PAPER = ("table", "columns", "rows", "note")
@@ -33,7 +33,6 @@ def read_experiment(
     data: Path | None = None,
     bases: Path,
     overrides: Sequence[str] = (),
-    limit: int | None = None,
 ) -> Experiment:
     """Return the experiment that a YAML file describes, checked.
 
@@ -46,9 +45,7 @@ def read_experiment(
     bases
         The folder that knowledge bases are built in.
     overrides
-        ``key=value``: a setting of all systems, or the file's `task`, `claims` or `seed`.
-    limit
-        Number of claims instead of the file's.
+        ``key=value``: a setting of all systems, or the file's `task`, `claims`, `limit` or `seed`.
 
     Raises
     ------
@@ -67,9 +64,10 @@ def read_experiment(
         title=text(content, "title", str(path)),
         task=task,
         claims=_claims(content, task, path),
-        limit=count(content, "limit", str(path)) if limit is None else limit,
+        limit=count(content, "limit", str(path)),
         ks=tuple(number(k, str(path), "ks") for k in listed(content, "ks", str(path))),
         seed=count(content, "seed", str(path)),
+        overrides=tuple(overrides),
         systems=tuple(_systems(content, path, built, settings)),
         bases=built,
         groups=tuple(map(str, listed(content, "groups", str(path)))),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from admiral.evaluation.bootstrap import intervals
 from admiral.evaluation.predictions import read_predictions, read_results
 from admiral.evaluation.tasks import evaluate, read_claims_of
 from admiral.evaluation.traces import read_traces
-from admiral.experiments import machine
 from admiral.experiments.bases import Say, base_record, prepare_bases
 from admiral.experiments.description import Experiment, System
 from admiral.experiments.stopping import stopping
@@ -111,7 +109,7 @@ def _run_system(
         "folder": system.folder,
         "settings": recorded_settings(system.config),
         "speed": {key: getattr(system.config, key) for key in ("batch_size", "device", "threads")},
-        "peak_memory": run["peak_memory"],
+        "run": run,
         "seconds_per_claim": _seconds(results),
         "kb": base_record(system.config.kb, bases),
         **_measured(experiment, system, gold, results),
@@ -155,13 +153,9 @@ def _header(experiment: Experiment, claims: int) -> dict[str, Any]:
         "title": experiment.title,
         "task": experiment.task,
         "claims": {"file": experiment.claims.name, "sha256": checksum, "used": claims},
-        "limit": experiment.limit,
+        "overrides": list(experiment.overrides),
         "seeds": {"bootstrap": experiment.seed},
         "groups": list(experiment.groups),
         "show": list(experiment.show),
         "paper": experiment.paper,
-        "date": datetime.now(UTC).date().isoformat(),
-        "commit": machine.commit(),
-        "versions": machine.versions(),
-        "hardware": machine.hardware(),
     }

@@ -18,7 +18,7 @@ from typing import Any
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.experiments.description import Experiment
-from admiral.experiments.machine import peak_memory
+from admiral.experiments.machine import peak_memory, surroundings
 from admiral.files import write_atomically
 from admiral.gold import GoldClaim
 from admiral.kb import KnowledgeBase, build, locate
@@ -68,6 +68,7 @@ def do(job: Job, result: Path, track: Track) -> None:
         began = time.perf_counter()
         measured = _build(job) if job["work"] == "build" else _answer(job, track)
         measured |= {"seconds": time.perf_counter() - began, "peak_memory": peak_memory()}
+        measured |= surroundings()
         write_atomically(result, [json.dumps(measured, indent=1).encode()])
     except AdmiralError as error:
         result.with_name(result.name + ".error").write_text(str(error), encoding="utf-8")

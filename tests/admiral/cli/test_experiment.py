@@ -34,7 +34,8 @@ def test_experiment(
     assert (done.returncode, done.stdout.decode()) == (0, f"{out}/experiment.json\n")
     assert b"BM25 (1 of 1)" in done.stderr
     kept = json.loads((out / "experiment.json").read_text())
-    assert (kept["limit"], kept["claims"]["used"], kept["seeds"]["bootstrap"]) == (1, 1, 4)
+    assert (kept["claims"]["used"], kept["seeds"]["bootstrap"]) == (1, 4)
+    assert kept["overrides"] == ["seed=4", "limit=1"]
     assert (tmp_path / "kbs" / "small" / "manifest.json").exists()
     done = admiral(*arguments)
     assert done.returncode == 1 and done.stderr.count(b"\n") == 1 and b"--resume" in done.stderr

@@ -65,17 +65,20 @@ def figures(record: dict[str, Any]) -> Any:
     return [(s["measures"], s["notes"], s["kb"]["digest"]) for s in record["systems"]]
 
 
+@pytest.mark.slow
 def test_an_experiment_is_run_recorded_and_taken_up(folder: Path) -> None:
     record = run(folder)
     kept = json.loads((folder / "out" / "experiment.json").read_text())
     assert kept == {key: value for key, value in record.items() if key != "said"}
     checksum = hashlib.sha256((folder / "claims.jsonl").read_bytes()).hexdigest()
     assert kept["claims"] == {"file": "claims.jsonl", "sha256": checksum, "used": 2}
-    assert kept["versions"]["admiral"] and kept["hardware"] and kept["seeds"] == {"bootstrap": 0}
+    assert kept["seeds"] == {"bootstrap": 0}
     first, named, hop = kept["systems"]
     assert first["kb"]["documents"] == 3 and first["kb"]["build"]["seconds"] > 0
     assert first["kb"]["bytes"]["bm25"] > 0 and hop["kb"]["bytes"]["tries"] > 0
-    assert all(s["seconds_per_claim"] > 0 and s["peak_memory"] > 2**20 for s in kept["systems"])
+    for one in kept["systems"]:
+        assert one["seconds_per_claim"] > 0 and one["run"]["peak_memory"] > 2**20
+        assert one["run"]["versions"]["admiral"] and one["run"]["hardware"]
     assert {m["section"] for m in first["measures"]} == {
         "documents of the ranking", "ranking (ir-measures)"
     }  # fmt: skip
@@ -89,7 +92,7 @@ def test_an_experiment_is_run_recorded_and_taken_up(folder: Path) -> None:
     (folder / "out" / "one-hop" / "results.jsonl").unlink()
     again = run(folder, resume=True)
     assert figures(again) == figures(record) and "building" not in again["said"][0]
-    assert again["systems"][0]["peak_memory"] == first["peak_memory"]  # nothing was run
+    assert again["systems"][0]["run"] == first["run"]  # nothing was done
     with pytest.raises(AdmiralError, match=r"beam_size was 4, now 5"):
         run(folder, "beam_size=5", resume=True)
     assert run(folder, "beam_size=5", overwrite=True)["systems"][2]["settings"]["beam_size"] == 5
