@@ -93,6 +93,8 @@ class RetrievalConfig:
     variant
         How document sets are scored: ``ours``, or ``top-1`` or ``not-joint``, with which the paper
         compares (see `admiral.stages.hop`).
+    hyperlinks
+        Whether the hop retriever reads the titles that a sentence links to behind it.
     trie_normalised
         Score tokens by the softmax over the allowed ones only (off: the paper's definition).
     title_weight, text_weight
@@ -130,6 +132,7 @@ class RetrievalConfig:
     antonyms: str = ""
     ranking: str = "fused"
     variant: str = "ours"
+    hyperlinks: bool = False
     trie_normalised: bool = False
     title_weight: float = 0.5
     text_weight: float = 1.0
