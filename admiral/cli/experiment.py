@@ -64,5 +64,11 @@ def experiment_command(
         if not quiet:
             click.echo(text, err=True)
 
-    run_experiment(experiment, directory, resume=resume, overwrite=overwrite, quiet=quiet, say=say)
+    try:
+        run_experiment(
+            experiment, directory, resume=resume, overwrite=overwrite, quiet=quiet, say=say
+        )
+    except KeyboardInterrupt:
+        click.echo("\nThe same command with --resume goes on from here.", err=True)
+        raise
     click.echo(str(directory / NAME))

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
 from admiral.errors import AdmiralError
 from admiral.experiments.description import Base, Experiment
-from admiral.experiments.work import delegate
+from admiral.experiments.work import delegate, read_note
 from admiral.files import explained
 from admiral.kb import info, locate
 from admiral.kb.manifest import read_manifest
@@ -32,8 +29,13 @@ def prepare_bases(experiment: Experiment, say: Say) -> dict[str, dict[str, Any]]
 def _built(name: str, base: Base, say: Say) -> dict[str, Any]:
     note = base.path.with_name(base.path.name + ".build.json")
     if base.path.exists():
-        read_manifest(base.path)  # says what is wrong if it is none
-        return dict(json.loads(note.read_bytes())) if note.exists() else {}
+        sources = [one["name"] for one in read_manifest(base.path).settings["sources"]]
+        if sources != [corpus.name for corpus in base.corpora]:
+            raise AdmiralError(
+                f"{base.path}: was built from {', '.join(sources)}, not from the corpus of {name}. "
+                "Choose another folder with --kbs"
+            )
+        return read_note(note)
     with explained(base.path.parent):
         base.path.parent.mkdir(parents=True, exist_ok=True)
     job = {
@@ -42,13 +44,8 @@ def _built(name: str, base: Base, say: Say) -> dict[str, Any]:
         "kb": str(base.path),
         "on_duplicate": base.on_duplicate,
     }
-    try:
-        with FileLock(base.path.with_name(base.path.name + ".lock"), timeout=0):
-            say(f"building the knowledge base {name}")
-            return delegate(job, note)
-    except Timeout:
-        problem = "another process is building it"
-        raise AdmiralError(f"{base.path}: {problem}. Wait for it to end") from None
+    say(f"building the knowledge base {name}")
+    return delegate(job, note)
 
 
 def base_record(kb: str, bases: dict[str, dict[str, Any]]) -> dict[str, Any]:

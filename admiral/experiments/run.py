@@ -17,7 +17,7 @@ from admiral.evaluation.traces import read_traces
 from admiral.experiments.bases import Say, base_record, prepare_bases
 from admiral.experiments.description import Experiment, System
 from admiral.experiments.stopping import stopping
-from admiral.experiments.work import chosen, delegate
+from admiral.experiments.work import chosen, delegate, read_note
 from admiral.files import explained, write_atomically
 from admiral.gold import GoldClaim
 from admiral.provenance import recorded_settings
@@ -89,7 +89,7 @@ def _run_system(
     with explained(folder):
         folder.mkdir(exist_ok=True)
     results, note = folder / "results.jsonl", folder / "run.json"
-    before = dict(json.loads(note.read_bytes())) if note.exists() and not overwrite else {}
+    before = {} if overwrite else read_note(note)
     job = {
         "work": "answer",
         "config": asdict(system.config),

@@ -13,6 +13,8 @@ from admiral.errors import AdmiralError
 from admiral.experiments.reading import read_experiment
 from admiral.experiments.run import run_experiment
 
+pytestmark = pytest.mark.slow  # many processes, each of which imports torch
+
 TEXT = """
 title: Small
 task: demo
@@ -65,7 +67,6 @@ def figures(record: dict[str, Any]) -> Any:
     return [(s["measures"], s["notes"], s["kb"]["digest"]) for s in record["systems"]]
 
 
-@pytest.mark.slow
 def test_an_experiment_is_run_recorded_and_taken_up(folder: Path) -> None:
     record = run(folder)
     kept = json.loads((folder / "out" / "experiment.json").read_text())
@@ -96,6 +97,18 @@ def test_an_experiment_is_run_recorded_and_taken_up(folder: Path) -> None:
     with pytest.raises(AdmiralError, match=r"beam_size was 4, now 5"):
         run(folder, "beam_size=5", resume=True)
     assert run(folder, "beam_size=5", overwrite=True)["systems"][2]["settings"]["beam_size"] == 5
+
+
+def test_what_is_there_must_fit(folder: Path) -> None:
+    (folder / "e.yaml").write_text(TEXT.replace("  - {name: One hop, settings: {hops: 1}}\n", ""))
+    run(folder)
+    (folder / "out" / "bm25" / "run.json").write_text("{")
+    with pytest.raises(AdmiralError, match=r"run.json: damaged .* Delete this file"):
+        run(folder, resume=True)
+    (folder / "other.jsonl").write_text((folder / "corpus.jsonl").read_text())
+    (folder / "e.yaml").write_text(TEXT.replace("corpus.jsonl", "other.jsonl"))
+    with pytest.raises(AdmiralError, match=r"kbs/small: was built from corpus.jsonl, not from"):
+        run(folder, overwrite=True)
 
 
 def test_the_fault_of_a_process_is_told(folder: Path) -> None:
