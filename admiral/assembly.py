@@ -16,6 +16,7 @@ from admiral.stages.combined import CombinedReranker
 from admiral.stages.cross_encoder import CrossEncoderReranker
 from admiral.stages.first_stage import Bm25FirstStage, FusedFirstStage
 from admiral.stages.hop import TrieHopRetriever
+from admiral.stages.linked import LinkedRetriever
 from admiral.stages.mentions import MentionFinder
 from admiral.stages.similarity import SimilarityReranker, minilm_directory
 from admiral.stages.term_matching import TermReranker
@@ -45,13 +46,16 @@ def build_stages(kb: KnowledgeBase, checkpoint: Checkpoint, config: RetrievalCon
         beam_size=config.beam_size,
         title_beams=max(config.title_beams, 1),
         normalise=config.trie_normalised,
+        variant=config.variant,
     )
     generator = retriever if config.title_beams else None
     mentions = MentionFinder(kb) if config.mentions else None
     first: FirstStage = Bm25FirstStage(kb)
     if generator or mentions:
         first = FusedFirstStage(kb, generator, mentions)
-    return Stages(first, _reranker(checkpoint, config), build_judge(checkpoint, config), retriever)
+    reranker, judge = _reranker(checkpoint, config), build_judge(checkpoint, config)
+    last = LinkedRetriever(retriever, kb) if config.hyperlinks else retriever
+    return Stages(first, reranker, judge, last)
 
 
 def _reranker(checkpoint: Checkpoint, config: RetrievalConfig) -> SentenceReranker:

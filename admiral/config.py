@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from admiral.errors import AdmiralError
-from admiral.settings import read_settings
+from admiral.settings import build_settings, read_settings
 
 # Settings that change how fast a run is, not what it returns.
 _SPEED_ONLY = frozenset({"batch_size", "device", "threads"})
@@ -20,6 +20,7 @@ _CHOICES = {
     "reranker": ("combined", "cross-encoder", "similarity", "bm25"),
     "judge": ("never", "always", "lexical", "generated", "classifier", "calibrated"),
     "ranking": ("fused", "last-hop"),
+    "variant": ("ours", "top-1", "not-joint"),
     "precision": ("fp32", "bf16"),
 }
 _AT_LEAST = {
@@ -93,6 +94,11 @@ class RetrievalConfig:
     ranking
         ``fused``: all hops and the first stage vote; ``last-hop``: the last hop's document sets
         first, filled up from the hops before (see `admiral.stages.ranking`).
+    variant
+        How document sets are scored: ``ours``, or ``top-1`` or ``not-joint``, with which the paper
+        compares (see `admiral.stages.hop`).
+    hyperlinks
+        Whether the hop retriever reads the titles that a sentence links to behind it.
     trie_normalised
         Score tokens by the softmax over the allowed ones only (off: the paper's definition).
     title_weight, text_weight
@@ -130,6 +136,8 @@ class RetrievalConfig:
     paraphrases: str = ""
     antonyms: str = ""
     ranking: str = "fused"
+    variant: str = "ours"
+    hyperlinks: bool = False
     trie_normalised: bool = False
     title_weight: float = 0.5
     text_weight: float = 1.0
@@ -170,6 +178,14 @@ def load_config(path: Path | None = None, overrides: Sequence[str] = ()) -> Retr
         message names the file (or the override) and the key.
     """
     return read_settings(RetrievalConfig, _problems, path, overrides)
+
+
+def build_config(items: Iterable[tuple[str, str, Any]]) -> RetrievalConfig:
+    """Return settings from (origin, key, value), later ones winning, as `load_config` checks them.
+
+    The origin, such as a place in another file, is what messages name.
+    """
+    return build_settings(RetrievalConfig, _problems, items)
 
 
 def _problems(config: RetrievalConfig) -> Iterator[tuple[str, str]]:

@@ -42,17 +42,34 @@ def read_settings(
         For an unreadable file, an unknown key, a value of the wrong type or out of range; the
         message names the file (or the override) and the key.
     """
+    items = (*_file_items(path), *map(parse_override, overrides))
+    return build_settings(kind, problems, items)
+
+
+def build_settings(
+    kind: type[T],
+    problems: Callable[[T], Iterable[tuple[str, str]]],
+    items: Iterable[tuple[str, str, Any]],
+) -> T:
+    """Return settings from (origin, key, value), later ones winning; the origin is for messages.
+
+    Raises
+    ------
+    AdmiralError
+        As in `read_settings`.
+    """
     config = OmegaConf.structured(kind)
     types: dict[str, type] = {f.name: type(f.default) for f in fields(cast(Any, kind))}
     source: dict[str, str] = {}
-    for origin, key, value in (*_file_items(path), *map(_parse_override, overrides)):
+    for origin, key, value in items:
         _set(config, types, origin, key, value)
         source[key] = origin
     try:
         loaded = cast(T, OmegaConf.to_object(config))
     except OmegaConfBaseException as error:  # an interpolation that leads nowhere
         key = error.full_key or ""
-        raise AdmiralError(f"{source.get(key, path)}: key {key!r}: {_first_line(error)}") from error
+        place = source.get(key, "settings")
+        raise AdmiralError(f"{place}: key {key!r}: {_first_line(error)}") from error
     for key, problem in problems(loaded):
         raise AdmiralError(f"{source.get(key, 'default')}: key {key!r}: {problem}")
     return loaded
@@ -92,7 +109,8 @@ def _file_items(path: Path | None) -> Iterator[tuple[str, str, Any]]:
         yield str(path), str(key), value
 
 
-def _parse_override(override: str) -> tuple[str, str, str]:
+def parse_override(override: str) -> tuple[str, str, str]:
+    """Return (the override itself, key, value) of ``key=value``; `AdmiralError` if it is not."""
     key, equals, value = override.partition("=")
     if not equals or not key.strip():
         raise AdmiralError(f"setting {override!r}: expected key=value")

@@ -28,7 +28,9 @@ _COMMANDS = {
     "evaluate": "admiral.cli.evaluate",
     "compare": "admiral.cli.evaluate",
     "report": "admiral.cli.report",
+    "experiment": "admiral.cli.experiment",
     "synthesize": "admiral.cli.synthesize",
+    "download": "admiral.cli.download",
     "convert": "admiral.cli.convert",
 }
 INTERRUPTED = 130  # what shells report for a program stopped by Ctrl-C

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -66,25 +65,6 @@ def checked_text(text: str, what: str) -> str:
     if not text.strip():
         raise AdmiralError(f"{what}: is empty. Give its text in quotes")
     return text.strip()
-
-
-def identity(name: str) -> str:
-    """Return what tells one checkpoint or knowledge base from another.
-
-    A bundled one is known by its name; a directory by its own name and a hash of its manifest, or
-    else of its configuration and weights.
-    """
-    directory = Path(name)
-    if not directory.is_dir():
-        return name
-    digest = hashlib.sha256()
-    manifest = directory / "manifest.json"
-    weights = sorted(directory.glob("*.safetensors"))
-    for path in [manifest] if manifest.is_file() else [directory / "config.json", *weights]:
-        if path.is_file():
-            with path.open("rb") as file:
-                digest.update(hashlib.file_digest(file, "sha256").digest())
-    return f"{directory.resolve().name} ({digest.hexdigest()[:12]})"
 
 
 def keep_apart(output: Path, *inputs: Path | None) -> None:

@@ -11,15 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-import admiral
-from admiral.cli.options import (
-    checked_text,
-    colour,
-    engine_options,
-    identity,
-    keep_apart,
-    overrides,
-)
+from admiral.cli.options import checked_text, colour, engine_options, keep_apart, overrides
 from admiral.cli.progress import track
 from admiral.errors import AdmiralError
 
@@ -155,14 +147,10 @@ def _to_file(
     quiet: bool,
 ) -> None:
     from admiral.output import ResumableWriter
+    from admiral.provenance import recorded_settings
     from admiral.trec import write_trec
 
-    settings = config.settings() | {
-        "version": admiral.__version__,
-        "model": identity(config.model),
-        "kb": identity(config.kb),
-    }
-    with ResumableWriter(output, settings, overwrite=overwrite) as writer:
+    with ResumableWriter(output, recorded_settings(config), overwrite=overwrite) as writer:
         # Changed claims are told before the model is loaded.
         todo = sum(1 for _ in writer.pending(source()))
         done = len(writer.finished)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import click
 
 import admiral
-from admiral.cli.options import identity
 from admiral.cli.progress import track
 from admiral.errors import AdmiralError
 
@@ -81,6 +80,7 @@ def synthesize_command(
     """
     from admiral.kb import KnowledgeBase, locate
     from admiral.output import ResumableWriter
+    from admiral.provenance import identity
     from admiral.synthesis import Settings, Synthesizer
 
     path = locate(kb)

@@ -10,6 +10,8 @@ from admiral.records import DocumentSet, Sentence
 from admiral.stages.sets import ScoredSequence, document_sets
 from trie import HopConstraint, Seq2Seq, Tokens, Trie, TrieFileError, beam_search, evidence_input
 
+VARIANTS = ("ours", "top-1", "not-joint")
+
 
 class Titles(Protocol):
     """Names the documents that the rows of the title trie stand for."""
@@ -32,6 +34,11 @@ class TrieHopRetriever:
         Beams of hop 0.
     normalise
         Score tokens by the softmax over the allowed ones only; off in the paper.
+    variant
+        One of `VARIANTS`: ``ours`` scores sentences and title together; ``top-1`` reads the best
+        sentence alone, so that its sets have two documents at every hop; ``not-joint`` scores the
+        title alone and adds it to the documents of the best sentences, as many as there are hops.
+        The last two are those that the paper compares with (section 6, table 3).
     """
 
     def __init__(
@@ -44,10 +51,11 @@ class TrieHopRetriever:
         beam_size: int = 25,
         title_beams: int = 10,
         normalise: bool = False,
+        variant: str = VARIANTS[0],
     ) -> None:
         self._model, self._tokens, self._trie, self._titles = model, tokens, trie, titles
         self._beam_size, self._title_beams = beam_size, title_beams
-        self._normalise = normalise
+        self._normalise, self._variant = normalise, variant
 
     def expand(
         self, claims: Sequence[str], evidence: Sequence[Sequence[Sentence]], hop: int
@@ -72,18 +80,21 @@ class TrieHopRetriever:
         self, claims: Sequence[str], evidence: Sequence[Sequence[Sentence]], hop: int
     ) -> list[list[DocumentSet]]:
         found: list[list[DocumentSet]] = [[] for _ in claims]
-        inputs, constraints, places = [], [], []
+        inputs, constraints, places, fixed = [], [], [], []
         for place, (claim, sentences) in enumerate(zip(claims, evidence, strict=True)):
-            identifiers = [(number, s.title) for number, s in enumerate(sentences)]
-            count = min(hop, len({title for _, title in identifiers}))
-            if hop and not count:
+            read = sentences[:1] if self._variant == "top-1" else sentences
+            documents = tuple(dict.fromkeys(s.title for s in read))[:hop]
+            if hop and not documents:
                 continue
-            pairs = [(s.title, s.text) for s in sentences] if hop else []
+            pairs = [(s.title, s.text) for s in read] if hop else []
             inputs.append(
                 evidence_input(self._tokens, "retrieve", claim, pairs, self._model.max_source).ids
             )
+            identifiers = [(number, s.title) for number, s in enumerate(read)]
+            count = 0 if self._variant == "not-joint" else len(documents)
             constraints.append(HopConstraint(self._trie, self._tokens, identifiers, count))
             places.append(place)
+            fixed.append(documents if self._variant == "not-joint" else ())
         if not inputs:
             return found
         results = beam_search(
@@ -94,11 +105,13 @@ class TrieHopRetriever:
             max_length=self._model.max_target,
             normalise=self._normalise,
         )
-        for place, constraint, hypotheses in zip(places, constraints, results, strict=True):
+        for place, constraint, kept_anyway, hypotheses in zip(
+            places, constraints, fixed, results, strict=True
+        ):
             sequences = []
             for hypothesis in hypotheses:
                 numbers, rows = constraint.parse(hypothesis.tokens)
-                kept = tuple(evidence[place][n].title for n in numbers)
+                kept = kept_anyway or tuple(evidence[place][n].title for n in numbers)
                 # Titles that the tokenizer spells alike share a sequence and its score.
                 sequences += [
                     ScoredSequence(kept, self._titles.title(int(row)), hypothesis.score)

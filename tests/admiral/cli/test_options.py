@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from admiral.cli.options import checked_text, identity, overrides
+from admiral.cli.options import checked_text, overrides
 from admiral.cli.progress import track
 from admiral.cli.prove import split_title
 from admiral.errors import AdmiralError
@@ -34,20 +32,6 @@ def test_texts_that_are_none(text: str) -> None:
 )
 def test_titles_in_brackets(given: str, title: str, text: str) -> None:
     assert split_title(given) == (title, text)
-
-
-def test_identity_follows_the_content(tmp_path: Path) -> None:
-    assert identity("mini") == "mini"
-    kb, model = tmp_path / "kb", tmp_path / "model"
-    for directory, names in ((kb, ["manifest.json"]), (model, ["config.json", "a.safetensors"])):
-        directory.mkdir()
-        seen = {identity(str(directory))}
-        for name in names:
-            for content in ("1", "2"):
-                (directory / name).write_text(content)
-                seen.add(identity(str(directory)))
-        assert len(seen) == 1 + 2 * len(names)
-        assert all(one.startswith(directory.name) for one in seen)
 
 
 def test_progress_off_a_terminal_is_lines(capsys: pytest.CaptureFixture[str]) -> None:

@@ -89,6 +89,44 @@ def test_a_damaged_trie_is_an_error_with_a_remedy(
         retriever.expand([CLAIM], [EVIDENCE], 1)
 
 
+def variant(system: Admiral, name: str) -> TrieHopRetriever:
+    tokens = system.checkpoint.tokens
+    return TrieHopRetriever(
+        system.checkpoint.model, tokens, system.kb.title_trie(tokens), system.kb,
+        beam_size=8, variant=name,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("hop", [1, 2])
+def test_top_1_reads_the_best_sentence_alone(system: Admiral, hop: int) -> None:
+    (sets,) = variant(system, "top-1").expand([CLAIM], [EVIDENCE], hop)
+    assert [found.titles[0] for found in sets] == [EVIDENCE[0].title] * len(sets)
+    assert {len(found.titles) for found in sets} == {2}
+    assert [sets] == variant(system, "ours").expand([CLAIM], [EVIDENCE[:1]], 1)
+
+
+@pytest.mark.parametrize("hop", [1, 2])
+def test_not_joint_scores_the_title_alone(system: Admiral, hop: int) -> None:
+    (sets,) = variant(system, "not-joint").expand([CLAIM], [EVIDENCE], hop)
+    kept = ("66th Primetime Emmy Awards", "Seth Meyers")[:hop]
+    assert sets and {found.titles[:-1] for found in sets} == {kept}
+    assert len({found.titles[-1] for found in sets}) == len(sets)
+    tokens = system.checkpoint.tokens
+    source = evidence_input(
+        tokens, "retrieve", CLAIM, [(s.title, s.text) for s in EVIDENCE], 512
+    ).ids
+    target = [tokens.symbol("["), *tokens.encode(sets[0].titles[-1]), tokens.symbol("]")]
+    score = log_probability(system, source, [*target, tokens.eos])
+    assert sets[0].score == pytest.approx(score, abs=1e-3)
+
+
+@pytest.mark.parametrize("name", ["top-1", "not-joint"])
+def test_variants_are_the_same_at_hop_zero(system: Admiral, name: str) -> None:
+    expected = variant(system, "ours").expand([CLAIM], [()], 0)
+    assert variant(system, name).expand([CLAIM], [()], 0) == expected
+    assert variant(system, name).expand([CLAIM], [()], 1) == [[]]
+
+
 def test_no_evidence_is_a_dead_end(system: Admiral) -> None:
     assert system.stages.retriever.expand([CLAIM, CLAIM], [[], EVIDENCE], 1)[0] == []
 

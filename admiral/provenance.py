@@ -1,0 +1,38 @@
+"""What a run came from: its settings, and the content of its checkpoint and knowledge base."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import admiral
+from admiral.config import RetrievalConfig
+
+
+def recorded_settings(config: RetrievalConfig) -> dict[str, Any]:
+    """Return what decides the results of a run, to be kept beside them."""
+    return config.settings() | {
+        "version": admiral.__version__,
+        "model": identity(config.model),
+        "kb": identity(config.kb),
+    }
+
+
+def identity(name: str) -> str:
+    """Return what tells one checkpoint or knowledge base from another.
+
+    A bundled one is known by its name; a directory by its own name and a hash of its manifest, or
+    else of its configuration and weights.
+    """
+    directory = Path(name)
+    if not directory.is_dir():
+        return name
+    digest = hashlib.sha256()
+    manifest = directory / "manifest.json"
+    weights = sorted(directory.glob("*.safetensors"))
+    for path in [manifest] if manifest.is_file() else [directory / "config.json", *weights]:
+        if path.is_file():
+            with path.open("rb") as file:
+                digest.update(hashlib.file_digest(file, "sha256").digest())
+    return f"{directory.resolve().name} ({digest.hexdigest()[:12]})"

@@ -1,0 +1,214 @@
+"""The page of results: tables and plots of recorded experiments, beside the paper's figures.
+
+Run as ``python -m benchmarks.results_page RUNS --docs docs``. RUNS is a folder below which runs of
+`admiral experiment` lie. It writes ``results.md`` and the plots that it shows; nothing in them is
+written by hand.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from admiral.errors import AdmiralError
+from admiral.experiments.run import FORMAT, NAME
+from admiral.files import write_atomically
+from benchmarks.results_plots import plots
+
+Record = dict[str, Any]
+# The order of the page; experiments of one's own come last.
+_ORDER = ("demo", "baselines", "table", "efficiency")
+_HEAD = """# Results
+
+Written by `python -m benchmarks.results_page RUNS --docs docs` from runs of `admiral experiment`;
+do not edit it. [evaluation.md](evaluation.md) defines the measures. In brackets are 95% intervals,
+by bootstrap over claims; seconds and memory are of the machine that each section names, and differ
+from run to run. Recall, exact match and F1 are of documents.
+
+"Insufficient precision" and "recall" say how well the stopping rule tells incomplete evidence, over
+all hops that were made; evidence is complete when it has a sentence of every gold document.
+"""
+
+
+def _mb(value: float | None) -> str:
+    return "–" if value is None else f"{value / 1e6:,.1f}"
+
+
+def _figure(value: float | None, form: str = ".3f") -> str:
+    return "–" if value is None else format(value, form)
+
+
+# Columns that are not measures: what they show of a system.
+_COLUMNS: dict[str, Callable[[Record], str]] = {
+    "s/claim": lambda s: _figure(s["seconds_per_claim"], ".2f"),
+    "memory MB": lambda s: _mb(s["run"]["peak_memory"]),
+    "documents": lambda s: f"{s['kb']['documents']:,}",
+    "BM25 MB": lambda s: _mb(s["kb"]["bytes"]["bm25"]),
+    "trie MB": lambda s: _mb(s["kb"]["bytes"]["tries"]),
+    "texts MB": lambda s: _mb(s["kb"]["bytes"]["documents"]),
+    "disk MB": lambda s: _mb(s["kb"]["bytes"]["total"]),
+    "index seconds": lambda s: _figure(s["kb"]["build"].get("seconds"), ".1f"),
+    "index memory MB": lambda s: _mb(s["kb"]["build"].get("peak_memory")),
+    "hops": lambda s: _figure(s.get("stopping", {}).get("hops"), ".2f"),
+    "insufficient precision": lambda s: _figure(s.get("stopping", {}).get("precision")),
+    "insufficient recall": lambda s: _figure(s.get("stopping", {}).get("recall")),
+}
+
+
+def read_runs(folder: Path) -> list[Record]:
+    """Return the recorded experiments below a folder in the order of the page.
+
+    Raises
+    ------
+    AdmiralError
+        If there is none, or one is damaged or of another format.
+    """
+    records = []
+    for path in sorted(folder.rglob(NAME)):
+        try:
+            record = json.loads(path.read_bytes())
+            known = record["format"] == FORMAT
+        except (ValueError, KeyError, TypeError) as error:
+            raise AdmiralError(f"{path}: damaged ({error}). Run the experiment again") from error
+        if not known:
+            raise AdmiralError(f"{path}: format {record['format']}, not {FORMAT}. Run it again")
+        records.append((_place(record["file"]), path, {**record, "folder": path.parent.name}))
+    if not records:
+        raise AdmiralError(f"{folder}: holds no {NAME}. Run `admiral experiment` first")
+    return [record for *_, record in sorted(records, key=lambda one: one[:2])]
+
+
+def _place(file: str) -> tuple[int, str]:
+    places = [at for at, start in enumerate(_ORDER) if file.startswith(start)]
+    return (places[0] if places else len(_ORDER)), file
+
+
+def section(record: Record) -> Iterator[str]:
+    """Yield the lines of an experiment: what was run, its table, its plots, the paper's table."""
+    yield f"## {record['title']}"
+    yield ""
+    yield f"    {_command(record)}"
+    yield ""
+    yield from _facts(record)
+    yield ""
+    yield from _table(record)
+    for name, title, _ in plots(record):
+        yield ""
+        yield f"![{title}](results/{name})"
+    yield from _paper(record["paper"])
+
+
+def _command(record: Record) -> str:
+    command = f"admiral experiment configs/experiments/{record['file']}"
+    if record["task"] != "demo":
+        command += " --data DATA"
+    for one in record["overrides"]:
+        key, _, value = one.partition("=")
+        command += f" --set {key}={Path(value).name}"  # folders are the machine's
+    return command
+
+
+def _facts(record: Record) -> Iterator[str]:
+    claims, seed = record["claims"], record["seeds"]["bootstrap"]
+    bases = {system["kb"]["name"]: system["kb"] for system in record["systems"]}
+    for name, base in bases.items():
+        yield f"- {base['documents']:,} documents, BM25 by {base['bm25']} (`{name}`)"
+    yield f"- {claims['used']} claims of `{claims['file']}`, sha256 {claims['sha256'][:12]}…"
+    runs = dict.fromkeys(_surroundings(system["run"]) for system in record["systems"])
+    yield from (f"- {run}; seed of the bootstrap {seed}" for run in runs)
+    of_note: dict[str, list[str]] = {}
+    for system in record["systems"]:
+        for note in system["notes"]:
+            of_note.setdefault(note, []).append(system["name"])
+    for note, names in of_note.items():
+        everyone = len(names) == len(record["systems"])
+        yield f"- {note}" if everyone else f"- {', '.join(names)}: {note}"
+
+
+def _surroundings(run: Record) -> str:
+    commit = run["commit"] or "unknown"
+    changed = " with changes" if commit.endswith("+") else ""
+    packages = ", ".join(f"{name} {version}" for name, version in run["versions"].items())
+    return f"{run['date']}, {run['hardware']}; commit {commit[:12]}{changed}; {packages}"
+
+
+def _table(record: Record) -> Iterator[str]:
+    columns = record["show"]
+    yield f"| system | claims | number | {' | '.join(columns)} |"
+    yield "|---" * (len(columns) + 3) + "|"
+    for system in record["systems"]:
+        for first, group in _groups(record, system):
+            cells = [_cell(system, column, group["name"], first) for column in columns]
+            yield (
+                f"| {system['name']} | {group['name']} | {group['claims']} | {' | '.join(cells)} |"
+            )
+
+
+def _groups(record: Record, system: Record) -> Iterator[tuple[bool, Record]]:
+    """Yield the groups that are shown, and whether each is the system's first."""
+    chosen = [g for g in system["groups"] if g["name"] in record["groups"]] or system["groups"]
+    for at, group in enumerate(chosen):
+        yield at == 0, group
+
+
+def _cell(system: Record, column: str, group: str, first: bool) -> str:
+    if column in _COLUMNS:
+        return _COLUMNS[column](system) if first else ""
+    for measure in system["measures"]:
+        if measure["name"] == column:  # the first of the name
+            one = next(value for value in measure["groups"] if value["group"] == group)
+            if one["value"] is None:
+                return "–"
+            return f"{one['value']:.3f} [{one['low']:.2f}, {one['high']:.2f}]"
+    return "–"
+
+
+def _paper(paper: Record) -> Iterator[str]:
+    if not paper:
+        return
+    yield ""
+    yield f"The paper's figures (table {paper['table']}):".replace("table section", "section")
+    yield ""
+    yield f"| system | {' | '.join(paper['columns'])} |"
+    yield "|---" * (len(paper["columns"]) + 1) + "|"
+    for name, row in paper["rows"].items():
+        yield f"| {name} | {' | '.join('–' if v is None else f'{v:,}' for v in row)} |"
+    yield ""
+    yield paper["note"]
+
+
+def page(records: Sequence[Record]) -> str:
+    """Return the page as Markdown."""
+    sections = ["\n".join(section(record)) for record in records]
+    return "\n".join([_HEAD, *("\n" + one for one in sections)]).replace("\n\n\n", "\n\n") + "\n"
+
+
+@click.command()
+@click.argument("runs", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option(
+    "--docs", type=click.Path(path_type=Path, exists=True, file_okay=False), required=True
+)
+def main(runs: Path, docs: Path) -> None:
+    """Write DOCS/results.md and its plots from the experiments below RUNS."""
+    records = read_runs(runs)
+    pictures = docs / "results"
+    pictures.mkdir(exist_ok=True)
+    wanted = {name: picture for one in records for name, _, picture in plots(one)}
+    for old in pictures.glob("*.svg"):
+        if old.name not in wanted:
+            old.unlink()
+    for name, picture in wanted.items():
+        write_atomically(pictures / name, [picture.encode()])
+    write_atomically(docs / "results.md", [page(records).encode()])
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except AdmiralError as error:
+        sys.exit(f"error: {error}")

@@ -1,0 +1,55 @@
+"""`admiral download` as a person runs it."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+Admiral = Callable[..., subprocess.CompletedProcess[bytes]]
+FILE = "hover_dev_release_v1.1.json"
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Iterator[str]:
+    """A server with one of HoVer's files."""
+    (tmp_path / "served").mkdir()
+    (tmp_path / "served" / FILE).write_text("[]")
+    serve = partial(Quiet, directory=str(tmp_path / "served"))
+    with ThreadingHTTPServer(("127.0.0.1", 0), serve) as http:
+        thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield f"http://127.0.0.1:{http.server_port}/"
+        http.shutdown()
+        thread.join()
+
+
+def test_download(admiral: Admiral, base: str, tmp_path: Path) -> None:
+    out = tmp_path / "data"
+    command = ("download", "hover", "--base", base, "--out", out, "--attempts", 1)
+    done = admiral(*command, "--file", FILE)
+    assert (done.returncode, done.stdout.decode()) == (0, f"{out / FILE}\n")
+    assert b"hotpotqa-abstracts" in done.stderr and (out / FILE).read_text() == "[]"
+    done = admiral(*command, "--file", FILE)
+    assert done.stdout.decode() == f"{out / FILE} was there already\n"
+    done = admiral(*command)
+    assert done.returncode == 1 and b"404" in done.stderr and done.stderr.count(b"\n") == 1
+    assert admiral(*command, "--file", "corpus.db").returncode == 2
+    assert admiral("download", "squad").returncode == 2
+
+
+def test_addresses_are_shown(admiral: Admiral, tmp_path: Path) -> None:
+    done = admiral("download", "feverous", "--list", "--out", tmp_path)
+    text = done.stdout.decode()
+    assert done.returncode == 0 and text.startswith("documented at https://fever.ai/")
+    assert text.count("MD5") == 3 and not list(tmp_path.iterdir())

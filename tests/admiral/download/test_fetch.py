@@ -1,0 +1,268 @@
+"""Fetching from a server on this machine that does what servers do on bad days."""
+
+from __future__ import annotations
+
+import hashlib
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from admiral.download.fetch import fetch
+from admiral.download.sources import DATA_SETS, Source
+from admiral.errors import AdmiralError
+
+CONTENT = hashlib.shake_256(b"a file").digest(300_000)
+
+
+@dataclass
+class Server:
+    """What the server does, and what it was asked for (the Range of each request).
+
+    Attributes
+    ----------
+    cuts
+        After how many bytes of the body the connection breaks, one for each request.
+    answers
+        Status codes with which the first requests are refused.
+    """
+
+    content: bytes = CONTENT
+    cuts: list[int] = field(default_factory=list)
+    answers: list[int] = field(default_factory=list)
+    ranges: bool = True
+    tag: str = '"1"'
+    extra_length: int = 0
+    shift: int = 0
+    length: bool = True
+    always_cut: int | None = None
+    asked: list[str | None] = field(default_factory=list)
+    url: str = ""
+
+
+def handler(server: Server) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+        def do_GET(self) -> None:
+            wanted = self.headers.get("Range")
+            server.asked.append(wanted)
+            if self.path == "/moved":
+                self.send_response(302)
+                self.send_header("Location", "/file")
+                self.end_headers()
+                return
+            if server.answers:
+                self.send_error(server.answers.pop(0))
+                return
+            start = 0
+            same = self.headers.get("If-Range", server.tag) == server.tag
+            if wanted and server.ranges and same:
+                start = int(wanted.removeprefix("bytes=").removesuffix("-"))
+                if start >= len(server.content):
+                    self.send_response(416)
+                    self.send_header(
+                        "Content-Range", f"bytes */{len(server.content) + server.extra_length}"
+                    )
+                    self.send_header("Content-Length", "0")
+                    self.end_headers()
+                    return
+                start = max(start - server.shift, 0)
+            body = server.content[start:]
+            self.send_response(206 if wanted and server.ranges and same else 200)
+            if self.server_version and wanted and server.ranges and same:
+                end, total = len(server.content) - 1, len(server.content) + server.extra_length
+                self.send_header("Content-Range", f"bytes {start}-{end}/{total}")
+            self.send_header("ETag", server.tag)
+            if server.length:
+                self.send_header("Content-Length", str(len(body) + server.extra_length))
+            self.end_headers()
+            cut = server.cuts.pop(0) if server.cuts else server.always_cut or len(body)
+            self.wfile.write(body[:cut])
+            self.wfile.flush()
+            if cut < len(body) or server.extra_length:
+                self.connection.shutdown(socket.SHUT_RDWR)
+
+    return Handler
+
+
+class Quiet(ThreadingHTTPServer):
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that goes away in the middle is nothing to print."""
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    state = Server()
+    http = Quiet(("127.0.0.1", 0), handler(state))
+    thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    state.url = f"http://127.0.0.1:{http.server_port}/file"
+    yield state
+    http.shutdown()
+    thread.join()
+    http.server_close()
+
+
+def get(server: Server, target: Path, attempts: int = 3, **known: object) -> bool:
+    source = Source("file", server.url, **known)  # type: ignore[arg-type]
+    return fetch(source, target, attempts=attempts, wait=0.001, timeout=5)
+
+
+MD5 = hashlib.md5(CONTENT).hexdigest()
+
+
+def test_a_file_is_fetched_once(server: Server, tmp_path: Path) -> None:
+    target = tmp_path / "new" / "file"
+    assert get(server, target, md5=MD5, bytes=len(CONTENT))
+    assert target.read_bytes() == CONTENT
+    assert not get(server, target, md5=MD5) and server.asked == [None]
+    assert [p.name for p in target.parent.iterdir() if p.suffix != ".lock"] == ["file"]
+    with pytest.raises(AdmiralError, match="is there, but has the MD5 checksum"):
+        get(server, target, md5="0" * 32)
+    assert target.read_bytes() == CONTENT
+
+
+@given(st.lists(st.integers(0, 120_000), max_size=6))
+@settings(max_examples=20)
+def test_broken_connections_are_taken_up(
+    server: Server, tmp_path_factory: pytest.TempPathFactory, cuts: list[int]
+) -> None:
+    server.cuts, server.asked = list(cuts), []
+    target = tmp_path_factory.mktemp("fetch") / "file"
+    assert get(server, target, attempts=7, md5=MD5)
+    assert target.read_bytes() == CONTENT
+    places = [int(asked[6:-1]) for asked in server.asked if asked]
+    assert places == sorted(places)  # never back
+
+
+def test_a_later_call_goes_on(server: Server, tmp_path: Path) -> None:
+    server.cuts = [100_000, 0, 0, 0]
+    target = tmp_path / "file"
+    with pytest.raises(
+        AdmiralError, match=r"ended at byte 100000 of 300000. Run the same command again"
+    ):
+        get(server, target)
+    assert not target.exists()
+    assert get(server, target)
+    assert server.asked[-1] == "bytes=100000-" and target.read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("length", [True, False])
+def test_a_server_without_ranges_begins_anew(server: Server, tmp_path: Path, length: bool) -> None:
+    (tmp_path / "file.partial").write_bytes(b"x" * 1000)
+    server.ranges, server.length = False, length
+    assert get(server, tmp_path / "file", md5=MD5)
+    assert server.asked == ["bytes=1000-"]
+
+
+def test_a_server_that_always_begins_anew_and_breaks_is_given_up(
+    server: Server, tmp_path: Path
+) -> None:
+    server.ranges, server.always_cut = False, 1000
+    with pytest.raises(AdmiralError, match="ended at byte 1000 of 300000"):
+        get(server, tmp_path / "file", attempts=3)
+    assert len(server.asked) == 4
+
+
+def test_two_versions_are_not_joined(server: Server, tmp_path: Path) -> None:
+    server.cuts = [100_000, 0, 0, 0]
+    with pytest.raises(AdmiralError):
+        get(server, tmp_path / "file")
+    server.content, server.tag = CONTENT[::-1], '"2"'
+    assert get(server, tmp_path / "file")
+    assert (tmp_path / "file").read_bytes() == CONTENT[::-1]
+
+
+def test_a_partial_file_that_is_whole_is_put_in_place(server: Server, tmp_path: Path) -> None:
+    (tmp_path / "file.partial").write_bytes(CONTENT)
+    assert get(server, tmp_path / "file", md5=MD5)
+    assert server.asked == ["bytes=300000-"] and (tmp_path / "file").exists()
+
+
+def test_a_partial_file_that_is_too_long_is_dropped(server: Server, tmp_path: Path) -> None:
+    (tmp_path / "file.partial").write_bytes(CONTENT + b"more")
+    assert get(server, tmp_path / "file", md5=MD5)
+    assert server.asked == ["bytes=300004-", None]
+
+
+def test_a_part_from_elsewhere_is_not_taken(server: Server, tmp_path: Path) -> None:
+    (tmp_path / "file.partial").write_bytes(CONTENT[:1000])
+    server.shift = 10
+    assert get(server, tmp_path / "file", md5=MD5)
+    assert server.asked == ["bytes=1000-", None]
+
+
+def test_a_wrong_length_is_told(server: Server, tmp_path: Path) -> None:
+    server.extra_length = 5
+    with pytest.raises(AdmiralError, match=r"not the end of its file"):
+        get(server, tmp_path / "file")
+    assert not (tmp_path / "file").exists()
+    server.extra_length = 0
+    with pytest.raises(AdmiralError, match=r"has 300000 bytes, published are 7; it was deleted"):
+        get(server, tmp_path / "file", bytes=7)
+    assert not (tmp_path / "file.partial").exists()
+
+
+def test_a_wrong_checksum_is_told_and_nothing_kept(server: Server, tmp_path: Path) -> None:
+    with pytest.raises(AdmiralError, match=f"checksum {MD5}, published is {'0' * 32}"):
+        get(server, tmp_path / "file", md5="0" * 32)
+    assert not list(tmp_path.glob("file")) + list(tmp_path.glob("*.partial"))
+
+
+def test_faults_that_pass_and_faults_that_do_not(server: Server, tmp_path: Path) -> None:
+    server.answers = [503, 429]
+    assert get(server, tmp_path / "file", md5=MD5)
+    server.answers = [503] * 3
+    with pytest.raises(AdmiralError, match="answers 503 Service Unavailable"):
+        get(server, tmp_path / "other")
+    server.answers, server.asked = [404], []
+    with pytest.raises(AdmiralError, match=r"404 Not Found. The file may have moved"):
+        get(server, tmp_path / "other")
+    assert len(server.asked) == 1
+
+
+def test_redirections_are_followed(server: Server, tmp_path: Path) -> None:
+    server.url = server.url.replace("/file", "/moved")
+    (tmp_path / "file.partial").write_bytes(CONTENT[:10])
+    assert get(server, tmp_path / "file", md5=MD5)
+    assert server.asked == ["bytes=10-", "bytes=10-"]
+
+
+def test_offline_is_said(tmp_path: Path) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port = unused.getsockname()[1]
+        source = Source("file", f"http://127.0.0.1:{port}/file")
+        began = time.monotonic()
+        with pytest.raises(AdmiralError, match=r"no connection to 127.0.0.1 .* may be offline"):
+            fetch(source, tmp_path / "file", attempts=3, wait=0.05)
+    assert time.monotonic() - began >= 0.05 + 0.1  # it waited between the tries, ever longer
+
+
+def test_a_full_disk_and_a_bad_folder(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "taken").write_text("")
+    with pytest.raises(AdmiralError, match=r"taken.*cannot be written"):
+        get(server, tmp_path / "taken" / "file")
+    server.extra_length = 10**18
+    with pytest.raises(AdmiralError, match=r"GB are missing"):
+        get(server, tmp_path / "file")
+
+
+def test_addresses_are_whole() -> None:
+    for data_set in DATA_SETS.values():
+        names = [source.name for source in data_set.files]
+        assert len(set(names)) == len(names) and data_set.page.startswith("https://")
+        for source in data_set.files:
+            assert source.url.startswith("https://") and source.url.endswith("/" + source.name)
+            assert source.md5 is None or len(bytes.fromhex(source.md5)) == 16

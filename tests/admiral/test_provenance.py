@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from admiral import RetrievalConfig
+from admiral.provenance import identity, recorded_settings
+
+
+def test_recorded_settings_are_those_that_decide_results() -> None:
+    settings = recorded_settings(RetrievalConfig(beam_size=7, threads=3))
+    assert settings["beam_size"] == 7 and settings["kb"] == "demo" and settings["version"]
+    assert "threads" not in settings
+
+
+def test_identity_follows_the_content(tmp_path: Path) -> None:
+    assert identity("mini") == "mini"
+    kb, model = tmp_path / "kb", tmp_path / "model"
+    for directory, names in ((kb, ["manifest.json"]), (model, ["config.json", "a.safetensors"])):
+        directory.mkdir()
+        seen = {identity(str(directory))}
+        for name in names:
+            for content in ("1", "2"):
+                (directory / name).write_text(content)
+                seen.add(identity(str(directory)))
+        assert len(seen) == 1 + 2 * len(names)
+        assert all(one.startswith(directory.name) for one in seen)
