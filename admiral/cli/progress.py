@@ -42,6 +42,6 @@ def _lines(items: Iterable[T], done: int, total: int) -> Iterator[T]:
         yield item
         now = time.monotonic()
         if now - last >= _SECONDS_BETWEEN_LINES or done + count == total:
-            last, each = now, (now - start) / count
+            last, each = now, max(now - start, 1e-9) / count
             speed = f"{each:.2f} s per claim" if each > 0.05 else f"{1 / each:,.0f} per second"
             click.echo(f"{done + count} of {total} claims, {speed}", err=True)
