@@ -124,7 +124,7 @@ class RetrievalConfig:
     evidence_per_document: int = 2
     first_stage_documents: int = 100
     rerank_documents: int = 40
-    cross_encoder_documents: int = 8
+    cross_encoder_documents: int = 20
     rerank_sentences: int = 64
     mentions: bool = True
     title_beams: int = 10
