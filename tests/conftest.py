@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 
 # Before torch is imported anywhere; see admiral/__init__.py.
@@ -11,6 +12,11 @@ os.environ["HF_HUB_OFFLINE"] = "1"  # nothing is downloaded at run time
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+# A shell that starts the tests in the background makes them ignore Ctrl-C, and so every process
+# that they start; tests interrupt some of these.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile(
     "admiral",

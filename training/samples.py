@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from admiral.errors import RecordError
+from admiral.files import write_atomically
 from proofs import NatOp, Proof, ProofStep
 
 
@@ -55,12 +56,14 @@ _TASKS = {"retrieve": RetrieveSample, "rerank": RerankSample, "prove": ProveSamp
 
 def write_samples(path: Path, samples: Iterable[Sample]) -> int:
     """Write samples as JSON Lines and return how many; the file appears when it is complete."""
-    partial = path.with_suffix(path.suffix + ".partial")
     count = 0
-    with partial.open("w", encoding="utf-8") as out:
+
+    def lines() -> Iterator[bytes]:
+        nonlocal count
         for count, sample in enumerate(samples, start=1):  # noqa: B007
-            out.write(json.dumps(_to_json(sample), ensure_ascii=False) + "\n")
-    partial.replace(path)
+            yield json.dumps(_to_json(sample), ensure_ascii=False).encode() + b"\n"
+
+    write_atomically(path, lines())
     return count
 
 

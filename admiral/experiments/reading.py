@@ -146,9 +146,10 @@ def _systems(
         if config.kb in bases:
             config.kb = str(bases[config.kb].path)
         system = System(text(one, "name", where), config, baseline)
-        other = folders.setdefault(system.folder, system.name)
-        if not system.folder or other is not system.name:
+        if not system.folder or system.folder in folders:
+            other = folders.get(system.folder, "")
             raise AdmiralError(f"{where}: key 'name': {system.name!r} is too like {other!r}")
+        folders[system.folder] = system.name
         yield system
 
 

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -47,8 +48,13 @@ def delegate(job: Job, result: Path) -> Record:
     result.unlink(missing_ok=True)
     command = [sys.executable, "-m", _MODULE, str(result)]
     with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
+        assert process.stdin is not None
         try:
-            process.communicate(json.dumps(job).encode())
+            # The pipe stays open: when it ends because this process was killed, so does that one.
+            with suppress(BrokenPipeError):
+                process.stdin.write(json.dumps(job).encode() + b"\n")
+                process.stdin.flush()
+            process.wait()
         except KeyboardInterrupt:
             process.wait()  # it was interrupted as well and keeps what it has
             raise

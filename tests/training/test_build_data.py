@@ -76,6 +76,17 @@ def test_context_aligns_proofs_and_nothing_else(kb_path: str, tmp_path: Path) ->
     assert proofs
 
 
+def test_nothing_is_left_of_a_file_that_cannot_be_written(kb_path: str, tmp_path: Path) -> None:
+    claims = few(tmp_path / "claims.jsonl", 2)
+    nowhere = tmp_path / "none" / "samples.jsonl"
+    done = run("--kb", kb_path, "--source", f"gold:{claims}", nowhere)
+    assert done.exit_code == 1 and f"{nowhere}: cannot be written" in done.output
+    claims.write_text(claims.read_text() + '{"claim": 5}\n')
+    done = run("--kb", kb_path, "--source", f"gold:{claims}", tmp_path / "samples.jsonl")
+    assert done.exit_code == 1 and "Traceback" not in done.output
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["claims.jsonl"]
+
+
 def test_missing_gold_is_an_error_or_left_out_and_listed(kb_path: str, tmp_path: Path) -> None:
     claims, out = missing_claims(tmp_path), tmp_path / "samples.jsonl"
     arguments = ("--kb", kb_path, "--source", f"gold:{claims}")

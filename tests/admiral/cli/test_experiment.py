@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
+import time
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 
+from admiral.config import RetrievalConfig
 from tests.admiral.evaluation.cases import written
 
 TEXT = """
@@ -42,3 +46,31 @@ def test_experiment(
     assert admiral(*arguments, "--resume", "--overwrite").returncode == 2
     done = admiral("experiment", file)
     assert done.returncode == 1 and b"Give --data DIR" in done.stderr
+
+
+def test_a_process_of_an_experiment_ends_with_the_one_that_asked_for_it(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    output, note = tmp_path / "results.jsonl", tmp_path / "run.json"
+    partial = output.with_name(output.name + ".partial")
+    job = {
+        "work": "answer",
+        "config": asdict(RetrievalConfig(reranker="bm25", title_beams=0, beam_size=4)),
+        "baseline": None,
+        "claims": [(str(i), "Seth Meyers hosted the Emmy Awards.") for i in range(5_000)],
+        "output": str(output),
+        "overwrite": False,
+        "quiet": True,
+    }
+    command = [sys.executable, "-m", "admiral.cli.work", str(note)]
+    with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        process.stdin.write(json.dumps(job).encode() + b"\n")
+        process.stdin.flush()
+        deadline = time.monotonic() + 120
+        while not (partial.exists() and b"\n" in partial.read_bytes()):
+            assert process.poll() is None and time.monotonic() < deadline
+            time.sleep(0.01)
+        process.stdin.close()  # as when the other process was killed
+        assert process.wait(timeout=60) == 1
+    assert not output.exists() and not note.exists()

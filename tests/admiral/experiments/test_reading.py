@@ -71,6 +71,7 @@ def test_later_settings_win(tmp_path: Path) -> None:
         (MINIMAL + "knowledge_bases: {a: {kb: b}}", r"knowledge_bases.a: key 'kb'"),
         (MINIMAL + "  - {name: bm25}", r"systems\[1\]: key 'name': 'bm25' is too like 'BM25'"),
         (MINIMAL + "  - {name: BM25}", r"too like 'BM25'"),
+        (MINIMAL + "  - {name: B}\n  - {name: B}", r"too like 'B'"),
         (MINIMAL + "  - {name: x, baseline: dpr}", r"'baseline': 'dpr' is not one of bm25"),
         (MINIMAL + "  - {name: x, settings: {hops: 0}}", r"systems\[1\].settings: key 'hops'"),
         (MINIMAL + "  - {settings: {}}", r"systems\[1\]: key 'name': is missing"),
