@@ -10,8 +10,6 @@ from admiral.records import DocumentSet, Sentence
 from admiral.stages.sets import ScoredSequence, document_sets
 from trie import HopConstraint, Seq2Seq, Tokens, Trie, TrieFileError, beam_search, evidence_input
 
-VARIANTS = ("ours", "top-1", "not-joint")
-
 
 class Titles(Protocol):
     """Names the documents that the rows of the title trie stand for."""
@@ -35,7 +33,7 @@ class TrieHopRetriever:
     normalise
         Score tokens by the softmax over the allowed ones only; off in the paper.
     variant
-        One of `VARIANTS`: ``ours`` scores sentences and title together; ``top-1`` reads the best
+        ``ours`` scores sentences and title together; ``top-1`` reads the best
         sentence alone, so that its sets have two documents at every hop; ``not-joint`` scores the
         title alone and adds it to the documents of the best sentences, as many as there are hops.
         The last two are those that the paper compares with (section 6, table 3).
@@ -51,7 +49,7 @@ class TrieHopRetriever:
         beam_size: int = 25,
         title_beams: int = 10,
         normalise: bool = False,
-        variant: str = VARIANTS[0],
+        variant: str = "ours",
     ) -> None:
         self._model, self._tokens, self._trie, self._titles = model, tokens, trie, titles
         self._beam_size, self._title_beams = beam_size, title_beams
