@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 import torch
 
+from proofs.encoding import encoded_batches
 from proofs.judgement import Judgement
 from proofs.judges import Evidence
 from trie import Seq2Seq, Tokens, evidence_input
-
-_BATCH = 16
 
 
 class ClassifierJudge:
@@ -63,12 +62,8 @@ def pooled_states(
         evidence_input(tokens, "prove", claim, texts, model.max_source).ids
         for claim, texts in zip(claims, evidence, strict=True)
     ]
-    # By length, since padding costs as much as text.
-    order = sorted(range(len(inputs)), key=lambda at: len(inputs[at]))
     rows: dict[int, torch.Tensor] = {}
-    for begin in range(0, len(order), _BATCH):
-        batch = order[begin : begin + _BATCH]
-        hidden, mask = model.hidden([inputs[at] for at in batch])
+    for batch, hidden, mask in encoded_batches(model, inputs):
         kept = mask.unsqueeze(-1)
         mean = (hidden.float() * kept).sum(1) / kept.sum(1)
         found = torch.cat([mean, hidden[:, 0].float()], dim=-1).cpu()

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from proofs.encoding import encoded_batches
 from proofs.words import pieces
 from trie import Seq2Seq, Tokens
 
@@ -18,7 +19,6 @@ from trie import Seq2Seq, Tokens
 # context can say: not quite what the same word says.
 _NOTHING, _ALL = 0.3, 0.8
 _MOST = 0.8
-_BATCH = 16
 
 
 class ContextualLikeness:
@@ -52,11 +52,8 @@ class ContextualLikeness:
         encoded = [self._tokens.encode_with_offsets(text) for text in texts]
         room = self._model.max_source - 2
         inputs = [[self._tokens.bos, *ids[:room], self._tokens.eos] for ids, _ in encoded]
-        order = sorted(range(len(texts)), key=lambda at: len(inputs[at]))
         found: dict[int, Tensor] = {}
-        for begin in range(0, len(order), _BATCH):
-            places = order[begin : begin + _BATCH]
-            hidden, _ = self._model.hidden([inputs[at] for at in places])
+        for places, hidden, _ in encoded_batches(self._model, inputs):
             for at, states in zip(places, hidden.float().cpu(), strict=True):
                 spans = encoded[at][1][:room]
                 found[at] = _by_word(texts[at], spans, states[1 : 1 + len(spans)])
