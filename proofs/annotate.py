@@ -18,7 +18,7 @@ from proofs.operators import SUFFICIENCY_OPERATORS, NatOp, Verdict, verdict
 from proofs.proof import MAX_STEPS, Proof
 from proofs.values import value
 from proofs.wordnet import default_lexicon
-from proofs.words import pieces
+from proofs.words import located, pieces
 
 if TYPE_CHECKING:
     from proofs.contextual import ContextualLikeness  # which needs torch
@@ -88,10 +88,8 @@ def _without_entailment(steps: list[Draft]) -> list[Draft]:
 
 def _lacking(claim: str, steps: list[Draft], withheld: Aligner) -> list[Draft]:
     """Make the steps independent whose spans the withheld sentences fit better."""
-    end = 0
-    for at, step in enumerate(steps):
-        start = claim.index(step.claim, end)
-        end = start + len(step.claim)
+    spans = located(claim, (step.claim for step in steps))
+    for at, (step, (start, _)) in enumerate(zip(steps, spans, strict=True)):
         better = withheld.align(step.claim, start=start)
         if better is not None and better.similarity > step.similarity + _WITHHELD_GAIN:
             steps = _replaced(steps, at, NatOp.INDEPENDENCE)

@@ -15,6 +15,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from proofs.operators import NatOp
 from proofs.proof import MAX_STEPS, Proof
 from proofs.support import CLAIM_FEATURES, STEP_FEATURES, Support, SupportFinder
 from proofs.wordnet import default_lexicon
+from proofs.words import located
 
 # The least similarity of a step that is covered nearly word for word.
 _VERBATIM = 0.9
@@ -180,12 +182,8 @@ def _joined(claim: str, steps: Sequence[Draft]) -> list[Draft]:
 
 def _texts(claim: str, steps: Sequence[Draft]) -> list[str]:
     """Return the claim's text up to the end of each step from the end of the one before."""
-    texts, at = [], 0
-    for step in steps:
-        end = claim.index(step.claim, at) + len(step.claim)
-        texts.append(claim[at:end])
-        at = end
-    return texts
+    ends = [0, *(end for _, end in located(claim, (step.claim for step in steps)))]
+    return [claim[begin:end] for begin, end in pairwise(ends)]
 
 
 def _weighed(weights: Mapping[str, float], names: Sequence[str], values: Sequence[float]) -> float:

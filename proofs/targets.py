@@ -8,6 +8,7 @@ from proofs.grammar import ProofGrammar
 from proofs.notation import ProofError
 from proofs.operators import NatOp
 from proofs.proof import Proof, ProofStep
+from proofs.words import located
 from trie import Tokens
 
 
@@ -58,9 +59,8 @@ def target_ids(
 def _snapped(proof: Proof, claim: str, grammar: ProofGrammar) -> list[tuple[int, int, ProofStep]]:
     """Return (first unit, end unit, step) for each step that has a unit to itself."""
     found: list[tuple[int, int, ProofStep]] = []
-    at = 0
-    for step in proof.steps:
-        at = claim.index(step.claim, at) + len(step.claim)
+    spans = located(claim, (step.claim for step in proof.steps))
+    for step, (_, at) in zip(proof.steps, spans, strict=True):
         end = 1 + next(u for u, (_, stop) in enumerate(grammar.characters) if stop >= at)
         begin = found[-1][1] if found else 0
         if end > begin:

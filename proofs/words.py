@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -66,6 +67,22 @@ def is_content(norm: str) -> bool:
 def word_spans(text: str) -> list[tuple[int, int]]:
     """Return the character spans of the words of `text`, divided by white space."""
     return [m.span() for m in _WORD.finditer(text)]
+
+
+def located(text: str, spans: Iterable[str]) -> list[tuple[int, int]]:
+    """Return where spans that follow each other in a text begin and end.
+
+    Raises
+    ------
+    ValueError
+        If a span is not in the text behind the one before.
+    """
+    found, end = [], 0
+    for span in spans:
+        start = text.index(span, end)
+        end = start + len(span)
+        found.append((start, end))
+    return found
 
 
 def pieces(text: str) -> list[Word]:
