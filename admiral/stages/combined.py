@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from admiral.protocols import SentenceReranker
 from admiral.records import Document, Sentence
 from admiral.stages.scoring import scored
+
+_Key = tuple[str, int]
 
 
 class CombinedReranker:
@@ -47,44 +50,49 @@ class CombinedReranker:
     ) -> list[list[Sentence]]:
         """Return the sentences of each claim's documents with mean standard scores, best first."""
         each = [r.score(claims, documents, evidence) for r in self._rerankers]
-        lists = [list(found) for found in zip(*each, strict=True)]
-        if self._closer is None:
-            return [_combine(found) for found in lists]
-        near = [self._best(*pair) for pair in zip(documents, lists, strict=True)]
-        last = self._closer.score(claims, near, evidence)
-        return [
-            _combine([*found, closer], {document.title for document in read})
-            for found, closer, read in zip(lists, last, near, strict=True)
-        ]
+        joined = [[_standardised(found) for found in one] for one in zip(*each, strict=True)]
+        if self._closer is not None:
+            near = [self._best(*pair) for pair in zip(documents, joined, strict=True)]
+            last = self._closer.score(claims, near, evidence)
+            for one, found, read in zip(joined, last, near, strict=True):
+                one.append(_standardised(found, {document.title for document in read}))
+        return [_combine(one) for one in joined]
 
-    def _best(
-        self, documents: Sequence[Document], lists: Sequence[Sequence[Sentence]]
-    ) -> list[Document]:
+    def _best(self, documents: Sequence[Document], one: Sequence[_Standard]) -> list[Document]:
         """Return the documents of the best sentences, in the order of these."""
         by_title = {document.title: document for document in documents}
-        titles = dict.fromkeys(sentence.title for sentence in _combine(lists))
+        titles = dict.fromkeys(sentence.title for sentence in _combine(one))
         return [by_title[title] for title in list(titles)[: self._closer_documents]]
 
 
-def _combine(
-    lists: Sequence[Sequence[Sentence]], last_read: Collection[str] | None = None
-) -> list[Sentence]:
-    """Add standard scores; `last_read` holds the titles that the last list has read, if not all."""
-    sentences = {(s.title, s.index): s for found in lists for s in found}
-    totals = dict.fromkeys(sentences, 0.0)
-    for place, found in enumerate(lists, start=1):
-        scores = _standardised(found)
-        lowest = min(scores.values(), default=0.0)
-        read = last_read if place == len(lists) else None
-        for key in totals:
-            if read is None or key[0] in read:  # the rest has the mean, which is 0
-                totals[key] += scores.get(key, lowest) / len(lists)
-    return scored(list(sentences.values()), totals.values())
+class _Standard(NamedTuple):
+    """The standard scores of a reranker for a claim's sentences.
+
+    `read` holds the titles that it was given, None if these were all.
+    """
+
+    sentences: dict[_Key, Sentence]
+    scores: dict[_Key, float]
+    lowest: float
+    read: Collection[str] | None
+
+    def of(self, key: _Key) -> float:
+        if self.read is not None and key[0] not in self.read:
+            return 0.0  # the mean
+        return self.scores.get(key, self.lowest)
 
 
-def _standardised(found: Sequence[Sentence]) -> dict[tuple[str, int], float]:
-    if not found:
-        return {}
-    scores = [s.score for s in found]
-    mean, spread = statistics.fmean(scores), statistics.pstdev(scores) or 1.0
-    return {(s.title, s.index): (s.score - mean) / spread for s in found}
+def _standardised(found: Sequence[Sentence], read: Collection[str] | None = None) -> _Standard:
+    values = [s.score for s in found]
+    mean = statistics.fmean(values) if values else 0.0
+    spread = (statistics.pstdev(values) if values else 0.0) or 1.0
+    sentences = {(s.title, s.index): s for s in found}
+    scores = {key: (s.score - mean) / spread for key, s in sentences.items()}
+    return _Standard(sentences, scores, min(scores.values(), default=0.0), read)
+
+
+def _combine(joined: Sequence[_Standard]) -> list[Sentence]:
+    """Add standard scores, in equal parts."""
+    sentences = {key: s for one in joined for key, s in one.sentences.items()}
+    totals = [sum(one.of(key) / len(joined) for one in joined) for key in sentences]
+    return scored(list(sentences.values()), totals)
