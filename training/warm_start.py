@@ -1,8 +1,8 @@
 """Make the untrained `mini`: a BART whose encoder is MiniLM and whose decoder starts from it.
 
-BERT's and BART's encoder layers are the same arithmetic (post layer norm, GELU), so the weights
-are copied; the token-type-0 embedding is folded into the positions. Only the layer-norm epsilon
-differs (1e-12 against 1e-5). The decoder takes MiniLM's layers, its cross-attention starts from the
+Both kinds of encoder compute alike (layer norm behind each part, GELU), so the weights are copied;
+token types do not exist in BART, so the positions take over what the first one adds. Only the
+layer-norm epsilon differs (1e-12 against 1e-5). The decoder takes MiniLM's layers, its cross-attention starts from the
 same layer's self-attention.
 
 Run as ``python -m training.warm_start OUT``.

@@ -11,7 +11,7 @@ from training.warm_start import mini_tokenizer, warm_start
 from trie import Tokens
 
 TEXTS = [
-    "Seth Meyers hosted the ceremony for the first time.",
+    "Seth Meyers led through the evening as its host.",
     "Short.",
     "A rather longer sentence, with commas, a number like 1973, and an accent: Pelé.",
 ]
