@@ -2,8 +2,8 @@
 
 Both kinds of encoder compute alike (layer norm behind each part, GELU), so the weights are copied;
 token types do not exist in BART, so the positions take over what the first one adds. Only the
-layer-norm epsilon differs (1e-12 against 1e-5). The decoder takes MiniLM's layers, its cross-attention starts from the
-same layer's self-attention.
+layer-norm epsilon differs (1e-12 against 1e-5). The decoder takes MiniLM's layers, its
+cross-attention starts from the same layer's self-attention.
 
 Run as ``python -m training.warm_start OUT``.
 """
