@@ -26,11 +26,7 @@ _PART = re.compile(rf"\.|{SEGMENTS}/[0-9a-f]{{16}}")
 
 def write_manifest(directory: Path, counts: dict[str, int], settings: dict[str, Any]) -> Manifest:
     """Describe the files of a knowledge base that was just built and write its manifest."""
-    files = describe_files(directory)
-    body = _body(counts, settings, files)
-    digest = _digest(body)
-    _write(directory, body, digest)
-    return Manifest(counts, settings, files, Base(".", counts["documents"], digest), None, digest)
+    return replace_manifest(directory, counts, settings, describe_files(directory), None, None)
 
 
 def replace_manifest(
@@ -38,19 +34,19 @@ def replace_manifest(
     counts: dict[str, int],
     settings: dict[str, Any],
     files: dict[str, FileEntry],
-    base: Base,
+    base: Base | None,
     delta: Delta | None,
 ) -> Manifest:
-    """Write the manifest of another version, in one step: from here on readers see that one."""
+    """Write the manifest of another version, in one step: from here on readers see that one.
+
+    Without a base everything there is the base, as after a build.
+    """
     body = _body(counts, settings, files, base, delta)
     digest = _digest(body)
-    _write(directory, body, digest)
-    return Manifest(counts, settings, files, base, delta, digest)
-
-
-def _write(directory: Path, body: dict[str, Any], digest: str) -> None:
     text = json.dumps({**body, "digest": digest}, indent=1, ensure_ascii=True) + "\n"
     write_atomically(directory / NAME, [text.encode("ascii")])
+    base = base or Base(".", counts["documents"], digest)
+    return Manifest(counts, settings, files, base, delta, digest)
 
 
 def read_manifest(directory: Path) -> Manifest:
