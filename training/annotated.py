@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from admiral.gold import GoldClaim
 from proofs.contextual import ContextualLikeness
@@ -36,11 +36,14 @@ class SampleBuilder:
         Is told each claim whose gold sentences the corpus lacks, and what is lacking.
     likeness
         Aligns the spans of proofs by context, too; by words alone if not given.
+    excluded
+        Titles whose claims are left out, those that development claims need.
 
     Attributes
     ----------
     counts
-        Claims: ``used``, ``missing`` (their gold is not in the corpus), ``without evidence``.
+        Claims: ``used``, ``missing`` (their gold is not in the corpus), ``without evidence``,
+        ``excluded``.
     """
 
     def __init__(
@@ -52,10 +55,12 @@ class SampleBuilder:
         negatives: Finder | None = None,
         missing: Callable[[GoldClaim, str], None] | None = None,
         likeness: ContextualLikeness | None = None,
+        excluded: Collection[str] = (),
     ) -> None:
         self._corpus, self._settings, self._seed = corpus, settings, seed
         self._negatives = negatives or SearchedNegatives(corpus, settings.candidates)
         self._missing, self._likeness = missing, likeness
+        self._excluded = frozenset(excluded)
         self.counts: Counter[str] = Counter()
 
     def samples(
@@ -80,6 +85,9 @@ class SampleBuilder:
     def _usable(self, claim: GoldClaim, corpus: Corpus) -> bool:
         if not claim.evidence:
             self.counts["without evidence"] += 1
+            return False
+        if not self._excluded.isdisjoint(claim.titles):
+            self.counts["excluded"] += 1
             return False
         wrong = fault(corpus, claim.evidence[0]) if claim.sentences else None
         if wrong is not None:

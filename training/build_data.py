@@ -6,7 +6,7 @@ creak:pages.jsonl OUT.jsonl``; claims that `admiral synthesize` wrote are read a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from admiral import Admiral
 from admiral.checkpoint import load_checkpoint
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
-from admiral.gold import GoldClaim
+from admiral.gold import GoldClaim, read_gold
 from admiral.kb import KnowledgeBase, locate
 from proofs.contextual import ContextualLikeness
 from training.annotated import SampleBuilder
@@ -42,6 +42,7 @@ def build(
     negatives: Finder | None = None,
     missing: str = "error",
     likeness: ContextualLikeness | None = None,
+    excluded: Collection[str] = (),
     say: Callable[[str], None],
 ) -> Iterator[Sample]:
     """Yield the samples of all sources, one after the other.
@@ -62,6 +63,8 @@ def build(
         What happens to claims whose gold sentences the corpus lacks, one of `MISSING`.
     likeness
         Aligns the spans of proofs by context, too; by words alone if not given.
+    excluded
+        Titles whose claims are left out.
     say
         Is given a line about each source and, with ``list``, about each claim that is left out.
 
@@ -80,7 +83,13 @@ def build(
                 say(f"{path}: claim {claim.id!r} is left out: {problem}")
 
         builder = SampleBuilder(
-            corpus, settings, seed, negatives=negatives, missing=report, likeness=likeness
+            corpus,
+            settings,
+            seed,
+            negatives=negatives,
+            missing=report,
+            likeness=likeness,
+            excluded=excluded,
         )
         count = 0
         for sample in builder.samples(source.claims(), source.tasks):
@@ -126,6 +135,12 @@ def build(
     help="What BM25 finds, or the wrong documents that the beams of --model come to.",
 )
 @click.option("--model", help="Checkpoint whose beams give negatives.")
+@click.option(
+    "--exclude",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Claims to test on: others that need one of their documents are left out; repeatable.",
+)
 @click.option("--context", help="Checkpoint whose encoder aligns the spans of proofs by context.")
 @click.option("--splits", default=0, show_default=True, help="Splits of the gold per hop; 0: all.")
 @click.option(
@@ -157,6 +172,7 @@ def main(
     missing: str,
     negatives: str,
     model: str | None,
+    exclude: tuple[Path, ...],
     context: str | None,
     splits: int,
     short: float,
@@ -175,6 +191,7 @@ def main(
         parsed = [Source.parse(text) for text in sources]
         for source in parsed:  # a bad file is told now, not after the others
             next(source.claims())
+        excluded = {title for path in exclude for title in _needed(path)}
         with ExitStack() as stack:
             kb = stack.enter_context(KnowledgeBase.open(locate(name)))
             corpus: Corpus = WithDocuments(kb, read_documents(documents)) if documents else kb
@@ -195,12 +212,19 @@ def main(
                 negatives=finder,
                 missing=missing,
                 likeness=likeness,
+                excluded=excluded,
                 say=lambda line: click.echo(line, err=True),
             )
             count = write_samples(out, samples)
     except AdmiralError as error:
         raise click.ClickException(str(error)) from error
     click.echo(f"{out}: {count:,} samples", err=True)
+
+
+def _needed(path: Path) -> Iterator[str]:
+    for claim in read_gold(path):
+        for titles in claim.title_sets:
+            yield from titles
 
 
 if __name__ == "__main__":

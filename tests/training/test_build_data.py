@@ -56,6 +56,24 @@ def test_sources_become_one_file_the_same_for_the_same_seed(kb_path: str, tmp_pa
     }
 
 
+def test_claims_that_share_a_document_with_excluded_ones_are_left_out(
+    kb_path: str, tmp_path: Path
+) -> None:
+    claims, held, out = few(tmp_path / "claims.jsonl"), tmp_path / "held.jsonl", tmp_path / "out"
+    held.write_text(claims.read_text("utf-8").splitlines(keepends=True)[1], "utf-8")
+    kept_out = set(next(read_gold(held)).titles)
+    done = run("--kb", kb_path, "--source", f"gold:{claims}", "--exclude", held, out)
+    assert done.exit_code == 0, done.output
+    left = [c for c in read_gold(claims) if kept_out.isdisjoint(c.titles)]
+    assert f"claims: {len(left)} used, {6 - len(left)} excluded" in done.output or (
+        f"claims: {6 - len(left)} excluded, {len(left)} used" in done.output
+    )
+    texts = {sample.claim for sample in read_samples(out)}
+    assert texts and texts <= {c.claim for c in left}
+    gone = run("--kb", kb_path, "--source", f"gold:{claims}", "--exclude", tmp_path / "no", out)
+    assert gone.exit_code != 0 and "no" in gone.output and "Traceback" not in gone.output
+
+
 def test_context_aligns_proofs_and_nothing_else(kb_path: str, tmp_path: Path) -> None:
     claims, out = few(tmp_path / "claims.jsonl", 3), tmp_path / "samples.jsonl"
     arguments = ("--kb", kb_path, "--source", f"gold:{claims}")
