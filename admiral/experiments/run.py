@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from admiral.checkpoint import locate_checkpoint
 from admiral.errors import AdmiralError
 from admiral.evaluation import tables
 from admiral.evaluation.bootstrap import intervals
@@ -20,6 +21,8 @@ from admiral.experiments.stopping import stopping
 from admiral.experiments.work import chosen, delegate, read_note
 from admiral.files import explained, write_atomically
 from admiral.gold import GoldClaim
+from admiral.kb import locate
+from admiral.kb.manifest import read_manifest
 from admiral.provenance import recorded_settings
 
 FORMAT = 1
@@ -61,6 +64,7 @@ def run_experiment(
             "start anew with --overwrite"
         )
     gold = chosen(experiment, read_claims_of(experiment.rules, experiment.claims))
+    _find_parts(experiment)
     with explained(out):
         out.mkdir(parents=True, exist_ok=True)
         if overwrite:
@@ -74,6 +78,15 @@ def run_experiment(
     text = json.dumps(record, ensure_ascii=False, indent=1, allow_nan=False)
     write_atomically(out / NAME, [text.encode() + b"\n"])
     return record
+
+
+def _find_parts(experiment: Experiment) -> None:
+    """Raise AdmiralError if a model, or a knowledge base that cannot be built, is not there."""
+    built = {str(base.path) for base in experiment.bases.values()}
+    for config in (system.config for system in experiment.systems):
+        locate_checkpoint(config.model)
+        if config.kb not in built:
+            read_manifest(locate(config.kb))
 
 
 def _run_system(

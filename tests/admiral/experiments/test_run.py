@@ -114,7 +114,9 @@ def test_what_is_there_must_fit(folder: Path) -> None:
 def test_the_fault_of_a_process_is_told(folder: Path) -> None:
     with pytest.raises(AdmiralError, match=r"nowhere: no such knowledge base"):
         run(folder, "kb=nowhere")
-    assert not (folder / "out" / "experiment.json").exists()
+    with pytest.raises(AdmiralError, match=r"'nowhere': no such checkpoint"):
+        run(folder, "model=nowhere")
+    assert not (folder / "out").exists()  # nothing was begun
     (folder / "corpus.jsonl").write_text("{}\n")
     with pytest.raises(AdmiralError, match=r"corpus.jsonl.* the format cannot be told"):
         run(folder, overwrite=True)
