@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from torch import Tensor
 from transformers import BartForConditionalGeneration
+
+from trie.packed import EncoderLayer
 
 # Variants that BART's configuration once had, or that its relatives have: where one of them is
 # set, the order of operations in `trie.Seq2Seq` is not the model's.
@@ -29,3 +32,30 @@ def token_of(model: BartForConditionalGeneration, name: str) -> int:
     if not isinstance(token, int):
         raise ValueError(f"{name} in the model's configuration is {token!r}, not a token id")
     return token
+
+
+def embedded(model: BartForConditionalGeneration, tokens: Tensor, positions: Tensor) -> Tensor:
+    """Return what the first layer of the encoder reads; all of them (tokens,), then with width."""
+    encoder = model.get_encoder()
+    places = encoder.embed_positions(tokens, position_ids=positions)[0]
+    normed: Tensor = encoder.layernorm_embedding(encoder.embed_tokens(tokens) + places)
+    return normed
+
+
+def encoder_layers(model: BartForConditionalGeneration) -> list[EncoderLayer]:
+    """Return the layers of the encoder; they share the model's weights."""
+    return [
+        EncoderLayer(
+            query=layer.self_attn.q_proj,
+            key=layer.self_attn.k_proj,
+            value=layer.self_attn.v_proj,
+            output=layer.self_attn.out_proj,
+            attention_norm=layer.self_attn_layer_norm,
+            inner=layer.fc1,
+            activation=layer.activation_fn,
+            outer=layer.fc2,
+            norm=layer.final_layer_norm,
+            heads=layer.self_attn.num_heads,
+        )
+        for layer in model.get_encoder().layers
+    ]

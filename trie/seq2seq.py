@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 from transformers import BartForConditionalGeneration
 
 from trie.attention import Cache, Encoded, cross_attention, self_attention, split_heads
-from trie.bart import check_model, token_of
+from trie.bart import check_model, embedded, encoder_layers, token_of
+from trie.packed import packed_states
 
 
 class Seq2Seq:
@@ -39,6 +42,7 @@ class Seq2Seq:
             raise ValueError(f"dtype is {dtype}; use torch.float32 or torch.bfloat16")
         self._model = model.eval()
         self._decoder = model.get_decoder()
+        self._layers = encoder_layers(model)
         self._dtype = dtype
         config = model.config
         self.max_source: int = config.max_position_embeddings
@@ -67,18 +71,26 @@ class Seq2Seq:
             yield
 
     def hidden(self, inputs: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
-        """Run the encoder alone over a batch, padded to its longest input.
+        """Run the encoder alone over a batch.
 
-        Takes and refuses the same inputs as `encode`.
+        Takes and refuses the same inputs as `encode`. On a processor no padding is computed, and
+        the states of an input are the same in any batch.
 
         Returns
         -------
         Tensor
-            Hidden states, (inputs, length, width).
+            Hidden states, (inputs, length, width), where `length` is that of the longest input.
         Tensor
             True where there is an input token, (inputs, length).
         """
         self._check_inputs(inputs)
+        if self.device.type == "cpu":
+            with self.precision():
+                embed = partial(embedded, self._model)
+                states = dict(packed_states(inputs, embed, self._layers))
+            masks = [torch.ones(len(ids), dtype=torch.bool) for ids in inputs]
+            hidden = pad_sequence([states[at] for at in range(len(inputs))], batch_first=True)
+            return hidden, pad_sequence(masks, batch_first=True)
         longest = max(len(ids) for ids in inputs)
         padded = [[*ids, *[self.pad] * (longest - len(ids))] for ids in inputs]
         ids = torch.tensor(padded, dtype=torch.int64, device=self.device)

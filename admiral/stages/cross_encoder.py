@@ -26,7 +26,7 @@ class CrossEncoderReranker:
         Padded tokens per pass of the encoder.
     """
 
-    def __init__(self, checkpoint: Checkpoint, *, batch_tokens: int = 4096) -> None:
+    def __init__(self, checkpoint: Checkpoint, *, batch_tokens: int = 8192) -> None:
         if checkpoint.head is None:
             raise AdmiralError(
                 f"{checkpoint.path}: the checkpoint has no rerank_head.safetensors; "

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import resources
+from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import torch
+from tokenizers import Tokenizer
 
 from admiral.errors import AdmiralError
 from admiral.records import Document, Sentence
 from admiral.stages.passes import length_batches
 from admiral.stages.scoring import readable, scored
+from trie.packed import EncoderLayer, packed_states
+
+if TYPE_CHECKING:
+    from transformers import BertModel
 
 _MAX_LENGTH = 128
+# Embeddings that are remembered: at 1.5 kB each, 50 MB. A claim reads some 400 sentences.
+_REMEMBERED = 1 << 15
 
 
 def minilm_directory() -> Path:
@@ -39,7 +50,9 @@ def minilm_directory() -> Path:
 class SimilarityReranker:
     """Scores a sentence, read with its title, by the cosine of its embedding with the claim's.
 
-    From hop 2 on the claim is read together with the evidence chosen so far.
+    From hop 2 on the claim is read together with the evidence chosen so far. The embeddings of
+    sentences do not depend on the claim: those read last are remembered, for later hops, which read
+    mostly the same ones, and for other claims.
 
     Parameters
     ----------
@@ -48,7 +61,7 @@ class SimilarityReranker:
     device, dtype
         Where to compute, and in which precision: float32, or bfloat16 where that is fast.
     batch_tokens
-        Padded tokens per pass of the encoder.
+        Padded tokens per pass of the encoder on a GPU; on a processor nothing is padded.
     """
 
     def __init__(
@@ -64,11 +77,18 @@ class SimilarityReranker:
         from admiral.checkpoint import quiet
 
         with quiet():
-            self._tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
+            tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
             self._model = AutoModel.from_pretrained(directory, local_files_only=True)
         self._model.to(device).eval()
+        # Set up once: several threads may use it, but not while another one changes it.
+        self._tokenizer = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
+        self._tokenizer.enable_truncation(_MAX_LENGTH)
+        self._tokenizer.no_padding()
+        self._pad = tokenizer.pad_token_id
+        self._layers = _layers(self._model)
         self._device, self._dtype, self._batch_tokens = device, dtype, batch_tokens
-        self._known: dict[str, torch.Tensor] = {}
+        self._known: OrderedDict[str, torch.Tensor] = OrderedDict()
+        self._lock = threading.Lock()
 
     def score(
         self,
@@ -77,45 +97,88 @@ class SimilarityReranker:
         evidence: Sequence[Sequence[Sentence]],
     ) -> list[list[Sentence]]:
         """Return all sentences of each claim's documents with cosines, best first."""
-        if not any(evidence):
-            # Other claims: what is remembered depends on no earlier ones, and stays small.
-            self._known = {}
+        found = [readable(one) for one in documents]
+        texts = [[f"{s.title}: {s.text}" for s in sentences] for sentences in found]
+        queries = [
+            " ".join([claim, *(s.text for s in chosen)])
+            for claim, chosen in zip(claims, evidence, strict=True)
+        ]
+        asked, known = self._vectors(queries, dict.fromkeys(chain(*texts)))
         results = []
-        for claim, found, chosen in zip(claims, documents, evidence, strict=True):
-            sentences = readable(found)
-            query = " ".join([claim, *(s.text for s in chosen)])
-            asked, vectors = self._vectors(query, [f"{s.title}: {s.text}" for s in sentences])
-            results.append(scored(sentences, (vectors @ asked).tolist()))
+        for vector, sentences, own in zip(asked, found, texts, strict=True):
+            vectors = torch.stack([known[text] for text in own]) if own else vector[None][:0]
+            results.append(scored(sentences, (vectors @ vector).tolist()))
         return results
 
-    def _vectors(self, query: str, texts: Sequence[str]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return unit vectors of a query and of texts, shapes (width,) and (texts, width).
-
-        A claim's later hops read mostly the sentences of its earlier ones: these are remembered.
-        """
-        known = self._known  # another thread may put a new one in its place
-        unknown = [text for text in dict.fromkeys(texts) if text not in known]
-        asked, *vectors = self._embed([query, *unknown])
-        known.update(zip(unknown, vectors, strict=True))
-        return asked, torch.stack([known[text] for text in texts]) if texts else asked[None][:0]
+    def _vectors(
+        self, queries: Sequence[str], texts: Iterable[str]
+    ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        """Return unit vectors of queries, (queries, width), and of texts, each (width,)."""
+        with self._lock:
+            found = {text: self._known.get(text) for text in texts}
+        unknown = [text for text, vector in found.items() if vector is None]
+        asked, new = self._embed([*queries, *unknown]).split([len(queries), len(unknown)])
+        # Copies: one that is remembered must not keep all others of its pass in memory.
+        found |= {text: vector.clone() for text, vector in zip(unknown, new, strict=True)}
+        known = {text: vector for text, vector in found.items() if vector is not None}
+        with self._lock:
+            for text, vector in known.items():
+                self._known[text] = vector
+                self._known.move_to_end(text)
+            while len(self._known) > _REMEMBERED:
+                self._known.popitem(last=False)
+        return asked, known
 
     @torch.inference_mode()
     def _embed(self, texts: Sequence[str]) -> torch.Tensor:
         """Return unit vectors, shape (texts, width)."""
-        encoded = self._tokenizer(list(texts), truncation=True, max_length=_MAX_LENGTH)
-        rows = encoded["input_ids"]
-        vectors = torch.empty(len(rows), self._model.config.hidden_size)
+        rows = [encoded.ids for encoded in self._tokenizer.encode_batch_fast(list(texts))]
+        means = torch.empty(len(rows), self._model.config.hidden_size)
+        with torch.autocast(
+            torch.device(self._device).type,
+            dtype=torch.bfloat16,
+            enabled=self._dtype is torch.bfloat16,
+        ):
+            for place, states in self._states(rows):
+                means[place] = states.mean(0)
+        return torch.nn.functional.normalize(means, dim=-1)
+
+    def _states(self, rows: Sequence[Sequence[int]]) -> Iterator[tuple[int, torch.Tensor]]:
+        """Yield the position and the states, (tokens, width), of each of some inputs."""
+        if torch.device(self._device).type == "cpu":
+            yield from packed_states(rows, self._embedded, self._layers)
+            return
         for places in length_batches([len(row) for row in rows], self._batch_tokens):
-            batch = self._tokenizer.pad(
-                {"input_ids": [rows[i] for i in places]}, return_tensors="pt"
-            ).to(self._device)
-            with torch.autocast(
-                torch.device(self._device).type,
-                dtype=torch.bfloat16,
-                enabled=self._dtype is torch.bfloat16,
-            ):
-                hidden = self._model(**batch).last_hidden_state.float()
-            mask = batch["attention_mask"].unsqueeze(-1)
-            mean = (hidden * mask).sum(1) / mask.sum(1)
-            vectors[places] = torch.nn.functional.normalize(mean, dim=-1).cpu()
-        return vectors
+            longest = max(len(rows[at]) for at in places)
+            ids = [[*rows[at], *[self._pad] * (longest - len(rows[at]))] for at in places]
+            mask = [[place < len(rows[at]) for place in range(longest)] for at in places]
+            hidden = self._model(
+                input_ids=torch.tensor(ids, device=self._device),
+                attention_mask=torch.tensor(mask, device=self._device).long(),
+            ).last_hidden_state.float()
+            for at, states in zip(places, hidden, strict=True):
+                yield at, states[: len(rows[at])]
+
+    def _embedded(self, tokens: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+        embedded: torch.Tensor = self._model.embeddings(tokens[None], position_ids=positions[None])
+        return embedded[0]
+
+
+def _layers(model: BertModel) -> list[EncoderLayer]:
+    """Return the layers of BERT's encoder; they share the model's weights."""
+    layers: list[Any] = list(model.encoder.layer)
+    return [
+        EncoderLayer(
+            query=layer.attention.self.query,
+            key=layer.attention.self.key,
+            value=layer.attention.self.value,
+            output=layer.attention.output.dense,
+            attention_norm=layer.attention.output.LayerNorm,
+            inner=layer.intermediate.dense,
+            activation=layer.intermediate.intermediate_act_fn,
+            outer=layer.output.dense,
+            norm=layer.output.LayerNorm,
+            heads=model.config.num_attention_heads,
+        )
+        for layer in layers
+    ]

@@ -1,0 +1,71 @@
+"""Cosines of sentence embeddings, beside the encoder's own way of computing them."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from transformers import AutoModel, AutoTokenizer
+
+from admiral.checkpoint import quiet
+from admiral.records import Document, Sentence
+from admiral.stages import similarity
+from admiral.stages.similarity import SimilarityReranker, minilm_directory
+
+CLAIMS = ["The Danube flows through Vienna.", "A comedian was born in 1973."]
+DOCUMENTS = [
+    [Document("Danube", ("The Danube is a river.", " ", "It flows through four capitals."))],
+    [
+        Document("Vienna", ("Vienna is the capital of Austria.",)),
+        Document("Danube", ("The Danube is a river.", "word " * 300)),
+    ],
+]
+EVIDENCE = [[], [Sentence("Vienna", 0, "Vienna is the capital of Austria.")]]
+
+
+@pytest.fixture(scope="module")
+def reranker() -> SimilarityReranker:
+    return SimilarityReranker(minilm_directory())
+
+
+def cosine(query: str, text: str) -> float:
+    """By transformers alone, one text at a time."""
+    with quiet():
+        tokenizer = AutoTokenizer.from_pretrained(minilm_directory(), local_files_only=True)
+        model = AutoModel.from_pretrained(minilm_directory(), local_files_only=True).eval()
+    means = []
+    for one in (query, text):
+        encoded = tokenizer(one, truncation=True, max_length=128, return_tensors="pt")
+        with torch.no_grad():
+            means.append(model(**encoded).last_hidden_state[0].mean(0))
+    return float(torch.nn.functional.cosine_similarity(*means, dim=0))
+
+
+def test_scores_are_cosines(reranker: SimilarityReranker) -> None:
+    first, second = reranker.score(CLAIMS, DOCUMENTS, EVIDENCE)
+    assert [s.key for s in first if s.title == "Danube"] == [s.key for s in first]
+    assert {s.index for s in first} == {0, 2}  # the blank one is no evidence
+    for claim, chosen, found in zip(CLAIMS, EVIDENCE, (first, second), strict=True):
+        query = " ".join([claim, *(s.text for s in chosen)])
+        assert [s.score for s in found] == sorted((s.score for s in found), reverse=True)
+        for s in found:
+            assert s.score == pytest.approx(cosine(query, f"{s.title}: {s.text}"), abs=1e-5)
+
+
+def test_a_batch_and_what_is_remembered_change_nothing(
+    reranker: SimilarityReranker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together = reranker.score(CLAIMS, DOCUMENTS, EVIDENCE)
+    monkeypatch.setattr(similarity, "_REMEMBERED", 1)
+    for _ in range(2):
+        alone = [
+            reranker.score([claim], [documents], [chosen])[0]
+            for claim, documents, chosen in zip(CLAIMS, DOCUMENTS, EVIDENCE, strict=True)
+        ]
+        for one, other in zip(together, alone, strict=True):
+            assert [s.key for s in one] == [s.key for s in other]
+            assert [s.score for s in one] == pytest.approx([s.score for s in other], abs=1e-6)
+    assert len(reranker._known) == 1
+
+
+def test_claims_without_documents_have_no_sentences(reranker: SimilarityReranker) -> None:
+    assert reranker.score(["A claim."], [[]], [[]]) == [[]]

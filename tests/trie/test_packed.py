@@ -1,0 +1,83 @@
+"""The encoder without padding computes what the model's own encoder computes."""
+
+from collections.abc import Sequence
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from transformers import BartForConditionalGeneration
+
+from tests.trie.test_seq2seq import VOCABULARY, bart
+from trie import packed
+from trie.seq2seq import Seq2Seq
+
+INPUTS = st.lists(
+    st.lists(st.integers(0, VOCABULARY - 1), min_size=1, max_size=16), min_size=1, max_size=9
+)
+MODEL = bart(3)
+
+
+def states(model: BartForConditionalGeneration, ids: Sequence[int]) -> torch.Tensor:
+    """The model's own states of one input; (tokens, width)."""
+    with torch.no_grad():
+        return model.get_encoder()(input_ids=torch.tensor([ids])).last_hidden_state[0]
+
+
+@settings(deadline=None)
+@given(INPUTS)
+def test_states_are_those_of_the_model(inputs: list[list[int]]) -> None:
+    hidden, mask = Seq2Seq(MODEL).hidden(inputs)
+    assert mask.sum(1).tolist() == [len(ids) for ids in inputs]
+    for ids, found, inside in zip(inputs, hidden, mask, strict=True):
+        torch.testing.assert_close(found[inside], states(MODEL, ids), atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("changes", [{"scale_embedding": True}, {"activation_function": "relu"}])
+def test_variants_of_the_model_are_followed(changes: dict[str, object]) -> None:
+    model = bart(5, **changes)
+    hidden, _ = Seq2Seq(model).hidden([[4, 5, 6], [7]])
+    torch.testing.assert_close(hidden[0], states(model, [4, 5, 6]), atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(hidden[1, :1], states(model, [7]), atol=1e-5, rtol=1e-5)
+
+
+@given(INPUTS)
+@settings(deadline=None)
+def test_bfloat16_stays_near_float32(inputs: list[list[int]]) -> None:
+    exact, mask = Seq2Seq(MODEL).hidden(inputs)
+    hidden, _ = Seq2Seq(MODEL, dtype=torch.bfloat16).hidden(inputs)
+    assert hidden.dtype == torch.float32
+    # States are of unit scale, and bfloat16 has eight bits.
+    assert (hidden - exact)[mask].abs().max() < 0.2
+    assert (hidden - exact)[mask].square().mean().sqrt() < 0.03
+
+
+@pytest.mark.parametrize(("dtype", "most"), [(torch.float32, 1e-5), (torch.bfloat16, 0.1)])
+def test_states_do_not_depend_on_the_batch(
+    dtype: torch.dtype, most: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But for the last bits: products of a single row may be computed in another way."""
+    model = Seq2Seq(MODEL, dtype=dtype)
+    generator = torch.Generator().manual_seed(1)
+    inputs = [
+        torch.randint(0, VOCABULARY, (1 + n % 16,), generator=generator).tolist() for n in range(40)
+    ]
+    together, _ = model.hidden(inputs)
+    monkeypatch.setattr(packed, "_TOKENS", 40)
+    in_parts, _ = model.hidden(inputs)
+    torch.testing.assert_close(in_parts, together, atol=most, rtol=0)
+    for ids, found in zip(inputs, together, strict=True):
+        alone, _ = model.hidden([ids])
+        torch.testing.assert_close(found[: len(ids)], alone[0], atol=most, rtol=0)
+
+
+@given(st.lists(st.integers(1, 30), max_size=30), st.integers(1, 60))
+def test_inputs_of_one_length_stand_side_by_side(lengths: list[int], room: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(packed, "_TOKENS", room)
+        groups = packed._together(lengths)
+    order = [at for group in groups for at in group]
+    assert sorted(order) == list(range(len(lengths)))
+    assert [lengths[at] for at in order] == sorted(lengths)
+    for group in groups:
+        assert len(group) == 1 or sum(lengths[at] for at in group) <= room
