@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from types import TracebackType
 
@@ -15,15 +13,17 @@ from admiral.assembly import Stages, build_stages, choose_device, choose_dtype
 from admiral.checkpoint import Checkpoint, load_checkpoint
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
+from admiral.flow import Flow
+from admiral.hops import Hops
 from admiral.kb import KnowledgeBase, locate
 from admiral.progress import Progress
-from admiral.records import Claim, Hop, RetrievalResult
-from admiral.stages.evidence import choose_evidence, favoured
-from admiral.stages.long_documents import shortened
+from admiral.records import Claim, RetrievalResult
 from admiral.stages.mentions import MentionFinder
 from admiral.stages.ranking import rank_documents
 from proofs import Judgement
 from trie.inputs import claim_ids
+
+_MOST_WORKERS = 4
 
 
 class Admiral:
@@ -91,115 +91,50 @@ class Admiral:
     def retrieve(self, claim: str | Claim, hops: str | int | None = None) -> RetrievalResult:
         """Retrieve for one claim; `hops` is ``dynamic`` or a number, the setting by default."""
         one = Claim("1", claim) if isinstance(claim, str) else claim
-        return next(self.retrieve_many([one], hops=hops))
+        (result,) = self.retrieve_many([one], hops=hops)
+        return result
 
     def retrieve_many(
         self, claims: Iterable[Claim], hops: str | int | None = None
     ) -> Iterator[RetrievalResult]:
-        """Yield a result for each claim, in order; `batch_size` claims travel together."""
+        """Yield a result for each claim, in order; `batch_size` claims travel together.
+
+        It reads ahead of what it yields by a few batches. Raises `AdmiralError` for an empty claim,
+        and where memory is too small for a single one; for several it travels in smaller batches.
+        """
         config = replace(self.config)
         config.hops = config.hops if hops is None else str(hops)
         config.validate()
-        stream = iter(claims)
-        while batch := list(islice(stream, config.batch_size)):
-            yield from self._batch(batch, config)
+        workers, threads = self._workers()
+        flow = Flow(
+            Hops(self.kb, self.stages, self._mentions, config).step,
+            batch_size=config.batch_size,
+            workers=workers,
+            threads=threads,
+        )
+        for progress in flow.run(map(_started, claims)):
+            yield self._result(progress, config)
 
     def prove(self, claim: str, evidence: Sequence[tuple[str, str]]) -> Judgement:
         """Judge a claim against (title, sentence) pairs by the judge of the settings."""
         return self.stages.judge.judge([claim], [evidence])[0]
 
-    def _batch(self, claims: Sequence[Claim], config: RetrievalConfig) -> list[RetrievalResult]:
-        for claim in claims:
-            if not claim.text.strip():
-                raise AdmiralError(f"claim {claim.id!r}: is empty; give a sentence to verify")
-        began = time.perf_counter()
-        dynamic = config.hops == "dynamic"
-        limit = config.max_hops if dynamic else int(config.hops)
-        found = self.stages.first.candidates([c.text for c in claims], config.first_stage_documents)
-        everyone = [Progress(c, titles) for c, titles in zip(claims, found, strict=True)]
-        for number in range(1, limit + 1):
-            active = [p for p in everyone if p.stopped is None]
-            if not active:
-                break
-            if number > 1:
-                began = time.perf_counter()
-                self._expand(active, number - 1)
-                active = [p for p in active if p.stopped is None]
-            may_stop = dynamic and number >= min(config.min_hops, limit)
-            self._hop(active, number, config, began, stop=may_stop)
-            for progress in active:
-                if progress.stopped is None and number == limit:
-                    progress.stopped = "max_hops"
-        return [self._result(p, config) for p in everyone]
+    def _workers(self) -> tuple[int, int]:
+        """Return how many threads share a batch, and the threads of each one's matrix products.
 
-    def _expand(self, active: Sequence[Progress], hop: int) -> None:
-        """Find the document sets of the next hop, and mark the claims that have none."""
-        expanded = self.stages.retriever.expand(
-            [p.claim.text for p in active], [p.evidence for p in active], hop
-        )
-        for progress, sets in zip(active, expanded, strict=True):
-            if sets:
-                progress.sets.append(sets)
-            else:
-                progress.stopped = "dead_end"
-
-    def _hop(
-        self,
-        active: Sequence[Progress],
-        number: int,
-        config: RetrievalConfig,
-        began: float,
-        *,
-        stop: bool,
-    ) -> None:
-        """Rerank, choose the evidence and judge it, for all claims that are still under way."""
-        texts = [p.claim.text for p in active]
-        documents = [
-            [
-                shortened(p.claim.text, self.kb.document(title), config.rerank_sentences)
-                for title in p.to_read(config.rerank_documents)
-            ]
-            for p in active
-        ]
-        kept = [p.kept() for p in active]
-        scored = [
-            favoured(sentences, p.mentioned)
-            for p, sentences in zip(
-                active, self.stages.reranker.score(texts, documents, kept), strict=True
-            )
-        ]
-        evidence = [
-            choose_evidence(s, config.evidence, config.evidence_per_document) for s in scored
-        ]
-        judgements = self.stages.judge.judge(
-            texts, [[(s.title, s.text) for s in sentences] for sentences in evidence]
-        )
-        seconds = (time.perf_counter() - began) / max(len(active), 1)
-        for progress, sentences, chosen, judgement in zip(
-            active, scored, evidence, judgements, strict=True
-        ):
-            progress.note_read(sentences)
-            progress.linked.append(self._mentions.in_evidence(chosen) if self._mentions else [])
-            progress.hops.append(
-                Hop(
-                    number,
-                    tuple(progress.sets[-1][: config.beam_size]),
-                    chosen,
-                    judgement.proof,
-                    judgement.sufficient,
-                    seconds,
-                    tuple(progress.read[-1]),
-                )
-            )
-            if not chosen:
-                progress.stopped = "dead_end"
-            elif stop and judgement.sufficient:
-                progress.stopped = "sufficient"
+        On a processor a core does more with claims of its own than as the half of two that share
+        every product. Beyond a few, they would wait for Python's lock.
+        """
+        if self.checkpoint.model.device.type != "cpu":
+            return 1, torch.get_num_threads()
+        cores = torch.get_num_threads()
+        workers = min(cores, _MOST_WORKERS)
+        return workers, cores // workers
 
     def _result(self, progress: Progress, config: RetrievalConfig) -> RetrievalResult:
         ranking = rank_documents(
             progress.sets,
-            progress.candidates,
+            progress.candidates or (),
             config.top_k,
             read=progress.read,
             linked=progress.linked,
@@ -245,3 +180,9 @@ class Admiral:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _started(claim: Claim) -> Progress:
+    if not claim.text.strip():
+        raise AdmiralError(f"claim {claim.id!r}: is empty; give a sentence to verify")
+    return Progress(claim)

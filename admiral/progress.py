@@ -18,7 +18,7 @@ class Progress:
     claim
         The claim.
     candidates
-        The first stage's documents, best first.
+        The first stage's documents, best first; None before it was asked.
     sets
         The document sets of each hop, best first.
     hops
@@ -32,7 +32,7 @@ class Progress:
     """
 
     claim: Claim
-    candidates: list[ScoredTitle]
+    candidates: list[ScoredTitle] | None = None
     sets: list[list[DocumentSet]] = field(default_factory=list)
     hops: list[Hop] = field(default_factory=list)
     read: list[list[str]] = field(default_factory=list)
@@ -57,7 +57,7 @@ class Progress:
         what one of them is about may be understood only now. They are `count`, or more for one
         beside the evidence so far.
         """
-        candidates = [c.title for c in self.candidates]
+        candidates = [c.title for c in self.candidates or ()]
         if not self.hops:
             return candidates[:count]
         found = list(dict.fromkeys(t for one in self.sets[-1] for t in one.titles))
@@ -86,5 +86,5 @@ class Progress:
         self.read.append(read)
         if not self.sets:
             place = {title: number for number, title in enumerate(read)}
-            order = sorted(self.candidates, key=lambda c: place.get(c.title, len(place)))
+            order = sorted(self.candidates or (), key=lambda c: place.get(c.title, len(place)))
             self.sets.append([DocumentSet((c.title,), c.score) for c in order])

@@ -1,7 +1,8 @@
 """The four stages of the method as protocols; any object with these methods may stand in.
 
 All methods take and return batches: position ``i`` of the result answers position ``i`` of the
-input, and a batch gives the same answers as its members one at a time.
+input, and a batch gives the same answers as its members one at a time. Where claims travel in
+batches, several threads may call them.
 """
 
 from __future__ import annotations
@@ -63,9 +64,11 @@ class HopRetriever(Protocol):
     """Stage 4: find the next documents, scored jointly with the evidence chosen so far."""
 
     def expand(
-        self, claims: Sequence[str], evidence: Sequence[Sequence[Sentence]], hop: int
+        self, claims: Sequence[str], evidence: Sequence[Sequence[Sentence]], hops: Sequence[int]
     ) -> list[list[DocumentSet]]:
         """Return document sets of size ``hop + 1`` (hop 0: single documents from the claim).
+
+        Each claim is at a hop of its own.
 
         An empty list is a dead end: no legal set exists for that claim.
         """

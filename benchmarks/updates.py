@@ -91,8 +91,11 @@ class Searches:
             model, tokens = self._checkpoint.model, self._checkpoint.tokens
             retriever = TrieHopRetriever(model, tokens, trie, kb, beam_size=25, title_beams=25)
             without: list[list[Sentence]] = [[] for _ in self._decoded]
+            hops = [0] * len(without)
             decoded, _ = best(
-                lambda: retriever.expand(self._decoded, without, 0), repeats=5, seconds=3 * SECONDS
+                lambda: retriever.expand(self._decoded, without, hops),
+                repeats=5,
+                seconds=3 * SECONDS,
             )
         claims = len(self._claims), len(self._decoded)
         return found, 1e3 * searched / claims[0], 1e3 * opened, 1e3 * decoded / claims[1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 from functools import lru_cache
+from threading import Lock
 from typing import Any
 
 from proofs.lexicon import BuiltinLexicon, SpanLexicon, WordLexicon
@@ -47,6 +48,7 @@ class WordNetLexicon:
         self._reader = reader
         self._co_hyponyms = co_hyponyms
         self._entry = lru_cache(maxsize=50_000)(self._look_up)
+        self._lock = Lock()  # NLTK reads and seeks in files that all threads share
 
     def word_relation(self, claim: str, evidence: str) -> NatOp | None:
         """Return how two normalised words are related, None where WordNet knows nothing."""
@@ -65,6 +67,10 @@ class WordNetLexicon:
         return NatOp.ALTERNATION if apart else None
 
     def _look_up(self, word: str) -> _Entry | None:
+        with self._lock:
+            return self._read(word)
+
+    def _read(self, word: str) -> _Entry | None:
         synsets = [s for part in "nvar" for s in self._reader.synsets(word, part)[:SENSES]]
         if not synsets:
             return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 from typing import TypeVar
 
 import torch
@@ -92,18 +91,16 @@ class Evaluator:
             model, tokens, kb.title_trie(tokens), kb, beam_size=beams, title_beams=beams
         )
         places: list[int | None] = []
-        by_hop = sorted(self._retrieve, key=lambda s: len(s.identifiers))
-        for hop, samples in groupby(by_hop, key=lambda s: len(s.identifiers)):
-            for batch in _batches(list(samples)):
-                evidence = [
-                    [Sentence(t, n, text, 0.0) for n, (t, text) in enumerate(s.evidence)]
-                    for s in batch
-                ]
-                found = retriever.expand([s.claim for s in batch], evidence, hop)
-                for sample, sets in zip(batch, found, strict=True):
-                    gold = {sample.evidence[i][0] for i in sample.identifiers} | {sample.title}
-                    ranking = [set(one.titles) for one in sets]
-                    places.append(ranking.index(gold) if gold in ranking else None)
+        for batch in _batches(self._retrieve):
+            evidence = [
+                [Sentence(t, n, text, 0.0) for n, (t, text) in enumerate(s.evidence)] for s in batch
+            ]
+            hops = [len(s.identifiers) for s in batch]
+            found = retriever.expand([s.claim for s in batch], evidence, hops)
+            for sample, sets in zip(batch, found, strict=True):
+                gold = {sample.evidence[i][0] for i in sample.identifiers} | {sample.title}
+                ranking = [set(one.titles) for one in sets]
+                places.append(ranking.index(gold) if gold in ranking else None)
         count = len(places)
         return {
             "retrieve_top1": (sum(place == 0 for place in places), count),

@@ -7,9 +7,9 @@ import math
 from collections.abc import Callable, Sequence
 
 import torch
-from accelerate.utils.memory import clear_device_cache, should_reduce_batch_size
 
 from admiral.errors import AdmiralError
+from admiral.memory import ran_out, release
 from training.batches import Batch, Counts, Items, collate, cost, halved
 from training.loading import Micro
 
@@ -69,7 +69,7 @@ class MemoryGuard:
                 return losses
             # Out here nothing refers to the failed pass any more, so that its memory is free.
             reset()
-            clear_device_cache(garbage_collection=True)
+            release()
             self._lower(failed)
 
     def _whole(self, micro: Micro, one: Pass) -> tuple[torch.Tensor, Items | None]:
@@ -82,8 +82,8 @@ class MemoryGuard:
             batch = micro.batch if len(parts) == 1 else collate(items, self._pad, self._start)
             try:
                 loss = one(batch, counts)
-            except RuntimeError as error:
-                if not should_reduce_batch_size(error):
+            except (RuntimeError, MemoryError) as error:
+                if not ran_out(error):
                     raise
                 return total, items
             total = loss if len(parts) == 1 else total.to(loss.device) + loss

@@ -56,7 +56,7 @@ class FusedFirstStage:
         found = self._index.search(claims, k)
         generated: Sequence[Sequence[DocumentSet]] = [()] * len(claims)
         if self._generator is not None:
-            generated = self._generator.expand(claims, [() for _ in claims], 0)
+            generated = self._generator.expand(claims, [() for _ in claims], [0] * len(claims))
         named: Sequence[Sequence[str]] = [()] * len(claims)
         if self._mentions is not None:
             named = [self._mentions.in_text(claim) for claim in claims]

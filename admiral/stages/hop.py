@@ -56,7 +56,7 @@ class TrieHopRetriever:
         self._normalise, self._variant = normalise, variant
 
     def expand(
-        self, claims: Sequence[str], evidence: Sequence[Sequence[Sentence]], hop: int
+        self, claims: Sequence[str], evidence: Sequence[Sequence[Sentence]], hops: Sequence[int]
     ) -> list[list[DocumentSet]]:
         """Return document sets of size ``hop + 1``, best first; empty where there is no way on.
 
@@ -67,19 +67,29 @@ class TrieHopRetriever:
         AdmiralError
             If a file of the trie turns out to be damaged.
         """
+        found: list[list[DocumentSet]] = [[] for _ in claims]
+        triples = list(zip(claims, evidence, hops, strict=True))
         try:
-            return self._expand(claims, evidence, hop)
+            for beams, places in (
+                (self._title_beams, [at for at, hop in enumerate(hops) if not hop]),
+                (self._beam_size, [at for at, hop in enumerate(hops) if hop]),
+            ):
+                sets = self._search([triples[at] for at in places], beams)
+                for at, one in zip(places, sets, strict=True):
+                    found[at] = one
         except TrieFileError as error:
             raise AdmiralError(
                 f"{error}. Delete {error.path.parent}; the trie is built again when it is needed."
             ) from error
+        return found
 
-    def _expand(
-        self, claims: Sequence[str], evidence: Sequence[Sequence[Sentence]], hop: int
+    def _search(
+        self, claims: Sequence[tuple[str, Sequence[Sentence], int]], beams: int
     ) -> list[list[DocumentSet]]:
+        """Return the document sets of claims with their evidence and hop, decoded together."""
         found: list[list[DocumentSet]] = [[] for _ in claims]
         inputs, constraints, places, fixed = [], [], [], []
-        for place, (claim, sentences) in enumerate(zip(claims, evidence, strict=True)):
+        for place, (claim, sentences, hop) in enumerate(claims):
             read = sentences[:1] if self._variant == "top-1" else sentences
             documents = tuple(dict.fromkeys(s.title for s in read))[:hop]
             if hop and not documents:
@@ -99,7 +109,7 @@ class TrieHopRetriever:
             self._model,
             inputs,
             constraints,
-            beam_size=self._beam_size if hop else self._title_beams,
+            beam_size=beams,
             max_length=self._model.max_target,
             normalise=self._normalise,
         )
@@ -109,7 +119,7 @@ class TrieHopRetriever:
             sequences = []
             for hypothesis in hypotheses:
                 numbers, rows = constraint.parse(hypothesis.tokens)
-                kept = kept_anyway or tuple(evidence[place][n].title for n in numbers)
+                kept = kept_anyway or tuple(claims[place][1][n].title for n in numbers)
                 # Titles that the tokenizer spells alike share a sequence and its score.
                 sequences += [
                     ScoredSequence(kept, self._titles.title(int(row)), hypothesis.score)

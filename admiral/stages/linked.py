@@ -31,11 +31,11 @@ class LinkedRetriever:
         self._retriever, self._documents = retriever, documents
 
     def expand(
-        self, claims: Sequence[str], evidence: Sequence[Sequence[Sentence]], hop: int
+        self, claims: Sequence[str], evidence: Sequence[Sequence[Sentence]], hops: Sequence[int]
     ) -> list[list[DocumentSet]]:
         """Return what the retriever finds for the sentences with their links behind them."""
         longer = [[self._with_links(s) for s in sentences] for sentences in evidence]
-        return self._retriever.expand(claims, longer, hop)
+        return self._retriever.expand(claims, longer, hops)
 
     def _with_links(self, sentence: Sentence) -> Sentence:
         links = self._documents.document(sentence.title).links

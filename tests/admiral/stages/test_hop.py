@@ -33,7 +33,7 @@ def log_probability(system: Admiral, source: list[int], target: list[int]) -> fl
 
 def test_sets_have_the_size_of_the_hop(system: Admiral) -> None:
     for hop in (0, 1, 2):
-        (sets,) = system.stages.retriever.expand([CLAIM], [EVIDENCE], hop)
+        (sets,) = system.stages.retriever.expand([CLAIM], [EVIDENCE], [hop])
         assert sets
         for found in sets:
             assert len(set(found.titles)) == hop + 1
@@ -53,7 +53,7 @@ def test_set_scores_are_the_models_own(system: Admiral) -> None:
     trie = TokenTrie.build([tokens.encode(name) for name in names])
     retriever = TrieHopRetriever(system.checkpoint.model, tokens, trie, Titles(), beam_size=8)
     evidence = EVIDENCE[1:]
-    (sets,) = retriever.expand([CLAIM], [evidence], 1)
+    (sets,) = retriever.expand([CLAIM], [evidence], [1])
     (only,) = sets  # the other title is the evidence's own
     source = evidence_input(
         tokens, "retrieve", CLAIM, [(s.title, s.text) for s in evidence], 512
@@ -86,7 +86,7 @@ def test_a_damaged_trie_is_an_error_with_a_remedy(
         system.checkpoint.model, tokens, TokenTrie.open(tmp_path), system.kb
     )
     with pytest.raises(AdmiralError, match=rf"{name}\.npy: damaged.* Delete {tmp_path};"):
-        retriever.expand([CLAIM], [EVIDENCE], 1)
+        retriever.expand([CLAIM], [EVIDENCE], [1])
 
 
 def variant(system: Admiral, name: str) -> TrieHopRetriever:
@@ -99,15 +99,15 @@ def variant(system: Admiral, name: str) -> TrieHopRetriever:
 
 @pytest.mark.parametrize("hop", [1, 2])
 def test_top_1_reads_the_best_sentence_alone(system: Admiral, hop: int) -> None:
-    (sets,) = variant(system, "top-1").expand([CLAIM], [EVIDENCE], hop)
+    (sets,) = variant(system, "top-1").expand([CLAIM], [EVIDENCE], [hop])
     assert [found.titles[0] for found in sets] == [EVIDENCE[0].title] * len(sets)
     assert {len(found.titles) for found in sets} == {2}
-    assert [sets] == variant(system, "ours").expand([CLAIM], [EVIDENCE[:1]], 1)
+    assert [sets] == variant(system, "ours").expand([CLAIM], [EVIDENCE[:1]], [1])
 
 
 @pytest.mark.parametrize("hop", [1, 2])
 def test_not_joint_scores_the_title_alone(system: Admiral, hop: int) -> None:
-    (sets,) = variant(system, "not-joint").expand([CLAIM], [EVIDENCE], hop)
+    (sets,) = variant(system, "not-joint").expand([CLAIM], [EVIDENCE], [hop])
     kept = ("66th Primetime Emmy Awards", "Seth Meyers")[:hop]
     assert sets and {found.titles[:-1] for found in sets} == {kept}
     assert len({found.titles[-1] for found in sets}) == len(sets)
@@ -122,13 +122,13 @@ def test_not_joint_scores_the_title_alone(system: Admiral, hop: int) -> None:
 
 @pytest.mark.parametrize("name", ["top-1", "not-joint"])
 def test_variants_are_the_same_at_hop_zero(system: Admiral, name: str) -> None:
-    expected = variant(system, "ours").expand([CLAIM], [()], 0)
-    assert variant(system, name).expand([CLAIM], [()], 0) == expected
-    assert variant(system, name).expand([CLAIM], [()], 1) == [[]]
+    expected = variant(system, "ours").expand([CLAIM], [()], [0])
+    assert variant(system, name).expand([CLAIM], [()], [0]) == expected
+    assert variant(system, name).expand([CLAIM], [()], [1]) == [[]]
 
 
 def test_no_evidence_is_a_dead_end(system: Admiral) -> None:
-    assert system.stages.retriever.expand([CLAIM, CLAIM], [[], EVIDENCE], 1)[0] == []
+    assert system.stages.retriever.expand([CLAIM, CLAIM], [[], EVIDENCE], [1, 1])[0] == []
 
 
 def test_hop_zero_reads_the_claim_alone(system: Admiral) -> None:
@@ -137,6 +137,6 @@ def test_hop_zero_reads_the_claim_alone(system: Admiral) -> None:
         evidence_input(tokens, "retrieve", CLAIM, [], 512).ids
         == claim_ids(tokens, "retrieve", CLAIM, 512)[0]
     )
-    (with_evidence,) = system.stages.retriever.expand([CLAIM], [EVIDENCE], 0)
-    (without,) = system.stages.retriever.expand([CLAIM], [[]], 0)
+    (with_evidence,) = system.stages.retriever.expand([CLAIM], [EVIDENCE], [0])
+    (without,) = system.stages.retriever.expand([CLAIM], [[]], [0])
     assert with_evidence == without

@@ -41,7 +41,7 @@ class Reads:
 
 def test_links_stand_behind_their_sentence(system: Admiral, linked: Sentence) -> None:
     reads = Reads()
-    LinkedRetriever(reads, system.kb).expand([CLAIM], [[linked]], 1)
+    LinkedRetriever(reads, system.kb).expand([CLAIM], [[linked]], [1])
     links = system.kb.document(linked.title).links[linked.index]
     assert reads.texts == [f"{linked.text} {', '.join(links)}"]
 
@@ -49,6 +49,8 @@ def test_links_stand_behind_their_sentence(system: Admiral, linked: Sentence) ->
 def test_the_setting_changes_the_scores(system: Admiral, linked: Sentence) -> None:
     config = replace(system.config, hyperlinks=True)
     retriever = build_stages(system.kb, system.checkpoint, config).retriever
-    found = retriever.expand([CLAIM], [[linked]], 1)
-    assert found[0] and found != system.stages.retriever.expand([CLAIM], [[linked]], 1)
-    assert retriever.expand([CLAIM], [()], 0) == system.stages.retriever.expand([CLAIM], [()], 0)
+    found = retriever.expand([CLAIM], [[linked]], [1])
+    assert found[0] and found != system.stages.retriever.expand([CLAIM], [[linked]], [1])
+    assert retriever.expand([CLAIM], [()], [0]) == system.stages.retriever.expand(
+        [CLAIM], [()], [0]
+    )

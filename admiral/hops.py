@@ -1,0 +1,130 @@
+"""One hop of a batch of claims, each of which may be at another one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from admiral.assembly import Stages
+from admiral.config import RetrievalConfig
+from admiral.kb import KnowledgeBase
+from admiral.progress import Progress
+from admiral.records import Hop
+from admiral.stages.evidence import choose_evidence, favoured
+from admiral.stages.long_documents import shortened
+from admiral.stages.mentions import MentionFinder
+
+
+class Hops:
+    """Makes hops: find documents, rerank their sentences, choose evidence and judge it.
+
+    Parameters
+    ----------
+    kb
+        The documents.
+    stages
+        The four stages.
+    mentions
+        Finds what evidence mentions; None to do without.
+    config
+        Settings.
+    """
+
+    def __init__(
+        self,
+        kb: KnowledgeBase,
+        stages: Stages,
+        mentions: MentionFinder | None,
+        config: RetrievalConfig,
+    ) -> None:
+        self._kb, self._stages, self._mentions, self._config = kb, stages, mentions, config
+        self._dynamic = config.hops == "dynamic"
+        self._limit = config.max_hops if self._dynamic else int(config.hops)
+
+    def step(self, batch: Sequence[Progress]) -> None:
+        """Take each claim one hop on, and mark those that stop.
+
+        If it fails on the way and is called again, it goes on behind the part that was completed
+        last.
+        """
+        began = time.perf_counter()
+        batch = [p for p in batch if p.stopped is None]
+        if new := [p for p in batch if p.candidates is None]:
+            self._search(new)
+        if further := [p for p in batch if p.hops and len(p.sets) == len(p.hops)]:
+            self._expand(further)
+        if reading := [p for p in batch if p.stopped is None]:
+            self._read(reading, began)
+
+    def _search(self, batch: Sequence[Progress]) -> None:
+        """Ask the first stage."""
+        found = self._stages.first.candidates(
+            [p.claim.text for p in batch], self._config.first_stage_documents
+        )
+        for progress, titles in zip(batch, found, strict=True):
+            progress.candidates = titles
+
+    def _expand(self, batch: Sequence[Progress]) -> None:
+        """Find the document sets of the next hop, and mark the claims that have none."""
+        expanded = self._stages.retriever.expand(
+            [p.claim.text for p in batch],
+            [p.evidence for p in batch],
+            [len(p.hops) for p in batch],
+        )
+        for progress, sets in zip(batch, expanded, strict=True):
+            if sets:
+                progress.sets.append(sets)
+            else:
+                progress.stopped = "dead_end"
+
+    def _read(self, batch: Sequence[Progress], began: float) -> None:
+        """Rerank the documents' sentences, choose the evidence and judge it."""
+        config = self._config
+        texts = [p.claim.text for p in batch]
+        documents = [
+            [
+                shortened(p.claim.text, self._kb.document(title), config.rerank_sentences)
+                for title in p.to_read(config.rerank_documents)
+            ]
+            for p in batch
+        ]
+        kept = [p.kept() for p in batch]
+        scored = [
+            favoured(sentences, p.mentioned)
+            for p, sentences in zip(
+                batch, self._stages.reranker.score(texts, documents, kept), strict=True
+            )
+        ]
+        evidence = [
+            choose_evidence(s, config.evidence, config.evidence_per_document) for s in scored
+        ]
+        judgements = self._stages.judge.judge(
+            texts, [[(s.title, s.text) for s in sentences] for sentences in evidence]
+        )
+        linked = [self._mentions.in_evidence(one) if self._mentions else [] for one in evidence]
+        seconds = (time.perf_counter() - began) / len(batch)
+        for progress, sentences, chosen, judgement, mentioned in zip(
+            batch, scored, evidence, judgements, linked, strict=True
+        ):
+            progress.note_read(sentences)
+            progress.linked.append(mentioned)
+            hop = Hop(
+                len(progress.hops) + 1,
+                tuple(progress.sets[-1][: config.beam_size]),
+                chosen,
+                judgement.proof,
+                judgement.sufficient,
+                seconds,
+                tuple(progress.read[-1]),
+            )
+            progress.hops.append(hop)
+            self._may_stop(progress, hop)
+
+    def _may_stop(self, progress: Progress, hop: Hop) -> None:
+        least = min(self._config.min_hops, self._limit)
+        if not hop.evidence:
+            progress.stopped = "dead_end"
+        elif self._dynamic and hop.sufficient and hop.number >= least:
+            progress.stopped = "sufficient"
+        elif hop.number == self._limit:
+            progress.stopped = "max_hops"
