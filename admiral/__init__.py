@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 # Before torch is imported: on busy cores, waiting threads that spin slow every small operation.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+# oneDNN keeps compiled code for each shape of a matrix product that it has met, 1,024 of them by
+# default, which come to some hundred megabytes. Texts have ever new lengths; few shapes come back.
+os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")
 
 from admiral.errors import AdmiralError, RecordError
 

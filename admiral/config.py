@@ -108,7 +108,7 @@ class RetrievalConfig:
         (``avx512_bf16``, ``amx_bf16``) and on GPUs, much slower without it; scores differ in the
         third digit.
     batch_size
-        Claims that travel together.
+        Claims that travel together; the threads share them.
     device, threads
         ``auto``, ``cpu``, ``mps``, ``cuda`` or ``cuda:N``; CPU threads, 0 for the default.
     """

@@ -1,0 +1,207 @@
+"""Claims per second, in batches beside one at a time, and where the time goes.
+
+Run as ``python -m benchmarks.throughput CLAIMS.jsonl --kb KB --set precision=bf16``. Both ways run
+in one process, by turns, over the same claims; each has stages of its own, so that neither profits
+from what the other remembers. The answers are compared besides.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import wraps
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import click
+import torch
+
+from admiral import Admiral, Claim, RetrievalResult, load_config
+from admiral.claims import read_claims
+from admiral.kb import KnowledgeBase
+from admiral.stages.cross_encoder import CrossEncoderReranker
+from admiral.stages.hop import TrieHopRetriever
+from admiral.stages.mentions import MentionFinder
+from admiral.stages.similarity import SimilarityReranker
+from admiral.stages.term_matching import TermReranker
+from trie import Seq2Seq
+
+_STAGES: list[tuple[str, type, str]] = [
+    ("BM25", KnowledgeBase, "search"),
+    ("documents", KnowledgeBase, "document"),
+    ("mentions", MentionFinder, "in_text"),
+    ("mentions", MentionFinder, "in_evidence"),
+    ("similarity", SimilarityReranker, "score"),
+    ("terms", TermReranker, "score"),
+    ("cross-encoder", CrossEncoderReranker, "score"),
+    ("beam search", TrieHopRetriever, "expand"),
+    ("beam search: encoder", Seq2Seq, "encode"),
+    ("beam search: decoder", Seq2Seq, "step"),
+]
+
+
+class Clock:
+    """Sums up the seconds that threads spend in some methods, without those nested in them."""
+
+    def __init__(self) -> None:
+        self.seconds: Counter[str] = Counter()
+        self._lock, self._own = threading.Lock(), threading.local()
+
+    def watch(self, kind: type, name: str, stage: str) -> None:
+        """Count the seconds of a method for a stage, from now on."""
+        inner: Callable[..., Any] = getattr(kind, name)
+
+        @wraps(inner)
+        def timed(*arguments: Any, **named: Any) -> Any:
+            outside = getattr(self._own, "nested", 0.0)
+            self._own.nested = 0.0
+            began = time.perf_counter()
+            try:
+                return inner(*arguments, **named)
+            finally:
+                spent = time.perf_counter() - began
+                with self._lock:
+                    self.seconds[stage] += spent - self._own.nested
+                self._own.nested = outside + spent
+
+        setattr(kind, name, timed)
+
+
+def differences(one: RetrievalResult, other: RetrievalResult) -> list[str]:
+    """Return in what two answers to a claim differ, scores left out."""
+    parts = {
+        "documents": lambda r: [d.title for d in r.documents],
+        "evidence": lambda r: [s.key for s in r.evidence],
+        "document sets": lambda r: [[s.titles for s in hop.document_sets] for hop in r.hops],
+        "stop": lambda r: (r.stopped, len(r.hops)),
+    }
+    return [name for name, part in parts.items() if part(one) != part(other)]
+
+
+def largest_gap(one: RetrievalResult, other: RetrievalResult) -> float:
+    """Return by how much the scores of documents and evidence that both have differ at most."""
+    gaps = [0.0]
+    for mine, its in ((one.evidence, other.evidence), (one.documents, other.documents)):
+        theirs = {(s.title, getattr(s, "index", 0)): s.score for s in its}
+        gaps += [
+            abs(s.score - theirs[key])
+            for s in mine
+            if (key := (s.title, getattr(s, "index", 0))) in theirs
+        ]
+    return max(gaps)
+
+
+class Way:
+    """One of the ways to answer claims, and what it took so far."""
+
+    def __init__(
+        self,
+        name: str,
+        answer: Callable[[Sequence[Claim]], list[RetrievalResult]],
+        threads: int,
+    ) -> None:
+        self.name, self._answer, self._threads = name, answer, threads
+        self.seconds = self.processor = 0.0
+        self.stages: Counter[str] = Counter()
+        self.results: list[RetrievalResult] = []
+
+    def run(self, claims: Sequence[Claim], clock: Clock) -> None:
+        """Answer claims."""
+        torch.set_num_threads(self._threads)
+        before = clock.seconds.copy()
+        began = time.perf_counter(), time.process_time()
+        self.results += self._answer(claims)
+        self.seconds += time.perf_counter() - began[0]
+        self.processor += time.process_time() - began[1]
+        self.stages.update(clock.seconds - before)
+
+    def row(self) -> str:
+        """Return a line of the table of speeds."""
+        count = len(self.results)
+        hops = sum(len(r.hops) for r in self.results) / count
+        cells = [count / self.seconds, self.seconds / count, self.processor / count, hops]
+        return f"| {self.name} | {' | '.join(f'{cell:.3f}' for cell in cells)} |"
+
+
+def chosen(path: Path, limit: int) -> list[Claim]:
+    """Return claims, spread over a file."""
+    claims = list(read_claims(path))
+    return claims[:: max(len(claims) // limit, 1)][:limit] if limit else claims
+
+
+def report(one: Way, other: Way) -> list[str]:
+    """Return the tables of two ways."""
+    lines = ["| way | claims/s | s/claim | processor s/claim | hops |", "|---|---|---|---|---|"]
+    lines += [one.row(), other.row()]
+    lines.append(
+        f"\nratio: {one.seconds / other.seconds:.2f} in time, "
+        f"{one.processor / other.processor:.2f} in processor time\n"
+    )
+    lines += [f"| stage, ms/claim | {one.name} | {other.name} |", "|---|---|---|"]
+    count = len(one.results)
+    for stage, _ in (one.stages + other.stages).most_common():
+        cells = [f"{1e3 * way.stages[stage] / count:.1f}" for way in (one, other)]
+        lines.append(f"| {stage} | {' | '.join(cells)} |")
+    pairs = list(zip(one.results, other.results, strict=True))
+    found: Counter[str] = Counter()
+    for pair in pairs:
+        found.update(differences(*pair))
+    same = sum(not differences(*pair) for pair in pairs)
+    gap = max(largest_gap(*pair) for pair in pairs)
+    lines.append(f"\nthe same answer: {same} of {count} claims; largest gap of scores {gap:.2e}")
+    lines += [f"  other {name}: {times}" for name, times in found.items()]
+    return lines
+
+
+@click.command()
+@click.argument("claims", type=click.Path(path_type=Path, exists=True))
+@click.option("--kb", default="demo", show_default=True)
+@click.option("--limit", default=48, show_default=True, help="Claims, spread over the file.")
+@click.option("--turn", default=12, show_default=True, help="Claims that a way answers in a turn.")
+@click.option(
+    "--alone-threads", default=0, help="Threads of one claim at a time; 0 for as many as batches."
+)
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Further settings.")
+def main(
+    claims: Path, kb: str, limit: int, turn: int, alone_threads: int, settings: tuple[str, ...]
+) -> None:
+    """Answer CLAIMS one at a time and in batches, by turns, and print both speeds."""
+    config = load_config(None, [f"kb={kb}", *settings])
+    asked = chosen(claims, limit)
+    with Admiral.from_pretrained(config=config) as alone:
+        batched = Admiral(alone.kb, alone.checkpoint, config)
+        threads = torch.get_num_threads()
+        few = alone_threads or threads
+        ways = [
+            Way(
+                f"one at a time, threads: {few}", lambda some: list(map(alone.retrieve, some)), few
+            ),
+            Way(
+                f"in batches of {config.batch_size}, threads: {threads}",
+                lambda some: list(batched.retrieve_many(some)),
+                threads,
+            ),
+        ]
+        ordered = list(ways)
+        # What is loaded at the first use is not counted; these claims are not asked again.
+        for system in (alone, batched):
+            list(
+                system.retrieve_many([Claim("1", "A river in Paris."), Claim("2", "A bridge.")], 1)
+            )
+        clock = Clock()
+        for stage, kind, name in [*_STAGES, ("judge", type(alone.stages.judge), "judge")]:
+            clock.watch(kind, name, stage)
+        stream = iter(asked)
+        while some := list(islice(stream, turn)):
+            for way in ways:
+                way.run(some, clock)
+            ways.reverse()
+    click.echo(f"{len(asked)} claims, {config.precision}\n")
+    click.echo("\n".join(report(*ordered)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,59 @@
+"""What `benchmarks.throughput` counts and compares."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from admiral import Claim, RetrievalResult
+from admiral.records import RankedDocument, Sentence
+from benchmarks.throughput import Clock, chosen, differences, largest_gap
+
+RESULT = RetrievalResult(
+    Claim("1", "A claim."),
+    (RankedDocument("A", 0.5, 1), RankedDocument("B", 0.25, 0)),
+    (Sentence("A", 0, "x", 2.0), Sentence("A", 1, "y", 1.0)),
+    (),
+    "dead_end",
+)
+
+
+def test_time_in_nested_methods_counts_once() -> None:
+    class Inner:
+        def work(self) -> int:
+            time.sleep(0.02)
+            return 7
+
+    class Outer:
+        def work(self) -> int:
+            time.sleep(0.01)
+            return Inner().work() + Inner().work()
+
+    clock = Clock()
+    clock.watch(Inner, "work", "inner")
+    clock.watch(Outer, "work", "outer")
+    began = time.perf_counter()
+    assert Outer().work() == 14
+    spent = time.perf_counter() - began
+    assert clock.seconds["inner"] >= 0.04
+    assert clock.seconds["outer"] >= 0.01
+    assert clock.seconds["inner"] + clock.seconds["outer"] <= spent
+
+
+def test_answers_are_compared_without_scores() -> None:
+    first, second = RESULT.documents
+    assert differences(RESULT, RESULT) == []
+    other = replace(RESULT, documents=(second, replace(first, score=0.1)), stopped="max_hops")
+    assert differences(RESULT, other) == ["documents", "stop"]
+    assert largest_gap(RESULT, other) == pytest.approx(0.4)
+    assert differences(RESULT, replace(RESULT, evidence=RESULT.evidence[:1])) == ["evidence"]
+
+
+def test_claims_are_spread_over_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "claims.jsonl"
+    path.write_text("".join(f'{{"id": "{n}", "claim": "Claim {n}."}}\n' for n in range(10)))
+    assert [claim.id for claim in chosen(path, 3)] == ["0", "3", "6"]
+    assert len(chosen(path, 0)) == 10
