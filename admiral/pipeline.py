@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -12,6 +13,7 @@ from types import TracebackType
 import torch
 
 from admiral.assembly import Stages, build_stages, choose_device, choose_dtype
+from admiral.awaitable import AwaitableRetrieval
 from admiral.checkpoint import Checkpoint, load_checkpoint
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
@@ -26,8 +28,11 @@ from proofs import Judgement
 from trie.inputs import claim_ids
 
 
-class Admiral:
+class Admiral(AwaitableRetrieval):
     """Retrieves the documents and sentences that verify claims.
+
+    Several threads may share one; they take turns, a batch each. `aretrieve` and `aretrieve_many`
+    do the same for an event loop.
 
     Parameters
     ----------
@@ -48,10 +53,12 @@ class Admiral:
         config: RetrievalConfig,
         stages: Stages | None = None,
     ) -> None:
+        super().__init__()
         config.validate()
         self.kb, self.checkpoint, self.config = kb, checkpoint, config
         self.stages = stages or build_stages(kb, checkpoint, config)
         self._mentions = MentionFinder(kb) if config.mentions else None
+        self._turn = threading.Lock()
 
     @classmethod
     def from_pretrained(
@@ -102,11 +109,14 @@ class Admiral:
         config.validate()
         stream = iter(claims)
         while batch := list(islice(stream, config.batch_size)):
-            yield from self._batch(batch, config)
+            with self._turn:
+                results = self._batch(batch, config)
+            yield from results
 
     def prove(self, claim: str, evidence: Sequence[tuple[str, str]]) -> Judgement:
         """Judge a claim against (title, sentence) pairs by the judge of the settings."""
-        return self.stages.judge.judge([claim], [evidence])[0]
+        with self._turn:
+            return self.stages.judge.judge([claim], [evidence])[0]
 
     def _batch(self, claims: Sequence[Claim], config: RetrievalConfig) -> list[RetrievalResult]:
         for claim in claims:
@@ -232,8 +242,10 @@ class Admiral:
         )
 
     def close(self) -> None:
-        """Close the knowledge base."""
-        self.kb.close()
+        """Close the knowledge base, once a batch that another thread has begun is finished."""
+        self._worker.close()
+        with self._turn:
+            self.kb.close()
 
     def __enter__(self) -> Admiral:
         return self
