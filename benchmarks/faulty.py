@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
+import fcntl
 import json
 import os
 import random
@@ -32,6 +33,7 @@ _COUNT, _FAIL, _FULL, _KILL, _TEAR = range(5)
 _ERRORS = (errno.ENOSPC, errno.EIO, errno.EACCES)
 # What the program tells its user, as a status; what it does not is a traceback.
 DONE, TOLD, TRACEBACK = 0, 1, 99
+_SAID = 2**20
 LIBRARY = "ADMIRAL_FAULTS_LIBRARY"
 
 
@@ -111,23 +113,27 @@ def run(
     After so many `seconds` it is killed; 0 stands for any time.
     """
     reading, writing = os.pipe()
-    with tempfile.TemporaryFile() as said:
-        began = time.monotonic()
-        child = os.fork()
-        if child == 0:
-            os.close(reading)
-            signal.alarm(seconds)
-            _in_child(function, folder, fault, writing, said.fileno())
-        os.close(writing)
-        with os.fdopen(reading, "rb") as pipe:
-            if fault is not None and fault.name == "late":
-                time.sleep(fault.number / 1e6)
-                os.kill(child, signal.SIGKILL)
-            answer = pipe.read()
+    # A pipe, since a limit of the size of files would hold for a file; large enough not to block.
+    hearing, saying = os.pipe()
+    fcntl.fcntl(saying, fcntl.F_SETPIPE_SZ, _SAID)
+    began = time.monotonic()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        os.close(hearing)
+        signal.alarm(seconds)
+        _in_child(function, folder, fault, writing, saying)
+    os.close(writing)
+    os.close(saying)
+    with os.fdopen(reading, "rb") as pipe, os.fdopen(hearing, "rb") as voice:
+        if fault is not None and fault.name == "late":
+            time.sleep(fault.number / 1e6)
+            os.kill(child, signal.SIGKILL)
+        answer = pipe.read()
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         took = time.monotonic() - began
-        said.seek(0)
-        text = said.read().decode("utf-8", "replace")
+        os.set_blocking(voice.fileno(), False)  # a process that the child started may hold it
+        text = (voice.read() or b"").decode("utf-8", "replace")
     value, changes = json.loads(answer) if answer else (None, ())
     return Outcome(status, value, text, tuple(changes), took)
 

@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler, cc")
+pytestmark = [
+    pytest.mark.slow,  # many processes
+    pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler, cc"),
+]
 
 CARELESS = """
 import random, sys
@@ -41,7 +44,7 @@ for write in (careless, careful):
     folder = Path(sys.argv[1], write.__name__)
     folder.mkdir()
     rounds = Rounds(Writer("one", before, write, lambda f: files_seen(f, ["file"])), folder)
-    rounds.run(40, random.Random(0))
+    rounds.run(24, random.Random(0))
     print(rounds.outcomes.total() + len(rounds.losses), len(rounds.losses))
 """
 
@@ -54,11 +57,10 @@ def test_a_careless_writer_is_found_out_and_a_careful_one_is_not(tmp_path: Path)
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     (careless, careful) = (tuple(map(int, line.split())) for line in done.stdout.splitlines())
-    assert careless[0] > 15 and careless[1] > 5
-    assert careful[0] > 30 and careful[1] == 0
+    assert careless[0] > 10 and careless[1] > 3
+    assert careful[0] > 20 and careful[1] == 0
 
 
-@pytest.mark.slow
 def test_the_writers_stand_it() -> None:
     quick = ("index", "add", "samples", "weights", "parallel text", "download", "WordNet")
     only = [word for name in quick for word in ("--only", name)]
