@@ -75,13 +75,19 @@ setup(
         # converters (which never import fairseq) still read and write its formats.
         "fairseq": ["fairseq-fixed>=0.12.3.1,<0.13; python_version < '3.13'"],
         "scorers": ["ir-measures>=0.4"],
+        # AdMIRaL as a retriever of other systems; see docs/integrations.md.
+        "haystack": ["haystack-ai>=2.31,<4"],
+        "langchain": ["langchain-core>=1.7,<2", "pydantic>=2.10"],
         "dev": [
             "accelerate>=1.10,<2",
+            "haystack-ai>=2.31,<4",
             "hypothesis>=6.130",
             "import-linter>=2.3",
+            "langchain-core>=1.7,<2",
             "mypy>=1.19",
             "nltk>=3.9",
             "psutil>=6",
+            "pydantic>=2.10",
             "pytest>=9",
             "pytest-timeout>=2.3",
             "ruff>=0.14",

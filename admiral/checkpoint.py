@@ -84,6 +84,11 @@ def locate_checkpoint(name: str | Path) -> Path:
     return path
 
 
+def is_checkpoint(path: Path) -> bool:
+    """Whether a directory is one that a checkpoint may take the place of."""
+    return (path / "config.json").is_file()
+
+
 def load_checkpoint(
     name: str | Path, device: str = "cpu", dtype: torch.dtype = torch.float32
 ) -> Checkpoint:

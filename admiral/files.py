@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from admiral.errors import AdmiralError
+from admiral.replacing import replacing
 
 # JSON allows them inside strings, yet many readers take them for line ends.
 _LINE_ENDS = {ord(char): f"\\u{ord(char):04x}" for char in "\x85\u2028\u2029"}
@@ -32,18 +32,8 @@ def write_atomically(path: Path, chunks: Iterable[bytes]) -> None:
     AdmiralError
         If that fails; the old file, where there was one, is untouched.
     """
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    with explained(path):
-        try:
-            with temporary.open("wb") as file:
-                file.writelines(chunks)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-        sync_directory(path.parent)
+    with explained(path), replacing(path) as file:
+        file.writelines(chunks)
 
 
 @contextmanager
@@ -56,10 +46,23 @@ def explained(path: Path) -> Iterator[None]:
         raise AdmiralError(f"{path}: cannot be written: {error.strerror}. {remedy}") from error
 
 
-def sync_directory(directory: Path) -> None:
-    """Force the entries of `directory`, such as a rename, to the disk."""
-    descriptor = os.open(directory, os.O_RDONLY)
+@contextmanager
+def library_errors() -> Iterator[None]:
+    """Turn what libraries raise when they cannot write a file into OSError.
+
+    tokenizers raises a bare Exception, torch a RuntimeError of its archive.
+    """
+    from safetensors import SafetensorError
+
     try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        yield
+    except SafetensorError as error:
+        raise OSError(str(error)) from error
+    except RuntimeError as error:
+        if "iostream" not in str(error) and "inline_container" not in str(error):
+            raise
+        raise OSError("the weights cannot be written") from error
+    except Exception as error:
+        if type(error) is not Exception:
+            raise
+        raise OSError(str(error)) from error

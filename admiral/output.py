@@ -20,8 +20,9 @@ from typing import Any, BinaryIO, Self
 from filelock import FileLock, Timeout
 
 from admiral.errors import AdmiralError
-from admiral.files import encode_record, explained, sync_directory, write_atomically
+from admiral.files import encode_record, explained, write_atomically
 from admiral.records import Claim
+from admiral.replacing import sync_directory
 
 FORMAT = 1
 _SYNC_SECONDS = 2.0

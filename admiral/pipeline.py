@@ -10,6 +10,7 @@ from types import TracebackType
 import torch
 
 from admiral.assembly import Stages, build_stages, choose_device, choose_dtype
+from admiral.awaitable import AwaitableRetrieval
 from admiral.checkpoint import Checkpoint, load_checkpoint
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
@@ -20,14 +21,17 @@ from admiral.progress import Progress
 from admiral.records import Claim, RetrievalResult
 from admiral.stages.mentions import MentionFinder
 from admiral.stages.ranking import rank_documents
+from admiral.uses import Uses
 from proofs import Judgement
 from trie.inputs import claim_ids
 
 _MOST_WORKERS = 4
 
 
-class Admiral:
+class Admiral(AwaitableRetrieval):
     """Retrieves the documents and sentences that verify claims.
+
+    Several threads may share one. `aretrieve` and `aretrieve_many` serve an event loop.
 
     Parameters
     ----------
@@ -48,10 +52,12 @@ class Admiral:
         config: RetrievalConfig,
         stages: Stages | None = None,
     ) -> None:
+        super().__init__()
         config.validate()
         self.kb, self.checkpoint, self.config = kb, checkpoint, config
         self.stages = stages or build_stages(kb, checkpoint, config)
         self._mentions = MentionFinder(kb) if config.mentions else None
+        self._uses = Uses()
 
     @classmethod
     def from_pretrained(
@@ -106,18 +112,20 @@ class Admiral:
         config.hops = config.hops if hops is None else str(hops)
         config.validate()
         workers, threads = self._workers()
-        flow = Flow(
-            Hops(self.kb, self.stages, self._mentions, config).step,
-            batch_size=config.batch_size,
-            workers=workers,
-            threads=threads,
-        )
+        hops_of = Hops(self.kb, self.stages, self._mentions, config)
+
+        def step(batch: Sequence[Progress]) -> None:
+            with self._uses:
+                hops_of.step(batch)
+
+        flow = Flow(step, batch_size=config.batch_size, workers=workers, threads=threads)
         for progress in flow.run(map(_started, claims)):
             yield self._result(progress, config)
 
     def prove(self, claim: str, evidence: Sequence[tuple[str, str]]) -> Judgement:
         """Judge a claim against (title, sentence) pairs by the judge of the settings."""
-        return self.stages.judge.judge([claim], [evidence])[0]
+        with self._uses:
+            return self.stages.judge.judge([claim], [evidence])[0]
 
     def _workers(self) -> tuple[int, int]:
         """Return how many threads share a batch, and the threads of each one's matrix products.
@@ -167,7 +175,9 @@ class Admiral:
         )
 
     def close(self) -> None:
-        """Close the knowledge base."""
+        """Close the knowledge base, once what other threads have begun is finished."""
+        self._worker.close()
+        self._uses.wait()
         self.kb.close()
 
     def __enter__(self) -> Admiral:

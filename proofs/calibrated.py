@@ -12,6 +12,7 @@ standing for the claim (`training.judges`); what they are can be read in
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
@@ -73,7 +74,10 @@ class Weights:
     def write(self, path: Path) -> None:
         """Write weights in the form that `read` reads, or leave the file as it was."""
         partial = path.with_name(path.name + ".partial")
-        partial.write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
+        with partial.open("w", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(self), indent=2) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
         partial.replace(path)
 
     def scores(self, support: Support) -> list[float]:

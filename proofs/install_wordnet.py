@@ -6,13 +6,15 @@ from elsewhere: a folder or an archive that holds WordNet's database files in an
 
 from __future__ import annotations
 
+import fcntl
+import os
 import shutil
 import sys
 import tarfile
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
 import click
@@ -69,27 +71,81 @@ def install(sources: Iterable[Path], directory: Path) -> Path:
     """
     corpora = directory / "corpora"
     corpora.mkdir(parents=True, exist_ok=True)
-    target = corpora / "wordnet"
-    with tempfile.TemporaryDirectory(dir=corpora) as temporary:
-        made = Path(temporary) / "wordnet"
+    target, made, old = (corpora / name for name in ("wordnet", ".wordnet.new", ".wordnet.old"))
+    with _alone(corpora):
+        if old.exists() and not target.exists():
+            old.rename(target)
+        _clear(made, old)
         made.mkdir()
-        for source in sources:
-            try:
-                for name, read in _files(source):
-                    if name in (*_NEEDED, *_USEFUL) and not (made / name).exists():
-                        (made / name).write_bytes(read())
-            except (OSError, tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError) as error:
-                reason = getattr(error, "strerror", None) or "is damaged, or no folder or archive"
-                raise WordNetError(f"{source}: {reason}. {_HELP}") from error
-        missing = [name for name in _NEEDED if not (made / name).exists()]
-        if missing:
-            raise WordNetError(f"{', '.join(missing)}: in none of the sources. {_HELP}")
-        if not (made / "lexnames").exists():
-            (made / "lexnames").write_text(_lexnames(), encoding="ascii")
-        if target.exists():
-            target.rename(Path(temporary) / "old")
-        made.rename(target)
+        try:
+            _fill(made, sources)
+            _publish(made, target, old)
+            _sync(corpora)
+        finally:
+            _clear(made, old)
     return target
+
+
+def _publish(made: Path, target: Path, old: Path) -> None:
+    """Put `made` in the place of `target`; a kill between two renames is undone by the next one."""
+    if target.exists():
+        target.rename(old)
+    try:
+        made.rename(target)
+    except OSError:
+        if old.exists():
+            old.rename(target)
+        raise
+
+
+def _fill(made: Path, sources: Iterable[Path]) -> None:
+    """Copy the files of WordNet into an empty folder, and force them to the disk."""
+    for source in sources:
+        try:
+            for name, read in _files(source):
+                if name in (*_NEEDED, *_USEFUL) and not (made / name).exists():
+                    _write(made / name, read())
+        except (OSError, tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError) as error:
+            reason = getattr(error, "strerror", None) or "is damaged, or no folder or archive"
+            raise WordNetError(f"{source}: {reason}. {_HELP}") from error
+    missing = [name for name in _NEEDED if not (made / name).exists()]
+    if missing:
+        raise WordNetError(f"{', '.join(missing)}: in none of the sources. {_HELP}")
+    if not (made / "lexnames").exists():
+        _write(made / "lexnames", _lexnames().encode("ascii"))
+    _sync(made)
+
+
+def _write(path: Path, content: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _alone(corpora: Path) -> Iterator[None]:
+    """Keep other installations away for the time of the block; they wait."""
+    descriptor = os.open(corpora, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # where the file system has no locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _clear(*folders: Path) -> None:
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _files(source: Path) -> Iterator[tuple[str, Callable[[], bytes]]]:

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
 
-from admiral.checkpoint import save_checkpoint
+from admiral.checkpoint import is_checkpoint, save_checkpoint
 from admiral.errors import AdmiralError
-from admiral.files import explained, write_atomically
+from admiral.files import explained, library_errors, write_atomically
 from admiral.kb.durable import staging
 from training.start import Start
 
@@ -71,16 +70,10 @@ class Output:
         AdmiralError
             If it cannot be written; the one before, if any, is intact.
         """
-        with staging(self.checkpoint, overwrite=True, owned=_is_checkpoint) as folder:
-            try:
+        with staging(self.checkpoint, overwrite=True, owned=is_checkpoint) as folder:
+            with library_errors():
                 save_checkpoint(folder, start.model, start.head, start.tokenizer, dtype)
-            except SafetensorError as error:
-                raise OSError(str(error)) from error
             readme = folder / "README.md"
             readme.write_text(card, "utf-8")
             for path in folder.iterdir():
                 path.chmod(readme.stat().st_mode)  # safetensors lets only the owner read its files
-
-
-def _is_checkpoint(path: Path) -> bool:
-    return (path / "config.json").is_file()

@@ -10,12 +10,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
 from admiral.errors import AdmiralError, RecordError
+from admiral.replacing import replacing
 
 _SIDES = ("source", "target")
 _ESCAPES: dict[str, str] = {"\\": "\\\\", "\n": "\\n", "\r": "\\r"}
@@ -67,12 +68,12 @@ def write_parallel_text(
         Where the disk cannot be written.
     """
     final = parallel_paths(directory, split)
-    partial = tuple(path.with_name(f".{path.name}.{os.getpid()}.partial") for path in final)
     number = 0
     try:
         directory.mkdir(parents=True, exist_ok=True)
         with ExitStack() as stack:
-            files = [stack.enter_context(path.open("wb")) for path in partial]
+            # Left in the opposite order: the source gets its name, then the target.
+            files = [stack.enter_context(replacing(path)) for path in reversed(final)][::-1]
             for number, pair in enumerate(pairs, start=1):
                 lines = [
                     _line(text, f"{path}:{number}", side, escape)
@@ -85,19 +86,13 @@ def write_parallel_text(
             for file in files:
                 file.flush()
                 os.fsync(file.fileno())
-        # Without its target, a source is an error to every reader; so the target leaves first.
-        final[1].unlink(missing_ok=True)
-        for made, path in zip(partial, final, strict=True):
-            made.replace(path)
+            # Without its target, a source is an error to every reader; so the target leaves first.
+            final[1].unlink(missing_ok=True)
     except OSError as error:
         raise AdmiralError(
             f"{final[0]}: cannot be written ({error.strerror or error}). "
             "Check the space and the permissions."
         ) from error
-    finally:
-        with suppress(OSError):
-            for path in partial:
-                path.unlink(missing_ok=True)
     return number
 
 

@@ -74,6 +74,8 @@ def save_state(
     partial = path.with_suffix(".partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        for left in path.parent.glob(".tmp??????"):
+            left.unlink()  # what safetensors leaves where it is killed; this folder is the run's
         save_file(tensors, partial, metadata={"progress": json.dumps(asdict(progress))})
         with partial.open("rb") as file:
             os.fsync(file.fileno())

@@ -18,6 +18,10 @@ import torch
 from safetensors.torch import load_file
 from transformers import BartConfig, BartForConditionalGeneration, PreTrainedTokenizerFast
 
+from admiral.checkpoint import is_checkpoint
+from admiral.errors import AdmiralError
+from admiral.files import library_errors
+from admiral.kb.durable import staging
 from admiral.stages.similarity import minilm_directory
 from trie.tokens import IDENTIFIERS, TASKS
 
@@ -145,11 +149,15 @@ def mini_tokenizer(source: Path) -> PreTrainedTokenizerFast:
 @click.option("--decoder-layers", default=3, show_default=True)
 @click.option("--seed", default=0, show_default=True, help="Of the few weights that are new.")
 def main(out: Path, decoder_layers: int, seed: int) -> None:
-    """Write the warm-started checkpoint to the directory OUT."""
-    torch.manual_seed(seed)
-    source = minilm_directory()
-    warm_start(source, decoder_layers).save_pretrained(out)
-    mini_tokenizer(source).save_pretrained(out)
+    """Write the warm-started checkpoint to the directory OUT, in the place of an older one."""
+    try:
+        source = minilm_directory()
+        with staging(out, overwrite=True, owned=is_checkpoint) as folder, library_errors():
+            torch.manual_seed(seed)
+            warm_start(source, decoder_layers).save_pretrained(folder)
+            mini_tokenizer(source).save_pretrained(folder)
+    except AdmiralError as error:
+        raise click.ClickException(str(error)) from None
 
 
 if __name__ == "__main__":

@@ -1,15 +1,15 @@
-"""A directory that appears complete or not at all."""
+"""A converted directory that appears complete or not at all."""
 
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from admiral.errors import AdmiralError
+from admiral.files import library_errors
+from admiral.kb.durable import staging
 
 
 @contextmanager
@@ -37,49 +37,5 @@ def atomic_directory(target: Path, *, source: Path, overwrite: bool = False) -> 
         raise AdmiralError(f"{target}: holds the input {source}. Name another output.")
     if target.exists() and any(target.iterdir()) and not overwrite:
         raise AdmiralError(f"{target}: exists. Name another output, or pass --overwrite.")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        work = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    except OSError as error:
-        raise _unwritable(target, error) from error
-    try:
-        fresh, old = work / "new", work / "old"
-        try:
-            fresh.mkdir()
-            yield fresh
-            _flush(fresh)
-            if target.exists():
-                target.rename(old)
-            try:
-                fresh.rename(target)
-            except OSError:
-                if old.exists():
-                    old.rename(target)
-                raise
-            _flush_one(target.parent)
-        except OSError as error:
-            raise _unwritable(target, error) from error
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
-
-
-def _flush(directory: Path) -> None:
-    """Force every file of the tree to the disk, so that the rename cannot overtake them."""
-    for path in [*directory.rglob("*"), directory]:
-        _flush_one(path)
-
-
-def _flush_one(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _unwritable(target: Path, error: OSError) -> AdmiralError:
-    reason = error.strerror or str(error)
-    return AdmiralError(
-        f"{target}: cannot be written ({reason}). Check the space and the permissions, "
-        "or name another output."
-    )
+    with staging(target, overwrite=overwrite, owned=Path.is_dir) as fresh, library_errors():
+        yield fresh

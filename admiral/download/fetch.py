@@ -19,7 +19,8 @@ import admiral
 from admiral.download.response import Body, opened
 from admiral.download.sources import Source
 from admiral.errors import AdmiralError
-from admiral.files import explained, sync_directory
+from admiral.files import explained
+from admiral.replacing import sync_directory
 
 Report = Callable[[int, int | None], None]
 _CHUNK = 2**18

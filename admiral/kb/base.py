@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from admiral.kb.indexes import NO_BM25
 from admiral.kb.manifest import read_manifest
 from admiral.kb.text import clean_prefix, clean_title
 from admiral.kb.tries import title_trie
-from admiral.kb.versions import Version
+from admiral.kb.versions import Version, opened
 from admiral.records import Document, ScoredTitle
 
 if TYPE_CHECKING:
@@ -82,8 +83,8 @@ class KnowledgeBase:
             backend asked for, or its files were truncated.
         """
         directory = Path(path)
-        version = Version.open(directory)
-        try:
+
+        def make(version: Version) -> KnowledgeBase:
             found = version.manifest.bm25
             if bm25 is not None and bm25 != found:
                 raise AdmiralError(
@@ -91,9 +92,8 @@ class KnowledgeBase:
                     f"again with `admiral index --bm25 {bm25}`, or leave --bm25 out."
                 )
             return cls(version, title_weight=title_weight, text_weight=text_weight, threads=threads)
-        except BaseException:
-            version.close()
-            raise
+
+        return opened(directory, make)
 
     def __len__(self) -> int:
         return self.manifest.documents
@@ -154,8 +154,8 @@ class KnowledgeBase:
         with self._lock:
             trie = self._tries.get(tokens.fingerprint)
             if trie is None:
-                self._check_unchanged()
-                trie = title_trie(self._version, self._contents, tokens)
+                with self._unchanged():
+                    trie = title_trie(self._version, self._contents, tokens)
                 self._tries[tokens.fingerprint] = trie
             return trie
 
@@ -190,21 +190,31 @@ class KnowledgeBase:
                     )
                 from admiral.kb.bm25 import open_bm25
 
-                self._check_unchanged()
                 title_weight, text_weight = self._weights
-                self._index = open_bm25(
-                    self.manifest.bm25,
-                    *(folder / BM25 for folder in self._contents.folders),
-                    removed=self._contents.removed,
-                    title_weight=title_weight,
-                    text_weight=text_weight,
-                    threads=self._threads,
-                )
+                with self._unchanged():
+                    index = open_bm25(
+                        self.manifest.bm25,
+                        *(folder / BM25 for folder in self._contents.folders),
+                        removed=self._contents.removed,
+                        title_weight=title_weight,
+                        text_weight=text_weight,
+                        threads=self._threads,
+                    )
+                self._index = index
             return self._index
 
-    def _check_unchanged(self) -> None:
-        """Refuse to mix parts of two builds when the directory was replaced meanwhile."""
+    @contextmanager
+    def _unchanged(self) -> Iterator[None]:
+        """Refuse to mix parts of two builds when the directory is replaced meanwhile."""
+        problem = AdmiralError(
+            f"{self.path}: was replaced by another build while it was open. Start again."
+        )
         if not self._version.intact:
-            raise AdmiralError(
-                f"{self.path}: was replaced by another build while it was open. Start again."
-            )
+            raise problem
+        try:
+            yield
+        except AdmiralError:
+            if self._version.intact:
+                raise
+        if not self._version.intact:
+            raise problem

@@ -11,6 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from admiral.errors import AdmiralError
+from admiral.kb.arrays import open_array
 from admiral.kb.checksums import REBUILD
 from admiral.kb.store import DocumentStore
 from admiral.kb.titles import TitleIndex
@@ -133,8 +134,8 @@ class Contents:
 def read_removed(path: Path, rows: int) -> np.ndarray:
     """Read the removed rows of a base of so many `rows`; AdmiralError if they cannot be."""
     try:
-        removed = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+        removed = open_array(path, mapped=False)
+    except (OSError, ValueError) as error:
         raise AdmiralError(f"{path}: damaged ({error}). {REBUILD}") from error
     sound = removed.ndim == 1 and removed.dtype == np.int64 and (np.diff(removed) > 0).all()
     if not sound or not removed.size or removed[0] < 0 or removed[-1] >= rows:

@@ -1,9 +1,10 @@
 """Directories that appear whole or not at all.
 
-A directory is written beside its final place, synced to the disk and renamed. A crash leaves the
-old directory, or none, never a half: what an interrupted writer left behind is cleared away (or,
-if it was the old directory on its way out, put back) by the next one. A lock file beside the
-directory keeps two writers apart.
+A directory is written beside its final place, synced to the disk, and put there: by a rename, or in
+the place of an older one, by swapping the two. At every moment readers find the old directory or
+the new one as a whole. (Where the system cannot swap directories, they find none between two
+renames.) What an interrupted writer left behind is cleared away (or, if it was the old directory on
+its way out, put back) by the next one. A lock file beside the directory keeps two writers apart.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ import os
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from glob import escape
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
 from admiral.errors import AdmiralError
+from admiral.replacing import exchange
 
 logger = logging.getLogger(__name__)
 
@@ -104,6 +106,9 @@ def exclusive(target: Path, wait: bool) -> Iterator[None]:
     try:
         yield
     finally:
+        # Unlinked while it is held; FileLock gives up a lock on a file that has lost its name.
+        with suppress(OSError):
+            Path(lock.lock_file).unlink()
         lock.release()
 
 
@@ -123,6 +128,10 @@ def _check_target(target: Path, overwrite: bool, owned: Callable[[Path], bool]) 
 def _publish(temporary: Path, target: Path) -> None:
     old = None
     if target.exists() and any(target.iterdir()):
+        # In one step where that can be: readers then find one of the two at every moment.
+        if exchange(temporary, target):
+            sync_file(target.parent)
+            return  # what is at the temporary place now is removed
         old = temporary.with_name(temporary.name.replace(".new-", ".old-", 1))
         target.rename(old)
     try:

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from admiral.errors import AdmiralError
+from admiral.kb.arrays import open_array
 from admiral.kb.documents import FILE, ROWS, SCHEMA
 from admiral.records import Document
 
@@ -36,8 +37,8 @@ class DocumentStore:
             self._titles = pa.ipc.open_file(
                 self._map, options=pa.ipc.IpcReadOptions(use_threads=False, included_fields=[0])
             )
-            self._rows = np.load(directory / ROWS, mmap_mode="r", allow_pickle=False)
-        except (pa.ArrowException, OSError, ValueError, EOFError) as error:
+            self._rows = open_array(directory / ROWS)
+        except (pa.ArrowException, OSError, ValueError) as error:
             raise self._damaged(error) from error
         if not self._reader.schema.equals(SCHEMA):
             raise self._damaged("other columns")

@@ -13,6 +13,7 @@ import marisa_trie
 import numpy as np
 
 from admiral.errors import AdmiralError
+from admiral.kb.arrays import open_array
 
 TRIE, ROWS, KEYS = "titles.marisa", "titles-rows.npy", "titles-keys.npy"
 
@@ -37,9 +38,9 @@ class TitleIndex:
         try:
             self._trie = marisa_trie.Trie().mmap(str(self._path))
             # Plain views of the maps: an element of a memmap takes ten times as long to read.
-            self._rows = np.asarray(np.load(directory / ROWS, mmap_mode="r", allow_pickle=False))
-            self._keys = np.asarray(np.load(directory / KEYS, mmap_mode="r", allow_pickle=False))
-        except (RuntimeError, OSError, ValueError, EOFError) as error:
+            self._rows = np.asarray(open_array(directory / ROWS))
+            self._keys = np.asarray(open_array(directory / KEYS))
+        except (RuntimeError, OSError, ValueError) as error:
             raise self._damaged(error) from error
         shapes = {self._rows.shape, self._keys.shape}
         if shapes != {(len(self._trie),)} or {self._rows.dtype, self._keys.dtype} != {

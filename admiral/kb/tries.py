@@ -25,6 +25,8 @@ from admiral.kb.durable import staging
 from admiral.kb.parts import Base
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from admiral.kb.contents import Contents
     from admiral.kb.versions import Version
     from trie import Tokens, TokenTrie, Trie
@@ -39,42 +41,67 @@ _BATCH = 8192
 
 def title_trie(version: Version, contents: Contents, tokens: Tokens) -> Trie:
     """Return the trie of a version's titles for a tokenizer; rows are those of `contents`."""
+    base, *added = (store.titles for store in contents.stores)
+    trie = _kept(version.base, version.manifest.base, tokens)
+    if trie is not None:
+        try:
+            return _updated(trie, contents.removed, added, tokens)
+        except ValueError as error:  # damaged in what is not checked before it is read
+            logger.warning("the trie cannot be used (%s), built again", error)
+    trie = _made(version.base, version.manifest.base, base, tokens)
+    return _updated(trie, contents.removed, added, tokens)
+
+
+def _updated(
+    trie: TokenTrie, removed: np.ndarray, added: list[Callable[[], Iterator[str]]], tokens: Tokens
+) -> Trie:
+    """Return the trie of the base without the removed rows and with the added titles."""
     from trie import UpdatedTrie
 
-    base, *added = (store.titles for store in contents.stores)
-    trie = _base_trie(version.base, version.manifest.base, base, tokens)
-    if not added and not contents.removed.size:
+    if not added and not removed.size:
         return trie
     updated = UpdatedTrie(trie)
-    if contents.removed.size:
-        updated = updated.remove(contents.removed.tolist())
+    if removed.size:
+        updated = updated.remove(removed.tolist())
     for titles in added:
         updated = updated.add(_sequences(titles(), tokens))
     return updated
 
 
-def _base_trie(
-    directory: Path, base: Base, titles: Callable[[], Iterator[str]], tokens: Tokens
-) -> TokenTrie:
-    """Open the trie of the base in a directory, or build and keep it.
+def _places(directory: Path, base: Base, tokens: Tokens) -> list[Path]:
+    """Return where the trie of a base may be: beside it, or in the user's cache."""
+    name = _folder_name(tokens.fingerprint)
+    return [directory / FOLDER / name, _cache() / FOLDER / base.digest[:32] / name]
+
+
+def _kept(directory: Path, base: Base, tokens: Tokens) -> TokenTrie | None:
+    """Open the trie of the base in a directory, if one is kept.
 
     Tokens and rows are checked where decoding first reads them: see `trie.TokenTrie`.
     """
     from trie import TokenTrie
 
-    places = [directory / FOLDER, _cache() / FOLDER / base.digest[:32]]
-    name = _folder_name(tokens.fingerprint)
-    for place in places:
-        if is_trie_of(place / name, base, tokens.fingerprint):
+    for place in _places(directory, base, tokens):
+        if is_trie_of(place, base, tokens.fingerprint):
             try:
-                return TokenTrie.open(place / name)
+                return TokenTrie.open(place)
             except ValueError as error:
-                logger.warning("%s: cannot be used (%s), built again", place / name, error)
+                logger.warning("%s: cannot be used (%s), built again", place, error)
+    return None
+
+
+def _made(
+    directory: Path, base: Base, titles: Callable[[], Iterator[str]], tokens: Tokens
+) -> TokenTrie:
+    """Build the trie of the base, and keep it where that can be."""
+    from trie import TokenTrie
+
+    places = _places(directory, base, tokens)
     if not os.access(directory, os.W_OK):
         del places[0]
     for place in places:
         try:
-            return _build(place / name, base, titles, tokens)
+            return _build(place, base, titles, tokens)
         except AdmiralError as error:
             logger.warning("the trie cannot be kept: %s", error)
     return TokenTrie.build(_sequences(titles(), tokens))

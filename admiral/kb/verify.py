@@ -42,6 +42,10 @@ def verify(path: str | Path, *, progress: bool = False) -> list[str]:
             for trie in sorted((version.base / FOLDER).iterdir()):
                 if not trie.name.startswith("."):
                     problems += trie_problems(trie, version.manifest.base)
+        if problems and not version.intact:
+            raise AdmiralError(
+                f"{path}: was replaced by another build while it was checked. Start again."
+            )
     return problems
 
 

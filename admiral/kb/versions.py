@@ -14,9 +14,10 @@ import fcntl
 import os
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 from admiral.errors import AdmiralError
 from admiral.kb.checksums import check_sizes
@@ -25,6 +26,17 @@ from admiral.kb.parts import Manifest
 
 # A change takes at least milliseconds, and a reader is overtaken only by changes.
 _ATTEMPTS, _PAUSE = 200, 0.01
+
+
+class Closable(Protocol):
+    """What is open."""
+
+    def close(self) -> None:
+        """Release everything."""
+        ...
+
+
+T = TypeVar("T", bound=Closable)
 
 
 class Version:
@@ -73,14 +85,19 @@ class Version:
             except OSError:
                 version = None  # removed, or about to be: another version is there by now
             if read_manifest(path).digest == manifest.digest:
-                if check or version is None:
-                    check_sizes(path, manifest.files)
-                if version is not None:
-                    return version
+                try:
+                    if check or version is None:
+                        check_sizes(path, manifest.files)
+                except AdmiralError:
+                    if version is None or version.intact:
+                        raise
+                else:
+                    if version is not None:
+                        return version
             if version is not None:
                 version.close()
             time.sleep(_PAUSE)
-        raise AdmiralError(f"{path}: cannot be opened, as it is changed all the time. Try again.")
+        raise _restless(path)
 
     @property
     def intact(self) -> bool:
@@ -98,6 +115,38 @@ class Version:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def opened(path: Path, make: Callable[[Version], T]) -> T:
+    """Return what is made of the version that is there now.
+
+    If another build takes the place of the knowledge base meanwhile, what was made may be of both,
+    or an error of neither: it is closed and made again.
+
+    Raises
+    ------
+    AdmiralError
+        What `Version.open` or `make` raise.
+    """
+    for _ in range(_ATTEMPTS):
+        version = Version.open(path)
+        try:
+            made = make(version)
+        except BaseException as error:
+            intact = version.intact
+            version.close()
+            if intact or not isinstance(error, AdmiralError):
+                raise
+        else:
+            if version.intact:
+                return made
+            made.close()
+        time.sleep(_PAUSE)
+    raise _restless(path)
+
+
+def _restless(path: Path) -> AdmiralError:
+    return AdmiralError(f"{path}: cannot be opened, as it is changed all the time. Try again.")
 
 
 @contextmanager

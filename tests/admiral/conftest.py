@@ -21,3 +21,17 @@ def system(user_cache: None, model: Path) -> Iterator[Admiral]:
     config = RetrievalConfig(beam_size=8, rerank_documents=8, top_k=20, title_beams=4)
     with Admiral.from_pretrained(model, config=config) as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+def quick(system: Admiral) -> Admiral:
+    """The same model and documents with stages that take little time."""
+    config = RetrievalConfig(
+        reranker="bm25",
+        judge="lexical",
+        beam_size=4,
+        rerank_documents=8,
+        top_k=20,
+        title_beams=0,
+    )
+    return Admiral(system.kb, system.checkpoint, config)

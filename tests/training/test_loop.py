@@ -151,11 +151,8 @@ def test_a_full_disk_leaves_the_last_good_checkpoint(settings: TrainConfig) -> N
     with full_disk(20_000), pytest.raises(AdmiralError, match="cramped: cannot be written"):
         train(longer, TASKS)
     assert contents(Path(config.out)) == before
-    assert sorted(p.name for p in Path(config.out).parent.glob("*cramped*")) == [
-        ".cramped.lock",
-        "cramped",
-        "cramped.run",
-    ]
+    found = Path(config.out).parent.glob("*cramped*")
+    assert sorted(path.name for path in found) == ["cramped", "cramped.run"]
     train(longer, TASKS)
     assert contents(Path(config.out)) != before
 

@@ -79,3 +79,10 @@ def test_a_state_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> No
         save_state(path, *trained(), Progress(step=2))
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_a_killed_run_left_is_cleared_away(tmp_path: Path) -> None:
+    path = tmp_path / "state.safetensors"
+    (tmp_path / ".tmpAx3fUW").write_bytes(b"half")  # as safetensors calls what it writes
+    save_state(path, *trained(), Progress())
+    assert list(tmp_path.iterdir()) == [path]

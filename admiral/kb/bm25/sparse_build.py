@@ -88,7 +88,8 @@ def build(documents: Iterable[tuple[str, str]], directory: Path) -> int:
     vocabulary = marisa_trie.Trie(numbers)
     columns = np.fromiter((vocabulary[term] for term in numbers), np.int32, len(numbers))
     try:
-        vocabulary.save(str(directory / VOCABULARY))
+        # Its own `save` does not say what failed.
+        (directory / VOCABULARY).write_bytes(vocabulary.tobytes())
         for name, field in fields.items():
             field.renumber(columns)
             _save(library, field, len(columns), count, directory / name)

@@ -9,12 +9,13 @@ import marisa_trie
 import numpy as np
 import numpy.typing as npt
 
+from admiral.kb.arrays import open_array
 from admiral.kb.bm25.rescoring import Statistics, occurrences, scores_of
 from admiral.kb.bm25.settings import FIELDS, Settings, damaged
 
 VOCABULARY, LENGTHS = "vocabulary.marisa", "lengths.npy"
 # What numpy and marisa-trie raise on files that are missing, cut or changed.
-_DAMAGE = (OSError, ValueError, RuntimeError, IndexError, EOFError)
+_DAMAGE = (OSError, ValueError, RuntimeError, IndexError)
 
 Column = tuple[np.ndarray, np.ndarray]  # rows, ascending, and the score of each
 
@@ -25,20 +26,20 @@ class _Field:
     def __init__(self, directory: Path, columns: int, documents: int) -> None:
         self._directory = directory
         self.data, self.indices, self.indptr = (
-            np.load(directory / f"{name}.csc.index.npy", mmap_mode="r", allow_pickle=False)
+            open_array(directory / f"{name}.csc.index.npy")
             for name in ("data", "indices", "indptr")
         )
-        kinds = (self.data.dtype, self.indices.dtype, self.indptr.dtype)
-        if kinds != (np.float32, np.int32, np.int64):
+        kinds = [array.dtype for array in (self.data, self.indices, self.indptr)]
+        if kinds != [np.dtype(kind) for kind in (np.float32, np.int32, np.int64)]:
             raise ValueError(f"{directory.name}: arrays of types {kinds}")
         if self.indptr.shape != (columns + 1,) or self.data.shape != self.indices.shape:
             raise ValueError(f"{directory.name}: arrays of unequal lengths")
         ends = self.indptr[[0, -1]].tolist()
         if ends != [0, len(self.data)] or (np.diff(self.indptr) < 0).any():
             raise ValueError(f"{directory.name}: columns out of order")
-        self._lengths = None
+        self._lengths: np.ndarray | None = None
         if (directory / LENGTHS).is_file():
-            self._lengths = np.load(directory / LENGTHS, mmap_mode="r", allow_pickle=False)
+            self._lengths = open_array(directory / LENGTHS)
             if self._lengths.shape != (documents,) or self._lengths.dtype != np.int32:
                 raise ValueError(f"{directory.name}: lengths of other documents")
 

@@ -42,26 +42,6 @@ def test_a_file_is_not_replaced(tmp_path: Path, overwrite: bool) -> None:
     assert (tmp_path / "out").read_text() == "mine"
 
 
-def test_a_failed_rename_brings_the_old_one_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    out = tmp_path / "out"
-    out.mkdir()
-    (out / "old").write_text("old")
-    real = Path.rename
-
-    def rename(path: Path, target: Path) -> Path:
-        if path.name == "new":
-            raise OSError(5, "Input/output error")
-        return real(path, target)
-
-    monkeypatch.setattr(Path, "rename", rename)
-    with pytest.raises(AdmiralError, match="Input/output error"):
-        fill(out, overwrite=True)
-    assert (out / "old").read_text() == "old"
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]
-
-
 @pytest.mark.parametrize("inside", [".", "below/it"])
 def test_the_input_is_never_replaced(tmp_path: Path, inside: str) -> None:
     source = tmp_path / "out" / inside

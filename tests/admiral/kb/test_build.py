@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError, RecordError
-from admiral.kb import KnowledgeBase, build, verify
+from admiral.kb import KnowledgeBase, build, durable, verify
 from admiral.kb.text import clean_text, clean_title
 from admiral.records import Document
 
@@ -288,6 +288,8 @@ def test_a_full_disk_at_any_moment(
     """The n-th write, sync or rename fails: the old knowledge base stays, and a retry works."""
     kb = tmp_path / "place" / "kb"
     _build(write_jsonl([{"title": "Old", "text": "x"}]), kb)
+    if name == "rename":  # as where directories cannot be swapped
+        monkeypatch.setattr(durable, "exchange", lambda one, other: False)
     replaced = 0
     for n in range(100):
         with monkeypatch.context() as patch:
@@ -366,7 +368,7 @@ def test_ctrl_c_leaves_nothing_behind(
     monkeypatch.setattr(np, "save", interrupted)
     with pytest.raises(KeyboardInterrupt):
         _build(birds, tmp_path / "place" / "kb")
-    assert [p.name for p in (tmp_path / "place").iterdir()] == [".kb.lock"]
+    assert list((tmp_path / "place").iterdir()) == []
 
 
 def test_memory_does_not_grow_with_the_corpus(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import logging
 import os
 import shutil
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from filelock import FileLock
 
 from admiral.errors import AdmiralError
+from admiral.kb import durable
 from admiral.kb.durable import staging
 
 
@@ -64,16 +66,18 @@ def test_an_error_in_the_block_leaves_the_old_one(tmp_path: Path) -> None:
     assert _visible(tmp_path) == ["kb"]
 
 
-@pytest.mark.parametrize("existing", [False, True])
+@pytest.mark.parametrize("existing", ["nothing", "swapped", "renamed"])
 @pytest.mark.parametrize("function", ["fsync", "rename"])
 def test_every_failing_call_leaves_the_old_one_or_none(
-    function: str, existing: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    function: str, existing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = tmp_path / "kb"
+    if existing == "renamed":  # as where directories cannot be swapped
+        monkeypatch.setattr(durable, "exchange", lambda one, other: False)
     failures = 0
     for n in range(50):
         shutil.rmtree(target, ignore_errors=True)
-        if existing:
+        if existing != "nothing":
             _write(target, "old")
         with monkeypatch.context() as patch:
             fault = _Fault(patch, function, n)
@@ -90,12 +94,48 @@ def test_every_failing_call_leaves_the_old_one_or_none(
             assert function == "fsync"
             assert (target / "sub" / "file").read_text() == "new"
         else:
-            assert text == ("old" if existing else None)
+            assert text == (None if existing == "nothing" else "old")
         _write(target, "again", overwrite=True)  # the same command works afterwards
         assert _visible(tmp_path) == ["kb"]
     else:
         pytest.fail("no end of calls")
     assert failures == n
+    assert n == 0 if (function, existing) == ("rename", "swapped") else n > 0
+
+
+def test_a_failing_swap_leaves_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _write(tmp_path / "kb", "old")
+
+    def refused(one: Path, other: Path) -> bool:
+        raise OSError(5, "Input/output error", str(other))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(durable, "exchange", refused)
+        with pytest.raises(AdmiralError, match="Input/output error"):
+            _write(tmp_path / "kb", "new", overwrite=True)
+    assert (tmp_path / "kb" / "mark").read_text() == "old"
+    assert _visible(tmp_path) == ["kb"]
+
+
+def test_readers_find_one_or_the_other_at_every_moment(tmp_path: Path) -> None:
+    _write(tmp_path / "kb", "0" * 100)
+    done = threading.Event()
+    seen: list[str] = []
+
+    def read() -> None:
+        while not done.is_set():
+            seen.append((tmp_path / "kb" / "mark").read_text())
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    try:
+        for number in range(1, 10):
+            _write(tmp_path / "kb", str(number) * 100, overwrite=True)
+    finally:
+        done.set()
+        reader.join()
+    assert {text for text in seen if len(set(text)) != 1 or len(text) != 100} == set()
+    assert len(set(seen)) > 1
 
 
 def test_what_a_killed_build_left_is_cleared_away(

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from admiral.kb import KnowledgeBase, build, info, verify
+from admiral.kb import KnowledgeBase, build, info, remove, verify
 from admiral.kb import tries as module
 from trie import Tokens, TokenTrie
 
@@ -70,6 +70,23 @@ def test_damage_is_found_and_repaired(
             kb.title_trie(tokens)
         assert verify(kb_path) == []
         assert _arrays(place) == sound
+
+
+def test_damage_that_a_change_comes_upon_is_repaired(
+    kb_path: Path, tokens: Tokens, caplog: pytest.LogCaptureFixture
+) -> None:
+    with KnowledgeBase.open(kb_path) as kb:
+        kb.title_trie(tokens)
+    remove(["Bird"], kb_path, progress=False)
+    file = kb_path / "tries" / tokens.fingerprint / "rows.npy"
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    with caplog.at_level(logging.WARNING), KnowledgeBase.open(kb_path) as kb:
+        trie = kb.title_trie(tokens)
+        for row in kb.rows().tolist():
+            assert trie.rows(trie.walk(tokens.encode(kb.title(row)))).tolist() == [row]
+    assert "built again" in caplog.text
+    assert verify(kb_path) == []
 
 
 def test_a_trie_of_another_build_is_not_used(kb_path: Path, tokens: Tokens) -> None:

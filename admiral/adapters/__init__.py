@@ -1,0 +1,1 @@
+"""AdMIRaL as a retriever of other systems; each module needs the extra of its name."""

@@ -1,0 +1,147 @@
+"""A Haystack component: claims in, documents with evidence and proof out; extra ``haystack``."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from pathlib import Path
+from typing import Any
+
+try:
+    from haystack import Document, component, default_from_dict, default_to_dict
+except ImportError as error:
+    raise ImportError(
+        "Haystack is not installed. Install it with `pip install 'admiral-retrieval[haystack]'`."
+    ) from error
+
+from admiral.adapters.found import found_documents
+from admiral.config import build_config
+from admiral.errors import AdmiralError
+from admiral.pipeline import Admiral
+from admiral.records import RetrievalResult
+
+
+@component
+class AdmiralRetriever:
+    """Retrieves documents that verify or refute a claim, by several hops.
+
+    It can be saved with its pipeline: what it is made of are names, paths and settings. The model
+    is loaded by `warm_up`, which pipelines call, or else by the first run.
+
+    Parameters
+    ----------
+    model, kb
+        Names or directories; ``mini`` and ``demo`` are the bundled ones.
+    top_k
+        Most documents of an answer.
+    hops
+        ``dynamic`` or a number; the setting `hops` where not given.
+    settings
+        Other settings by name, as in ``configs/retrieval.yaml``.
+
+    Raises
+    ------
+    AdmiralError
+        If `top_k` or a setting makes no sense.
+    """
+
+    def __init__(
+        self,
+        model: str | Path = "mini",
+        kb: str | Path = "demo",
+        top_k: int = 10,
+        hops: str | int | None = None,
+        settings: dict[str, Any] | None = None,
+    ) -> None:
+        self.model, self.kb = str(model), str(kb)
+        self.top_k, self.hops, self.settings = top_k, hops, dict(settings or {})
+        _check_top_k(top_k)
+        for name in ("model", "kb", "hops"):
+            if name in self.settings:
+                raise AdmiralError(
+                    f"AdmiralRetriever: settings: give {name!r} as the parameter of that name"
+                )
+        given = self.settings if hops is None else {**self.settings, "hops": str(hops)}
+        self._config = build_config(("AdmiralRetriever", key, given[key]) for key in given)
+        self._system: Admiral | None = None
+        self._opening = threading.Lock()
+
+    def warm_up(self) -> None:
+        """Load the model and open the knowledge base; a second call does nothing."""
+        self._open()
+
+    def _open(self) -> Admiral:
+        with self._opening:
+            if self._system is None:
+                self._system = Admiral.from_pretrained(self.model, self.kb, config=self._config)
+            return self._system
+
+    def close(self) -> None:
+        """Release the model and the knowledge base; another run opens them again."""
+        with self._opening:
+            if self._system is not None:
+                self._system.close()
+                self._system = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `from_dict` makes an equal component of."""
+        return default_to_dict(
+            self,
+            model=self.model,
+            kb=self.kb,
+            top_k=self.top_k,
+            hops=self.hops,
+            settings=self.settings,
+        )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> AdmiralRetriever:
+        """Make a component of what `to_dict` returned."""
+        return default_from_dict(cls, data)
+
+    @component.output_types(documents=list[Document], record=dict[str, Any])
+    def run(
+        self, query: str, top_k: int | None = None, hops: str | int | None = None
+    ) -> dict[str, Any]:
+        """Retrieve for one claim.
+
+        Parameters
+        ----------
+        query
+            The claim.
+        top_k, hops
+            In the place of those that the component was made with.
+
+        Returns
+        -------
+        dict
+            ``documents``, best first, whose `id` is the title and whose `meta` is told in
+            `admiral.adapters.found`, and ``record``, the whole answer as `admiral retrieve --json`
+            writes it.
+        """
+        system = self._open()
+        return self._outputs(system, system.retrieve(query, hops), top_k)
+
+    @component.output_types(documents=list[Document], record=dict[str, Any])
+    async def run_async(
+        self, query: str, top_k: int | None = None, hops: str | int | None = None
+    ) -> dict[str, Any]:
+        """Do what `run` does without blocking the event loop."""
+        system = await asyncio.to_thread(self._open)
+        return self._outputs(system, await system.aretrieve(query, hops), top_k)
+
+    def _outputs(
+        self, system: Admiral, result: RetrievalResult, top_k: int | None
+    ) -> dict[str, Any]:
+        limit = self.top_k if top_k is None else top_k
+        _check_top_k(limit)
+        documents = [
+            Document(id=found.title, content=found.text, score=found.score, meta=found.metadata)
+            for found in found_documents(system.kb, result, limit)
+        ]
+        return {"documents": documents, "record": result.to_json()}
+
+
+def _check_top_k(top_k: int) -> None:
+    if top_k < 1:
+        raise AdmiralError(f"AdmiralRetriever: top_k={top_k} is too small; the least is 1")

@@ -1,0 +1,120 @@
+"""A LangChain retriever: claims in, documents with evidence and proof out; extra ``langchain``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+try:
+    from langchain_core.callbacks import (
+        AsyncCallbackManagerForRetrieverRun,
+        CallbackManagerForRetrieverRun,
+    )
+    from langchain_core.documents import Document
+    from langchain_core.retrievers import BaseRetriever
+    from langchain_core.runnables import RunnableConfig
+    from pydantic import Field
+except ImportError as error:
+    raise ImportError(
+        "LangChain is not installed. Install it with `pip install 'admiral-retrieval[langchain]'`."
+    ) from error
+
+from admiral.adapters.found import found_documents
+from admiral.errors import AdmiralError
+from admiral.pipeline import Admiral
+from admiral.records import Claim, RetrievalResult
+
+# What each claim of a batch comes to: its documents, or why there are none.
+Outcome = list[Document] | Exception
+
+
+class AdmiralRetriever(BaseRetriever):
+    """Retrieves documents that verify or refute a claim, by several hops.
+
+    `invoke`, `ainvoke`, `batch` and `abatch` take claims as text. A batch travels through the
+    model together, as in `Admiral.retrieve_many`.
+
+    Attributes
+    ----------
+    system
+        An open system, which may serve several retrievers; who opened it closes it.
+    k
+        Most documents of an answer.
+    hops
+        ``dynamic`` or a number; the setting of the system where not given.
+    """
+
+    system: Admiral
+    k: int = Field(default=10, gt=0)
+    hops: str | int | None = None
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+    ) -> list[Document]:
+        return self._documents(self.system.retrieve(query, self.hops))
+
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun
+    ) -> list[Document]:
+        return self._documents(await self.system.aretrieve(query, self.hops))
+
+    def batch(
+        self,
+        inputs: list[str],
+        config: RunnableConfig | list[RunnableConfig] | None = None,
+        *,
+        return_exceptions: bool = False,
+        **kwargs: Any,
+    ) -> list[list[Document]]:
+        """Retrieve for several claims at once; empty ones fail by themselves."""
+
+        def answered(texts: list[str]) -> list[Outcome]:
+            results = self.system.retrieve_many(_claims(texts), self.hops)
+            return self._outcomes(texts, list(results))
+
+        return self._batch_with_config(
+            answered, inputs, config, return_exceptions=return_exceptions, run_type="retriever"
+        )
+
+    async def abatch(
+        self,
+        inputs: list[str],
+        config: RunnableConfig | list[RunnableConfig] | None = None,
+        *,
+        return_exceptions: bool = False,
+        **kwargs: Any,
+    ) -> list[list[Document]]:
+        """Do what `batch` does without blocking the event loop."""
+
+        async def answered(texts: list[str]) -> list[Outcome]:
+            results = self.system.aretrieve_many(_claims(texts), self.hops)
+            return self._outcomes(texts, [result async for result in results])
+
+        return await self._abatch_with_config(
+            answered, inputs, config, return_exceptions=return_exceptions, run_type="retriever"
+        )
+
+    def _outcomes(self, texts: Sequence[str], results: Sequence[RetrievalResult]) -> list[Outcome]:
+        """Return for each text its documents, or an error where it was no claim."""
+        answers: Iterator[RetrievalResult] = iter(results)
+        return [
+            self._documents(next(answers))
+            if text.strip()
+            else AdmiralError(f"claim '{number}': is empty; give a sentence to verify")
+            for number, text in enumerate(texts, 1)
+        ]
+
+    def _documents(self, result: RetrievalResult) -> list[Document]:
+        return [
+            Document(
+                id=found.title,
+                page_content=found.text,
+                metadata={**found.metadata, "score": found.score},
+            )
+            for found in found_documents(self.system.kb, result, self.k)
+        ]
+
+
+def _claims(texts: Sequence[str]) -> Iterator[Claim]:
+    """Yield the texts as claims, but for the empty ones."""
+    return (Claim(str(number), text) for number, text in enumerate(texts, 1) if text.strip())

@@ -1,0 +1,156 @@
+"""Retrieval for programs with an event loop: `await` one answer, or `async for` over many.
+
+All work is done by one thread, one call after the other, with the one model that is loaded: torch
+spreads the work of a call over the cores, so a second call at the same time would only slow both.
+Calls that wait have their turn between the batches of a long run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    Callable,
+    Iterable,
+    Iterator,
+)
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import aclosing
+from itertools import islice
+from typing import Self, TypeVar
+
+from admiral.config import RetrievalConfig
+from admiral.errors import AdmiralError
+from admiral.records import Claim, RetrievalResult
+
+T = TypeVar("T")
+
+
+class AwaitableRetrieval(ABC):
+    """Adds the awaitable methods to a class that has `retrieve`, `retrieve_many` and `close`.
+
+    Whoever is cancelled while waiting for a turn takes no time of the model. A batch that has
+    begun is finished and its answers are dropped; the next call waits for it. Either way the object
+    can be used as before.
+    """
+
+    config: RetrievalConfig
+
+    def __init__(self) -> None:
+        self._worker = _Worker()
+
+    @abstractmethod
+    def retrieve(self, claim: str | Claim, hops: str | int | None = None) -> RetrievalResult:
+        """Retrieve for one claim."""
+
+    @abstractmethod
+    def retrieve_many(
+        self, claims: Iterable[Claim], hops: str | int | None = None
+    ) -> Iterator[RetrievalResult]:
+        """Yield a result for each claim, in order."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release everything."""
+
+    async def aretrieve(self, claim: str | Claim, hops: str | int | None = None) -> RetrievalResult:
+        """Retrieve for one claim without blocking the event loop; see `retrieve`.
+
+        Raises
+        ------
+        AdmiralError
+            As `retrieve` does, or if this object was closed.
+        """
+        return await self._worker.run(lambda: self.retrieve(claim, hops))
+
+    async def aretrieve_many(
+        self,
+        claims: Iterable[Claim] | AsyncIterable[Claim],
+        hops: str | int | None = None,
+    ) -> AsyncGenerator[RetrievalResult, None]:
+        """Yield a result for each claim, in order, without blocking the event loop.
+
+        `batch_size` claims (a setting) are taken at a time and travel together, so that of a slow
+        stream of claims nothing is answered before so many have come; give such ones to
+        `aretrieve`.
+
+        Raises
+        ------
+        AdmiralError
+            As `retrieve_many` does, or if this object was closed.
+        """
+        async with aclosing(_batches(claims, self.config.batch_size)) as batches:
+            async for batch in batches:
+                for result in await self._worker.run(
+                    lambda batch=batch: list(self.retrieve_many(batch, hops))  # type: ignore[misc]
+                ):
+                    yield result
+
+    async def aclose(self) -> None:
+        """Close without blocking the event loop while a batch that has begun is finished."""
+        await asyncio.to_thread(self.close)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+
+class _Worker:
+    """A thread that runs calls in the order in which they came; it starts with the first one."""
+
+    def __init__(self) -> None:
+        self._pool: ThreadPoolExecutor | None = None
+        self._closed = threading.Event()
+        self._lock = threading.Lock()
+
+    async def run(self, call: Callable[[], T]) -> T:
+        """Run a call in the thread and return what it returns; cancelled, it may not begin."""
+        with self._lock:
+            if self._closed.is_set():
+                raise _closed()
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(1, thread_name_prefix="admiral")
+            waiting = asyncio.get_running_loop().run_in_executor(self._pool, call)
+        try:
+            return await waiting
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if self._closed.is_set() and (task is None or not task.cancelling()):
+                raise _closed() from None  # `close` cancelled the call, nobody the caller
+            raise
+
+    def close(self) -> None:
+        """Cancel the calls that have not begun, and wait for the one that has."""
+        with self._lock:
+            self._closed.set()
+            pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.shutdown(cancel_futures=True)
+
+
+def _closed() -> AdmiralError:
+    return AdmiralError("the system was closed. Open another one.")
+
+
+async def _batches(
+    claims: Iterable[Claim] | AsyncIterable[Claim], size: int
+) -> AsyncGenerator[list[Claim], None]:
+    """Yield the claims in lists of `size`, the last one shorter."""
+    if not isinstance(claims, AsyncIterable):
+        stream = iter(claims)
+        while batch := list(islice(stream, size)):
+            yield batch
+        return
+    batch = []
+    async for claim in claims:
+        batch.append(claim)
+        if len(batch) == size:
+            yield batch
+            batch = []
+    if batch:
+        yield batch

@@ -1,0 +1,102 @@
+"""Files and directories that take the place of older ones at once, whatever fails."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import fcntl
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+logger = logging.getLogger(__name__)
+
+_AT_FDCWD, _RENAME_EXCHANGE = -100, 2
+_UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """Give a file to write that takes the place of `path` when the block ends well.
+
+    It is written beside it as ``NAME.new.partial``, forced to the disk and renamed. Whoever else
+    writes the same `path` waits for it (where the file system has locks); what a killed writer left
+    is taken up by the next one, so that there is one such file at most.
+
+    Raises
+    ------
+    OSError
+        If that fails; the older file is untouched and the partial one gone.
+    """
+    temporary = path.with_name(f"{path.name}.new.partial")
+    with _locked(temporary) as file:
+        try:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+    sync_directory(path.parent)
+
+
+def sync_directory(directory: Path) -> None:
+    """Force the entries of `directory`, such as a rename, to the disk."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def exchange(one: Path, other: Path) -> bool:
+    """Swap two directories in one step; return False where the system has no way to do so.
+
+    Raises
+    ------
+    OSError
+        If that fails; both are then where they were.
+    """
+    try:
+        rename = ctypes.CDLL(None, use_errno=True).renameat2
+    except AttributeError:  # of Linux, with glibc 2.28 or newer
+        return False
+    names = os.fsencode(one), os.fsencode(other)
+    if rename(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_EXCHANGE) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in _UNSUPPORTED:
+        return False
+    raise OSError(number, os.strerror(number), str(other))
+
+
+def _locked(temporary: Path) -> IO[bytes]:
+    """Open a file that no other process writes, and empty it."""
+    while True:
+        file = temporary.open("ab")  # what another one is writing is not cut off
+        try:
+            _lock(file, temporary)
+            # Another writer may have given it its final name meanwhile, or removed it.
+            if os.path.samestat(os.fstat(file.fileno()), os.stat(temporary)):
+                file.truncate(0)
+                return file
+        except FileNotFoundError:
+            pass
+        except BaseException:
+            file.close()
+            raise
+        file.close()
+
+
+def _lock(file: IO[bytes], temporary: Path) -> None:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        logger.warning("%s: another process is writing it; waiting for it to end", temporary)
+        fcntl.flock(file, fcntl.LOCK_EX)
+    except OSError:
+        pass  # no locks on this file system

@@ -1,0 +1,114 @@
+"""All writers of the project, each with what is there before and what a reader sees of it."""
+
+from __future__ import annotations
+
+import http.server
+import threading
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from admiral.download.fetch import fetch
+from admiral.download.sources import Source
+from admiral.errors import AdmiralError
+from benchmarks import writers_cli, writers_kb, writers_training
+from benchmarks.writer import ABSENT, Writer, files_seen
+from benchmarks.writers_kb import nothing
+from proofs.install_wordnet import WordNetError, install
+from trie import TokenTrie, UpdatedTrie
+
+
+def serve() -> str:
+    """Serve 300,000 bytes from a thread of this process; return their address."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", "300000")
+            self.end_headers()
+            self.wfile.write(bytes(range(250)) * 1200)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return f"http://127.0.0.1:{server.server_address[1]}/file"
+
+
+def download(folder: Path, url: str) -> None:
+    """Fetch the file."""
+    fetch(Source("file", url), folder / "file", attempts=1)
+
+
+def wordnet_before(folder: Path) -> None:
+    """Write a source of WordNet, and have an older one installed."""
+    for version in ("old", "new"):
+        source = folder / version
+        source.mkdir()
+        for part in ("noun", "verb", "adj", "adv"):
+            for name in (f"data.{part}", f"index.{part}", f"{part}.exc"):
+                (source / name).write_text(version)
+        (source / "index.sense").write_text(version)
+    install([folder / "old"], folder / "nltk_data")
+
+
+def wordnet(folder: Path) -> None:
+    """Install the new one."""
+    try:
+        install([folder / "new"], folder / "nltk_data")
+    except (WordNetError, OSError) as error:  # what its command line tells
+        raise AdmiralError(str(error)) from error
+
+
+def wordnet_seen(folder: Path) -> Any:
+    """Return what the installed files hold."""
+    place = folder / "nltk_data/corpora/wordnet"
+    if not place.exists():
+        return ABSENT
+    found = {path.name: path.read_text() for path in place.iterdir()}
+    return [len(found), sorted({text for name, text in found.items() if name != "lexnames"})]
+
+
+def journal(folder: Path, count: int) -> None:
+    """Write the changes of a trie."""
+    try:
+        base = TokenTrie.build([[1, 2], [3]])
+        UpdatedTrie(base).add([[4, n] for n in range(count)]).save(folder / "changes")
+    except OSError as error:  # `trie` has no errors of ours
+        raise AdmiralError(str(error)) from error
+
+
+def journal_seen(folder: Path) -> Any:
+    """Read them."""
+    return len(UpdatedTrie.open(folder / "changes", TokenTrie.build([[1, 2], [3]])))
+
+
+def between_renames(seen: Any) -> bool:
+    """Whether nothing is there, as when an installation is killed between two renames."""
+    return bool(seen == ABSENT)
+
+
+def writers() -> list[Writer]:
+    """Return all writers; one of them fetches from a server that this starts."""
+    return [
+        *writers_kb.WRITERS,
+        *writers_cli.WRITERS,
+        *writers_training.WRITERS,
+        Writer(
+            "download",
+            nothing,
+            partial(download, url=serve()),
+            partial(files_seen, names=["file"]),
+        ),
+        Writer("WordNet", wordnet_before, wordnet, wordnet_seen, between=between_renames),
+        # A killed writer's file has a name of its own, which is read by nobody.
+        Writer(
+            "changes of a trie",
+            partial(journal, count=3),
+            partial(journal, count=999),
+            journal_seen,
+            stays=r"\.changes\.\*\.tmp",
+        ),
+    ]

@@ -1,0 +1,105 @@
+"""The component for Haystack, in the hands of the real package."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("haystack", reason="needs Haystack: pip install '.[haystack]'")
+
+import haystack
+from haystack import Pipeline
+from haystack.components.builders import PromptBuilder
+
+from admiral import Admiral, AdmiralError
+from admiral.adapters.haystack import AdmiralRetriever
+
+CLAIM = "The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1973."
+# Haystack 3 has one kind of pipeline, and loads only what it is told to trust.
+AsyncPipeline = getattr(haystack, "AsyncPipeline", Pipeline)
+TRUST = {} if AsyncPipeline is not Pipeline else {"allowed_modules": ["admiral.*"]}
+SETTINGS = {"reranker": "bm25", "judge": "lexical", "beam_size": 4, "rerank_documents": 8}
+SETTINGS |= {"top_k": 20, "title_beams": 0}
+
+
+@pytest.fixture(scope="module")
+def retriever(user_cache: None, model: Path) -> Iterator[AdmiralRetriever]:
+    made = AdmiralRetriever(model=model, top_k=5, hops=1, settings=SETTINGS)
+    yield made
+    made.close()
+
+
+def test_run(retriever: AdmiralRetriever, quick: Admiral) -> None:
+    outputs = retriever.run(CLAIM)
+    result = quick.retrieve(CLAIM, hops=1)
+    documents = outputs["documents"]
+    assert [one.id for one in documents] == [one.title for one in result.documents[:5]]
+    assert [one.score for one in documents] == [round(d.score, 6) for d in result.documents[:5]]
+    for one in documents:
+        assert one.meta["title"] == one.id
+        assert " ".join(filter(None, quick.kb.document(one.id).sentences)) == one.content
+        assert one.meta["stopped"] == "max_hops"
+        assert type(one).from_dict(one.to_dict()) == one  # nothing in `meta` shadows a field
+    assert any(one.meta["evidence"] for one in documents)
+    assert outputs["record"]["documents"][0]["title"] == documents[0].id
+    assert len(outputs["record"]["hops"]) == 1
+    other = retriever.run(CLAIM, top_k=2, hops=2)
+    assert (len(other["documents"]), len(other["record"]["hops"])) == (2, 2)
+
+
+def test_in_a_pipeline_that_was_saved(retriever: AdmiralRetriever) -> None:
+    pipeline = Pipeline()
+    pipeline.add_component("retriever", AdmiralRetriever.from_dict(retriever.to_dict()))
+    pipeline.add_component(
+        "prompt",
+        PromptBuilder(
+            "{% for one in documents %}{{ one.meta.title }}\n{% endfor %}",
+            required_variables=["documents"],
+        ),
+    )
+    pipeline.connect("retriever.documents", "prompt.documents")
+    again = Pipeline.loads(pipeline.dumps(), **TRUST)
+    component = again.get_component("retriever")
+    assert component.to_dict() == retriever.to_dict()
+    try:
+        found = again.run({"retriever": {"query": CLAIM}})["prompt"]["prompt"]
+    finally:
+        component.close()
+    assert found.splitlines() == [one.id for one in retriever.run(CLAIM)["documents"]]
+
+
+def test_in_an_async_pipeline(retriever: AdmiralRetriever) -> None:
+    pipeline = AsyncPipeline()
+    pipeline.add_component("retriever", AdmiralRetriever.from_dict(retriever.to_dict()))
+    component = pipeline.get_component("retriever")
+    try:
+        found = asyncio.run(pipeline.run_async({"retriever": {"query": CLAIM}}))["retriever"]
+        assert found["documents"] == retriever.run(CLAIM)["documents"]
+        component.close()
+        assert asyncio.run(component.run_async(CLAIM))["documents"] == found["documents"]
+    finally:
+        component.close()
+
+
+def test_bad_settings_are_told_when_it_is_made(retriever: AdmiralRetriever) -> None:
+    with pytest.raises(AdmiralError, match="AdmiralRetriever: key 'beam_sise'"):
+        AdmiralRetriever(settings={"beam_sise": 8})
+    with pytest.raises(AdmiralError, match="hops"):
+        AdmiralRetriever(hops="many")
+    with pytest.raises(AdmiralError, match="top_k=0"):
+        AdmiralRetriever(top_k=0)
+    with pytest.raises(AdmiralError, match="give 'kb' as the parameter"):
+        AdmiralRetriever(settings={"kb": "demo"})
+    with pytest.raises(AdmiralError, match="top_k=-1"):
+        retriever.run(CLAIM, top_k=-1)
+    with pytest.raises(AdmiralError, match="no-such-kb"):
+        AdmiralRetriever(kb="no-such-kb").warm_up()
+
+
+def test_what_is_made_is_not_loaded_yet_and_can_be_closed(retriever: AdmiralRetriever) -> None:
+    made = AdmiralRetriever(kb="no-such-kb")
+    assert made.to_dict()["init_parameters"]["kb"] == "no-such-kb"
+    made.close()

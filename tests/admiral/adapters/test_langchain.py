@@ -1,0 +1,124 @@
+"""The retriever for LangChain, in the hands of the real package."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+pytest.importorskip("langchain_core", reason="needs LangChain: pip install '.[langchain]'")
+
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.documents import Document
+from langchain_core.runnables import RunnableLambda
+from pydantic import ValidationError
+
+from admiral import Admiral, AdmiralError
+from admiral.adapters.langchain import AdmiralRetriever
+
+CLAIM = "The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1973."
+OTHERS = ["A river of Paris.", "The composer of a film by Ridley Scott was born in Frankfurt."]
+
+
+@pytest.fixture(scope="module")
+def retriever(quick: Admiral) -> AdmiralRetriever:
+    return AdmiralRetriever(system=quick, k=5, hops=1)
+
+
+def essence(documents: Sequence[Document]) -> list[tuple[str | None, str]]:
+    return [(one.id, one.page_content) for one in documents]
+
+
+class Log(BaseCallbackHandler):
+    """Notes what runs begin, end and fail."""
+
+    def __init__(self) -> None:
+        self.events: list[str] = []
+
+    def on_retriever_start(self, *_: Any, **__: Any) -> None:
+        self.events.append("start")
+
+    def on_retriever_end(self, documents: Sequence[Document], **_: Any) -> None:
+        self.events.append(f"end {len(documents)}")
+
+    def on_chain_start(self, *_: Any, **__: Any) -> None:
+        self.events.append("start")
+
+    def on_chain_end(self, outputs: Any, *, run_id: UUID, **_: Any) -> None:
+        self.events.append(f"end {len(outputs)}")
+
+    def on_chain_error(self, error: BaseException, **_: Any) -> None:
+        self.events.append(str(error))
+
+
+def test_invoke(retriever: AdmiralRetriever, quick: Admiral) -> None:
+    log = Log()
+    documents = retriever.invoke(CLAIM, config={"callbacks": [log]})
+    result = quick.retrieve(CLAIM, hops=1)
+    assert [one.id for one in documents] == [one.title for one in result.documents[:5]]
+    assert [one.metadata["title"] for one in documents] == [one.id for one in documents]
+    scores = [one.metadata["score"] for one in documents]
+    assert scores == [round(one.score, 6) for one in result.documents[:5]]
+    assert any(one.metadata["evidence"] for one in documents)
+    assert documents[0].metadata["stopped"] == "max_hops"
+    assert documents[0].metadata["proof"][0].keys() == {"claim", "evidence", "operator"}
+    assert log.events == ["start", "end 5"]
+    assert Document.model_validate_json(documents[0].model_dump_json()) == documents[0]
+
+
+def test_ainvoke(retriever: AdmiralRetriever) -> None:
+    async def ask() -> list[list[Document]]:
+        return await asyncio.gather(*(retriever.ainvoke(claim) for claim in (CLAIM, *OTHERS)))
+
+    wanted = [essence(retriever.invoke(claim)) for claim in (CLAIM, *OTHERS)]
+    assert [essence(found) for found in asyncio.run(ask())] == wanted
+
+
+def test_a_batch_travels_together_and_reports_each(
+    retriever: AdmiralRetriever, quick: Admiral, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = [essence(retriever.invoke(claim)) for claim in (CLAIM, *OTHERS)]
+    sizes = []
+    whole = quick._batch
+    monkeypatch.setattr(
+        quick, "_batch", lambda claims, config: sizes.append(len(claims)) or whole(claims, config)
+    )
+    log = Log()
+    found = retriever.batch([CLAIM, *OTHERS], config={"callbacks": [log]})
+    assert [essence(documents) for documents in found] == wanted
+    again = asyncio.run(retriever.abatch([CLAIM, *OTHERS]))
+    assert [essence(documents) for documents in again] == wanted
+    assert sizes == [3, 3]
+    assert log.events == ["start"] * 3 + ["end 5"] * 3
+    assert retriever.batch([]) == []
+
+
+def test_a_bad_claim_fails_by_itself(retriever: AdmiralRetriever) -> None:
+    with pytest.raises(AdmiralError, match="is empty"):
+        retriever.invoke(" ")
+    with pytest.raises(AdmiralError, match="claim '2': is empty"):
+        retriever.batch([CLAIM, ""])
+    for outcomes in (
+        retriever.batch([CLAIM, ""], return_exceptions=True),
+        asyncio.run(retriever.abatch([CLAIM, ""], return_exceptions=True)),
+    ):
+        assert len(outcomes[0]) == 5
+        assert isinstance(outcomes[1], AdmiralError)
+
+
+def test_in_a_chain(retriever: AdmiralRetriever) -> None:
+    chain = retriever | RunnableLambda(lambda documents: [one.id for one in documents])
+    assert chain.invoke(CLAIM) == [one.id for one in retriever.invoke(CLAIM)]
+    assert chain.batch(OTHERS) == [[one.id for one in found] for found in retriever.batch(OTHERS)]
+
+
+def test_settings_are_checked(quick: Admiral) -> None:
+    with pytest.raises(ValidationError, match="greater than 0"):
+        AdmiralRetriever(system=quick, k=0)
+    with pytest.raises(ValidationError, match="Admiral"):
+        AdmiralRetriever(system="mini")
+    with pytest.raises(AdmiralError, match="hops"):
+        AdmiralRetriever(system=quick, hops="many").invoke(CLAIM)

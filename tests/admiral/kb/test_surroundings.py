@@ -1,0 +1,189 @@
+"""Other processes, clocks and languages around a knowledge base."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from admiral.errors import AdmiralError
+from admiral.kb import KnowledgeBase, add, build, verify
+from admiral.replacing import exchange
+
+ROOT = Path(__file__).parents[3]
+INDEX = [sys.executable, "-c", "from admiral.cli.main import run; run()", "index"]
+
+
+def write(path: Path, word: str, count: int) -> Path:
+    records = (
+        {"title": f"T{n}", "sentences": [f"{word} {n}."] * (n % 3 + 1)} for n in range(count)
+    )
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+@contextmanager
+def replaced_all_the_time(folder: Path) -> Iterator[Path]:
+    """A knowledge base in whose place two others come in turn, as fast as that can be."""
+    for word, count in (("old", 30), ("new", 45)):
+        build(write(folder / f"{word}.jsonl", word, count), folder / word, bm25="bm25s")
+    shutil.copytree(folder / "old", folder / "kb")
+    done = threading.Event()
+
+    def replace() -> None:
+        while not done.is_set():
+            for word in ("new", "old"):
+                shutil.copytree(folder / word, folder / "fresh")
+                exchange(folder / "fresh", folder / "kb")
+                shutil.rmtree(folder / "fresh")
+
+    thread = threading.Thread(target=replace)
+    thread.start()
+    try:
+        yield folder / "kb"
+    finally:
+        done.set()
+        thread.join()
+
+
+def test_what_is_opened_while_it_is_replaced_is_one_or_the_other(tmp_path: Path) -> None:
+    outcomes = []
+    with replaced_all_the_time(tmp_path) as path:
+        until = time.monotonic() + 3
+        while time.monotonic() < until:
+            with KnowledgeBase.open(path) as kb:
+                words = {document.sentences[0].split()[0] for document in kb.documents()}
+                assert (len(kb), words) in [(30, {"old"}), (45, {"new"})]
+                try:
+                    (found,) = kb.search(["old new"], 100)
+                except AdmiralError as error:  # it opens the index now, which has left
+                    assert "was replaced by another build" in str(error)
+                    outcomes.append("told")
+                else:
+                    assert len(found) == len(kb)
+                    outcomes.append("found")
+    assert "found" in outcomes
+
+
+def test_an_index_that_is_replaced_while_it_is_opened_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for word, count in (("old", 3), ("new", 4)):
+        build(write(tmp_path / f"{word}.jsonl", word, count), tmp_path / word, bm25="bm25s")
+    import admiral.kb.bm25 as backends
+
+    whole = backends.open_bm25
+
+    def overtaken(*args: object, **kwargs: object) -> object:
+        (tmp_path / "old").rename(tmp_path / "gone")
+        (tmp_path / "new").rename(tmp_path / "old")
+        return whole(*args, **kwargs)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(backends, "open_bm25", overtaken)
+    with (
+        KnowledgeBase.open(tmp_path / "old") as kb,
+        pytest.raises(AdmiralError, match="was replaced by another build"),
+    ):
+        kb.search(["old"], 3)
+
+
+def test_damage_is_not_taken_for_a_replacement(birds: Path, tmp_path: Path) -> None:
+    build(birds, tmp_path / "kb", bm25="none", progress=False)
+    (tmp_path / "kb" / "titles-rows.npy").write_bytes(b"\x93NUMPY")
+    began = time.monotonic()
+    with pytest.raises(AdmiralError, match="where the manifest says"):
+        KnowledgeBase.open(tmp_path / "kb")
+    assert time.monotonic() - began < 1  # it was not tried again and again
+
+
+def test_processes_that_build_in_one_place_take_turns_or_are_told(
+    tmp_path: Path,
+) -> None:
+    corpora = [write(tmp_path / f"{word}.jsonl", word, 300) for word in ("one", "two", "three")]
+    kb = tmp_path / "kb"
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    options = ["--kb", str(kb), "--bm25", "none", "--overwrite"]
+    running = [
+        subprocess.Popen([*INDEX, str(corpus), *options], env=env, stderr=subprocess.PIPE)
+        for corpus in corpora
+    ]
+    ended = [(process.communicate()[1].decode(), process.returncode) for process in running]
+    assert 0 in {status for _, status in ended}
+    for said, status in ended:
+        assert status == 0 or "another process is building or changing it" in said
+    assert verify(kb) == []
+    with KnowledgeBase.open(kb) as opened:
+        words = {document.sentences[0].split()[0] for document in opened.documents()}
+    assert (len(words), len(opened)) == (1, 300)
+    assert {path.name for path in tmp_path.iterdir()} == {"kb", *(c.name for c in corpora)}
+
+
+def test_the_clock_counts_for_nothing(
+    birds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build(birds, tmp_path / "kb", bm25="none", progress=False)
+    future = time.time() + 10 * 365 * 86400
+    for path in [*(tmp_path / "kb").rglob("*"), tmp_path / "kb"]:
+        os.utime(path, (future, future))
+    assert verify(tmp_path / "kb") == []
+    monkeypatch.setattr(time, "time", lambda: 0.0)  # and was set back since
+    more = write(tmp_path / "more.jsonl", "more", 2)
+    assert add(more, tmp_path / "kb", progress=False).added == 2
+    assert add(more, tmp_path / "kb", on_duplicate="replace", progress=False).replaced == 2
+    build(birds, tmp_path / "kb", bm25="none", overwrite=True, progress=False)
+    assert verify(tmp_path / "kb") == []
+
+
+LANGUAGES = {
+    "C": {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+    # As a process of Java is in Turkey, where the small I has no dot.
+    "tr_TR": {"LC_ALL": "tr_TR.UTF-8", "_JAVA_OPTIONS": "-Duser.language=tr -Duser.country=TR"},
+}
+SEARCH = """
+import sys
+from pathlib import Path
+from admiral.kb import KnowledgeBase, build, verify
+folder = Path(sys.argv[1])
+build(folder / "c.jsonl", folder / "kb", bm25=sys.argv[2], progress=False)
+assert verify(folder / "kb") == []
+with KnowledgeBase.open(folder / "kb") as kb:
+    for query in ("TITLE INDIGO", "indigo title", "\\u0130stanbul", "ISTANBUL", "\\u0131rmak"):
+        print(ascii([hit.title for hit in kb.search([query], 5)[0]]))
+    print(ascii(list(kb.complete("I"))))
+"""
+
+
+@pytest.mark.parametrize("bm25", ["bm25s", pytest.param("lucene", marks=pytest.mark.slow)])
+def test_the_language_of_the_surroundings_changes_nothing(
+    bm25: str, write_jsonl: Callable[..., Path]
+) -> None:
+    corpus = write_jsonl(
+        [
+            {"title": "INDIGO", "text": "The title is in capitals. I think."},
+            {"title": "İstanbul", "text": "A city by the Bosporus, ISTANBUL in English."},
+            {"title": "Irmak", "text": "A river: ırmak."},
+        ],
+        "c.jsonl",
+    )
+    found = {}
+    for name, changes in {"as it is": {}, **LANGUAGES}.items():
+        folder = corpus.parent / name
+        folder.mkdir()
+        shutil.copy(corpus, folder)
+        env = {**os.environ, "PYTHONPATH": str(ROOT), **changes}
+        done = subprocess.run(
+            [sys.executable, "-c", SEARCH, str(folder), bm25], env=env, capture_output=True
+        )
+        assert done.returncode == 0, done.stderr.decode()
+        found[name] = done.stdout
+    assert "INDIGO" in found["as it is"].decode()
+    assert found["C"] == found["tr_TR"] == found["as it is"]

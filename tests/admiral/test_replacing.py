@@ -1,0 +1,111 @@
+"""Files that take the place of older ones, and directories that are swapped."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from admiral.replacing import exchange, replacing
+
+
+def put(path: Path, text: str) -> None:
+    with replacing(path) as file:
+        file.write(text.encode())
+
+
+def test_the_file_appears_as_a_whole_and_nothing_stays(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("old")
+    with replacing(path) as file:
+        file.write(b"new")
+        file.flush()
+        assert path.read_text() == "old"
+    assert path.read_text() == "new"
+    assert os.listdir(tmp_path) == ["file"]
+
+
+@pytest.mark.parametrize("function", ["fsync", "replace"])
+def test_what_fails_leaves_the_old_one(
+    function: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "file"
+    put(path, "old")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, function, full)
+        with pytest.raises(OSError, match="No space left"):
+            put(path, "new")
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_an_error_in_the_block_leaves_the_old_one(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    put(path, "old")
+    with pytest.raises(KeyboardInterrupt), replacing(path) as file:
+        file.write(b"new")
+        raise KeyboardInterrupt
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_what_a_killed_writer_left_is_taken_up(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    code = f"""
+import os, signal
+from pathlib import Path
+from admiral.replacing import replacing
+with replacing(Path({str(path)!r})) as file:
+    file.write(b"half of something longer")
+    file.flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    for _ in range(2):
+        done = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[2])
+        assert done.returncode == -signal.SIGKILL
+    assert os.listdir(tmp_path) == ["file.new.partial"]  # one, however many were killed
+    put(path, "new")
+    assert path.read_text() == "new"
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_writers_of_one_file_wait_for_each_other(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    texts = [str(number) * 5000 for number in range(8)]
+
+    def write(text: str) -> None:
+        with replacing(path) as file:
+            for place in range(0, len(text), 100):
+                file.write(text[place : place + 100].encode())
+                file.flush()
+
+    threads = [threading.Thread(target=write, args=(text,)) for text in texts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert path.read_text() in texts
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_directories_are_swapped_or_stay(tmp_path: Path) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    for place in (one, other):
+        place.mkdir()
+        (place / "name").write_text(place.name)
+    if not exchange(one, other):
+        pytest.skip("this system cannot swap directories")
+    assert (one / "name").read_text() == "other"
+    assert (other / "name").read_text() == "one"
+    with pytest.raises(FileNotFoundError):
+        exchange(one, tmp_path / "none")
+    assert (one / "name").read_text() == "other"
