@@ -75,6 +75,7 @@ setup(
         # converters (which never import fairseq) still read and write its formats.
         "fairseq": ["fairseq-fixed>=0.12.3.1,<0.13; python_version < '3.13'"],
         "scorers": ["ir-measures>=0.4"],
+        "ray": ["ray>=2.50,<3"],  # --engine ray: one run on many machines
         "dev": [
             "accelerate>=1.10,<2",
             "hypothesis>=6.130",
