@@ -53,6 +53,7 @@ setup(
         "bm25s>=0.3.16,<0.4",
         "PyStemmer>=3.0",
         "click>=8.2",
+        "fsspec>=2025.3",
         "tqdm>=4.66",
         "omegaconf>=2.3,<3",
         "pyyaml>=6",

@@ -57,7 +57,7 @@ def build(
     Parameters
     ----------
     corpora
-        Files or folders.
+        Files or folders, also by URL (see `admiral.kb.remote`).
     kb_path
         The directory to make. It appears when it is complete, and only then.
     format

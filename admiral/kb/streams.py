@@ -10,12 +10,12 @@ import lzma
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
 
 from admiral.errors import AdmiralError, RecordError
+from admiral.kb.remote import Place
 
 # The longest record; one with no end in sight would otherwise fill the memory.
 LONGEST_RECORD = 64 * 2**20
@@ -25,7 +25,7 @@ _DAMAGED = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 
 
 @contextmanager
-def open_binary(path: Path) -> Iterator[IO[bytes]]:
+def open_binary(path: Place) -> Iterator[IO[bytes]]:
     """Open a file for reading, decompressing what its first bytes say is compressed.
 
     Errors of the file system and of damaged archives, also while reading inside the ``with``
@@ -67,7 +67,7 @@ def _decompressed(plain: IO[bytes], magic: bytes) -> Any:
     return plain
 
 
-def numbered_lines(path: Path) -> Iterator[tuple[int, bytes] | RecordError]:
+def numbered_lines(path: Place) -> Iterator[tuple[int, bytes] | RecordError]:
     """Yield (line number from 1, line) of every line that is not blank.
 
     A line longer than LONGEST_RECORD is yielded as a RecordError and passed over.
@@ -93,7 +93,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, bytes] | RecordError]:
                 yield number, line
 
 
-def json_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]] | RecordError]:
+def json_objects(path: Place) -> Iterator[tuple[int, dict[str, Any]] | RecordError]:
     """Yield (line number, object) of a JSON Lines file; bad lines come as RecordError."""
     for item in numbered_lines(path):
         if isinstance(item, RecordError):
@@ -133,7 +133,7 @@ def parse_object(
     return value
 
 
-def _refuse_utf16(path: Path, line: bytes) -> None:
+def _refuse_utf16(path: Place, line: bytes) -> None:
     if line.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise AdmiralError(
             f"{path}: the file is UTF-16. Convert it to UTF-8, for example with "

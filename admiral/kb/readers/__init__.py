@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from admiral.errors import AdmiralError, RecordError
@@ -20,11 +19,12 @@ from admiral.kb.readers.hotpotqa import parse_hotpotqa
 from admiral.kb.readers.jsonl import parse_beir, parse_jsonl
 from admiral.kb.readers.kilt import parse_kilt
 from admiral.kb.readers.plain import read_plain
+from admiral.kb.remote import Place
 from admiral.kb.streams import json_objects
 
 __all__ = ["FORMATS", "Item", "Record", "detect_format", "read_corpus"]
 
-FORMATS: dict[str, Callable[[Path], Iterator[Item]]] = {
+FORMATS: dict[str, Callable[[Place], Iterator[Item]]] = {
     "jsonl": partial(read_json, parse=parse_jsonl),
     "fever": partial(read_json, parse=parse_fever),
     "hotpotqa": partial(read_json, parse=parse_hotpotqa),
@@ -37,12 +37,12 @@ FORMATS: dict[str, Callable[[Path], Iterator[Item]]] = {
 _PEEK = 100
 
 
-def read_corpus(path: Path, format: str) -> Iterator[Item]:
+def read_corpus(path: Place, format: str) -> Iterator[Item]:
     """Stream the documents of a corpus in one of FORMATS."""
     return FORMATS[format](path)
 
 
-def detect_format(path: Path) -> str:
+def detect_format(path: Place) -> str:
     """Tell the format of a corpus from its names and first records.
 
     Raises
