@@ -16,7 +16,7 @@ from admiral.kb.streams import numbered_lines
 
 logger = logging.getLogger(__name__)
 
-_BAD_RECORDS_SHOWN = 20
+BAD_RECORDS_SHOWN = 20
 
 
 def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
@@ -94,7 +94,7 @@ class Sources:
                 if not self._skip_bad:
                     raise item
                 self.bad += 1
-                if self.bad <= _BAD_RECORDS_SHOWN:
+                if self.bad <= BAD_RECORDS_SHOWN:
                     logger.warning("skipped: %s", item)
 
 

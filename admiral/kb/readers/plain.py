@@ -6,7 +6,7 @@ The title is the first heading of a Markdown file, else the name of the file.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 
 from admiral.errors import AdmiralError, RecordError
@@ -23,14 +23,19 @@ _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
 
 def read_plain(path: Place) -> Iterator[Item]:
     """Yield one document for each text file below a folder, or for the file itself."""
-    files = [path] if path.is_file() else [f for f in files_below(path) if text_suffix(f)]
-    if not files:
-        raise AdmiralError(f"{path}: the folder holds no .txt or .md files. Check the path.")
-    for file in files:
+    for file in text_files(path):
         try:
             yield Record(checked(_document(file), f"{file}:1"), file, 1)
         except RecordError as error:
             yield error
+
+
+def text_files(path: Place) -> Sequence[Place]:
+    """Return the file itself, or the text files below a folder, sorted."""
+    files = [path] if path.is_file() else [f for f in files_below(path) if text_suffix(f)]
+    if not files:
+        raise AdmiralError(f"{path}: the folder holds no .txt or .md files. Check the path.")
+    return files
 
 
 def _document(file: Place) -> Document:
