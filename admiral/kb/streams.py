@@ -8,7 +8,7 @@ import io
 import json
 import lzma
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO, Any
 
@@ -31,12 +31,19 @@ def open_binary(path: Place) -> Iterator[IO[bytes]]:
     Errors of the file system and of damaged archives, also while reading inside the ``with``
     block, are raised as AdmiralError.
     """
+    with open_plain(path) as plain:
+        magic = plain.read(6)
+        plain.seek(0)
+        with _decompressed(plain, magic) as stream:
+            yield stream
+
+
+@contextmanager
+def open_plain(path: Place) -> Iterator[IO[bytes]]:
+    """Open a file for reading as it is; errors are those of `open_binary`."""
     try:
         with path.open("rb") as plain:
-            magic = plain.read(6)
-            plain.seek(0)
-            with _decompressed(plain, magic) as stream:
-                yield stream
+            yield plain
     except _DAMAGED as error:
         raise AdmiralError(
             f"{path}: the compressed file is damaged or cut off ({error}). Fetch or compress it "
@@ -54,16 +61,28 @@ def open_binary(path: Place) -> Iterator[IO[bytes]]:
         ) from error
 
 
+def is_compressed(magic: bytes) -> bool:
+    """Whether the first six bytes of a file are those of an archive that is read as it is."""
+    return magic.startswith(tuple(_OPENERS))
+
+
+def _zstd(plain: IO[bytes]) -> IO[bytes]:
+    # Arrow's reader notices a frame that is cut off; zstandard's stream reader does not.
+    return io.BufferedReader(pa.CompressedInputStream(pa.PythonFile(plain), "zstd"))
+
+
+_OPENERS: dict[bytes, Callable[[IO[bytes]], Any]] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ\x00": lzma.open,
+    b"\x28\xb5\x2f\xfd": _zstd,
+}
+
+
 def _decompressed(plain: IO[bytes], magic: bytes) -> Any:
-    if magic.startswith(b"\x1f\x8b"):
-        return gzip.open(plain)
-    if magic.startswith(b"BZh"):
-        return bz2.open(plain)
-    if magic == b"\xfd7zXZ\x00":
-        return lzma.open(plain)
-    if magic.startswith(b"\x28\xb5\x2f\xfd"):
-        # Arrow's reader notices a frame that is cut off; zstandard's stream reader does not.
-        return io.BufferedReader(pa.CompressedInputStream(pa.PythonFile(plain), "zstd"))
+    for start, opener in _OPENERS.items():
+        if magic.startswith(start):
+            return opener(plain)
     return plain
 
 

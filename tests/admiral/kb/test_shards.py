@@ -47,10 +47,12 @@ def both(tmp_path: Path, corpus: Path, spread: Spread, **options: object) -> tup
 
 
 @pytest.mark.parametrize("policy", ["merge", "skip", "rename"])
-@pytest.mark.parametrize("shards", [1, 3, 99])
-def test_documents_are_the_same_to_the_byte(tmp_path: Path, policy: str, shards: int) -> None:
+@pytest.mark.parametrize(("shards", "size"), [(1, 2**26), (3, 2**26), (99, 2**26), (99, 1500)])
+def test_documents_are_the_same_to_the_byte(
+    tmp_path: Path, policy: str, shards: int, size: int
+) -> None:
     corpus = write(tmp_path / "corpus", titles=300)
-    spread = Spread(map, shards=shards)
+    spread = Spread(map, shards=shards, bytes=size)
     one, two = both(tmp_path, corpus, spread, bm25="none", on_duplicate=policy)
     files = sorted(p.relative_to(one) for p in one.rglob("*") if p.is_file())
     assert files == sorted(p.relative_to(two) for p in two.rglob("*") if p.is_file())
@@ -73,16 +75,19 @@ def test_scores_are_the_same_to_the_last_bit(tmp_path: Path, backend: str, rows:
 def test_a_title_that_is_taken_names_both_places(tmp_path: Path) -> None:
     corpus = write(tmp_path / "corpus", titles=300)
     messages = []
-    for spread in (None, Spread(map, shards=4)):
+    for spread in (None, Spread(map, shards=4), Spread(map, bytes=1000)):
         with pytest.raises(AdmiralError) as caught:
             build(corpus, tmp_path / "kb", bm25="none", progress=False, spread=spread)
         messages.append(str(caught.value))
-    assert messages[0] == messages[1]
+    assert messages[0] == messages[1] == messages[2]
     assert not (tmp_path / "kb").exists()
     assert list(tmp_path.glob(".kb.new-*")) == []
 
 
-def test_bad_records_are_told_and_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("size", [2**26, 900])
+def test_bad_records_are_told_and_counted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, size: int
+) -> None:
     corpus = write(tmp_path / "corpus", titles=10_000)
     for number in (2, 5):
         with (corpus / f"part-{number}.jsonl").open("a") as file:
@@ -96,10 +101,12 @@ def test_bad_records_are_told_and_counted(tmp_path: Path, caplog: pytest.LogCapt
             bm25="none",
             on_duplicate="skip",
             progress=False,
-            spread=Spread(map),
+            spread=Spread(map, bytes=size),
         )
     caplog.set_level(logging.WARNING)
-    _, two = both(tmp_path, corpus, Spread(map), bm25="none", skip_bad=True, on_duplicate="skip")
+    _, two = both(
+        tmp_path, corpus, Spread(map, bytes=size), bm25="none", skip_bad=True, on_duplicate="skip"
+    )
     told = [r.message for r in caplog.records if r.message.startswith("skipped: ")]
     assert len(told) == 40
     assert told[:20] == told[20:]
