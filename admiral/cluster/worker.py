@@ -120,8 +120,10 @@ def encode_claims(claims: Sequence[Claim]) -> str:
 
 
 def _told(error: Exception) -> str:
-    text = " ".join(str(error).split())[:500]
-    return text if isinstance(error, AdmiralError) else f"{type(error).__name__}: {text}"
+    text, kind = " ".join(str(error).split())[:500], type(error).__name__
+    if isinstance(error, AdmiralError):
+        return text
+    return f"{kind}: {text}" if text else kind
 
 
 def decode_answer(answer: str) -> tuple[list[dict[str, Any]], str]:
