@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from admiral.cluster.signals import kept_fault_handlers
 from admiral.errors import AdmiralError
 
 LOCAL = "local"
@@ -79,7 +80,8 @@ def connected(address: str) -> Iterator[Any]:
         options["include_dashboard"] = False
     try:
         _knock(address)
-        ray.init(address=address, **options)
+        with kept_fault_handlers():
+            ray.init(address=address, **options)
     except (OSError, ValueError, RuntimeError) as error:
         reason = str(error).strip().splitlines()[0]
         raise AdmiralError(
