@@ -14,7 +14,7 @@ from admiral.errors import AdmiralError
 
 if TYPE_CHECKING:
     from admiral.cluster.session import ClusterOptions
-    from admiral.kb.shards import Spread
+    from admiral.kb.spread import Spread
 
 _kb = click.option(
     "--kb",

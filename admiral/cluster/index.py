@@ -10,7 +10,7 @@ from typing import Any
 
 from admiral.cluster.session import ClusterOptions, connected, room
 from admiral.errors import AdmiralError
-from admiral.kb.shards import Spread
+from admiral.kb.spread import Spread
 
 # Tasks handed out for each that can run: the next is there when one ends.
 _AHEAD = 4

@@ -13,8 +13,9 @@ from admiral.kb.durable import staging
 from admiral.kb.indexes import NO_BM25, write_indexes
 from admiral.kb.ingest import Ingest
 from admiral.kb.manifest import is_knowledge_base, write_manifest
-from admiral.kb.shards import SHARDS, ShardedSources, Spread
+from admiral.kb.shards import ShardedSources
 from admiral.kb.sources import Sources, check_choice
+from admiral.kb.spread import SHARDS, Spread
 
 
 @dataclass(frozen=True, slots=True)

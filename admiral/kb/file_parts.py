@@ -6,7 +6,7 @@ import io
 from itertools import pairwise
 from typing import IO, Any
 
-from admiral.kb.remote import Place
+from admiral.kb.remote import Place, RemotePath
 from admiral.kb.streams import is_compressed, open_plain
 
 _BLOCK = 1 << 20
@@ -91,6 +91,14 @@ class _Range(io.RawIOBase):
     def close(self) -> None:
         self._file.close()
         super().close()
+
+
+def file_size(file: Place) -> int:
+    """Return the size of a file in bytes; 0 where its storage does not tell it."""
+    if isinstance(file, RemotePath):
+        return file.size()
+    with open_plain(file) as stream:
+        return stream.seek(0, io.SEEK_END)
 
 
 def split_lines(file: Place, size: int) -> list[tuple[int, int]]:

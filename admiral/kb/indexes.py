@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from admiral.kb.contents import BM25, DOCUMENTS
-from admiral.kb.shards import Spread, index_in_shards
+from admiral.kb.spread import Spread, index_in_shards
 from admiral.kb.store import DocumentStore
 from admiral.kb.titles import write_titles
 

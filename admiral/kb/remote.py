@@ -60,6 +60,10 @@ class RemotePath:
         """Whether it is a folder."""
         return bool(self._ask("isdir"))
 
+    def size(self) -> int:
+        """Return the size of the file in bytes; 0 where the storage does not tell it."""
+        return int(self._ask("size") or 0)
+
     def open(self, mode: str) -> IO[bytes]:
         """Open the file to be read."""
         return cast(IO[bytes], self._ask("open", mode))

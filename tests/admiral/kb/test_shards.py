@@ -11,7 +11,7 @@ import pytest
 
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, build, verify
-from admiral.kb.shards import Spread
+from admiral.kb.spread import Spread
 
 WORDS = ["harbour", "lamp", "lamps", "painted", "painter's", "the", "of", "Zürich", "1973", "river"]
 QUERIES = ["harbour lamp", "the painter of the river", "T7 1973", "nothing"]
@@ -80,6 +80,13 @@ def test_a_title_that_is_taken_names_both_places(tmp_path: Path) -> None:
             build(corpus, tmp_path / "kb", bm25="none", progress=False, spread=spread)
         messages.append(str(caught.value))
     assert messages[0] == messages[1] == messages[2]
+    twice = [corpus / "part-1.jsonl"] * 2
+    messages = []
+    for spread in (None, Spread(map, bytes=1000)):
+        with pytest.raises(AdmiralError) as caught:
+            build(twice, tmp_path / "kb", bm25="none", progress=False, spread=spread)
+        messages.append(str(caught.value))
+    assert messages[0] == messages[1]
     assert not (tmp_path / "kb").exists()
     assert list(tmp_path.glob(".kb.new-*")) == []
 
