@@ -45,7 +45,7 @@ class Crew:
         self._busy: dict[Any, tuple[Any, Lot]] = {}
         self._idle: list[Any] = []
         self._stillborn = 0
-        self._heard = self._told = time.monotonic()
+        self._heard = time.monotonic()
         for _ in range(count):
             self._hire()
 
@@ -120,10 +120,9 @@ class Crew:
         if not error:
             self._idle.append(actor)
             return lot, records, ""
-        which = f"claim {lot.claims[0].id!r}" + f" and {len(lot.claims) - 1} more" * (
-            len(lot.claims) > 1
-        )
-        logger.warning("%s: failed, failure %d: %s", which, lot.failures + 1, error)
+        others = f" and {len(lot.claims) - 1} more" if len(lot.claims) > 1 else ""
+        what = f"claim {lot.claims[0].id!r}{others}: failure {lot.failures + 1}"
+        logger.warning("%s: %s", what, error)
         self._ray.kill(actor)
         self._hire()
         return lot, [], error
