@@ -53,6 +53,7 @@ setup(
         "bm25s>=0.3.16,<0.4",
         "PyStemmer>=3.0",
         "click>=8.2",
+        "fsspec>=2025.3",
         "tqdm>=4.66",
         "omegaconf>=2.3,<3",
         "pyyaml>=6",
@@ -78,6 +79,7 @@ setup(
         # AdMIRaL as a retriever of other systems; see docs/integrations.md.
         "haystack": ["haystack-ai>=2.31,<4"],
         "langchain": ["langchain-core>=1.7,<2", "pydantic>=2.10"],
+        "ray": ["ray>=2.50,<3"],  # --engine ray: one run on many machines
         "dev": [
             "accelerate>=1.10,<2",
             "haystack-ai>=2.31,<4",

@@ -2,7 +2,8 @@
 
 Beside ``results.jsonl`` there are, while a run goes on, ``results.jsonl.partial`` (finished
 records), ``results.jsonl.lock`` and ``results.jsonl.settings.json``; the last one stays. A run
-replaces ``results.jsonl`` by one rename at its end, so that file is always complete.
+replaces ``results.jsonl`` by one rename at its end, so that file is always complete. Claims that
+were passed over have no record there; ``results.jsonl.failed.jsonl`` names them.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from filelock import FileLock, Timeout
 
 from admiral.errors import AdmiralError
 from admiral.files import encode_record, explained, write_atomically
+from admiral.passed_over import PassedOver
 from admiral.records import Claim
 from admiral.replacing import sync_directory
 
@@ -32,6 +34,13 @@ class ResumableWriter:
     """Write one record per claim, in the order of the claims; a context manager.
 
     Leaving the context before `finish` keeps what was written for the next run.
+
+    Attributes
+    ----------
+    finished
+        Id and text of the claims that were answered before.
+    passed_over
+        The claims that could not be answered; add one when its turn has come.
 
     Parameters
     ----------
@@ -52,7 +61,8 @@ class ResumableWriter:
 
     def __init__(self, path: Path, settings: Mapping[str, Any], *, overwrite: bool = False) -> None:
         self.path = Path(os.path.realpath(path))
-        self.finished: list[tuple[str, str]] = []  # id and text of the claims already answered
+        self.finished: list[tuple[str, str]] = []
+        self.passed_over = PassedOver(self.path.with_name(self.path.name + ".failed.jsonl"))
         self._partial = self.path.with_name(self.path.name + ".partial")
         self._sidecar = self.path.with_name(self.path.name + ".settings.json")
         self._lock = FileLock(self.path.with_name(self.path.name + ".lock"), timeout=0)
@@ -97,7 +107,7 @@ class ResumableWriter:
             self._release()
 
     def pending(self, claims: Iterable[Claim]) -> Iterator[Claim]:
-        """Yield the claims that have no record yet.
+        """Yield the claims that have no record yet and were not passed over.
 
         Raises
         ------
@@ -107,7 +117,10 @@ class ResumableWriter:
         remedy = "Restore the claims, choose another output, or give --overwrite to start anew"
         answered = iter(self.finished)
         count = 0
-        for count, claim in enumerate(claims, 1):
+        for claim in claims:
+            if claim in self.passed_over:
+                continue
+            count += 1
             done = next(answered, None)
             if done is None:
                 yield claim
@@ -150,9 +163,12 @@ class ResumableWriter:
         belong to the finished output and no crash can pair records with foreign settings.
         """
         if self._overwrite:
+            self.passed_over.clear()
             self._partial.write_bytes(b"")
         source = self._partial if self._partial.exists() else self.path
-        if not self._overwrite and (_size(self._partial) or _size(self.path)):
+        self.passed_over.load()
+        begun = _size(self._partial) or _size(self.path) or len(self.passed_over)
+        if not self._overwrite and begun:
             self._check_settings(source)
             self.finished, self._valid_bytes = _scan(source)
             if source is self.path and self._valid_bytes == _size(source):

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import json
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from admiral.cli.cluster import cluster_options
 from admiral.errors import AdmiralError
+
+if TYPE_CHECKING:
+    from admiral.cluster.session import ClusterOptions
+    from admiral.kb.spread import Spread
 
 _kb = click.option(
     "--kb",
@@ -43,6 +50,7 @@ _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON obj
 @click.option("--skip-bad", is_flag=True, help="Count and report bad records instead of failing.")
 @click.option("--overwrite", is_flag=True, help="Replace the knowledge base that is there.")
 @click.option("--progress/--no-progress", default=True, help="Report progress on stderr.")
+@cluster_options
 @_json
 def index_command(
     corpora: tuple[str, ...],
@@ -53,26 +61,30 @@ def index_command(
     skip_bad: bool,
     overwrite: bool,
     progress: bool,
+    cluster: ClusterOptions | None,
     as_json: bool,
 ) -> None:
     """Build a knowledge base from corpora.
 
     CORPUS is a file or a folder: JSON Lines, FEVER wiki-pages, a HotpotQA or HoVer dump, the
     FEVEROUS database, the KILT knowledge source, BEIR's corpus.jsonl, or a folder of .txt and .md
-    files; .gz, .bz2, .xz and .zst are read as they are.
+    files; .gz, .bz2, .xz and .zst are read as they are. It may also be a URL that fsspec opens,
+    such as s3://bucket/folder.
     """
     from admiral.kb import build
 
-    report = build(
-        corpora,
-        kb,
-        format=format,
-        bm25=bm25,
-        on_duplicate=on_duplicate,
-        skip_bad=skip_bad,
-        overwrite=overwrite,
-        progress=progress,
-    )
+    with _spread(cluster) as spread:
+        report = build(
+            corpora,
+            kb,
+            format=format,
+            bm25=bm25,
+            on_duplicate=on_duplicate,
+            skip_bad=skip_bad,
+            overwrite=overwrite,
+            progress=progress,
+            spread=spread,
+        )
     if as_json:
         click.echo(json.dumps({f: _plain(getattr(report, f)) for f in report.__slots__}))
         return
@@ -84,6 +96,14 @@ def index_command(
         click.echo(f"duplicate titles ({on_duplicate}): {report.duplicates:,}")
     if report.bad:
         click.echo(f"bad records skipped: {report.bad:,}")
+
+
+def _spread(cluster: ClusterOptions | None) -> AbstractContextManager[Spread | None]:
+    if cluster is None:
+        return nullcontext()
+    from admiral.cluster.index import spread_over
+
+    return spread_over(cluster)
 
 
 @click.command("verify")

@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from admiral.cli.cluster import cluster_options
 from admiral.cli.options import checked_text, colour, engine_options, keep_apart, overrides
 from admiral.cli.progress import track
 from admiral.errors import AdmiralError
 
 if TYPE_CHECKING:
+    from admiral.cluster.lots import Failure
+    from admiral.cluster.session import ClusterOptions
     from admiral.config import RetrievalConfig
     from admiral.records import Claim, RetrievalResult
 
@@ -44,6 +47,12 @@ Source = Callable[[], Iterable["Claim"]]
 @click.option("--bm25", metavar="NAME", help="lucene or bm25s, if the knowledge base has it.")
 @click.option("--reranker", metavar="NAME", help="cross-encoder, similarity, bm25 or combined.")
 @engine_options
+@cluster_options
+@click.option(
+    "--attempts",
+    type=int,
+    help="With --engine ray: how often a claim fails before it is passed over (default 3).",
+)
 @click.option("--quiet", is_flag=True, help="No progress.")
 def retrieve_command(
     claim: str | None,
@@ -54,6 +63,7 @@ def retrieve_command(
     trec: Path | None,
     config_path: Path | None,
     assignments: tuple[str, ...],
+    cluster: ClusterOptions | None,
     quiet: bool,
     **flags: object,
 ) -> None:
@@ -72,10 +82,12 @@ def retrieve_command(
         raise AdmiralError(f"{trec}: its directory does not exist. Create it first")
     if overwrite and output is None:
         raise click.UsageError("--overwrite goes with --output.")
+    if cluster is not None and output is None:
+        raise click.UsageError("--engine ray goes with --output.")
     config = load_config(config_path, overrides(assignments, flags))
     source = _source(claim, input_path, keep=output is not None)
     if output is not None:
-        _to_file(config, source, output, overwrite=overwrite, trec=trec, quiet=quiet)
+        _to_file(config, source, output, cluster, overwrite=overwrite, trec=trec, quiet=quiet)
     else:
         readable = input_path is None and not as_json
         _to_stdout(config, source, readable=readable, trec=trec)
@@ -141,6 +153,7 @@ def _to_file(
     config: RetrievalConfig,
     source: Source,
     output: Path,
+    cluster: ClusterOptions | None,
     *,
     overwrite: bool,
     trec: Path | None,
@@ -159,10 +172,13 @@ def _to_file(
             click.echo(f"{output}: {done} of {total} claims were answered before", err=True)
         try:
             if todo:
-                results = _results(config, writer.pending(source()))
-                for result in track(results, done=done, total=total, quiet=quiet):
-                    writer.write(result.to_json())
-                    done += 1
+                outcomes = _outcomes(config, writer.pending(source()), cluster, todo)
+                for outcome in track(outcomes, done=done, total=total, quiet=quiet):
+                    if isinstance(outcome, dict):
+                        writer.write(outcome)
+                        done += 1
+                    else:
+                        writer.passed_over.add(outcome.to_json())
             writer.finish()
         except KeyboardInterrupt:
             click.echo(
@@ -173,3 +189,15 @@ def _to_file(
     if trec is not None:
         with output.open("rb") as file:
             write_trec((json.loads(line) for line in file), trec)
+    writer.passed_over.complain(done + len(writer.passed_over))
+
+
+def _outcomes(
+    config: RetrievalConfig, claims: Iterable[Claim], cluster: ClusterOptions | None, total: int
+) -> Iterator[dict[str, Any] | Failure]:
+    """Yield the records of claims, here or on a cluster, or why one was passed over."""
+    if cluster is None:
+        return (result.to_json() for result in _results(config, claims))
+    from admiral.cluster.retrieve import retrieve_on_cluster
+
+    return retrieve_on_cluster(config, claims, cluster, total=total)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +13,9 @@ from admiral.kb.durable import staging
 from admiral.kb.indexes import NO_BM25, write_indexes
 from admiral.kb.ingest import Ingest
 from admiral.kb.manifest import is_knowledge_base, write_manifest
+from admiral.kb.shards import ShardedSources
 from admiral.kb.sources import Sources, check_choice
+from admiral.kb.spread import SHARDS, Spread
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +54,14 @@ def build(
     skip_bad: bool = False,
     overwrite: bool = False,
     progress: bool = True,
+    spread: Spread | None = None,
 ) -> BuildReport:
     """Build a knowledge base from one or more corpora.
 
     Parameters
     ----------
     corpora
-        Files or folders.
+        Files or folders, also by URL (see `admiral.kb.remote`).
     kb_path
         The directory to make. It appears when it is complete, and only then.
     format
@@ -71,6 +75,8 @@ def build(
         Count and report bad records instead of failing at the first.
     overwrite
         Replace an existing knowledge base.
+    spread
+        Who reads and indexes in parts; None to do it all in this process.
 
     Raises
     ------
@@ -80,12 +86,15 @@ def build(
     began = time.monotonic()
     _check_bm25(bm25)
     check_choice("on_duplicate", on_duplicate, POLICIES)
-    sources = Sources(corpora, format, skip_bad)
     target = Path(kb_path)
+    sources = Sources(corpora, format, skip_bad)
     with staging(target, overwrite=overwrite, owned=is_knowledge_base) as directory:
+        if spread is not None:
+            sources = ShardedSources(corpora, format, skip_bad, directory, spread)
         ingest = Ingest(directory, on_duplicate)
         written = ingest.run(sources, progress)
-        write_indexes(directory, bm25, progress)
+        write_indexes(directory, bm25, progress, spread)
+        shutil.rmtree(directory / SHARDS, ignore_errors=True)
         counts = {
             "documents": written.documents,
             "sentences": written.sentences,

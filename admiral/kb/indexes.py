@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from admiral.kb.contents import BM25, DOCUMENTS
+from admiral.kb.spread import Spread, index_in_shards
 from admiral.kb.store import DocumentStore
 from admiral.kb.titles import write_titles
 
 NO_BM25 = "none"
 
 
-def write_indexes(directory: Path, bm25: str, progress: bool) -> None:
+def write_indexes(directory: Path, bm25: str, progress: bool, spread: Spread | None = None) -> None:
     """Index the documents in ``documents/`` of a directory.
 
     Parameters
@@ -22,15 +23,18 @@ def write_indexes(directory: Path, bm25: str, progress: bool) -> None:
         The backend of the BM25 index, or ``none`` for no such index.
     progress
         Report progress on standard error.
+    spread
+        Who indexes the texts in parts; None to do it here and at once.
     """
     store = DocumentStore(directory / DOCUMENTS)
     try:
         write_titles(directory, store.titles)
-        if bm25 != NO_BM25:
+        if spread is not None and bm25 != NO_BM25:
+            index_in_shards(directory, bm25, spread)
+        elif bm25 != NO_BM25:
             # Imported here: a knowledge base without BM25 needs none of it.
             from admiral.kb.bm25 import build_bm25
 
-            texts = ((document.title, " ".join(document.sentences)) for document in store)
-            build_bm25(bm25, texts, directory / BM25, progress=progress)
+            build_bm25(bm25, store.texts(0, store.batches), directory / BM25, progress=progress)
     finally:
         store.close()

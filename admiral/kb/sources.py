@@ -11,11 +11,12 @@ from typing import NoReturn
 from admiral.errors import AdmiralError, RecordError
 from admiral.kb.progress import track
 from admiral.kb.readers import FORMATS, Record, detect_format, read_corpus
+from admiral.kb.remote import Place, corpus_path
 from admiral.kb.streams import numbered_lines
 
 logger = logging.getLogger(__name__)
 
-_BAD_RECORDS_SHOWN = 20
+BAD_RECORDS_SHOWN = 20
 
 
 def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
@@ -30,7 +31,7 @@ class Sources:
     Parameters
     ----------
     corpora
-        Files or folders.
+        Files or folders, also by URL.
     format
         One of ``admiral.kb.readers.FORMATS`` for all corpora, or ``auto``.
     skip_bad
@@ -52,7 +53,9 @@ class Sources:
     ) -> None:
         self.bad = 0
         self._skip_bad = skip_bad
-        paths = [Path(p) for p in ([corpora] if isinstance(corpora, str | Path) else corpora)]
+        paths = [
+            corpus_path(p) for p in ([corpora] if isinstance(corpora, str | Path) else corpora)
+        ]
         if not paths:
             raise AdmiralError("no corpus given. Name at least one file or folder.")
         check_choice("format", format, ("auto", *FORMATS))
@@ -91,7 +94,7 @@ class Sources:
                 if not self._skip_bad:
                     raise item
                 self.bad += 1
-                if self.bad <= _BAD_RECORDS_SHOWN:
+                if self.bad <= BAD_RECORDS_SHOWN:
                     logger.warning("skipped: %s", item)
 
 
@@ -99,7 +102,7 @@ class Places:
     """Where each row came from, to name both places of a duplicate: eight bytes a row."""
 
     def __init__(self) -> None:
-        self._files: dict[Path, int] = {}
+        self._files: dict[Place, int] = {}
         self._places = array("Q")  # file number and line
 
     def note(self, record: Record) -> None:

@@ -78,15 +78,23 @@ class DocumentStore:
             yield from self._checked(self._titles, number).column(0).to_pylist()
 
     def __iter__(self) -> Iterator[Document]:
-        for number in range(self.batches):
-            batch = self._read_batch(number)
-            for offset in range(batch.num_rows):
-                yield _document(batch, offset)
+        return self._documents(0, self.batches)
+
+    def texts(self, first: int, end: int) -> Iterator[tuple[str, str]]:
+        """Yield title and text of the documents of a range of batches, as they are indexed."""
+        for document in self._documents(first, end):
+            yield document.title, " ".join(document.sentences)
 
     def close(self) -> None:
         """Release the memory map."""
         self._batch.cache_clear()
         self._map.close()
+
+    def _documents(self, first: int, end: int) -> Iterator[Document]:
+        for number in range(first, end):
+            batch = self._read_batch(number)
+            for offset in range(batch.num_rows):
+                yield _document(batch, offset)
 
     def _read_batch(self, number: int) -> pa.RecordBatch:
         return self._checked(self._reader, number)

@@ -8,14 +8,14 @@ import io
 import json
 import lzma
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
 
 from admiral.errors import AdmiralError, RecordError
+from admiral.kb.remote import Place
 
 # The longest record; one with no end in sight would otherwise fill the memory.
 LONGEST_RECORD = 64 * 2**20
@@ -25,18 +25,25 @@ _DAMAGED = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 
 
 @contextmanager
-def open_binary(path: Path) -> Iterator[IO[bytes]]:
+def open_binary(path: Place) -> Iterator[IO[bytes]]:
     """Open a file for reading, decompressing what its first bytes say is compressed.
 
     Errors of the file system and of damaged archives, also while reading inside the ``with``
     block, are raised as AdmiralError.
     """
+    with open_plain(path) as plain:
+        magic = plain.read(6)
+        plain.seek(0)
+        with _decompressed(plain, magic) as stream:
+            yield stream
+
+
+@contextmanager
+def open_plain(path: Place) -> Iterator[IO[bytes]]:
+    """Open a file for reading as it is; errors are those of `open_binary`."""
     try:
         with path.open("rb") as plain:
-            magic = plain.read(6)
-            plain.seek(0)
-            with _decompressed(plain, magic) as stream:
-                yield stream
+            yield plain
     except _DAMAGED as error:
         raise AdmiralError(
             f"{path}: the compressed file is damaged or cut off ({error}). Fetch or compress it "
@@ -54,20 +61,32 @@ def open_binary(path: Path) -> Iterator[IO[bytes]]:
         ) from error
 
 
+def is_compressed(magic: bytes) -> bool:
+    """Whether the first six bytes of a file are those of an archive that is read as it is."""
+    return magic.startswith(tuple(_OPENERS))
+
+
+def _zstd(plain: IO[bytes]) -> IO[bytes]:
+    # Arrow's reader notices a frame that is cut off; zstandard's stream reader does not.
+    return io.BufferedReader(pa.CompressedInputStream(pa.PythonFile(plain), "zstd"))
+
+
+_OPENERS: dict[bytes, Callable[[IO[bytes]], Any]] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ\x00": lzma.open,
+    b"\x28\xb5\x2f\xfd": _zstd,
+}
+
+
 def _decompressed(plain: IO[bytes], magic: bytes) -> Any:
-    if magic.startswith(b"\x1f\x8b"):
-        return gzip.open(plain)
-    if magic.startswith(b"BZh"):
-        return bz2.open(plain)
-    if magic == b"\xfd7zXZ\x00":
-        return lzma.open(plain)
-    if magic.startswith(b"\x28\xb5\x2f\xfd"):
-        # Arrow's reader notices a frame that is cut off; zstandard's stream reader does not.
-        return io.BufferedReader(pa.CompressedInputStream(pa.PythonFile(plain), "zstd"))
+    for start, opener in _OPENERS.items():
+        if magic.startswith(start):
+            return opener(plain)
     return plain
 
 
-def numbered_lines(path: Path) -> Iterator[tuple[int, bytes] | RecordError]:
+def numbered_lines(path: Place) -> Iterator[tuple[int, bytes] | RecordError]:
     """Yield (line number from 1, line) of every line that is not blank.
 
     A line longer than LONGEST_RECORD is yielded as a RecordError and passed over.
@@ -93,7 +112,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, bytes] | RecordError]:
                 yield number, line
 
 
-def json_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]] | RecordError]:
+def json_objects(path: Place) -> Iterator[tuple[int, dict[str, Any]] | RecordError]:
     """Yield (line number, object) of a JSON Lines file; bad lines come as RecordError."""
     for item in numbered_lines(path):
         if isinstance(item, RecordError):
@@ -133,7 +152,7 @@ def parse_object(
     return value
 
 
-def _refuse_utf16(path: Path, line: bytes) -> None:
+def _refuse_utf16(path: Place, line: bytes) -> None:
     if line.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise AdmiralError(
             f"{path}: the file is UTF-16. Convert it to UTF-8, for example with "

@@ -8,14 +8,14 @@ weights are chosen when the index is opened.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from admiral.errors import AdmiralError
 from admiral.kb.bm25 import jvm, lucene, lucene_build, sparse, sparse_build
-from admiral.kb.bm25.settings import K1, B, RowIndex, Settings
+from admiral.kb.bm25.settings import K1, B, RowIndex, Settings, damaged
 from admiral.kb.progress import track
 
 BACKENDS = (lucene.BACKEND, sparse.BACKEND)
@@ -28,6 +28,7 @@ __all__ = [
     "build_bm25",
     "check_backend",
     "check_updatable",
+    "merge_bm25",
     "open_bm25",
 ]
 
@@ -70,14 +71,51 @@ def build_bm25(
     AdmiralError
         If the backend cannot run here or the index cannot be written.
     """
+    build = lucene_build.build if backend == lucene.BACKEND else sparse_build.build
+    tracked = track(documents, "indexing", enabled=progress)
+    _write(backend, directory, lambda: build(tracked, directory))
+
+
+def merge_bm25(backend: str, parts: Sequence[Path], directory: Path) -> None:
+    """Make one index of several, whose documents follow each other: rows count on.
+
+    Statistics are those of all documents, so that scores are those of one index built of them
+    (of bm25s to the last bit, but for a term that one document repeats more than 1,700 times).
+
+    Parameters
+    ----------
+    backend
+        The one that wrote them.
+    parts
+        Their directories, which `build_bm25` wrote.
+    directory
+        As in `build_bm25`.
+
+    Raises
+    ------
+    AdmiralError
+        If the backend cannot run here, an index is missing or damaged, or none can be written.
+    """
+    merge = lucene_build.merge if backend == lucene.BACKEND else sparse_build.merge
+    expected = sum(Settings.load(part).documents for part in parts)
+
+    def merged() -> int:
+        count = merge(parts, directory)
+        if count != expected:
+            raise damaged(directory, f"{count} documents came of {expected}")
+        return count
+
+    _write(backend, directory, merged)
+
+
+def _write(backend: str, directory: Path, work: Callable[[], int]) -> None:
+    """Write an index by `work`, which returns its documents, into a new directory."""
     check_backend(backend)
     if directory.exists() and any(directory.iterdir()):
         raise AdmiralError(f"{directory}: is not empty. Choose a new folder for the BM25 index.")
-    build = lucene_build.build if backend == lucene.BACKEND else sparse_build.build
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        count = build(track(documents, "indexing", enabled=progress), directory)
-        Settings(backend=backend, documents=count).save(directory)
+        Settings(backend=backend, documents=work()).save(directory)
     except BaseException:
         shutil.rmtree(directory, ignore_errors=True)
         raise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,28 @@ def build(documents: Iterable[tuple[str, str]], directory: Path) -> int:
         except BaseException:
             writer.rollback()
             raise
+        writer.close()
+    return count
+
+
+def merge(parts: Sequence[Path], directory: Path) -> int:
+    """Write the index of all documents of several, in order; return how many there are."""
+    jvm.start()
+    with jvm.java(f"{directory}: the BM25 index cannot be written"):
+        writer = _writer(directory / FOLDER)
+        folders = [open_folder(part / FOLDER) for part in parts]
+        try:
+            # Segments are taken over in order, and only neighbours are merged.
+            writer.addIndexes(*folders)
+            writer.forceMerge(1)
+            writer.commit()
+            count = int(writer.getDocStats().numDocs)
+        except BaseException:
+            writer.rollback()
+            raise
+        finally:
+            for folder in folders:
+                folder.close()
         writer.close()
     return count
 

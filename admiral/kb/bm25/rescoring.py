@@ -19,6 +19,8 @@ import numpy.typing as npt
 from admiral.kb.bm25.settings import K1, B
 
 Floats = npt.NDArray[np.float64]
+# The weight of one term, or of each posting.
+Idf = np.float32 | npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,12 @@ class Statistics:
         """Return the weight of a term that so many documents have."""
         return np.float32(math.log(1 + (self.documents - frequency + 0.5) / (frequency + 0.5)))
 
+    def idfs(self, frequencies: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+        """Return the weights of terms, of the shape of `frequencies`."""
+        different, places = np.unique(frequencies, return_inverse=True)
+        weights = np.array([self.idf(one) for one in different.tolist()], dtype=np.float32)
+        return weights[places]
+
     def norms(self, lengths: npt.NDArray[np.int32]) -> Floats:
         """Return what is added to a term's count in the denominator, for documents by length."""
         # The order of these operations is bm25s's, and of one document at a time.
@@ -57,7 +65,7 @@ class Statistics:
 def occurrences(
     scores: npt.NDArray[np.float32],
     lengths: npt.NDArray[np.int32],
-    frequency: int,
+    idf: Idf,
     statistics: Statistics,
 ) -> npt.NDArray[np.float32]:
     """Return how often a term occurs in documents that have these scores.
@@ -66,19 +74,19 @@ def occurrences(
     ----------
     scores, lengths
         One for each document; (documents,).
-    frequency, statistics
+    idf, statistics
         Those that the scores were computed with.
     """
-    shares = scores / np.float64(statistics.idf(frequency))
+    shares = scores / np.asarray(idf, dtype=np.float64)
     return np.rint(statistics.norms(lengths) * shares / (1 - shares)).astype(np.float32)
 
 
 def scores_of(
     times: npt.NDArray[np.float32],
     lengths: npt.NDArray[np.int32],
-    frequency: int,
+    idf: Idf,
     statistics: Statistics,
 ) -> npt.NDArray[np.float32]:
     """Return the scores of documents in which a term occurs so many `times`, as bm25s does."""
     shares = times / (statistics.norms(lengths) + times)
-    return (statistics.idf(frequency) * shares).astype(np.float32)
+    return (idf * shares).astype(np.float32)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 from admiral.errors import AdmiralError
 from admiral.kb.bm25.settings import FIELDS, K1, B, clean
 from admiral.kb.bm25.sparse import load_analysis, missing
+from admiral.kb.bm25.sparse_merge import Merger
 from admiral.kb.bm25.sparse_parts import LENGTHS, VOCABULARY
 
 
@@ -94,10 +95,7 @@ def build(documents: Iterable[tuple[str, str]], directory: Path) -> int:
             field.renumber(columns)
             _save(library, field, len(columns), count, directory / name)
     except OSError as error:
-        raise AdmiralError(
-            f"{directory}: the BM25 index cannot be written ({error}). "
-            "Check the free space and the permissions."
-        ) from error
+        raise _unwritable(directory, error) from error
     return count
 
 
@@ -105,11 +103,43 @@ def _save(library: Any, field: _Field, columns: int, rows: int, directory: Path)
     """Write the index of one field in the library's format; none for a field without terms."""
     if not len(field):  # the mean length of no documents is not a number
         return
-    index = library.BM25(k1=K1, b=B, method="lucene", backend="numpy")
+    index = _new(library)
     scores = index.build_index_from_ids(range(columns), field, show_progress=False)
     # The library counted the documents that have terms; from here on it is all rows.
     scores["indices"] = np.frombuffer(field.rows, dtype=np.int32)[scores["indices"]]
-    scores["num_docs"] = rows
+    _write(index, scores, field.lengths(rows), directory)
+
+
+def merge(parts: Sequence[Path], directory: Path) -> int:
+    """Write the index of all documents of several, in order; return how many there are.
+
+    Takes eight bytes for each posting of one field, and some 60 for each of one part.
+    """
+    library, merger = load_library(), Merger(parts)
+    try:
+        merger.vocabulary.save(str(directory / VOCABULARY))
+        for name in FIELDS:
+            if merged := merger.field(name):
+                scores, lengths = merged
+                _write(_new(library), scores, lengths, directory / name)
+    except OSError as error:
+        raise _unwritable(directory, error) from error
+    return merger.documents
+
+
+def _new(library: Any) -> Any:
+    return library.BM25(k1=K1, b=B, method="lucene", backend="numpy")
+
+
+def _write(index: Any, scores: dict[str, Any], lengths: np.ndarray, directory: Path) -> None:
+    scores["num_docs"] = len(lengths)
     index.scores, index.nonoccurrence_array, index.vocab_dict = scores, None, {}
     index.save(directory, show_progress=False)
-    np.save(directory / LENGTHS, field.lengths(rows), allow_pickle=False)
+    np.save(directory / LENGTHS, lengths, allow_pickle=False)
+
+
+def _unwritable(directory: Path, error: OSError) -> AdmiralError:
+    return AdmiralError(
+        f"{directory}: the BM25 index cannot be written ({error}). "
+        "Check the free space and the permissions."
+    )

@@ -95,6 +95,10 @@ class Part:
         except _DAMAGE as error:
             raise damaged(directory, str(error)) from error
 
+    def terms(self) -> Iterator[str]:
+        """Yield the terms in the order of their columns."""
+        return map(self._vocabulary.restore_key, range(len(self._vocabulary)))
+
     def columns(self, field: str, term: str) -> Iterator[Column]:
         """Yield the rows and scores of a term, if there are any."""
         number = self._vocabulary.get(term)
@@ -127,11 +131,11 @@ class CollectedField:
                     kept = there[rows]
                     rows, scores = rows[kept], scores[kept]
                 lengths = part.fields[self._name].lengths[rows]
-                times = occurrences(scores, lengths, frequency, before)
+                times = occurrences(scores, lengths, before.idf(frequency), before)
                 found.append((rows + part.first, times, lengths))
-        frequency = sum(len(rows) for rows, _, _ in found)
+        idf = self._now.idf(sum(len(rows) for rows, _, _ in found))
         return [
-            (rows, scores_of(times, lengths, frequency, self._now))
+            (rows, scores_of(times, lengths, idf, self._now))
             for rows, times, lengths in found
             if len(rows)
         ]

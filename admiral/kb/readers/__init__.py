@@ -6,10 +6,9 @@ count it and go on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from admiral.errors import AdmiralError, RecordError
@@ -19,12 +18,13 @@ from admiral.kb.readers.feverous import MAGIC, read_feverous
 from admiral.kb.readers.hotpotqa import parse_hotpotqa
 from admiral.kb.readers.jsonl import parse_beir, parse_jsonl
 from admiral.kb.readers.kilt import parse_kilt
-from admiral.kb.readers.plain import read_plain
+from admiral.kb.readers.plain import read_plain, text_files
+from admiral.kb.remote import Place
 from admiral.kb.streams import json_objects
 
-__all__ = ["FORMATS", "Item", "Record", "detect_format", "read_corpus"]
+__all__ = ["FORMATS", "Item", "Record", "corpus_files", "detect_format", "read_corpus"]
 
-FORMATS: dict[str, Callable[[Path], Iterator[Item]]] = {
+FORMATS: dict[str, Callable[[Place], Iterator[Item]]] = {
     "jsonl": partial(read_json, parse=parse_jsonl),
     "fever": partial(read_json, parse=parse_fever),
     "hotpotqa": partial(read_json, parse=parse_hotpotqa),
@@ -37,12 +37,19 @@ FORMATS: dict[str, Callable[[Path], Iterator[Item]]] = {
 _PEEK = 100
 
 
-def read_corpus(path: Path, format: str) -> Iterator[Item]:
+def read_corpus(path: Place, format: str) -> Iterator[Item]:
     """Stream the documents of a corpus in one of FORMATS."""
     return FORMATS[format](path)
 
 
-def detect_format(path: Path) -> str:
+def corpus_files(path: Place, format: str) -> Sequence[Place]:
+    """Return the files of a corpus in the order in which they are read; each is a corpus, too."""
+    if format == "feverous":
+        return [path]
+    return text_files(path) if format == "text" else data_files(path)
+
+
+def detect_format(path: Place) -> str:
     """Tell the format of a corpus from its names and first records.
 
     Raises

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from admiral.errors import AdmiralError, RecordError
+from admiral.kb.remote import Place, RemotePath
 from admiral.kb.streams import json_objects
 from admiral.kb.text import LONGEST_TITLE, clean_document, clean_title
 from admiral.records import Document
@@ -20,7 +20,7 @@ class Record:
     """A document and the place that it was read from (`line` counts from 1)."""
 
     document: Document
-    path: Path
+    path: Place
     line: int
 
     @property
@@ -35,7 +35,7 @@ Item = Record | RecordError
 Parse = Callable[[dict[str, Any], str], Document | None]
 
 
-def read_json(path: Path, parse: Parse) -> Iterator[Item]:
+def read_json(path: Place, parse: Parse) -> Iterator[Item]:
     """Read one JSON Lines file, or all data files of a folder in the order of their names."""
     for file in data_files(path):
         for item in json_objects(file):
@@ -52,7 +52,7 @@ def read_json(path: Path, parse: Parse) -> Iterator[Item]:
                 yield error
 
 
-def data_files(path: Path) -> list[Path]:
+def data_files(path: Place) -> Sequence[Place]:
     """Return the file itself, or the files below a folder that may hold JSON Lines, sorted.
 
     Hidden files and plain text (``.txt``, ``.md``) are left out.
@@ -65,8 +65,10 @@ def data_files(path: Path) -> list[Path]:
     return files
 
 
-def files_below(folder: Path) -> list[Path]:
+def files_below(folder: Place) -> Sequence[Place]:
     """Return all files below `folder` that are not hidden, sorted by name."""
+    if isinstance(folder, RemotePath):
+        return folder.files_below()
     found = []
     for file in folder.rglob("*"):
         hidden = any(part.startswith(".") for part in file.relative_to(folder).parts)
@@ -75,7 +77,7 @@ def files_below(folder: Path) -> list[Path]:
     return sorted(found)
 
 
-def text_suffix(file: Path) -> str | None:
+def text_suffix(file: Place) -> str | None:
     """Return ``.txt`` or ``.md`` if the file has that suffix, compressed or not."""
     for suffix in reversed(file.suffixes[-2:]):
         if suffix.lower() in (".txt", ".md"):

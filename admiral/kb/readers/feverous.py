@@ -12,11 +12,11 @@ import sqlite3
 import unicodedata
 from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 from admiral.errors import AdmiralError, RecordError
 from admiral.kb.readers.base import SKIP_REMEDY, Item, Record, checked, strings
+from admiral.kb.remote import Place, RemotePath
 from admiral.kb.streams import LONGEST_RECORD, parse_object
 from admiral.kb.text import wikipedia_title
 from admiral.records import Document
@@ -26,8 +26,10 @@ MAGIC = b"SQLite format 3\x00"
 _LINK = re.compile(r"\[\[([^\[\]|]*)(?:\|([^\[\]]*))?\]\]")
 
 
-def read_feverous(path: Path) -> Iterator[Item]:
+def read_feverous(path: Place) -> Iterator[Item]:
     """Yield the pages in the order of the table; the line of a record is its row from 1."""
+    if isinstance(path, RemotePath):
+        raise AdmiralError(f"{path}: a database cannot be read there. Copy it to this machine.")
     try:
         # Read only, and without the journal files that a plain connection may create.
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:

@@ -6,11 +6,12 @@ The title is the first heading of a Markdown file, else the name of the file.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from pathlib import PurePath
 
 from admiral.errors import AdmiralError, RecordError
 from admiral.kb.readers.base import SKIP_REMEDY, Item, Record, checked, files_below, text_suffix
+from admiral.kb.remote import Place
 from admiral.kb.sentences import split_sentences
 from admiral.kb.streams import COMPRESSED_SUFFIXES, LONGEST_RECORD, open_binary
 from admiral.records import Document
@@ -20,19 +21,24 @@ _FENCE = re.compile(r" {0,3}(```|~~~)")
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
 
 
-def read_plain(path: Path) -> Iterator[Item]:
+def read_plain(path: Place) -> Iterator[Item]:
     """Yield one document for each text file below a folder, or for the file itself."""
-    files = [path] if path.is_file() else [f for f in files_below(path) if text_suffix(f)]
-    if not files:
-        raise AdmiralError(f"{path}: the folder holds no .txt or .md files. Check the path.")
-    for file in files:
+    for file in text_files(path):
         try:
             yield Record(checked(_document(file), f"{file}:1"), file, 1)
         except RecordError as error:
             yield error
 
 
-def _document(file: Path) -> Document:
+def text_files(path: Place) -> Sequence[Place]:
+    """Return the file itself, or the text files below a folder, sorted."""
+    files = [path] if path.is_file() else [f for f in files_below(path) if text_suffix(f)]
+    if not files:
+        raise AdmiralError(f"{path}: the folder holds no .txt or .md files. Check the path.")
+    return files
+
+
+def _document(file: Place) -> Document:
     where = f"{file}:1"
     with open_binary(file) as stream:
         data = stream.read(LONGEST_RECORD + 1)
@@ -52,11 +58,11 @@ def _document(file: Path) -> Document:
     return Document(_stem(file), tuple(split_sentences(text)))
 
 
-def _stem(file: Path) -> str:
+def _stem(file: Place) -> str:
     name = file.name
     for suffix in COMPRESSED_SUFFIXES:
         name = name.removesuffix(suffix)
-    return Path(name).stem.replace("_", " ")
+    return PurePath(name).stem.replace("_", " ")
 
 
 def _markdown(text: str) -> tuple[str, str]:

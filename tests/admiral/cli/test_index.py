@@ -53,6 +53,23 @@ def test_index_json(corpus: Path, tmp_path: Path) -> None:
     assert (report["bad"], report["duplicates"]) == (1, 1)
 
 
+@pytest.mark.slow
+def test_index_on_ray(corpus: Path, tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    options = ("--skip-bad", "--on-duplicate", "merge")
+    _index(corpus, tmp_path / "kb", *options)
+    result = _index(corpus, tmp_path / "ray", *options, "--engine", "ray", "--workers", "2")
+    assert result.exit_code == 0, result.output
+    for file in ("documents/documents.arrow", "titles.marisa", "manifest.json"):
+        assert (tmp_path / "ray" / file).read_bytes() == (tmp_path / "kb" / file).read_bytes()
+
+
+def test_options_of_a_cluster_need_one(corpus: Path, tmp_path: Path) -> None:
+    result = _index(corpus, tmp_path / "kb", "--cpus-per-worker", "2")
+    assert result.exit_code == 2
+    assert "--cpus-per-worker goes with --engine ray" in result.output
+
+
 def test_errors_are_ours(corpus: Path, tmp_path: Path) -> None:
     result = _index(corpus, tmp_path / "kb")
     assert isinstance(result.exception, AdmiralError)

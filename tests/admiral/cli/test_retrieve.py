@@ -259,3 +259,55 @@ def test_a_full_disk_under_standard_output(admiral: Admiral) -> None:
     assert done.returncode == 1
     assert done.stderr.decode().splitlines()[-1].startswith("error: ")
     assert b"No space left on device" in done.stderr
+
+
+@pytest.mark.slow
+def test_a_run_on_ray_that_is_killed_goes_on_and_equals_the_local_one(
+    admiral: Admiral,
+    environment: dict[str, str],
+    command: list[str],
+    claims_file: Path,
+    whole: tuple[Path, Path, bytes],
+    tmp_path: Path,
+) -> None:
+    pytest.importorskip("ray")
+    output = tmp_path / "results.jsonl"
+    partial = tmp_path / "results.jsonl.partial"
+    # One claim in a lot and in a batch, as in the local run: the same arithmetic.
+    spread = ("--engine", "ray", "--workers", "1", "--threads", "1")
+    arguments = ["retrieve", "--input", claims_file, "--output", output, *QUICK, *spread]
+    with subprocess.Popen([*command, *map(str, arguments)], env=environment) as process:
+        deadline = time.monotonic() + 240
+        while not (partial.exists() and b"\n" in partial.read_bytes()):
+            assert process.poll() is None, "ended before its first record"
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+        process.kill()
+    kept = partial.read_bytes().rpartition(b"\n")[0]
+    done = admiral(*arguments)
+    assert done.returncode == 0, done.stderr.decode()
+    assert output.read_bytes().startswith(kept)
+    got, want = records(output.read_bytes()), records(whole[0].read_bytes())
+    assert [record["id"] for record in got] == IDS
+    for one, other in zip(got, want, strict=True):
+        assert [d["title"] for d in one["documents"]] == [d["title"] for d in other["documents"]]
+        assert one["stopped"] == other["stopped"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--engine", "ray"], "--engine ray goes with --output"),
+        (["--output", "results", "--workers", "2"], "--workers goes with --engine ray"),
+        (["--output", "results", "--attempts", "2"], "--attempts goes with --engine ray"),
+    ],
+)
+def test_options_that_go_together(
+    admiral: Admiral, tmp_path: Path, arguments: list[str], says: str
+) -> None:
+    if "ray" in arguments:
+        pytest.importorskip("ray")
+    done = admiral("retrieve", "A claim.", *arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert says in done.stderr.decode()
+    assert list(tmp_path.iterdir()) == []

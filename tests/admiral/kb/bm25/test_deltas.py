@@ -105,12 +105,12 @@ def test_scores_give_back_how_often_a_term_occurs(
     counts = np.array(times, dtype=np.float32)
     lengths = (counts + np.arange(len(times))).astype(np.int32)
     before = Statistics(len(times) + others, int(lengths.sum()) + tokens)
-    scores = scores_of(counts, lengths, len(times), before)
+    scores = scores_of(counts, lengths, before.idf(len(times)), before)
     mean = before.tokens / before.documents
     for count, length, score in zip(times, lengths.tolist(), scores.tolist(), strict=True):
         share = count / (K1 * (1 - B + B * length / mean) + count)
         assert score == pytest.approx(share * float(before.idf(len(times))), rel=1e-6)
-    assert occurrences(scores, lengths, len(times), before).tolist() == times
+    assert occurrences(scores, lengths, before.idf(len(times)), before).tolist() == times
 
 
 def test_terms_that_occur_very_often(tmp_path: Path) -> None:

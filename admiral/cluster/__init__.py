@@ -1,0 +1,1 @@
+"""One run on many machines: claims, or the parts of a knowledge base, handed to Ray's actors."""

@@ -1,0 +1,145 @@
+"""The workers of a run: started, given one lot at a time, and replaced when they fail."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from admiral.cluster.lots import Lot, Record
+from admiral.cluster.worker import decode_answer, encode_claims
+from admiral.errors import AdmiralError
+
+logger = logging.getLogger(__name__)
+
+# Workers that die one after the other before they have opened the pipeline.
+_STILLBORN = 5
+_LOOK_SECONDS = 30.0
+_START_SECONDS = 1800.0
+
+Start = Callable[[], tuple[Any, Any]]
+
+
+class Crew:
+    """Ray actors, each of which does one thing at a time.
+
+    A worker has never more than one lot, so that it is known which claims it died of, and it is
+    replaced after any failure: an error may have left its GPU or its memory unusable. A
+    replacement for a worker whose node has died starts when there is room for it again.
+
+    Parameters
+    ----------
+    ray
+        The package, joined to a cluster.
+    start
+        Starts an actor; returns its handle and the future of its opening: a text, which is empty
+        if that went well.
+    count
+        How many there shall be.
+    """
+
+    def __init__(self, ray: Any, start: Start, count: int) -> None:
+        self._ray, self._start = ray, start
+        self._opening: dict[Any, Any] = {}  # future -> actor
+        self._busy: dict[Any, tuple[Any, Lot]] = {}
+        self._idle: list[Any] = []
+        self._stillborn = 0
+        self._heard = time.monotonic()
+        for _ in range(count):
+            self._hire()
+
+    @property
+    def idle(self) -> bool:
+        """Whether a worker is ready for a lot."""
+        return bool(self._idle)
+
+    def give(self, lot: Lot) -> None:
+        """Let an idle worker answer a lot."""
+        actor = self._idle.pop()
+        self._busy[actor.answer.remote(encode_claims(lot.claims))] = actor, lot
+
+    def wait(self) -> Iterator[tuple[Lot, list[Record], str]]:
+        """Wait until something happens; yield lots with their records, or with an error.
+
+        Raises
+        ------
+        AdmiralError
+            If a worker cannot open the pipeline, or none starts at all.
+        """
+        futures = [*self._busy, *self._opening]
+        ready, _ = self._ray.wait(futures, num_returns=1, timeout=_LOOK_SECONDS)
+        if ready:
+            self._heard = time.monotonic()
+        elif not self._busy:
+            self._check_patience()
+        for future in ready:
+            if future in self._opening:
+                self._opened(future)
+            else:
+                yield self._finished(future)
+
+    def close(self) -> None:
+        """End all workers."""
+        actors = [
+            *self._idle,
+            *self._opening.values(),
+            *(actor for actor, _ in self._busy.values()),
+        ]
+        for actor in actors:
+            self._ray.kill(actor)
+        self._idle, self._opening, self._busy = [], {}, {}
+
+    def _hire(self) -> None:
+        actor, opening = self._start()
+        self._opening[opening] = actor
+
+    def _opened(self, future: Any) -> None:
+        actor = self._opening.pop(future)
+        problem, death = self._result(future)
+        if death:
+            self._stillborn += 1
+            logger.warning("a worker died while it started: %s", death)
+            if self._stillborn >= _STILLBORN:
+                raise AdmiralError(
+                    f"{self._stillborn} workers in a row died while they opened the model and the "
+                    f"knowledge base ({death}). Look for the reason, such as too little memory, in "
+                    "Ray's logs"
+                )
+            self._hire()
+        elif problem:
+            raise AdmiralError(problem)
+        else:
+            self._stillborn = 0
+            self._idle.append(actor)
+
+    def _finished(self, future: Any) -> tuple[Lot, list[Record], str]:
+        actor, lot = self._busy.pop(future)
+        answer, death = self._result(future)
+        records, error = ([], f"its worker died: {death}") if death else decode_answer(answer)
+        if not error:
+            self._idle.append(actor)
+            return lot, records, ""
+        others = f" and {len(lot.claims) - 1} more" if len(lot.claims) > 1 else ""
+        what = f"claim {lot.claims[0].id!r}{others}: failure {lot.failures + 1}"
+        logger.warning("%s: %s", what, error)
+        self._ray.kill(actor)
+        self._hire()
+        return lot, [], error
+
+    def _result(self, future: Any) -> tuple[str, str]:
+        """Return what a worker said, or why it can say nothing any more."""
+        try:
+            return self._ray.get(future), ""
+        except self._ray.exceptions.RayError as error:
+            return "", str(error).strip().splitlines()[0]
+
+    def _check_patience(self) -> None:
+        """Tell, and at last complain, that no worker finds its place."""
+        silent = time.monotonic() - self._heard
+        if silent > _START_SECONDS:
+            raise AdmiralError(
+                f"no worker has started for {silent / 60:.0f} minutes. See with `ray status` what "
+                "the cluster has left, or ask for less with --cpus-per-worker and --gpus-per-worker"
+            )
+        logger.warning("waiting for workers to start, for %.0f s now", silent)

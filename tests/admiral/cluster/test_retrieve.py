@@ -1,0 +1,142 @@
+"""Retrieval on two Ray nodes of this machine: the same results, whatever dies on the way."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from admiral import Admiral, RetrievalConfig
+from admiral.cluster.lots import Failure, Record
+from admiral.cluster.retrieve import retrieve_on_cluster
+from admiral.cluster.session import ClusterOptions, connected, load_ray
+from admiral.cluster.worker import Opener, open_system, worker_config
+from admiral.errors import AdmiralError
+from admiral.records import Claim
+from tests.admiral.cluster.poisoned import open_and_die, open_nothing, open_poisoned
+from tests.admiral.results import without_timings
+
+TEXTS = (
+    "The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1973.",
+    "A telescope that orbits the Earth was named after an astronomer.",
+    "The river that flows through the capital of France ends in the sea.",
+    "Nobody ever described qwertyuiop \u2028 \x85.",
+)
+CLAIMS = [Claim(f"c{n}", TEXTS[n % 4] + " And" * (n // 4)) for n in range(16)]
+
+
+def outcomes(
+    cluster: Any,
+    config: RetrievalConfig,
+    claims: list[Claim],
+    opener: Opener = open_system,
+    **options: int,
+) -> Iterator[Record | Failure]:
+    return retrieve_on_cluster(
+        config,
+        claims,
+        ClusterOptions(address=cluster.address, **options),  # type: ignore[arg-type]
+        total=len(claims),
+        opener=opener,
+    )
+
+
+def alike(first: Any, second: Any) -> bool:
+    """Whether two records agree; scores of batches of other sizes differ in their last digits."""
+    if isinstance(first, float):
+        return bool(first == pytest.approx(second, abs=1e-4))
+    if isinstance(first, dict):
+        return first.keys() == second.keys() and all(alike(first[k], second[k]) for k in first)
+    if isinstance(first, list):
+        return len(first) == len(second) and all(map(alike, first, second))
+    return bool(first == second)
+
+
+@pytest.mark.slow
+def test_a_node_that_dies_costs_no_claim(cluster: Any, config: RetrievalConfig) -> None:
+    found: list[Record] = []
+    for outcome in outcomes(cluster, config, CLAIMS):
+        assert isinstance(outcome, dict)
+        found.append(outcome)
+        if len(found) == 4:
+            cluster.remove_node(cluster.list_all_nodes()[1], allow_graceful=False)
+    assert [record["id"] for record in found] == [claim.id for claim in CLAIMS]
+    with Admiral.from_pretrained(config=config) as system:
+        want = [result.to_json() for result in system.retrieve_many(CLAIMS)]
+    for one, other in zip(found, want, strict=True):
+        assert alike(without_timings(one), without_timings(other))
+
+
+@pytest.mark.slow
+def test_poison_is_passed_over_and_nothing_else(cluster: Any, config: RetrievalConfig) -> None:
+    claims = [
+        CLAIMS[0],
+        Claim("raises", "A poisonous claim."),
+        *CLAIMS[1:4],
+        Claim("kills", "A deadly claim."),
+        *CLAIMS[4:8],
+    ]
+    quick = replace(config, hops="1")
+    found = list(outcomes(cluster, quick, claims, open_poisoned, attempts=2))
+    failures = {f.claim.id: f for f in found if isinstance(f, Failure)}
+    assert failures.keys() == {"raises", "kills"}
+    assert failures["raises"].to_json() == {
+        "id": "raises",
+        "claim": "A poisonous claim.",
+        "attempts": 2,
+        "error": "ValueError: poison",
+    }
+    assert failures["kills"].error.startswith("its worker died: ")
+    ids = [f.claim.id if isinstance(f, Failure) else f["id"] for f in found]
+    assert ids == [claim.id for claim in claims]
+
+
+@pytest.mark.slow
+def test_what_no_worker_can_open_ends_the_run(cluster: Any, config: RetrievalConfig) -> None:
+    with pytest.raises(AdmiralError, match=r"node \S+: kb: is not there. Bring it"):
+        list(outcomes(cluster, config, CLAIMS, open_nothing))
+    with pytest.raises(AdmiralError, match="workers in a row died while they opened"):
+        list(outcomes(cluster, config, CLAIMS, open_and_die))
+    with pytest.raises(AdmiralError, match="no node of the cluster has 2 CPUs and 0 GPUs"):
+        list(outcomes(cluster, config, CLAIMS, cpus=2))
+
+
+def test_an_address_where_nobody_listens(ray: Any) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        message = f"--ray-address {address}: no cluster"
+        with pytest.raises(AdmiralError, match=message), connected(address):
+            pass
+
+
+def test_without_ray_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(AdmiralError, match=r"pip install 'admiral-retrieval\[ray\]'"):
+        load_ray()
+
+
+def test_settings_of_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "kb").mkdir()
+    monkeypatch.chdir(tmp_path)
+    config = RetrievalConfig(kb="kb", model="mini")
+    alone = worker_config(config, 4, 0)
+    assert (alone.device, alone.threads) == ("cpu", 4)
+    assert (alone.kb, alone.model) == (str(tmp_path / "kb"), "mini")
+    assert worker_config(config, 4, 0.5).device == "auto"
+    assert worker_config(replace(config, device="cuda:3", threads=2), 4, 1) == replace(
+        config, device="cuda", threads=2, kb=alone.kb
+    )
+    with pytest.raises(AdmiralError, match="add --gpus-per-worker"):
+        worker_config(replace(config, device="cuda"), 4, 0)
+
+
+@pytest.mark.parametrize("field", ["workers", "cpus", "gpus", "attempts"])
+def test_bad_options_are_named(field: str) -> None:
+    with pytest.raises(AdmiralError, match=f"setting '{field}' of the cluster: -1"):
+        ClusterOptions(**{field: -1})

@@ -1,0 +1,73 @@
+"""Indexes of parts of a collection made into one, against one index of the whole collection."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from admiral.errors import AdmiralError
+from admiral.kb.bm25 import build_bm25, merge_bm25, open_bm25
+from tests.admiral.kb.bm25.test_deltas import WORDS, Documents
+
+_sentence = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
+_long = st.lists(st.sampled_from(WORDS), min_size=30, max_size=90).map(" ".join)
+_part = st.lists(st.tuples(_sentence, _sentence | _long), max_size=6)
+_weights = st.sampled_from([(1.0, 1.0), (0.0, 1.0), (0.5, 1.0), (1.0, 0.0)])
+
+
+def merged(backend: str, folder: Path, parts: list[Documents]) -> Path:
+    folders = [folder / str(number) for number in range(len(parts))]
+    for part, place in zip(parts, folders, strict=True):
+        build_bm25(backend, part, place)
+    merge_bm25(backend, folders, folder / "merged")
+    return folder / "merged"
+
+
+def same_as_whole(backend: str, data: st.DataObject, folder: Path) -> None:
+    parts = data.draw(st.lists(_part, min_size=1, max_size=5).filter(any))
+    queries = data.draw(st.lists(_sentence, min_size=1, max_size=3))
+    title, text = data.draw(_weights)
+    build_bm25(backend, [document for part in parts for document in part], folder / "whole")
+    found = []
+    for place in (merged(backend, folder, parts), folder / "whole"):
+        with open_bm25(backend, place, title_weight=title, text_weight=text) as index:
+            found.append(index.search_rows(queries, 20))
+    assert found[0] == found[1], "to the last bit, and in the same order"
+
+
+@settings(max_examples=20)
+@given(data=st.data())
+def test_bm25s_parts_give_the_scores_of_the_whole(
+    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    same_as_whole("bm25s", data, tmp_path_factory.mktemp("parts"))
+
+
+@settings(max_examples=8)
+@given(data=st.data())
+def test_lucene_parts_give_the_scores_of_the_whole(
+    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    same_as_whole("lucene", data, tmp_path_factory.mktemp("parts"))
+
+
+def test_a_merged_index_can_be_merged_and_updated(tmp_path: Path) -> None:
+    first = merged("bm25s", tmp_path, [[("a", "lamp lamp")], [("b", "harbour lamp")]])
+    build_bm25("bm25s", [("c", "lamp")], tmp_path / "more")
+    merge_bm25("bm25s", [first, tmp_path / "more"], tmp_path / "all")
+    with (
+        open_bm25("bm25s", tmp_path / "all") as whole,
+        open_bm25("bm25s", first, tmp_path / "more") as two,
+    ):
+        assert whole.search_rows(["lamp harbour"], 5) == two.search_rows(["lamp harbour"], 5)
+
+
+def test_a_damaged_part_is_told_and_leaves_nothing(backend: str, tmp_path: Path) -> None:
+    build_bm25(backend, [("a", "lamp")], tmp_path / "0")
+    (tmp_path / "0" / "bm25.json").unlink()
+    with pytest.raises(AdmiralError, match=r"bm25\.json is missing"):
+        merge_bm25(backend, [tmp_path / "0"], tmp_path / "merged")
+    assert not (tmp_path / "merged").exists()
