@@ -165,7 +165,7 @@ def _pool(workers: int, threads: int) -> Iterator[ThreadPoolExecutor]:
     """Open threads whose matrix products take `threads` threads each."""
     before = torch.get_num_threads()
     pool = ThreadPoolExecutor(
-        workers, "admiral", initializer=torch.set_num_threads, initargs=(threads,)
+        workers, "admiral-hops", initializer=torch.set_num_threads, initargs=(threads,)
     )
     try:
         yield pool

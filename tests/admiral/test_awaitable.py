@@ -142,6 +142,7 @@ def test_who_is_cancelled_while_waiting_is_never_begun() -> None:
             third = asyncio.create_task(gate.aretrieve("third"))
             await asyncio.sleep(0)
             second.cancel()
+            await asyncio.wait([second])
             gate.let.release(2)
             assert texts(await asyncio.gather(first, third)) == ["first", "third"]
             assert second.cancelled()

@@ -87,7 +87,7 @@ def test_a_batch_is_shared_between_the_workers() -> None:
     assert [len(batch) for batch in hopper.batches[:2]] == [2, 2]
     assert max(map(len, hopper.batches)) == 2
     assert {count for _, count in hopper.threads} == {1}
-    assert all(name.startswith("admiral") for name, _ in hopper.threads)
+    assert all(name.startswith("admiral-hops") for name, _ in hopper.threads)
     assert torch.get_num_threads() == before
 
 
@@ -121,7 +121,7 @@ def test_an_error_ends_it_and_nothing_goes_on() -> None:
     for workers in (1, 2):
         with pytest.raises(AdmiralError, match="damaged"):
             list(Flow(step, batch_size=4, workers=workers).run(claims(9)))
-    assert not [t for t in threading.enumerate() if t.name.startswith("admiral")]
+    assert not [t for t in threading.enumerate() if t.name.startswith("admiral-hops")]
 
 
 def short_of_memory(step: Step, most: int, error: Exception) -> Step:

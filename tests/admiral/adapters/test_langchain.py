@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -16,7 +16,7 @@ from langchain_core.documents import Document
 from langchain_core.runnables import RunnableLambda
 from pydantic import ValidationError
 
-from admiral import Admiral, AdmiralError
+from admiral import Admiral, AdmiralError, Claim, RetrievalResult
 from admiral.adapters.langchain import AdmiralRetriever
 
 CLAIM = "The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1973."
@@ -82,10 +82,16 @@ def test_a_batch_travels_together_and_reports_each(
 ) -> None:
     wanted = [essence(retriever.invoke(claim)) for claim in (CLAIM, *OTHERS)]
     sizes = []
-    whole = quick._batch
-    monkeypatch.setattr(
-        quick, "_batch", lambda claims, config: sizes.append(len(claims)) or whole(claims, config)
-    )
+    whole = quick.retrieve_many
+
+    def counted(
+        claims: Iterable[Claim], hops: str | int | None = None
+    ) -> Iterator[RetrievalResult]:
+        travelling = list(claims)
+        sizes.append(len(travelling))
+        return whole(travelling, hops)
+
+    monkeypatch.setattr(quick, "retrieve_many", counted)
     log = Log()
     found = retriever.batch([CLAIM, *OTHERS], config={"callbacks": [log]})
     assert [essence(documents) for documents in found] == wanted
