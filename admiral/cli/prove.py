@@ -67,6 +67,8 @@ def prove_command(
         for number, sentence in enumerate(sentences, 1)
     ]
     config = load_config(config_path, overrides(assignments, flags))
+    if page is not None and page.is_dir():
+        raise AdmiralError(f"--html {str(page)!r}: is a directory. Name a file to write")
     if page is not None and not page.absolute().parent.is_dir():
         raise AdmiralError(f"{page}: its directory does not exist. Create it first")
 

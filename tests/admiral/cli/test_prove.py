@@ -108,6 +108,7 @@ def test_without_a_proof_there_is_no_verdict(admiral: Admiral) -> None:
         ),
         ([CLAIM, "--proof", "/no/such/proof"], "the proof cannot be read: No such file"),
         ([CLAIM, "--set", "antonyms=/no/such"], "'antonyms': /no/such: cannot be read: No such"),
+        ([CLAIM, "--html", "."], "is a directory. Name a file"),
         ([CLAIM, "--html", "/no/such/place.html"], "its directory does not exist. Create it first"),
     ],
 )
