@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from admiral.errors import AdmiralError, RecordError
 from admiral.records import Claim
 
+T = TypeVar("T")
+
 _BOM = b"\xef\xbb\xbf"
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
+
+
+def spread(claims: Sequence[T], limit: int) -> Sequence[T]:
+    """Return at most `limit` claims at equal distances in a file; all of them if it is 0."""
+    return claims[:: max(len(claims) // limit, 1)][:limit] if limit else claims
 
 
 def read_claims(path: Path) -> Iterator[Claim]:

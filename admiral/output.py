@@ -24,7 +24,7 @@ from admiral.errors import AdmiralError
 from admiral.files import encode_record, explained, write_atomically
 from admiral.passed_over import PassedOver
 from admiral.records import Claim
-from admiral.replacing import sync_directory
+from admiral.replacing import sync_file
 
 FORMAT = 1
 _SYNC_SECONDS = 2.0
@@ -154,7 +154,7 @@ class ResumableWriter:
             self._file.close()
             self._file = None
             self._partial.replace(self.path)
-            sync_directory(self.path.parent)
+            sync_file(self.path.parent)
 
     def _take_up(self) -> None:
         """Open the partial file behind its last whole record, or find the output complete.

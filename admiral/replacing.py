@@ -41,12 +41,12 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
-    sync_directory(path.parent)
+    sync_file(path.parent)
 
 
-def sync_directory(directory: Path) -> None:
-    """Force the entries of `directory`, such as a rename, to the disk."""
-    descriptor = os.open(directory, os.O_RDONLY)
+def sync_file(path: Path) -> None:
+    """Force a file, or the entries of a directory, such as a rename, to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

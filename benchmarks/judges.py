@@ -18,6 +18,7 @@ import click
 from admiral import RetrievalConfig
 from admiral.assembly import build_judge, choose_dtype
 from admiral.checkpoint import load_checkpoint
+from admiral.claims import spread
 from admiral.gold import read_gold
 from admiral.kb import KnowledgeBase, locate
 from training.corpora import WithDocuments, read_documents
@@ -72,9 +73,7 @@ def main(
     seed: int,
 ) -> None:
     """Print how well judges tell insufficient evidence of CLAIMS from sufficient evidence."""
-    gold = list(read_gold(claims))
-    if limit:
-        gold = gold[:: max(len(gold) // limit, 1)][:limit]  # spread over the file
+    gold = spread(list(read_gold(claims)), limit)
     with KnowledgeBase.open(locate(kb)) as opened:
         corpus = WithDocuments(opened, read_documents([pages] if pages else []))
         labelled = list(labelled_evidence(corpus, gold, seed=seed))

@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -27,8 +26,8 @@ import click
 
 from admiral.errors import AdmiralError
 from admiral.files import encode_record
+from benchmarks.command import ADMIRAL
 
-ADMIRAL = [sys.executable, "-c", "from admiral.cli.main import run; run()"]
 _TOLERANCE = 1e-3
 
 

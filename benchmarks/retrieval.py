@@ -13,8 +13,9 @@ from pathlib import Path
 import click
 
 from admiral import Admiral, Claim, RetrievalConfig
+from admiral.claims import spread
 from admiral.evaluation.documents import ranking_measures
-from admiral.evaluation.measures import groups_of
+from admiral.evaluation.measures import Group, Measure, groups_of
 from admiral.evaluation.pairing import pair_up
 from admiral.evaluation.predictions import Prediction, same_title
 from admiral.gold import GoldClaim, read_gold
@@ -22,12 +23,12 @@ from admiral.gold import GoldClaim, read_gold
 _CUTS = (5, 10, 20, 100)
 
 
-def recall_table(
-    name: str, rankings: Sequence[Sequence[str]], gold: Sequence[GoldClaim], seconds: float
-) -> list[str]:
-    """Return lines: share of claims with all gold titles in the top k, over all and by number.
+def recalls(
+    rankings: Sequence[Sequence[str]], gold: Sequence[GoldClaim], cuts: Sequence[int]
+) -> tuple[list[Measure], list[Group]]:
+    """Return all-gold recall at each cut, and claims as `admiral evaluate` groups them, all first.
 
-    The number of gold documents is that by which `admiral evaluate` groups claims.
+    That is by the number of their gold documents.
     """
     pairs = pair_up(
         gold,
@@ -36,13 +37,20 @@ def recall_table(
             for claim, ranking in zip(gold, rankings, strict=True)
         },
     ).pairs
-    recalls = ranking_measures(pairs, _CUTS)[: len(_CUTS)]
+    return ranking_measures(pairs, cuts)[: len(cuts)], groups_of(pairs, "hop")
+
+
+def recall_table(
+    name: str, rankings: Sequence[Sequence[str]], gold: Sequence[GoldClaim], seconds: float
+) -> list[str]:
+    """Return lines: share of claims with all gold titles in the top k, over all and by number."""
+    measures, groups = recalls(rankings, gold, _CUTS)
     lines = []
-    for group in groups_of(pairs, "hop"):
-        cells = [f"{measure.value(group.members):.3f}" for measure in recalls]
+    for group in groups:
+        cells = [f"{measure.value(group.members):.3f}" for measure in measures]
         label, _, _ = group.name.partition(" ")
         cost = f"{seconds / len(gold):.2f}" if label == "all" else ""
-        count = recalls[0].count(group.members)
+        count = measures[0].count(group.members)
         lines.append(f"| {name} | {label} | {count} | {' | '.join(cells)} | {cost} |")
     return lines
 
@@ -60,9 +68,7 @@ def main(
     """Print a table of all-gold recall for CLAIMS."""
     from admiral.config import load_config
 
-    gold = list(read_gold(claims))
-    if limit:
-        gold = gold[:: max(len(gold) // limit, 1)][:limit]  # spread over the file
+    gold = spread(list(read_gold(claims)), limit)
     config: RetrievalConfig = load_config(None, [f"model={model}", f"kb={kb}", *settings])
     heads = " | ".join(f"@{k}" for k in _CUTS)
     click.echo(f"| system | gold documents | claims | {heads} | s/claim |")

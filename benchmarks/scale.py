@@ -30,13 +30,15 @@ import numpy as np
 import psutil
 
 from admiral import Admiral, Claim
+from admiral.claims import spread
 from admiral.config import load_config
 from admiral.errors import AdmiralError
 from admiral.gold import GoldClaim, read_gold
+from benchmarks.command import ADMIRAL
 from benchmarks.index import measure, read, sizes, write_corpus
 from benchmarks.more_documents import enlarged
+from benchmarks.retrieval import recalls
 
-ADMIRAL = [sys.executable, "-c", "from admiral.cli.main import run; run()"]
 MEGABYTE = 1e6
 _CUTS = (10, 100)
 _WIDTH, _ROWS = 384, 1 << 16  # of a vector of MiniLM; vectors that are made at once
@@ -56,16 +58,10 @@ def built(corpus: Path, count: int, work: Path, bm25: str) -> Path:
     return kb
 
 
-def recalls(rankings: Sequence[Sequence[str]], gold: Sequence[GoldClaim]) -> list[float]:
+def recalled(rankings: Sequence[Sequence[str]], gold: Sequence[GoldClaim]) -> list[float]:
     """Return the shares of claims with all gold documents in the top k."""
-    return [
-        sum(
-            any(set(one) <= set(ranking[:k]) for one in claim.title_sets)
-            for claim, ranking in zip(gold, rankings, strict=True)
-        )
-        / len(gold)
-        for k in _CUTS
-    ]
+    measures, (everyone, *_) = recalls(rankings, gold, _CUTS)
+    return [measure.value(everyone.members) for measure in measures]
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
@@ -97,8 +93,8 @@ def answer(kb: Path, gold: Sequence[GoldClaim], settings: Sequence[str]) -> dict
         "private": after.uss - before.uss,
         "bm25": bm25 / len(gold),
         "hops": hops / len(gold),
-        "bm25 recalls": recalls([[f.title for f in one] for one in found], gold),
-        "hops recalls": recalls([[d.title for d in one.documents] for one in results], gold),
+        "bm25 recalls": recalled([[f.title for f in one] for one in found], gold),
+        "hops recalls": recalled([[d.title for d in one.documents] for one in results], gold),
     }
 
 
@@ -162,8 +158,7 @@ def main(
     only_answer: Path | None,
 ) -> None:
     """Print what knowledge bases of CORPUS take to build, to hold, and to answer CLAIMS."""
-    gold = [one for one in read_gold(claims) if one.evidence]
-    gold = gold[:: max(len(gold) // limit, 1)][:limit]
+    gold = spread([one for one in read_gold(claims) if one.evidence], limit)
     if only_answer is not None:
         click.echo(json.dumps(answer(only_answer, gold, settings)))
         return

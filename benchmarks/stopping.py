@@ -18,6 +18,7 @@ import click
 
 from admiral import Admiral, Claim, RetrievalConfig, RetrievalResult
 from admiral.assembly import Stages, build_judge
+from admiral.claims import spread
 from admiral.evaluation.overlap import recall_at
 from admiral.gold import read_gold
 from proofs.judges import NeverSufficient
@@ -128,9 +129,10 @@ def main(
     """Print a table of all-gold recall, hops and time of judges that drive retrieval of CLAIMS."""
     from admiral.config import load_config
 
-    gold = [(Claim(one.id, one.claim), frozenset(one.titles)) for one in read_gold(claims)]
-    if limit:
-        gold = gold[:: max(len(gold) // limit, 1)][:limit]  # spread over the file
+    gold = [
+        (Claim(one.id, one.claim), frozenset(one.titles))
+        for one in spread(list(read_gold(claims)), limit)
+    ]
     config: RetrievalConfig = load_config(
         None, [f"model={model}", f"kb={kb}", *settings, "judge=never", "batch_size=1"]
     )

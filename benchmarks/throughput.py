@@ -20,7 +20,7 @@ import click
 import torch
 
 from admiral import Admiral, Claim, RetrievalResult, load_config
-from admiral.claims import read_claims
+from admiral.claims import read_claims, spread
 from admiral.kb import KnowledgeBase
 from admiral.stages.cross_encoder import CrossEncoderReranker
 from admiral.stages.hop import TrieHopRetriever
@@ -126,12 +126,6 @@ class Way:
         return f"| {self.name} | {' | '.join(f'{cell:.3f}' for cell in cells)} |"
 
 
-def chosen(path: Path, limit: int) -> list[Claim]:
-    """Return claims, spread over a file."""
-    claims = list(read_claims(path))
-    return claims[:: max(len(claims) // limit, 1)][:limit] if limit else claims
-
-
 def report(one: Way, other: Way) -> list[str]:
     """Return the tables of two ways."""
     lines = ["| way | claims/s | s/claim | processor s/claim | hops |", "|---|---|---|---|---|"]
@@ -170,7 +164,7 @@ def main(
 ) -> None:
     """Answer CLAIMS one at a time and in batches, by turns, and print both speeds."""
     config = load_config(None, [f"kb={kb}", *settings])
-    asked = chosen(claims, limit)
+    asked = spread(list(read_claims(claims)), limit)
     with Admiral.from_pretrained(config=config) as alone:
         batched = Admiral(alone.kb, alone.checkpoint, config)
         threads = torch.get_num_threads()

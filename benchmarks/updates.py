@@ -32,10 +32,10 @@ from admiral.kb import KnowledgeBase
 from admiral.kb.bm25 import BACKENDS
 from admiral.records import Document, ScoredTitle, Sentence
 from admiral.stages.hop import TrieHopRetriever
+from benchmarks.command import ADMIRAL
 from benchmarks.index import read, size, write_corpus
 from benchmarks.timing import best
 
-ADMIRAL = [sys.executable, "-c", "from admiral.cli.main import run; run()"]
 FEW, MANY, REMOVED, REPLACED = 100, 10_000, 100, 900
 DEPTH, SECONDS = 100, 5.0
 

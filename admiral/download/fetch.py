@@ -20,7 +20,7 @@ from admiral.download.response import Body, opened
 from admiral.download.sources import Source
 from admiral.errors import AdmiralError
 from admiral.files import explained
-from admiral.replacing import sync_directory
+from admiral.replacing import sync_file
 
 Report = Callable[[int, int | None], None]
 _CHUNK = 2**18
@@ -73,7 +73,7 @@ def fetch(
                 _check(source, partial, target)
                 partial.replace(target)
                 _validator(partial).unlink(missing_ok=True)
-                sync_directory(target.parent)
+                sync_file(target.parent)
         except Timeout:
             problem = "another process is fetching this file"
             raise AdmiralError(f"{target}: {problem}. Wait for it to end") from None

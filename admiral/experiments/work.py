@@ -16,6 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from admiral.claims import spread
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.experiments.description import Experiment
@@ -94,8 +95,7 @@ def do(job: Job, result: Path, track: Track) -> None:
 def chosen(experiment: Experiment, gold: list[GoldClaim]) -> list[GoldClaim]:
     """Return the claims of an experiment: those that its rules count, spread over the file."""
     counted, _ = experiment.rules.select(gold)
-    limit = experiment.limit
-    return counted[:: max(len(counted) // limit, 1)][:limit] if limit else counted
+    return list(spread(counted, experiment.limit))
 
 
 def _build(job: Job) -> Record:

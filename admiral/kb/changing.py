@@ -20,12 +20,13 @@ from typing import Any
 from admiral.errors import AdmiralError
 from admiral.kb.checksums import describe_files
 from admiral.kb.contents import BM25, DOCUMENTS
-from admiral.kb.durable import exclusive, sync_file, sync_tree
+from admiral.kb.durable import exclusive, sync_tree
 from admiral.kb.manifest import NAME, read_manifest, replace_manifest
 from admiral.kb.parts import SEGMENTS, Base, Delta, Manifest, part_of
 from admiral.kb.titles import KEYS, ROWS, TRIE
 from admiral.kb.tries import FOLDER as TRIES
 from admiral.kb.versions import Version, unheld
+from admiral.replacing import sync_file
 
 # What `admiral index` puts into the knowledge base itself; after a compaction it is left over.
 _BUILT = (DOCUMENTS, BM25, TRIE, KEYS, ROWS, TRIES)

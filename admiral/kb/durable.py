@@ -21,7 +21,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from admiral.errors import AdmiralError
-from admiral.replacing import exchange
+from admiral.replacing import exchange, sync_file
 
 logger = logging.getLogger(__name__)
 
@@ -68,15 +68,6 @@ def staging(
             f"{target}: cannot be written ({error.strerror or error}). Check the permissions and "
             "the free space; nothing half-written is left."
         ) from error
-
-
-def sync_file(path: Path) -> None:
-    """Force a file, or the entries of a directory, to the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def sync_tree(directory: Path) -> None:

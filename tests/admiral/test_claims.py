@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.claims import read_claims, stream_claims
+from admiral.claims import read_claims, spread, stream_claims
 from admiral.errors import AdmiralError, RecordError
 from admiral.records import Claim
 
@@ -117,3 +117,10 @@ def test_what_json_can_say_comes_through(claims: dict[str, str]) -> None:
     lines = [json.dumps({"id": key, "claim": text}) + "\n" for key, text in claims.items()]
     got = list(stream_claims(io.BytesIO("".join(lines).encode())))
     assert got == [Claim(key, text.strip()) for key, text in claims.items()]
+
+
+def test_claims_are_spread_over_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "claims.jsonl"
+    path.write_text("".join(f'{{"id": "{n}", "claim": "Claim {n}."}}\n' for n in range(10)))
+    assert [claim.id for claim in spread(list(read_claims(path)), 3)] == ["0", "3", "6"]
+    assert len(spread(list(read_claims(path)), 0)) == 10

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from admiral import Claim, RetrievalResult
 from admiral.records import RankedDocument, Sentence
-from benchmarks.throughput import Clock, chosen, differences, largest_gap
+from benchmarks.throughput import Clock, differences, largest_gap
 
 RESULT = RetrievalResult(
     Claim("1", "A claim."),
@@ -50,10 +49,3 @@ def test_answers_are_compared_without_scores() -> None:
     assert differences(RESULT, other) == ["documents", "stop"]
     assert largest_gap(RESULT, other) == pytest.approx(0.4)
     assert differences(RESULT, replace(RESULT, evidence=RESULT.evidence[:1])) == ["evidence"]
-
-
-def test_claims_are_spread_over_the_file(tmp_path: Path) -> None:
-    path = tmp_path / "claims.jsonl"
-    path.write_text("".join(f'{{"id": "{n}", "claim": "Claim {n}."}}\n' for n in range(10)))
-    assert [claim.id for claim in chosen(path, 3)] == ["0", "3", "6"]
-    assert len(chosen(path, 0)) == 10

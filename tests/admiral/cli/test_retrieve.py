@@ -145,6 +145,14 @@ def test_plain_lines_on_standard_input(admiral: Admiral, whole: tuple[Path, Path
     assert got == want
 
 
+def wait_for_a_record(partial: Path, process: subprocess.Popen[bytes], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not (partial.exists() and b"\n" in partial.read_bytes()):
+        assert process.poll() is None, "ended before its first record"
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
 @pytest.mark.parametrize("signum", [signal.SIGKILL, signal.SIGINT])
 def test_an_interrupted_run_goes_on_where_it_stopped(
     admiral: Admiral,
@@ -161,11 +169,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(
     with subprocess.Popen(
         [*command, *map(str, arguments)], env=environment, stderr=subprocess.PIPE
     ) as process:
-        deadline = time.monotonic() + 120
-        while not (partial.exists() and b"\n" in partial.read_bytes()):
-            assert process.poll() is None, "ended before its first record"
-            assert time.monotonic() < deadline
-            time.sleep(0.005)
+        wait_for_a_record(partial, process, 120)
         process.send_signal(signum)
         _, stderr = process.communicate()
     assert not output.exists()
@@ -277,11 +281,7 @@ def test_a_run_on_ray_that_is_killed_goes_on_and_equals_the_local_one(
     spread = ("--engine", "ray", "--workers", "1", "--threads", "1")
     arguments = ["retrieve", "--input", claims_file, "--output", output, *QUICK, *spread]
     with subprocess.Popen([*command, *map(str, arguments)], env=environment) as process:
-        deadline = time.monotonic() + 240
-        while not (partial.exists() and b"\n" in partial.read_bytes()):
-            assert process.poll() is None, "ended before its first record"
-            assert time.monotonic() < deadline
-            time.sleep(0.005)
+        wait_for_a_record(partial, process, 240)
         process.kill()
     kept = partial.read_bytes().rpartition(b"\n")[0]
     done = admiral(*arguments)
