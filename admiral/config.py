@@ -20,7 +20,7 @@ _CHOICES = {
     "reranker": ("combined", "cross-encoder", "similarity", "bm25"),
     "judge": ("never", "always", "lexical", "generated", "classifier", "calibrated"),
     "ranking": ("fused", "last-hop"),
-    "variant": ("ours", "top-1", "not-joint"),
+    "variant": ("ours", "top-1", "not-joint", "joint-docs"),
     "precision": ("fp32", "bf16"),
 }
 _AT_LEAST = {
@@ -95,8 +95,8 @@ class RetrievalConfig:
         ``fused``: all hops and the first stage vote; ``last-hop``: the last hop's document sets
         first, filled up from the hops before (see `admiral.stages.ranking`).
     variant
-        How document sets are scored: ``ours``, or ``top-1`` or ``not-joint``, with which the paper
-        compares (see `admiral.stages.hop`).
+        How document sets are scored: ``ours``, or ``top-1``, ``not-joint`` or ``joint-docs``, with
+        which the paper compares (see `admiral.stages.hop`).
     hyperlinks
         Whether the hop retriever reads the titles that a sentence links to behind it.
     trie_normalised

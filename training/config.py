@@ -25,6 +25,7 @@ METRICS = {
     ),
 }
 _CHOICES = {
+    "target": ("sentences", "titles"),
     "decay": ("linear", "cosine", "none"),
     "precision": ("fp32", "bf16", "fp16"),
     "device": ("auto", "cpu"),
@@ -74,6 +75,9 @@ class TrainConfig:
         Directory of the trained checkpoint; what resumes the run is kept beside it, in `out`.run.
     hops
         Retrieval samples to use, by the number of documents they build on: ``all``, or numbers.
+    target
+        What stands before the title in the retriever's output: the identifiers of ``sentences``, or
+        the ``titles`` of their documents, which the variant ``joint-docs`` decodes.
     markers
         Give the tokenizer tokens for tasks and sentence identifiers where it lacks them.
     steps, minutes
@@ -106,6 +110,7 @@ class TrainConfig:
     kb: str = "demo"
     out: str = "runs/mini"
     hops: str = "all"
+    target: str = "sentences"
     markers: bool = True
     steps: int = 2000
     minutes: float = 0.0

@@ -59,7 +59,7 @@ def read_set(
         raise AdmiralError(
             f"{path}: the samples cannot be read ({error}). Build them with training.build_data."
         ) from error
-    encoded = encode_all(tokens, wanted, config.max_source, config.max_target)
+    encoded = encode_all(tokens, wanted, config.max_source, config.max_target, config.target)
     usable = [(s, item) for s, item in zip(wanted, encoded, strict=True) if item is not None]
     left_out = len(wanted) - len(usable)
     if not usable:

@@ -40,8 +40,13 @@ class Group:
     gold: list[list[bool]]
 
 
-def encode(tokens: Tokens, sample: Sample, max_source: int, max_target: int) -> Pair | Group | None:
-    """Return a sample as token ids; None where it is too long to learn from."""
+def encode(
+    tokens: Tokens, sample: Sample, max_source: int, max_target: int, target: str = "sentences"
+) -> Pair | Group | None:
+    """Return a sample as token ids; None where it is too long to learn from.
+
+    `target` is that of `training.config.TrainConfig`.
+    """
     if isinstance(sample, RerankSample):
         return _group(tokens, sample, max_source)
     task = "prove" if isinstance(sample, ProveSample) else "retrieve"
@@ -49,15 +54,14 @@ def encode(tokens: Tokens, sample: Sample, max_source: int, max_target: int) -> 
     if source.cut:
         return None  # what the target speaks of may be what was cut: that would teach guessing
     if isinstance(sample, RetrieveSample):
-        target = retrieval_target(tokens, sample)
-        return _pair(tokens, source.ids, target) if len(target) <= max_target else None
+        written = titles_target if target == "titles" else retrieval_target
+        ids = written(tokens, sample)
+        return _pair(tokens, source.ids, ids) if len(ids) <= max_target else None
     try:
-        target = target_ids(
-            tokens, sample.proof, sample.claim, sample.evidence, max_length=max_target
-        )
+        ids = target_ids(tokens, sample.proof, sample.claim, sample.evidence, max_length=max_target)
     except ProofError:
         return None
-    return _pair(tokens, source.ids, target)
+    return _pair(tokens, source.ids, ids)
 
 
 def encode_all(
@@ -65,6 +69,7 @@ def encode_all(
     samples: Sequence[Sample],
     max_source: int,
     max_target: int,
+    target: str = "sentences",
     workers: int | None = None,
 ) -> list[Pair | Group | None]:
     """Encode many samples (`encode`), in several processes where that is worth starting them.
@@ -75,7 +80,7 @@ def encode_all(
         How many processes; by default those that the machine has cores for, shared with the
         other processes of the run on it, or this one alone for few samples.
     """
-    one = partial(encode, tokens, max_source=max_source, max_target=max_target)
+    one = partial(encode, tokens, max_source=max_source, max_target=max_target, target=target)
     if workers is None:
         cores = len(os.sched_getaffinity(0)) // int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
         workers = cores if cores >= _CORES and len(samples) >= _MANY else 1
@@ -108,13 +113,18 @@ def _marks(tokens: Tokens) -> tuple[frozenset[int], frozenset[int]]:
 
 def retrieval_target(tokens: Tokens, sample: RetrieveSample) -> list[int]:
     """Return ``e_i e_j [ title ] </s>``."""
-    return [
-        *(tokens.identifier(i) for i in sample.identifiers),
-        tokens.symbol("["),
-        *tokens.encode(sample.title),
-        tokens.symbol("]"),
-        tokens.eos,
-    ]
+    identifiers = [tokens.identifier(i) for i in sample.identifiers]
+    return [*identifiers, *_bracketed(tokens, sample.title), tokens.eos]
+
+
+def titles_target(tokens: Tokens, sample: RetrieveSample) -> list[int]:
+    """Return ``[ title ] ... [ title ] </s>``: instead of identifiers their documents' titles."""
+    titles = [*(sample.evidence[i][0] for i in sample.identifiers), sample.title]
+    return [*(token for title in titles for token in _bracketed(tokens, title)), tokens.eos]
+
+
+def _bracketed(tokens: Tokens, title: str) -> list[int]:
+    return [tokens.symbol("["), *tokens.encode(title), tokens.symbol("]")]
 
 
 def _group(tokens: Tokens, sample: RerankSample, max_source: int) -> Group | None:

@@ -87,8 +87,15 @@ class Evaluator:
     def _retrieved(self, model: Seq2Seq, kb: KnowledgeBase) -> Sums:
         """Count the samples whose gold document set is first, among five, or found at all."""
         tokens, beams = self._start.tokens, self._config.eval_beams
+        variant = "joint-docs" if self._config.target == "titles" else "ours"
         retriever = TrieHopRetriever(
-            model, tokens, kb.title_trie(tokens), kb, beam_size=beams, title_beams=beams
+            model,
+            tokens,
+            kb.title_trie(tokens),
+            kb,
+            beam_size=beams,
+            title_beams=beams,
+            variant=variant,
         )
         places: list[int | None] = []
         for batch in _batches(self._retrieve):

@@ -19,7 +19,10 @@ from training.state import Progress, load_tensors, read_progress
 from training.trainee import Trainee
 
 # Settings that decide which batch comes when: the parts of a run must agree on them.
-_SAME = ("hops", "seed", "batch_tokens", "rerank_tokens", "max_source", "max_target", "markers")
+_SAME = (
+    *("hops", "target", "seed", "batch_tokens", "rerank_tokens", "max_source", "max_target"),
+    "markers",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from trie.errors import TrieFileError
 from trie.identifiers import Identifiers
 from trie.inputs import SourceInput, evidence_input
 from trie.listed import TrieConstraint
-from trie.markup import HopConstraint
+from trie.markup import HopConstraint, TitlesConstraint
 from trie.processor import ConstraintProcessor
 from trie.segments import AnyOf, Fixed, InTrie, Segment, Stretch
 from trie.seq2seq import Seq2Seq
@@ -37,6 +37,7 @@ __all__ = [
     "SourceInput",
     "Stretch",
     "Then",
+    "TitlesConstraint",
     "TokenTrie",
     "Tokens",
     "Transitions",

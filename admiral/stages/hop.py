@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Protocol
 
 from admiral.errors import AdmiralError
 from admiral.records import DocumentSet, Sentence
 from admiral.stages.sets import ScoredSequence, document_sets
-from trie import HopConstraint, Seq2Seq, Tokens, Trie, TrieFileError, beam_search, evidence_input
+from trie import (
+    HopConstraint,
+    Seq2Seq,
+    TitlesConstraint,
+    Tokens,
+    Trie,
+    TrieFileError,
+    beam_search,
+    evidence_input,
+)
 
 
 class Titles(Protocol):
@@ -35,8 +45,10 @@ class TrieHopRetriever:
     variant
         ``ours`` scores sentences and title together; ``top-1`` reads the best
         sentence alone, so that its sets have two documents at every hop; ``not-joint`` scores the
-        title alone and adds it to the documents of the best sentences, as many as there are hops.
-        The last two are those that the paper compares with (section 6, table 3).
+        title alone and adds it to the documents of the best sentences, as many as there are hops;
+        ``joint-docs`` generates the titles of the whole set instead of sentence identifiers, which
+        the model must have been trained to do (`training.config.TrainConfig.target`).
+        The last three are those that the paper compares with (section 6, table 3).
     """
 
     def __init__(
@@ -88,7 +100,8 @@ class TrieHopRetriever:
     ) -> list[list[DocumentSet]]:
         """Return the document sets of claims with their evidence and hop, decoded together."""
         found: list[list[DocumentSet]] = [[] for _ in claims]
-        inputs, constraints, places, fixed = [], [], [], []
+        inputs, places, fixed = [], [], []
+        constraints: list[HopConstraint | TitlesConstraint] = []
         for place, (claim, sentences, hop) in enumerate(claims):
             read = sentences[:1] if self._variant == "top-1" else sentences
             documents = tuple(dict.fromkeys(s.title for s in read))[:hop]
@@ -100,7 +113,11 @@ class TrieHopRetriever:
             )
             identifiers = [(number, s.title) for number, s in enumerate(read)]
             count = 0 if self._variant == "not-joint" else len(documents)
-            constraints.append(HopConstraint(self._trie, self._tokens, identifiers, count))
+            constraints.append(
+                TitlesConstraint(self._trie, self._tokens, count + 1)
+                if self._variant == "joint-docs"
+                else HopConstraint(self._trie, self._tokens, identifiers, count)
+            )
             places.append(place)
             fixed.append(documents if self._variant == "not-joint" else ())
         if not inputs:
@@ -116,14 +133,31 @@ class TrieHopRetriever:
         for place, constraint, kept_anyway, hypotheses in zip(
             places, constraints, fixed, results, strict=True
         ):
-            sequences = []
-            for hypothesis in hypotheses:
-                numbers, rows = constraint.parse(hypothesis.tokens)
-                kept = kept_anyway or tuple(claims[place][1][n].title for n in numbers)
-                # Titles that the tokenizer spells alike share a sequence and its score.
-                sequences += [
-                    ScoredSequence(kept, self._titles.title(int(row)), hypothesis.score)
-                    for row in rows
-                ]
-            found[place] = document_sets(sequences)
+            sentences = claims[place][1]
+            found[place] = document_sets(
+                ScoredSequence(kept_anyway or kept, title, hypothesis.score)
+                for hypothesis in hypotheses
+                for kept, title in self._read(constraint, hypothesis.tokens, sentences)
+            )
         return found
+
+    def _read(
+        self,
+        constraint: HopConstraint | TitlesConstraint,
+        ids: Sequence[int],
+        sentences: Sequence[Sentence],
+    ) -> Iterator[tuple[tuple[str, ...], str]]:
+        """Yield what a sequence stands for: the documents before the last one, and that one.
+
+        Titles that the tokenizer spells alike share a sequence and its score.
+        """
+        if isinstance(constraint, HopConstraint):
+            numbers, rows = constraint.parse(ids)
+            kept = tuple(sentences[number].title for number in numbers)
+            for row in rows:
+                yield kept, self._titles.title(row)
+            return
+        for chosen in product(*constraint.parse(ids)):
+            *before, last = map(self._titles.title, chosen)
+            if len(set(before)) == len(before):
+                yield tuple(before), last

@@ -13,10 +13,10 @@ from admiral.errors import AdmiralError
 from tests.training.tiny import prepare
 from training.config import TASKS, TrainConfig
 from training.data import drawn, read_set, task_of
-from training.encoding import encode_all
+from training.encoding import Pair, encode_all
 from training.samples import RetrieveSample, read_samples
 from training.start import open_start
-from trie import Tokens
+from trie import TitlesConstraint, Tokens, TokenTrie
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +46,21 @@ def test_retrieval_samples_are_chosen_by_hop(
     assert found.source.samples == {"prove": 8, "rerank": 4, "retrieve": count}
     known = {len(s.identifiers) for s in found.samples if isinstance(s, RetrieveSample)}
     assert hops == "all" or known == set(map(int, hops.split(",")))
+
+
+def test_titles_take_the_place_of_identifiers(config: TrainConfig, tokens: Tokens) -> None:
+    joint = replace(config, target="titles")
+    found = read_set("train", config.samples, joint, ("retrieve",), tokens)
+    hops = set()
+    for sample, item in zip(found.samples, found.items, strict=True):
+        assert isinstance(sample, RetrieveSample) and isinstance(item, Pair)
+        titles = [*(sample.evidence[i][0] for i in sample.identifiers), sample.title]
+        trie = TokenTrie.build(tokens.encode_batch(titles))
+        constraint = TitlesConstraint(trie, tokens, len(titles))
+        rows = constraint.parse(item.target)
+        assert [titles[same[0]] for same in rows] == titles
+        hops.add(len(titles))
+    assert hops == {1, 2}
 
 
 def test_long_samples_are_left_out_and_counted(config: TrainConfig, tokens: Tokens) -> None:

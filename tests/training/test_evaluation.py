@@ -44,6 +44,20 @@ def test_a_model_that_knows_the_answers_scores_high(learnt: TrainConfig) -> None
     assert found["score"] == pytest.approx(sum(firsts) / 3)
 
 
+def test_whole_document_sets_can_be_learnt_as_titles(config: TrainConfig) -> None:
+    tasks = ("retrieve",)
+    titles = replace(elsewhere(config, "titles"), target="titles", steps=200, warmup=20)
+    titles = replace(titles, batch_tokens=1024, dev="", save_every=200, log_every=100)
+    train(titles, tasks)
+    samples = [sample for sample in some_samples() if isinstance(sample, RetrieveSample)]
+    start = open_start(replace(titles, start=titles.out), tasks)
+    with KnowledgeBase.open(titles.kb) as kb:
+        found = metrics(Evaluator(start, samples, kb, titles).sums())
+        other = metrics(Evaluator(start, samples, kb, replace(titles, target="sentences")).sums())
+    assert found["retrieve_top1"] > 0.9
+    assert other["retrieve_top1"] < found["retrieve_top1"]
+
+
 def test_the_shares_of_processes_add_up_to_the_whole(config: TrainConfig) -> None:
     start = open_start(config, TASKS)
     with KnowledgeBase.open(config.kb) as kb:

@@ -1,5 +1,5 @@
 import gc
-from itertools import combinations
+from itertools import combinations, product
 from typing import NamedTuple
 
 import pytest
@@ -10,7 +10,15 @@ from transformers import PreTrainedTokenizerFast
 
 from tests.proofs.conftest import byte_level
 from tests.trie.walking import following, language
-from trie import HopConstraint, Tokens, TokenTrie, Trie, TrieConstraint, UpdatedTrie
+from trie import (
+    HopConstraint,
+    TitlesConstraint,
+    Tokens,
+    TokenTrie,
+    Trie,
+    TrieConstraint,
+    UpdatedTrie,
+)
 from trie import composed as module
 
 
@@ -78,6 +86,35 @@ def test_accepts_just_the_legal_sequences(case: Case, updated: bool) -> None:
     assert seen == _legal(case)
     for ids, state in found.items():
         assert constraint.rows(state) == constraint.parse(ids)[1]
+
+
+@given(titles.map(lambda all: all[:4]), st.integers(1, 3))
+def test_several_titles(titles: list[list[int]], count: int) -> None:
+    """All sequences of so many titles, and no others; each is read as titles that spell it."""
+    constraint = TitlesConstraint(TokenTrie.build(titles), TOKENS, count)
+    legal: dict[tuple[int, ...], set[tuple[tuple[int, ...], ...]]] = {}
+    for chosen in product(titles, repeat=count):
+        ids = (*(token for title in chosen for token in (OPEN, *title, CLOSE)), EOS)
+        rows = tuple(
+            tuple(r for r, other in enumerate(titles) if other == title) for title in chosen
+        )
+        legal.setdefault(ids, set()).add(rows)
+    found = language(constraint, EOS)
+    assert set(found) == set(legal)
+    for ids, readings in legal.items():
+        # Brackets of titles may leave several readings: that with the shortest first ones counts.
+        assert constraint.parse(ids) == min(
+            readings, key=lambda rows: [len(titles[same[0]]) for same in rows]
+        )
+
+
+@pytest.mark.parametrize("ids", [[OPEN, A, CLOSE, EOS], [OPEN, A, CLOSE, OPEN, A, CLOSE], [EOS]])
+def test_too_few_titles_do_not_parse(ids: list[int]) -> None:
+    constraint = TitlesConstraint(TokenTrie.build([[A]]), TOKENS, 2)
+    with pytest.raises(ValueError, match=r"not ended|not allowed"):
+        constraint.parse(ids)
+    with pytest.raises(ValueError, match="at least one title"):
+        TitlesConstraint(TokenTrie.build([[A]]), TOKENS, 0)
 
 
 texts = st.sampled_from(["", "]", "[ a ]", "[x]", "a ]", "a", "</s>", "word " * 300]) | st.text()

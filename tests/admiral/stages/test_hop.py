@@ -120,7 +120,21 @@ def test_not_joint_scores_the_title_alone(system: Admiral, hop: int) -> None:
     assert sets[0].score == pytest.approx(score, abs=1e-3)
 
 
-@pytest.mark.parametrize("name", ["top-1", "not-joint"])
+def test_joint_docs_generates_all_titles(system: Admiral) -> None:
+    (sets,) = variant(system, "joint-docs").expand([CLAIM], [EVIDENCE], [1])
+    assert sets and {len(set(found.titles)) for found in sets} == {2}
+    assert len({frozenset(found.titles) for found in sets}) == len(sets)
+    tokens = system.checkpoint.tokens
+    source = evidence_input(
+        tokens, "retrieve", CLAIM, [(s.title, s.text) for s in EVIDENCE], 512
+    ).ids
+    opening, closing = tokens.symbol("["), tokens.symbol("]")
+    target = [id for title in sets[0].titles for id in (opening, *tokens.encode(title), closing)]
+    # The other order of the same titles may add to the score of the set.
+    assert sets[0].score >= log_probability(system, source, [*target, tokens.eos]) - 1e-3
+
+
+@pytest.mark.parametrize("name", ["top-1", "not-joint", "joint-docs"])
 def test_variants_are_the_same_at_hop_zero(system: Admiral, name: str) -> None:
     expected = variant(system, "ours").expand([CLAIM], [()], [0])
     assert variant(system, name).expand([CLAIM], [()], [0]) == expected
