@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from admiral.errors import AdmiralError, RecordError
+from admiral.kb.text import clean_text
 from admiral.records import Claim
 
 T = TypeVar("T")
@@ -58,7 +59,7 @@ def stream_claims(stream: Iterable[bytes], name: str = "standard input") -> Iter
         yield from _unique(_json_claims(lines, name), name)
     else:
         for number, text in lines:
-            yield Claim(str(number), text.strip())
+            yield Claim(str(number), clean_text(text))
 
 
 def _lines(stream: Iterable[bytes], name: str) -> Iterator[tuple[int, str]]:
@@ -108,7 +109,7 @@ def claim_text(record: dict[str, Any], where: str, field: str = "claim") -> str:
         raise RecordError(where, field, problem, "Put the claim in double quotes")
     if not text.strip():
         raise RecordError(where, field, "is empty", "Write the claim or remove the line")
-    return text.strip()
+    return clean_text(text)
 
 
 def claim_id(record: dict[str, Any], where: str, number: int) -> str:

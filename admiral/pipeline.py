@@ -17,6 +17,7 @@ from admiral.errors import AdmiralError
 from admiral.flow import Flow
 from admiral.hops import Hops
 from admiral.kb import KnowledgeBase, locate
+from admiral.kb.text import clean_text, clean_title
 from admiral.progress import Progress
 from admiral.records import Claim, RetrievalResult
 from admiral.stages.mentions import MentionFinder
@@ -124,8 +125,9 @@ class Admiral(AwaitableRetrieval):
 
     def prove(self, claim: str, evidence: Sequence[tuple[str, str]]) -> Judgement:
         """Judge a claim against (title, sentence) pairs by the judge of the settings."""
+        clean = [(clean_title(title), clean_text(sentence)) for title, sentence in evidence]
         with self._uses:
-            return self.stages.judge.judge([claim], [evidence])[0]
+            return self.stages.judge.judge([clean_text(claim)], [clean])[0]
 
     def _workers(self) -> tuple[int, int]:
         """Return how many threads share a batch, and the threads of each one's matrix products.
@@ -195,4 +197,4 @@ class Admiral(AwaitableRetrieval):
 def _started(claim: Claim) -> Progress:
     if not claim.text.strip():
         raise AdmiralError(f"claim {claim.id!r}: is empty; give a sentence to verify")
-    return Progress(claim)
+    return Progress(Claim(claim.id, clean_text(claim.text)))

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from admiral.claims import read_claims, spread, stream_claims
 from admiral.errors import AdmiralError, RecordError
+from admiral.kb.text import clean_text
 from admiral.records import Claim
 
 
@@ -31,6 +32,13 @@ def test_ids_come_from_id_then_uid_then_the_line(tmp_path: Path) -> None:
         Claim("4", "C."),
         Claim("5", "D."),
     ]
+
+
+def test_what_cannot_be_stored_is_replaced_as_in_documents(tmp_path: Path) -> None:
+    assert read(tmp_path, rb'{"claim": " Emmy \ud800 Awards\u0000"}') == [
+        Claim("1", "Emmy \N{REPLACEMENT CHARACTER} Awards\N{REPLACEMENT CHARACTER}")
+    ]
+    assert list(stream_claims([b"A\x00B\n"])) == [Claim("1", "A\N{REPLACEMENT CHARACTER}B")]
 
 
 @pytest.mark.parametrize(
@@ -116,7 +124,7 @@ def test_a_stream_is_not_read_ahead() -> None:
 def test_what_json_can_say_comes_through(claims: dict[str, str]) -> None:
     lines = [json.dumps({"id": key, "claim": text}) + "\n" for key, text in claims.items()]
     got = list(stream_claims(io.BytesIO("".join(lines).encode())))
-    assert got == [Claim(key, text.strip()) for key, text in claims.items()]
+    assert got == [Claim(key, clean_text(text)) for key, text in claims.items()]
 
 
 def test_claims_are_spread_over_the_file(tmp_path: Path) -> None:

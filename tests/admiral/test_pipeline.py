@@ -192,6 +192,14 @@ def test_an_empty_claim_is_an_error(system: Admiral, text: str) -> None:
         list(system.retrieve_many([Claim("7", text)]))
 
 
+def test_lone_surrogates_and_nul_are_replaced(system: Admiral) -> None:
+    result = system.retrieve("The Emmy\ud800 Awards\x00 had a host.", hops=1)
+    assert result.claim.text == "The Emmy\ufffd Awards\ufffd had a host."
+    assert result.documents
+    clean = system.prove("Emmy\ufffd", [("A\ufffd", "An Emmy\ufffd.")])
+    assert system.prove("Emmy\ud800", [("A\ud800", "An Emmy\udfff.")]) == clean
+
+
 def test_hops_are_checked(system: Admiral) -> None:
     with pytest.raises(AdmiralError, match="hops"):
         system.retrieve(CLAIMS[0], hops="many")
