@@ -21,6 +21,7 @@ from safetensors.torch import save
 from torch import nn
 
 from admiral.checkpoint import SUFFICIENCY_HEAD, Checkpoint, load_checkpoint
+from admiral.checkpoint_sums import SUMS, write_sums
 from admiral.files import write_atomically
 from admiral.gold import read_gold
 from admiral.kb import KnowledgeBase, locate
@@ -219,6 +220,8 @@ def main(
         checkpoint = load_checkpoint(model, dtype=dtype)
         file = head or checkpoint.path / SUFFICIENCY_HEAD
         write_atomically(file, [save(fit_classifier(checkpoint, train, held, recall))])
+        if (file.parent / SUMS).is_file():
+            write_sums(file.parent)
         click.echo(f"{file}", err=True)
 
 

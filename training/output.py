@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from admiral.checkpoint import is_checkpoint, save_checkpoint
+from admiral.checkpoint_sums import write_sums
 from admiral.errors import AdmiralError
 from admiral.files import explained, library_errors, write_atomically
 from admiral.kb.durable import staging
@@ -73,6 +74,7 @@ class Output:
         with staging(self.checkpoint, overwrite=True, owned=is_checkpoint) as folder:
             with library_errors():
                 save_checkpoint(folder, start.model, start.head, start.tokenizer, dtype)
+            write_sums(folder)
             readme = folder / "README.md"
             readme.write_text(card, "utf-8")
             for path in folder.iterdir():

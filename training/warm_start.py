@@ -19,6 +19,7 @@ from safetensors.torch import load_file
 from transformers import BartConfig, BartForConditionalGeneration, PreTrainedTokenizerFast
 
 from admiral.checkpoint import is_checkpoint
+from admiral.checkpoint_sums import write_sums
 from admiral.errors import AdmiralError
 from admiral.files import library_errors
 from admiral.kb.durable import staging
@@ -156,6 +157,7 @@ def main(out: Path, decoder_layers: int, seed: int) -> None:
             torch.manual_seed(seed)
             warm_start(source, decoder_layers).save_pretrained(folder)
             mini_tokenizer(source).save_pretrained(folder)
+            write_sums(folder)
     except AdmiralError as error:
         raise click.ClickException(str(error)) from None
 

@@ -107,22 +107,34 @@ def _spread(cluster: ClusterOptions | None) -> AbstractContextManager[Spread | N
 
 
 @click.command("verify")
-@_kb
+@click.option("--kb", metavar="PATH", help="Directory of a knowledge base, or `demo`.")
+@click.option("--model", metavar="PATH", help="Directory of a checkpoint, or `mini`.")
 @click.option("--progress/--no-progress", default=True, help="Report progress on stderr.")
-def verify_command(kb: str, progress: bool) -> None:
-    """Check every checksum, array and row of a knowledge base."""
+def verify_command(kb: str | None, model: str | None, progress: bool) -> None:
+    """Check every checksum, array and row of a knowledge base, or all files of a checkpoint.
+
+    Without options, the bundled ones.
+    """
+    from admiral.checkpoint import locate_checkpoint
+    from admiral.checkpoint_sums import verify_checkpoint
     from admiral.kb import locate, verify
 
-    path = locate(kb)
-    problems = verify(path, progress=progress)
-    for problem in problems:
-        click.echo(problem)
-    if problems:
-        raise AdmiralError(
-            f"{path}: {len(problems)} problem{'s' * (len(problems) > 1)}. Build it again with "
-            "`admiral index`."
-        )
-    click.echo(f"{path}: sound")
+    if kb is None and model is None:
+        kb, model = "demo", "mini"
+    found: list[tuple[Path, list[str], str]] = []
+    if kb is not None:
+        path = locate(kb)
+        remedy = "Build it again with `admiral index`."
+        found.append((path, verify(path, progress=progress), remedy))
+    if model is not None:
+        path = locate_checkpoint(model)
+        found.append((path, verify_checkpoint(path), "Restore it from where it came from."))
+    for path, problems, _ in found:
+        click.echo("\n".join(problems) if problems else f"{path}: sound")
+    for path, problems, remedy in found:
+        if problems:
+            count = f"{len(problems)} problem{'s' * (len(problems) > 1)}"
+            raise AdmiralError(f"{path}: {count}. {remedy}")
 
 
 @click.command("info")
