@@ -20,10 +20,10 @@ from torch import nn
 from transformers import BartForConditionalGeneration, PreTrainedTokenizerBase
 from transformers.utils import logging
 
-from admiral.errors import AdmiralError
+from admiral.bundled import MODELS
+from admiral.errors import AdmiralError, first_line
 from trie import Seq2Seq, Tokens
 
-BUNDLED = ("mini",)
 SUFFICIENCY_HEAD = "sufficiency_head.safetensors"  # of the judge `classifier`
 _HEAD = "rerank_head.safetensors"
 
@@ -56,7 +56,7 @@ class Checkpoint:
 
 
 def locate_checkpoint(name: str | Path) -> Path:
-    """Return the directory of a bundled checkpoint (``mini``) or of a path.
+    """Return the directory of a bundled checkpoint (``mini``, whatever lies here) or of a path.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def locate_checkpoint(name: str | Path) -> Path:
         If it is neither.
     """
     path = Path(name)
-    if str(name) in BUNDLED and not path.is_dir():
+    if str(name) in MODELS:
         path = Path(str(resources.files("admiral"))) / "data" / str(name)
         if not path.is_dir():
             raise AdmiralError(
@@ -74,7 +74,7 @@ def locate_checkpoint(name: str | Path) -> Path:
     if not (path / "config.json").is_file():
         raise AdmiralError(
             f"model {str(name)!r}: no such checkpoint; "
-            f"give {' or '.join(BUNDLED)}, or a directory with config.json and model.safetensors"
+            f"give {' or '.join(MODELS)}, or a directory with config.json and model.safetensors"
         )
     if not (path / "model.safetensors").is_file():
         raise AdmiralError(
@@ -104,9 +104,8 @@ def load_checkpoint(
         if head is not None:
             head.to(device).eval()
     except (OSError, ValueError, RuntimeError, SafetensorError, KeyError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise AdmiralError(
-            f"{path}: not a usable BART checkpoint ({reason}); restore or convert it"
+            f"{path}: not a usable BART checkpoint ({first_line(error)}); restore or convert it"
         ) from error
     model.to(device)  # type: ignore[arg-type]
     return Checkpoint(path, Seq2Seq(model, dtype=dtype), tokens, head)

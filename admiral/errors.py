@@ -29,3 +29,18 @@ class RecordError(AdmiralError):
         self.where, self.field, self.problem, self.remedy = where, field, problem, remedy
         place = f"{where}: field {field!r}" if field else where
         super().__init__(f"{place}: {problem}. {remedy}")
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of what an error says, or its type's name where it says nothing."""
+    return _lines(error)[0]
+
+
+def last_line(error: BaseException) -> str:
+    """Return the last line, which names the cause where an error brings a traceback along."""
+    return _lines(error)[-1]
+
+
+def _lines(error: BaseException) -> list[str]:
+    said = (line.strip().rstrip(".") for line in str(error).splitlines())
+    return [line for line in said if line] or [type(error).__name__]

@@ -30,6 +30,15 @@ FORMAT = 1
 _SYNC_SECONDS = 2.0
 
 
+def companions(path: Path) -> tuple[Path, Path, Path, Path]:
+    """Return the files beside some results: partial, settings, failed claims, and lock."""
+    partial, settings, failed, lock = (
+        path.parent / (path.name + suffix)
+        for suffix in (".partial", ".settings.json", ".failed.jsonl", ".lock")
+    )
+    return partial, settings, failed, lock
+
+
 class ResumableWriter:
     """Write one record per claim, in the order of the claims; a context manager.
 
@@ -62,10 +71,9 @@ class ResumableWriter:
     def __init__(self, path: Path, settings: Mapping[str, Any], *, overwrite: bool = False) -> None:
         self.path = Path(os.path.realpath(path))
         self.finished: list[tuple[str, str]] = []
-        self.passed_over = PassedOver(self.path.with_name(self.path.name + ".failed.jsonl"))
-        self._partial = self.path.with_name(self.path.name + ".partial")
-        self._sidecar = self.path.with_name(self.path.name + ".settings.json")
-        self._lock = FileLock(self.path.with_name(self.path.name + ".lock"), timeout=0)
+        self._partial, self._sidecar, failed, lock = companions(self.path)
+        self.passed_over = PassedOver(failed)
+        self._lock = FileLock(lock, timeout=0)
         self._settings: dict[str, Any] = json.loads(json.dumps(settings))
         self._overwrite = overwrite
         self._file: BinaryIO | None = None

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import admiral
+from admiral.bundled import DEMO, MODELS
 from admiral.config import RetrievalConfig
 
 
@@ -26,7 +27,7 @@ def identity(name: str) -> str:
     else of its configuration and weights.
     """
     directory = Path(name)
-    if not directory.is_dir():
+    if name in (*MODELS, DEMO) or not directory.is_dir():
         return name
     digest = hashlib.sha256()
     manifest = directory / "manifest.json"

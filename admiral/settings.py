@@ -12,7 +12,7 @@ import yaml
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from admiral.errors import AdmiralError
+from admiral.errors import AdmiralError, first_line
 
 T = TypeVar("T")
 
@@ -69,7 +69,7 @@ def build_settings(
     except OmegaConfBaseException as error:  # an interpolation that leads nowhere
         key = error.full_key or ""
         place = source.get(key, "settings")
-        raise AdmiralError(f"{place}: key {key!r}: {_first_line(error)}") from error
+        raise AdmiralError(f"{place}: key {key!r}: {first_line(error)}") from error
     for key, problem in problems(loaded):
         raise AdmiralError(f"{source.get(key, 'default')}: key {key!r}: {problem}")
     return loaded
@@ -116,7 +116,3 @@ def parse_override(override: str) -> tuple[str, str, str]:
         raise AdmiralError(f"setting {override!r}: expected key=value")
     # The text is given to the typed node as it is: as YAML, kb=1e5 or kb=yes would change.
     return override, key.strip(), value.strip()
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0]

@@ -7,7 +7,7 @@ from pathlib import Path
 from huggingface_hub import HfApi
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
 
-from admiral.errors import AdmiralError
+from admiral.errors import AdmiralError, first_line
 
 
 def push(checkpoint: Path, name: str, api: HfApi | None = None) -> None:
@@ -27,6 +27,6 @@ def push(checkpoint: Path, name: str, api: HfApi | None = None) -> None:
         api.upload_folder(repo_id=name, folder_path=checkpoint, commit_message="Trained by AdMIRaL")
     except (HfHubHTTPError, HFValidationError, OfflineModeIsEnabled, OSError) as error:
         raise AdmiralError(
-            f"key 'push_to_hub': {name!r} cannot be written ({str(error).splitlines()[0]}). The "
+            f"key 'push_to_hub': {name!r} cannot be written ({first_line(error)}). The "
             f"checkpoint is in {checkpoint}; start the same command again to upload it."
         ) from error

@@ -13,7 +13,7 @@ from accelerate import Accelerator
 from accelerate.tracking import get_available_trackers
 from tqdm import tqdm
 
-from admiral.errors import AdmiralError
+from admiral.errors import AdmiralError, first_line
 from training.config import TrainConfig
 from training.output import Output
 
@@ -132,8 +132,7 @@ def open_accelerator(config: TrainConfig, output: Output) -> Accelerator:
             project_dir=output.folder,
         )
     except (ValueError, ImportError) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
-        raise AdmiralError(f"{reason}. Change the precision.") from error
+        raise AdmiralError(f"{first_line(error)}. Change the precision.") from error
     if config.precision == "fp16" and accelerator.device.type == "cpu":
         raise AdmiralError("key 'precision': 'fp16' needs a GPU; choose bf16 or fp32")
     return accelerator

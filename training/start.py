@@ -13,7 +13,8 @@ from safetensors import SafetensorError
 from tokenizers import AddedToken
 from transformers import BartForConditionalGeneration, PreTrainedTokenizerFast
 
-from admiral.checkpoint import BUNDLED, RerankHead, load_head, locate_checkpoint, quiet
+from admiral.bundled import MODELS
+from admiral.checkpoint import RerankHead, load_head, locate_checkpoint, quiet
 from admiral.convert.hf_directory import read_config
 from admiral.convert.tokenizers import open_tokenizer
 from admiral.errors import AdmiralError
@@ -99,7 +100,7 @@ def open_start(config: TrainConfig, tasks: tuple[str, ...]) -> Start:
 
 def _directory(name: str) -> Path:
     """Return the directory of a checkpoint; one on the hub is fetched, or found in its cache."""
-    if Path(name).is_dir() or name in BUNDLED:
+    if Path(name).is_dir() or name in MODELS:
         return locate_checkpoint(name)
     try:
         return locate_checkpoint(snapshot_download(name, allow_patterns=_FILES))

@@ -119,27 +119,31 @@ class AdmiralRetriever:
             `admiral.adapters.found`, and ``record``, the whole answer as `admiral retrieve --json`
             writes it.
         """
+        limit = self._limit(top_k)
         system = self._open()
-        return self._outputs(system, system.retrieve(query, hops), top_k)
+        return _outputs(system, system.retrieve(query, hops), limit)
 
     @component.output_types(documents=list[Document], record=dict[str, Any])
     async def run_async(
         self, query: str, top_k: int | None = None, hops: str | int | None = None
     ) -> dict[str, Any]:
         """Do what `run` does without blocking the event loop."""
+        limit = self._limit(top_k)
         system = await asyncio.to_thread(self._open)
-        return self._outputs(system, await system.aretrieve(query, hops), top_k)
+        return _outputs(system, await system.aretrieve(query, hops), limit)
 
-    def _outputs(
-        self, system: Admiral, result: RetrievalResult, top_k: int | None
-    ) -> dict[str, Any]:
+    def _limit(self, top_k: int | None) -> int:
         limit = self.top_k if top_k is None else top_k
         _check_top_k(limit)
-        documents = [
-            Document(id=found.title, content=found.text, score=found.score, meta=found.metadata)
-            for found in found_documents(system.kb, result, limit)
-        ]
-        return {"documents": documents, "record": result.to_json()}
+        return limit
+
+
+def _outputs(system: Admiral, result: RetrievalResult, limit: int) -> dict[str, Any]:
+    documents = [
+        Document(id=found.title, content=found.text, score=found.score, meta=found.metadata)
+        for found in found_documents(system.kb, result, limit)
+    ]
+    return {"documents": documents, "record": result.to_json()}
 
 
 def _check_top_k(top_k: int) -> None:

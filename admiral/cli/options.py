@@ -68,10 +68,18 @@ def checked_text(text: str, what: str) -> str:
 
 
 def keep_apart(output: Path, *inputs: Path | None) -> None:
-    """Raise `AdmiralError` if a file to be written is one of the inputs."""
+    """Raise `AdmiralError` if a file to be written is an input, or another output."""
     for path in inputs:
-        if path is not None and path.exists() and output.exists() and output.samefile(path):
-            raise AdmiralError(f"{output}: is the input as well. Choose another output")
+        if path is not None and _same(output, path):
+            raise AdmiralError(
+                f"{output}: is the input as well, or another output. Choose another output"
+            )
+
+
+def _same(one: Path, other: Path) -> bool:
+    if one.exists() and other.exists():
+        return one.samefile(other)
+    return os.path.realpath(one) == os.path.realpath(other)
 
 
 def colour() -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,8 +76,7 @@ def retrieve_command(
     """
     from admiral.config import load_config
 
-    if output is not None:
-        keep_apart(output, input_path)
+    _keep_files_apart(output, trec, (input_path, config_path))
     if trec is not None and not trec.absolute().parent.is_dir():
         raise AdmiralError(f"{trec}: its directory does not exist. Create it first")
     if overwrite and output is None:
@@ -91,6 +90,19 @@ def retrieve_command(
     else:
         readable = input_path is None and not as_json
         _to_stdout(config, source, readable=readable, trec=trec)
+
+
+def _keep_files_apart(
+    output: Path | None, trec: Path | None, inputs: Sequence[Path | None]
+) -> None:
+    """Refuse to write over an input, or over the results."""
+    from admiral.output import companions
+
+    written = [output, *companions(output)] if output is not None else []
+    for path in written:
+        keep_apart(path, *inputs)
+    if trec is not None:
+        keep_apart(trec, *inputs, *written)
 
 
 def _source(claim: str | None, input_path: Path | None, *, keep: bool) -> Source:

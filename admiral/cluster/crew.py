@@ -9,7 +9,7 @@ from typing import Any
 
 from admiral.cluster.lots import Lot, Record
 from admiral.cluster.worker import decode_answer, encode_claims
-from admiral.errors import AdmiralError
+from admiral.errors import AdmiralError, first_line, last_line
 
 logger = logging.getLogger(__name__)
 
@@ -131,8 +131,10 @@ class Crew:
         """Return what a worker said, or why it can say nothing any more."""
         try:
             return self._ray.get(future), ""
+        except self._ray.exceptions.RayTaskError as error:
+            return "", last_line(error)
         except self._ray.exceptions.RayError as error:
-            return "", str(error).strip().splitlines()[0]
+            return "", first_line(error)
 
     def _check_patience(self) -> None:
         """Tell, and at last complain, that no worker finds its place."""

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from admiral.cluster.session import ClusterOptions, connected, room
-from admiral.errors import AdmiralError
+from admiral.errors import AdmiralError, first_line
 from admiral.kb.spread import Spread
 
 # Tasks handed out for each that can run: the next is there when one ends.
@@ -74,8 +74,7 @@ def _result(ray: Any, future: Any, attempts: int) -> Any:
     except ray.exceptions.RayTaskError:
         raise  # a fault of ours, with its traceback
     except ray.exceptions.RayError as error:
-        reason = str(error).strip().splitlines()[0]
         raise AdmiralError(
-            f"a part of the build failed {attempts} times ({reason}). Look for the reason, such "
-            "as too little memory, in Ray's logs"
+            f"a part of the build failed {attempts} times ({first_line(error)}). Look for "
+            "the reason, such as too little memory, in Ray's logs"
         ) from error

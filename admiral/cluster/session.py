@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from admiral.cluster.signals import kept_fault_handlers
-from admiral.errors import AdmiralError
+from admiral.errors import AdmiralError, first_line
 
 LOCAL = "local"
 _KNOCK_SECONDS = 10.0
@@ -83,10 +83,9 @@ def connected(address: str) -> Iterator[Any]:
         with kept_fault_handlers():
             ray.init(address=address, **options)
     except (OSError, ValueError, RuntimeError) as error:
-        reason = str(error).strip().splitlines()[0]
         raise AdmiralError(
-            f"--ray-address {address}: no cluster can be joined there ({reason}). Start one with "
-            "`ray start --head`, or leave the option out for one of this machine alone"
+            f"--ray-address {address}: no cluster can be joined there ({first_line(error)}). "
+            "Start one with `ray start --head`, or leave the option out to have one on this machine"
         ) from error
     try:
         yield ray

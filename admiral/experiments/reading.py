@@ -12,7 +12,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import InterpolationKeyError, OmegaConfBaseException
 
 from admiral.config import build_config
-from admiral.errors import AdmiralError
+from admiral.errors import AdmiralError, first_line
 from admiral.experiments.description import BASELINES, RULES, Base, Experiment, System
 from admiral.experiments.fields import check_keys, choice, count, listed, mapping, number, text
 from admiral.settings import parse_override
@@ -87,7 +87,9 @@ def _load(path: Path, data: Path | None) -> dict[str, Any]:
         content: Any = OmegaConf.to_container(loaded, resolve=True)
     except InterpolationKeyError as error:
         remedy = "Give --data DIR or set ADMIRAL_DATA, and use no other variable than ${data}"
-        raise AdmiralError(f"{path}: key {error.full_key!r}: {_line(error)}. {remedy}") from error
+        raise AdmiralError(
+            f"{path}: key {error.full_key!r}: {first_line(error)}. {remedy}"
+        ) from error
     except (OSError, UnicodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
         raise AdmiralError(f"{path}: the experiment cannot be read: {reason}") from error
@@ -161,7 +163,3 @@ def _paper(content: dict[str, Any], path: Path) -> dict[str, Any]:
         if not isinstance(row, list) or len(row) != len(columns):
             raise AdmiralError(f"{path}: key 'paper.rows.{name}': not {len(columns)} figures")
     return paper
-
-
-def _line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0].rstrip(".")

@@ -10,6 +10,7 @@ from pathlib import Path
 import platformdirs
 from filelock import FileLock
 
+from admiral.bundled import DEMO
 from admiral.errors import AdmiralError
 from admiral.kb.build import build
 from admiral.kb.checksums import check_sizes
@@ -17,8 +18,6 @@ from admiral.kb.manifest import read_manifest
 from admiral.kb.parts import FORMAT_VERSION
 
 logger = logging.getLogger(__name__)
-
-DEMO = "demo"
 
 
 def locate(kb: str | Path | None) -> Path:

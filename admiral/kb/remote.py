@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, TypeAlias, cast
+from typing import IO, Any, TypeAlias
 
-from admiral.errors import AdmiralError
+from admiral.errors import AdmiralError, first_line
+
+_BUFFER = 1 << 20  # storages far away are read in large blocks
 
 
 class RemotePath:
@@ -66,7 +71,7 @@ class RemotePath:
 
     def open(self, mode: str) -> IO[bytes]:
         """Open the file to be read."""
-        return cast(IO[bytes], self._ask("open", mode))
+        return io.BufferedReader(_Told(self, self._ask("open", mode)), _BUFFER)
 
     def files_below(self) -> list[RemotePath]:
         """Return all files below that are not hidden, sorted."""
@@ -80,12 +85,49 @@ class RemotePath:
         return [RemotePath(url) for _, url in sorted(found)]  # in the order of local paths
 
     def _ask(self, method: str, *arguments: str) -> Any:
-        try:
+        with _told(self):
             return getattr(self._files, method)(self._path, *arguments)
-        except Exception as error:
-            raise AdmiralError(
-                f"{self}: cannot be read ({error}). Check the URL and your access to it"
-            ) from error
+
+
+class _Told(io.RawIOBase):
+    """A file of a storage, whose errors name the URL."""
+
+    def __init__(self, path: RemotePath, file: IO[bytes]) -> None:
+        self._path, self._file = path, file
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return self._file.seekable()
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        with _told(self._path):
+            return self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def readinto(self, buffer: Any) -> int:
+        with _told(self._path):
+            data = self._file.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+@contextmanager
+def _told(path: RemotePath) -> Iterator[None]:
+    """Turn whatever a storage raises into one `AdmiralError` that names the URL."""
+    try:
+        yield
+    except Exception as error:
+        raise AdmiralError(
+            f"{path}: cannot be read ({first_line(error)}). Check the URL and your access to it"
+        ) from error
 
 
 Place: TypeAlias = Path | RemotePath

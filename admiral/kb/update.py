@@ -127,7 +127,7 @@ def add(
 
 
 def remove(
-    titles: Iterable[str],
+    titles: str | Iterable[str],
     kb_path: str | Path,
     *,
     ignore_missing: bool = False,
@@ -139,7 +139,7 @@ def remove(
     Parameters
     ----------
     titles
-        Their titles; one that is named twice counts once.
+        Their titles, or one title; one that is named twice counts once.
     kb_path
         The knowledge base.
     ignore_missing
@@ -154,7 +154,8 @@ def remove(
         changed; it is then as it was.
     """
     began = time.monotonic()
-    wanted = list(dict.fromkeys(map(clean_title, titles)))
+    several = [titles] if isinstance(titles, str) else titles
+    wanted = list(dict.fromkeys(map(clean_title, several)))
     if not wanted:
         raise AdmiralError("no title given. Name at least one document to remove.")
     with changing(Path(kb_path), wait) as change, closing(Contents(change.version)) as contents:

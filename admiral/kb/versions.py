@@ -76,14 +76,19 @@ class Version:
         Raises
         ------
         AdmiralError
-            If there is no knowledge base, or files of it are missing or not of their size.
+            If there is no knowledge base, it cannot be read, or files of it are missing or not of
+            their size.
         """
         for _ in range(_ATTEMPTS):
             manifest = read_manifest(path)
             try:
                 version = cls(path, manifest)
-            except OSError:
+            except (BlockingIOError, FileNotFoundError, NotADirectoryError):
                 version = None  # removed, or about to be: another version is there by now
+            except OSError as error:
+                raise AdmiralError(
+                    f"{path}: cannot be opened ({error.strerror}). Check who may read it"
+                ) from error
             if read_manifest(path).digest == manifest.digest:
                 try:
                     if check or version is None:

@@ -2,7 +2,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from admiral import RetrievalConfig
+from admiral.checkpoint import locate_checkpoint
 from admiral.provenance import identity, recorded_settings
 
 
@@ -10,6 +13,17 @@ def test_recorded_settings_are_those_that_decide_results() -> None:
     settings = recorded_settings(RetrievalConfig(beam_size=7, threads=3))
     assert settings["beam_size"] == 7 and settings["kb"] == "demo" and settings["version"]
     assert "threads" not in settings
+
+
+def test_bundled_ones_are_known_by_name_whatever_lies_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bundled = locate_checkpoint("mini")
+    for name in ("demo", "mini"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert [identity(name) for name in ("demo", "mini")] == ["demo", "mini"]
+    assert locate_checkpoint("mini") == bundled
 
 
 def test_identity_follows_the_content(tmp_path: Path) -> None:

@@ -93,8 +93,8 @@ def test_bad_settings_are_told_when_it_is_made(retriever: AdmiralRetriever) -> N
         AdmiralRetriever(top_k=0)
     with pytest.raises(AdmiralError, match="give 'kb' as the parameter"):
         AdmiralRetriever(settings={"kb": "demo"})
-    with pytest.raises(AdmiralError, match="top_k=-1"):
-        retriever.run(CLAIM, top_k=-1)
+    with pytest.raises(AdmiralError, match="top_k=-1"):  # told before anything is opened
+        AdmiralRetriever(kb="absent").run(CLAIM, top_k=-1)
     with pytest.raises(AdmiralError, match="no-such-kb"):
         AdmiralRetriever(kb="no-such-kb").warm_up()
 

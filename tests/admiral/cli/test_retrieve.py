@@ -240,6 +240,12 @@ def assert_one_error(done: subprocess.CompletedProcess[bytes], *says: str) -> No
         (["--input", "double.jsonl"], "double.jsonl:2: field 'id': 'a' is also the id of line 1"),
         (["--input", "latin.jsonl"], "latin.jsonl:1: byte 15 of the line is not UTF-8"),
         (["--input", "bad.jsonl", "--output", "bad.jsonl"], "is the input as well"),
+        (["--input", "bad.jsonl", "--trec", "bad.jsonl"], "bad.jsonl: is the input as well"),
+        (["A.", "--output", "o.jsonl", "--trec", "o.jsonl"], "o.jsonl: is the input as well, or"),
+        (
+            ["--input", "o.jsonl.failed.jsonl", "--output", "o.jsonl", "--overwrite"],
+            "o.jsonl.failed.jsonl: is the input as well",
+        ),
         (["-"], "standard input: holds no claims"),
     ],
 )

@@ -372,3 +372,14 @@ def test_other_peoples_files_are_not_swept_away(updated: Path, tmp_path: Path) -
         "segments/notes: does not belong there",
         "titles.txt: does not belong there",
     ]
+
+
+def test_a_folder_that_may_not_be_read_is_told_at_once(
+    updated: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(_: Path) -> int:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("admiral.kb.versions._hold", refused)
+    with pytest.raises(AdmiralError, match=r"cannot be opened \(Permission denied\). Check who"):
+        KnowledgeBase.open(updated)

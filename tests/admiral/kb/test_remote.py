@@ -91,6 +91,19 @@ def test_a_bad_record_and_damage_name_the_url(folder: Path) -> None:
         list(Sources(url, "jsonl", False).records(False))
 
 
+def test_what_a_storage_raises_while_it_is_read_names_the_url(tmp_path: Path) -> None:
+    archive = tmp_path / "corpus.zip"
+    lines = "".join(json.dumps({"title": f"T{n}", "text": "One."}) + "\n" for n in range(2000))
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("a.jsonl", lines)
+    content = bytearray(archive.read_bytes())
+    content[len(content) // 2] ^= 1
+    archive.write_bytes(content)
+    url = f"zip://a.jsonl::{archive}"
+    with pytest.raises(AdmiralError, match=rf"^{url}: cannot be read \(Bad CRC-32.*Check the URL"):
+        list(Sources(url, "jsonl", False).records(False))
+
+
 def test_a_database_is_read_on_this_machine_only() -> None:
     with pytest.raises(AdmiralError, match=r"memory://x.db: a database cannot be read there"):
         list(read_corpus(RemotePath("memory://x.db"), "feverous"))

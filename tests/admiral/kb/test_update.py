@@ -230,6 +230,12 @@ def test_reports(kb: Path, write_jsonl: Write) -> None:
     assert (kb / "manifest.json").read_bytes() == manifest
 
 
+def test_a_text_is_one_title(kb: Path) -> None:
+    assert remove("Bird", kb).removed == 1
+    with pytest.raises(AdmiralError, match=r"no document has the title 'Bird'\. "):
+        remove("Bird", kb)
+
+
 def test_removed_documents_are_nowhere(kb: Path, tokens: Tokens) -> None:
     remove(["Bird"], kb, progress=False)
     with KnowledgeBase.open(kb) as opened:
