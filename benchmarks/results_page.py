@@ -139,6 +139,13 @@ def _surroundings(run: Record) -> str:
 
 def _table(record: Record) -> Iterator[str]:
     columns = record["show"]
+    known = {*_COLUMNS, *(one["name"] for s in record["systems"] for one in s["measures"])}
+    for column in columns:
+        if column not in known:
+            raise AdmiralError(
+                f"{record['file']}: key 'show': {column!r} is measured for no system. There are "
+                f"{', '.join(sorted(known))}"
+            )
     yield f"| system | claims | number | {' | '.join(columns)} |"
     yield "|---" * (len(columns) + 3) + "|"
     for system in record["systems"]:

@@ -38,7 +38,10 @@ def system(name: str, documents: int = 100, **more: Any) -> dict[str, Any]:
         "kb": {
             "name": "kb", "documents": documents, "bytes": sizes, "bm25": "lucene", "build": {}
         },
-        "measures": [measure("recall@5", 0.5, 0.6, None), measure("recall@10", 0.8, 0.9, 0.7)],
+        "measures": [
+            measure("recall@5", 0.5, 0.6, None), measure("recall@10", 0.8, 0.9, 0.7),
+            measure("F1", None, None, None),
+        ],
     } | more  # fmt: skip
 
 
@@ -113,6 +116,11 @@ def test_growth_is_one_line_a_system() -> None:
     found = {name: chart for name, _, chart in plots(both | {"folder": "e"})}
     assert set(found) == {"e-time.svg", "e-memory.svg"}
     assert found["e-time.svg"].count('stroke-width="2"') == 2
+
+
+def test_a_misspelt_column_is_an_error() -> None:
+    with pytest.raises(AdmiralError, match=r"x\.yaml: key 'show': 'recal@5' is measured for no"):
+        page([record(system("a"), show=["recal@5"])])
 
 
 def test_runs_that_cannot_be_read(tmp_path: Path) -> None:
