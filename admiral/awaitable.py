@@ -23,8 +23,8 @@ from itertools import islice
 from typing import Self, TypeVar
 
 from admiral.config import RetrievalConfig
-from admiral.errors import AdmiralError
 from admiral.records import Claim, RetrievalResult
+from admiral.uses import closed_error
 
 T = TypeVar("T")
 
@@ -62,7 +62,7 @@ class AwaitableRetrieval(ABC):
         Raises
         ------
         AdmiralError
-            As `retrieve` does, or if this object was closed.
+            As `retrieve` does.
         """
         return await self._worker.run(lambda: self.retrieve(claim, hops))
 
@@ -80,7 +80,7 @@ class AwaitableRetrieval(ABC):
         Raises
         ------
         AdmiralError
-            As `retrieve_many` does, or if this object was closed.
+            As `retrieve_many` does.
         """
         async with aclosing(_batches(claims, self.config.batch_size)) as batches:
             async for batch in batches:
@@ -112,7 +112,7 @@ class _Worker:
         """Run a call in the thread and return what it returns; cancelled, it may not begin."""
         with self._lock:
             if self._closed.is_set():
-                raise _closed()
+                raise closed_error()
             if self._pool is None:
                 self._pool = ThreadPoolExecutor(1, thread_name_prefix="admiral")
             waiting = asyncio.get_running_loop().run_in_executor(self._pool, call)
@@ -121,7 +121,7 @@ class _Worker:
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if self._closed.is_set() and (task is None or not task.cancelling()):
-                raise _closed() from None  # `close` cancelled the call, nobody the caller
+                raise closed_error() from None  # `close` cancelled the call, nobody the caller
             raise
 
     def close(self) -> None:
@@ -131,10 +131,6 @@ class _Worker:
             pool, self._pool = self._pool, None
         if pool is not None:
             pool.shutdown(cancel_futures=True)
-
-
-def _closed() -> AdmiralError:
-    return AdmiralError("the system was closed. Open another one.")
 
 
 async def _batches(

@@ -44,6 +44,11 @@ class Admiral(AwaitableRetrieval):
         Settings.
     stages
         The four stages; built from the settings where not given.
+
+    Attributes
+    ----------
+    uses
+        To be entered by whoever reads the knowledge base, which is not closed meanwhile.
     """
 
     def __init__(
@@ -58,7 +63,7 @@ class Admiral(AwaitableRetrieval):
         self.kb, self.checkpoint, self.config = kb, checkpoint, config
         self.stages = stages or build_stages(kb, checkpoint, config)
         self._mentions = MentionFinder(kb) if config.mentions else None
-        self._uses = Uses()
+        self.uses = Uses()
 
     @classmethod
     def from_pretrained(
@@ -98,7 +103,8 @@ class Admiral(AwaitableRetrieval):
     def retrieve(self, claim: str | Claim, hops: str | int | None = None) -> RetrievalResult:
         """Retrieve for one claim; `hops` is ``dynamic`` or a number, the setting by default."""
         one = Claim("1", claim) if isinstance(claim, str) else claim
-        (result,) = self.retrieve_many([one], hops=hops)
+        with self.uses:
+            (result,) = self.retrieve_many([one], hops=hops)
         return result
 
     def retrieve_many(
@@ -107,26 +113,33 @@ class Admiral(AwaitableRetrieval):
         """Yield a result for each claim, in order; `batch_size` claims travel together.
 
         It reads ahead of what it yields by a few batches. Raises `AdmiralError` for an empty claim,
-        and where memory is too small for a single one; for several it travels in smaller batches.
+        and where memory is too small for a single one; for several it travels in smaller batches;
+        and if this object was closed.
         """
         config = replace(self.config)
         config.hops = config.hops if hops is None else str(hops)
         config.validate()
         workers, threads = self._workers()
-        hops_of = Hops(self.kb, self.stages, self._mentions, config)
+        with self.uses:
+            hops_of = Hops(self.kb, self.stages, self._mentions, config)
 
         def step(batch: Sequence[Progress]) -> None:
-            with self._uses:
+            with self.uses:
                 hops_of.step(batch)
 
         flow = Flow(step, batch_size=config.batch_size, workers=workers, threads=threads)
         for progress in flow.run(map(_started, claims)):
-            yield self._result(progress, config)
+            with self.uses:
+                result = self._result(progress, config)
+            yield result
 
     def prove(self, claim: str, evidence: Sequence[tuple[str, str]]) -> Judgement:
-        """Judge a claim against (title, sentence) pairs by the judge of the settings."""
+        """Judge a claim against (title, sentence) pairs by the judge of the settings.
+
+        Raises `AdmiralError` if this object was closed.
+        """
         clean = [(clean_title(title), clean_text(sentence)) for title, sentence in evidence]
-        with self._uses:
+        with self.uses:
             return self.stages.judge.judge([clean_text(claim)], [clean])[0]
 
     def _workers(self) -> tuple[int, int]:
@@ -177,9 +190,13 @@ class Admiral(AwaitableRetrieval):
         )
 
     def close(self) -> None:
-        """Close the knowledge base, once what other threads have begun is finished."""
+        """Close the knowledge base, once what other threads have begun is finished.
+
+        That is a call of `retrieve` or `prove`, and of `retrieve_many` the hops under way; its next
+        result is an `AdmiralError`.
+        """
         self._worker.close()
-        self._uses.wait()
+        self.uses.close()
         self.kb.close()
 
     def __enter__(self) -> Admiral:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from admiral.kb import KnowledgeBase
+from admiral.pipeline import Admiral
 from admiral.records import RetrievalResult
 
 
@@ -35,10 +34,17 @@ class Found:
     metadata: dict[str, Any]
 
 
-def found_documents(kb: KnowledgeBase, result: RetrievalResult, limit: int) -> Iterator[Found]:
-    """Yield the first `limit` documents of an answer, best first."""
+def found_documents(system: Admiral, result: RetrievalResult, limit: int) -> list[Found]:
+    """Return the first `limit` documents of an answer of a system, best first.
+
+    Raises
+    ------
+    AdmiralError
+        If the system was closed.
+    """
     record = result.to_json()
     last = record["hops"][-1]
+    found = []
     for rank, ranked in enumerate(record["documents"][:limit], 1):
         title = ranked["title"]
         evidence = [
@@ -55,5 +61,7 @@ def found_documents(kb: KnowledgeBase, result: RetrievalResult, limit: int) -> I
             "stopped": record["stopped"],
             **{key: last[key] for key in ("sufficient", "proof", "missing")},
         }
-        text = " ".join(filter(None, kb.document(title).sentences))
-        yield Found(title, text, ranked["score"], metadata)
+        with system.uses:
+            sentences = system.kb.document(title).sentences
+        found.append(Found(title, " ".join(filter(None, sentences)), ranked["score"], metadata))
+    return found

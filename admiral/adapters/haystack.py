@@ -141,7 +141,7 @@ class AdmiralRetriever:
 def _outputs(system: Admiral, result: RetrievalResult, limit: int) -> dict[str, Any]:
     documents = [
         Document(id=found.title, content=found.text, score=found.score, meta=found.metadata)
-        for found in found_documents(system.kb, result, limit)
+        for found in found_documents(system, result, limit)
     ]
     return {"documents": documents, "record": result.to_json()}
 

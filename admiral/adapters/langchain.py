@@ -111,7 +111,7 @@ class AdmiralRetriever(BaseRetriever):
                 page_content=found.text,
                 metadata={**found.metadata, "score": found.score},
             )
-            for found in found_documents(self.system.kb, result, self.k)
+            for found in found_documents(self.system, result, self.k)
         ]
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import asyncio
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +16,7 @@ import torch
 from admiral import Admiral, AdmiralError, Claim, RetrievalConfig, RetrievalResult
 from admiral.assembly import Stages
 from admiral.records import Document, DocumentSet, ScoredTitle, Sentence
+from proofs import Judgement
 from proofs.judges import AlwaysSufficient, NeverSufficient
 
 CLAIMS = [
@@ -224,3 +228,49 @@ def test_the_similarity_reranker_needs_no_training(model: Path) -> None:
         result = other.retrieve(CLAIMS[0], hops=1)
     assert "Emmy" in result.evidence[0].title
     assert all(-1.001 <= s.score <= 1.001 for s in result.evidence)
+
+
+class Watched:
+    """A judge that runs what it is given before it judges."""
+
+    def __init__(self, call: Callable[[], object]) -> None:
+        self._call = call
+
+    def judge(
+        self, claims: Sequence[str], evidence: Sequence[Sequence[tuple[str, str]]]
+    ) -> list[Judgement]:
+        self._call()
+        return AlwaysSufficient().judge(claims, evidence)
+
+
+def test_what_comes_after_closing_is_one_clear_error(model: Path, quick: Admiral) -> None:
+    """What was begun before is finished: `close` waits for it."""
+    begun, go_on, closed = threading.Event(), threading.Event(), threading.Event()
+
+    def wait() -> None:
+        begun.set()
+        assert go_on.wait(timeout=10)
+
+    system = Admiral.from_pretrained(model, config=replace(quick.config, batch_size=2))
+    suspended = system.retrieve_many(CLAIMS, hops=1)
+    assert next(suspended).claim == CLAIMS[0]
+    with swapped(system, judge=Watched(wait)), ThreadPoolExecutor(2) as others:
+        retrieving = others.submit(system.retrieve, CLAIMS[0], 2)
+        assert begun.wait(timeout=10)
+        closing = others.submit(lambda: (system.close(), closed.set()))
+        assert not closed.wait(0.05)
+        go_on.set()
+        assert len(retrieving.result().hops) == 2
+        closing.result()
+    calls: list[Callable[[], object]] = [
+        lambda: system.retrieve(CLAIMS[0]),
+        lambda: list(system.retrieve_many(CLAIMS)),
+        lambda: list(system.retrieve_many([])),
+        lambda: next(suspended),
+        lambda: system.prove(CLAIMS[0].text, [("A", "An Emmy.")]),
+        lambda: asyncio.run(system.aretrieve(CLAIMS[0])),
+    ]
+    for call in calls:
+        with pytest.raises(AdmiralError, match=r"^the system was closed\. Open another one\.$"):
+            call()
+    system.close()

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import json
 
-from admiral import Admiral
+import pytest
+
+from admiral import Admiral, AdmiralError
 from admiral.adapters.found import found_documents
 
 CLAIM = "The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1973."
@@ -10,7 +12,7 @@ CLAIM = "The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 
 
 def test_documents_carry_what_speaks_for_them(quick: Admiral) -> None:
     result = quick.retrieve(CLAIM, hops=2)
-    found = list(found_documents(quick.kb, result, 20))
+    found = found_documents(quick, result, 20)
     assert [one.title for one in found] == [one.title for one in result.documents]
     assert [one.metadata["rank"] for one in found] == [*range(1, 21)]
     for one, ranked in zip(found, result.documents, strict=True):
@@ -33,4 +35,12 @@ def test_documents_carry_what_speaks_for_them(quick: Admiral) -> None:
     assert result.hops[-1].proof is not None
     assert found[0].metadata["proof"] == result.hops[-1].proof.to_json()
     assert found[0].metadata["missing"] == list(result.hops[-1].missing or ())
-    assert len(list(found_documents(quick.kb, result, 3))) == 3
+    assert len(found_documents(quick, result, 3)) == 3
+
+
+def test_a_closed_system_is_one_clear_error(quick: Admiral) -> None:
+    result = quick.retrieve(CLAIM, hops=1)
+    other = Admiral(quick.kb, quick.checkpoint, quick.config, quick.stages)
+    other.uses.close()
+    with pytest.raises(AdmiralError, match="the system was closed"):
+        found_documents(other, result, 3)

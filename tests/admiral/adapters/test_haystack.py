@@ -84,6 +84,17 @@ def test_in_an_async_pipeline(retriever: AdmiralRetriever) -> None:
         component.close()
 
 
+def test_a_closed_system_is_one_clear_error(retriever: AdmiralRetriever) -> None:
+    """As for a run that another thread overtakes with `close`."""
+    made = AdmiralRetriever.from_dict(retriever.to_dict())
+    made._open().close()
+    with pytest.raises(AdmiralError, match="the system was closed"):
+        made.run(CLAIM)
+    made.close()
+    assert made.run(CLAIM)["documents"] == retriever.run(CLAIM)["documents"]
+    made.close()
+
+
 def test_bad_settings_are_told_when_it_is_made(retriever: AdmiralRetriever) -> None:
     with pytest.raises(AdmiralError, match="AdmiralRetriever: key 'beam_sise'"):
         AdmiralRetriever(settings={"beam_sise": 8})

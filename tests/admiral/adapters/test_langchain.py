@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -128,3 +129,11 @@ def test_settings_are_checked(quick: Admiral) -> None:
         AdmiralRetriever(system="mini")
     with pytest.raises(AdmiralError, match="hops"):
         AdmiralRetriever(system=quick, hops="many").invoke(CLAIM)
+
+
+def test_a_closed_system_is_one_clear_error(model: Path, quick: Admiral) -> None:
+    with Admiral.from_pretrained(model, config=quick.config) as system:
+        retriever = AdmiralRetriever(system=system)
+    for call in (retriever.invoke, lambda claim: retriever.batch([claim])):
+        with pytest.raises(AdmiralError, match="the system was closed"):
+            call(CLAIM)
