@@ -9,6 +9,8 @@ from types import TracebackType
 
 import torch
 
+from admiral.answers import answer
+from admiral.arriving import Arriving
 from admiral.assembly import Stages, build_stages, choose_device, choose_dtype
 from admiral.awaitable import AwaitableRetrieval
 from admiral.checkpoint import Checkpoint, load_checkpoint
@@ -21,11 +23,12 @@ from admiral.kb.text import clean_text, clean_title
 from admiral.progress import Progress
 from admiral.records import Claim, RetrievalResult
 from admiral.stages.mentions import MentionFinder
-from admiral.stages.ranking import rank_documents
+from admiral.threads import taking_threads
 from admiral.uses import Uses
 from proofs import Judgement
-from trie.inputs import claim_ids
 
+# On a processor a core does more with claims of its own than as the half of two that share every
+# product. Beyond a few, they would wait for Python's lock.
 _MOST_WORKERS = 4
 
 
@@ -64,6 +67,8 @@ class Admiral(AwaitableRetrieval):
         self.stages = stages or build_stages(kb, checkpoint, config)
         self._mentions = MentionFinder(kb) if config.mentions else None
         self.uses = Uses()
+        # Once and for all: what torch tells later depends on the thread that asks.
+        self._threads = config.threads or torch.get_num_threads()
 
     @classmethod
     def from_pretrained(
@@ -83,8 +88,6 @@ class Admiral(AwaitableRetrieval):
         config = replace(config or RetrievalConfig())
         config.model, config.kb = str(model or config.model), str(kb or config.kb)
         config.validate()
-        if config.threads:
-            torch.set_num_threads(config.threads)
         checkpoint = load_checkpoint(
             config.model, choose_device(config.device), choose_dtype(config)
         )
@@ -101,7 +104,10 @@ class Admiral(AwaitableRetrieval):
             raise
 
     def retrieve(self, claim: str | Claim, hops: str | int | None = None) -> RetrievalResult:
-        """Retrieve for one claim; `hops` is ``dynamic`` or a number, the setting by default."""
+        """Retrieve for one claim; `hops` is ``dynamic`` or a number, the setting by default.
+
+        Raises `AdmiralError` as `retrieve_many` does.
+        """
         one = Claim("1", claim) if isinstance(claim, str) else claim
         with self.uses:
             (result,) = self.retrieve_many([one], hops=hops)
@@ -110,16 +116,17 @@ class Admiral(AwaitableRetrieval):
     def retrieve_many(
         self, claims: Iterable[Claim], hops: str | int | None = None
     ) -> Iterator[RetrievalResult]:
-        """Yield a result for each claim, in order; `batch_size` claims travel together.
+        """Yield a result for each claim, in order; `batch_size` claims travel at a time.
 
-        It reads ahead of what it yields by a few batches. Raises `AdmiralError` for an empty claim,
-        and where memory is too small for a single one; for several it travels in smaller batches;
-        and if this object was closed.
+        It reads ahead of what it yields by a few batches, and waits for a batch to come together;
+        of an `Arriving` stream it takes what is there. Raises `AdmiralError` for an empty claim,
+        where memory is too small for a single one (several travel fewer at a time instead), and if
+        this object was closed. What is wrong with a claim, or with the stream, is raised when
+        those before it have been answered.
         """
         config = replace(self.config)
         config.hops = config.hops if hops is None else str(hops)
         config.validate()
-        workers, threads = self._workers()
         with self.uses:
             hops_of = Hops(self.kb, self.stages, self._mentions, config)
 
@@ -127,10 +134,18 @@ class Admiral(AwaitableRetrieval):
             with self.uses:
                 hops_of.step(batch)
 
-        flow = Flow(step, batch_size=config.batch_size, workers=workers, threads=threads)
-        for progress in flow.run(map(_started, claims)):
+        on_processor = self.checkpoint.model.device.type == "cpu"
+        flow = Flow(
+            step,
+            batch_size=config.batch_size,
+            workers=_MOST_WORKERS if on_processor else 1,
+            threads=self._threads,
+        )
+        stream = map(_started, claims)
+        done = flow.run(stream, claims.ready) if isinstance(claims, Arriving) else flow.run(stream)
+        for progress in done:
             with self.uses:
-                result = self._result(progress, config)
+                result = answer(progress, config, self.checkpoint, self._mentions)
             yield result
 
     def prove(self, claim: str, evidence: Sequence[tuple[str, str]]) -> Judgement:
@@ -139,55 +154,8 @@ class Admiral(AwaitableRetrieval):
         Raises `AdmiralError` if this object was closed.
         """
         clean = [(clean_title(title), clean_text(sentence)) for title, sentence in evidence]
-        with self.uses:
+        with self.uses, taking_threads(self._threads):
             return self.stages.judge.judge([clean_text(claim)], [clean])[0]
-
-    def _workers(self) -> tuple[int, int]:
-        """Return how many threads share a batch, and the threads of each one's matrix products.
-
-        On a processor a core does more with claims of its own than as the half of two that share
-        every product. Beyond a few, they would wait for Python's lock.
-        """
-        if self.checkpoint.model.device.type != "cpu":
-            return 1, torch.get_num_threads()
-        cores = torch.get_num_threads()
-        workers = min(cores, _MOST_WORKERS)
-        return workers, cores // workers
-
-    def _result(self, progress: Progress, config: RetrievalConfig) -> RetrievalResult:
-        ranking = rank_documents(
-            progress.sets,
-            progress.candidates or (),
-            config.top_k,
-            read=progress.read,
-            linked=progress.linked,
-            named=self._mentions.in_text(progress.claim.text) if self._mentions else (),
-            fused=config.ranking == "fused",
-        )
-        return RetrievalResult(
-            progress.claim,
-            tuple(ranking),
-            progress.evidence,
-            tuple(progress.hops),
-            progress.stopped or "dead_end",
-            self._warnings(progress.claim.text),
-        )
-
-    def _warnings(self, claim: str) -> tuple[str, ...]:
-        """Say which end of a claim the model did not see."""
-        room = self.checkpoint.model.max_source // 2
-        tokens = self.checkpoint.tokens
-        ids, cut = claim_ids(tokens, "retrieve", claim, room)
-        if not cut:
-            return ()
-        seen = len(ids) - 2 - (tokens.task("retrieve") is not None)
-        _, spans = tokens.encode_with_offsets(claim)
-        rest = claim[spans[seen][0] :]
-        shown = rest if len(rest) <= 60 else rest[:60] + "…"
-        return (
-            f"the claim has {len(spans)} tokens, the model reads {seen} of them beside evidence; "
-            f"cut from: {shown!r}",
-        )
 
     def close(self) -> None:
         """Close the knowledge base, once what other threads have begun is finished.

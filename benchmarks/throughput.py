@@ -11,6 +11,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import wraps
 from itertools import islice
 from pathlib import Path
@@ -101,16 +102,14 @@ class Way:
         self,
         name: str,
         answer: Callable[[Sequence[Claim]], list[RetrievalResult]],
-        threads: int,
     ) -> None:
-        self.name, self._answer, self._threads = name, answer, threads
+        self.name, self._answer = name, answer
         self.seconds = self.processor = 0.0
         self.stages: Counter[str] = Counter()
         self.results: list[RetrievalResult] = []
 
     def run(self, claims: Sequence[Claim], clock: Clock) -> None:
         """Answer claims."""
-        torch.set_num_threads(self._threads)
         before = clock.seconds.copy()
         began = time.perf_counter(), time.process_time()
         self.results += self._answer(claims)
@@ -165,18 +164,15 @@ def main(
     """Answer CLAIMS one at a time and in batches, by turns, and print both speeds."""
     config = load_config(None, [f"kb={kb}", *settings])
     asked = spread(list(read_claims(claims)), limit)
-    with Admiral.from_pretrained(config=config) as alone:
-        batched = Admiral(alone.kb, alone.checkpoint, config)
-        threads = torch.get_num_threads()
-        few = alone_threads or threads
+    threads = config.threads or torch.get_num_threads()
+    few = alone_threads or threads
+    with Admiral.from_pretrained(config=config) as batched:
+        alone = Admiral(batched.kb, batched.checkpoint, replace(config, threads=few))
         ways = [
-            Way(
-                f"one at a time, threads: {few}", lambda some: list(map(alone.retrieve, some)), few
-            ),
+            Way(f"one at a time, threads: {few}", lambda some: list(map(alone.retrieve, some))),
             Way(
                 f"in batches of {config.batch_size}, threads: {threads}",
                 lambda some: list(batched.retrieve_many(some)),
-                threads,
             ),
         ]
         ordered = list(ways)

@@ -9,11 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from queue import Queue
 
 import pytest
 import torch
 
 from admiral import Admiral, AdmiralError, Claim, RetrievalConfig, RetrievalResult
+from admiral.arriving import Arriving
 from admiral.assembly import Stages
 from admiral.records import Document, DocumentSet, ScoredTitle, Sentence
 from proofs import Judgement
@@ -196,6 +198,64 @@ def test_an_empty_claim_is_an_error(system: Admiral, text: str) -> None:
         list(system.retrieve_many([Claim("7", text)]))
 
 
+def test_the_claims_before_an_empty_one_are_answered(quick: Admiral) -> None:
+    found = []
+    with pytest.raises(AdmiralError, match="claim '7'"):
+        for one in quick.retrieve_many([*CLAIMS, Claim("7", ""), CLAIMS[0]], hops=1):
+            found.append(one)
+    assert [one.claim for one in found] == CLAIMS
+
+
+def test_claims_that_are_there_do_not_wait_for_those_to_come(quick: Admiral) -> None:
+    there: Queue[Claim | None] = Queue()
+    there.put(CLAIMS[0])
+    found = quick.retrieve_many(Arriving(iter(there.get, None)), hops=1)
+    assert next(found).claim == CLAIMS[0]
+    there.put(CLAIMS[1])
+    assert next(found).claim == CLAIMS[1]
+    there.put(None)
+    assert list(found) == []
+
+
+class Watched:
+    """A judge that runs what it is given before it judges."""
+
+    def __init__(self, call: Callable[[], object]) -> None:
+        self._call = call
+
+    def judge(
+        self, claims: Sequence[str], evidence: Sequence[Sequence[tuple[str, str]]]
+    ) -> list[Judgement]:
+        self._call()
+        return AlwaysSufficient().judge(claims, evidence)
+
+
+def test_every_call_takes_the_threads_of_the_settings(quick: Admiral, two_threads: None) -> None:
+    seen: list[int] = []
+    stages = replace(quick.stages, judge=Watched(lambda: seen.append(torch.get_num_threads())))
+    settings = replace(quick.config, threads=3, hops="1", batch_size=1)
+    system = Admiral(quick.kb, quick.checkpoint, settings, stages)
+    calls: list[Callable[[], object]] = [
+        lambda: system.retrieve(CLAIMS[0]),
+        lambda: list(system.retrieve_many(CLAIMS)),
+        lambda: system.prove(CLAIMS[0].text, []),
+        lambda: asyncio.run(system.aretrieve(CLAIMS[0])),
+    ]
+    with ThreadPoolExecutor(1) as other:  # of which torch knows nothing yet
+        for call in calls:
+            call()
+            other.submit(call).result()
+        assert other.submit(torch.get_num_threads).result() == 2
+    assert torch.get_num_threads() == 2
+    assert seen == [3] * 12
+    default = Admiral(quick.kb, quick.checkpoint, replace(settings, threads=0), stages)
+    with ThreadPoolExecutor(1) as other:
+        other.submit(torch.set_num_threads, 1).result()
+        other.submit(default.retrieve, CLAIMS[0]).result()
+    torch.set_num_threads(2)
+    assert seen[12:] == [2]
+
+
 def test_lone_surrogates_and_nul_are_replaced(system: Admiral) -> None:
     result = system.retrieve("The Emmy\ud800 Awards\x00 had a host.", hops=1)
     assert result.claim.text == "The Emmy\ufffd Awards\ufffd had a host."
@@ -228,19 +288,6 @@ def test_the_similarity_reranker_needs_no_training(model: Path) -> None:
         result = other.retrieve(CLAIMS[0], hops=1)
     assert "Emmy" in result.evidence[0].title
     assert all(-1.001 <= s.score <= 1.001 for s in result.evidence)
-
-
-class Watched:
-    """A judge that runs what it is given before it judges."""
-
-    def __init__(self, call: Callable[[], object]) -> None:
-        self._call = call
-
-    def judge(
-        self, claims: Sequence[str], evidence: Sequence[Sequence[tuple[str, str]]]
-    ) -> list[Judgement]:
-        self._call()
-        return AlwaysSufficient().judge(claims, evidence)
 
 
 def test_what_comes_after_closing_is_one_clear_error(model: Path, quick: Admiral) -> None:
