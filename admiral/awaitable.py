@@ -19,7 +19,6 @@ from collections.abc import (
 )
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
-from itertools import islice
 from typing import Self, TypeVar
 
 from admiral.config import RetrievalConfig
@@ -84,10 +83,13 @@ class AwaitableRetrieval(ABC):
         """
         async with aclosing(_batches(claims, self.config.batch_size)) as batches:
             async for batch in batches:
-                for result in await self._worker.run(
-                    lambda batch=batch: list(self.retrieve_many(batch, hops))  # type: ignore[misc]
-                ):
+                results, failure = await self._worker.run(
+                    lambda batch=batch: _collected(self.retrieve_many(batch, hops))  # type: ignore[misc]
+                )
+                for result in results:
                     yield result
+                if failure is not None:
+                    raise failure
 
     async def aclose(self) -> None:
         """Close without blocking the event loop while a batch that has begun is finished."""
@@ -136,17 +138,36 @@ class _Worker:
 async def _batches(
     claims: Iterable[Claim] | AsyncIterable[Claim], size: int
 ) -> AsyncGenerator[list[Claim], None]:
-    """Yield the claims in lists of `size`, the last one shorter."""
-    if not isinstance(claims, AsyncIterable):
-        stream = iter(claims)
-        while batch := list(islice(stream, size)):
-            yield batch
-        return
-    batch = []
-    async for claim in claims:
-        batch.append(claim)
-        if len(batch) == size:
-            yield batch
-            batch = []
+    """Yield the claims in lists of `size`, the last one shorter; then raise what they raised."""
+    batch: list[Claim] = []
+    failure: Exception | None = None
+    try:
+        async for claim in claims if isinstance(claims, AsyncIterable) else _each(claims):
+            batch.append(claim)
+            if len(batch) == size:
+                yield batch
+                batch = []
+    except Exception as error:
+        failure = error
     if batch:
         yield batch
+    if failure is not None:
+        raise failure
+
+
+async def _each(claims: Iterable[Claim]) -> AsyncGenerator[Claim, None]:
+    for claim in claims:
+        yield claim
+
+
+def _collected(
+    results: Iterator[RetrievalResult],
+) -> tuple[list[RetrievalResult], Exception | None]:
+    """Return the results, and what was raised behind them."""
+    found = []
+    try:
+        for result in results:
+            found.append(result)
+    except Exception as error:
+        return found, error
+    return found, None

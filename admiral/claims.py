@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from io import BufferedReader, FileIO
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
+from admiral.arriving import Arriving
 from admiral.errors import AdmiralError, RecordError
 from admiral.kb.text import clean_text
 from admiral.records import Claim
@@ -60,6 +62,12 @@ def stream_claims(stream: Iterable[bytes], name: str = "standard input") -> Iter
     else:
         for number, text in lines:
             yield Claim(str(number), clean_text(text))
+
+
+def arriving_claims(descriptor: int, name: str = "standard input") -> Arriving[Claim]:
+    """Return the claims of an open stream as `stream_claims` does, read by a thread."""
+    # Not by the reader of sys.stdin: Python cannot end while a thread waits within that.
+    return Arriving(stream_claims(BufferedReader(FileIO(descriptor, closefd=False)), name))
 
 
 def _lines(stream: Iterable[bytes], name: str) -> Iterator[tuple[int, str]]:

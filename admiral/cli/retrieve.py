@@ -107,7 +107,7 @@ def _keep_files_apart(
 
 def _source(claim: str | None, input_path: Path | None, *, keep: bool) -> Source:
     """Return a function that gives the claims; more than once if they are to be kept."""
-    from admiral.claims import read_claims, stream_claims
+    from admiral.claims import arriving_claims, read_claims, stream_claims
     from admiral.records import Claim
 
     if (claim is None) == (input_path is None):
@@ -116,7 +116,7 @@ def _source(claim: str | None, input_path: Path | None, *, keep: bool) -> Source
         if keep:
             claims = list(stream_claims(sys.stdin.buffer))
             return lambda: claims
-        return lambda: stream_claims(sys.stdin.buffer)
+        return lambda: arriving_claims(sys.stdin.fileno())
     if claim is not None:
         one = Claim("1", checked_text(claim, "the claim"))
         return lambda: [one]

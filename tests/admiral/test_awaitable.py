@@ -215,6 +215,41 @@ def test_errors_reach_the_caller_and_nobody_else() -> None:
     asyncio.run(ask())
 
 
+def test_claims_before_a_failure_are_answered() -> None:
+    """Whether the stream fails, of either kind, or a claim in the middle of a batch."""
+
+    def stream() -> Iterator[Claim]:
+        for number in range(5):
+            yield Claim(str(number), f"claim {number}")
+        raise ValueError("line 6 is bad")
+
+    async def slow() -> AsyncIterator[Claim]:
+        for claim in stream():
+            yield claim
+
+    async def ask() -> None:
+        for claims in (stream(), slow()):
+            async with opened(3) as gate:
+                found = []
+                with pytest.raises(ValueError, match="line 6"):
+                    async for one in gate.aretrieve_many(claims):
+                        found.append(one)
+                assert texts(found) == [f"claim {number}" for number in range(5)]
+
+    asyncio.run(ask())
+
+
+def test_claims_before_an_empty_one_are_answered(quick: Admiral) -> None:
+    async def ask() -> None:
+        found = []
+        with pytest.raises(AdmiralError, match="claim 'c': is empty"):
+            async for one in quick.aretrieve_many([*CLAIMS, Claim("c", " ")], hops=1):
+                found.append(one)
+        assert [one.claim for one in found] == CLAIMS
+
+    asyncio.run(ask())
+
+
 def test_closing_waits_for_what_has_begun_and_refuses_the_rest() -> None:
     async def ask() -> None:
         gate = Gate()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import subprocess
 import time
@@ -143,6 +144,39 @@ def test_plain_lines_on_standard_input(admiral: Admiral, whole: tuple[Path, Path
     assert [record.pop("id") for record in got] == ["1", "2"]
     assert [record.pop("id") for record in want] == IDS[:2]
     assert got == want
+
+
+QUICKEST = ("--hops", "1", "--beam-size", "5", "--reranker", "bm25")
+
+
+def test_standard_input_is_answered_line_by_line(
+    environment: dict[str, str], command: list[str]
+) -> None:
+    """A program that waits for each answer before it asks on, and then stops us."""
+    arguments = [*command, "retrieve", "-", "--json", *QUICKEST]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(arguments, env=environment, stdin=pipe, stdout=pipe, stderr=pipe) as us:
+        assert us.stdin is not None and us.stdout is not None
+        for number, claim in enumerate(CLAIMS[:2], 1):
+            us.stdin.write(f"{claim['claim']}\n\n".encode())
+            us.stdin.flush()
+            there, _, _ = select.select([us.stdout], [], [], 60)
+            assert there, "it waits for more"
+            record = json.loads(us.stdout.readline())
+            assert (record["id"], record["claim"]) == (str(2 * number - 1), claim["claim"])
+        us.send_signal(signal.SIGINT)
+        assert us.wait(timeout=30) == 130
+        assert us.stderr is not None
+        assert us.stderr.read().splitlines()[-1] == b"interrupted"
+
+
+def test_lines_before_a_bad_one_are_answered(admiral: Admiral) -> None:
+    lines = [json.dumps({"claim": claim["claim"]}) for claim in CLAIMS[:3]]
+    content = "\n".join([*lines, '{"text": "no claim"}', *lines]).encode()
+    done = admiral("retrieve", "-", "--json", *QUICKEST, stdin=content)
+    assert done.returncode == 1
+    assert [record["id"] for record in records(done.stdout)] == ["1", "2", "3"]
+    assert done.stderr.decode().startswith("error: standard input:4: field 'claim': is missing")
 
 
 def wait_for_a_record(partial: Path, process: subprocess.Popen[bytes], seconds: float) -> None:
