@@ -113,6 +113,8 @@ def _source(claim: str | None, input_path: Path | None, *, keep: bool) -> Source
     if (claim is None) == (input_path is None):
         raise click.UsageError("Give either a claim, '-' for standard input, or --input FILE.")
     if "-" in (claim, str(input_path)):
+        if sys.stdin is None:
+            raise AdmiralError("standard input: is closed. Give the claims by --input FILE")
         if keep:
             claims = list(stream_claims(sys.stdin.buffer))
             return lambda: claims

@@ -297,6 +297,11 @@ def test_bad_input_is_one_error(
     assert sorted(os.listdir(tmp_path)) == before
 
 
+def test_closed_standard_input_is_told(admiral: Admiral) -> None:
+    done = admiral("retrieve", "-", "--json", preexec_fn=lambda: os.close(0))
+    assert_one_error(done, "standard input: is closed")
+
+
 def test_a_full_disk_under_standard_output(admiral: Admiral) -> None:
     with Path("/dev/full").open("wb") as full:
         done = admiral("retrieve", EMMY, "--json", "--hops", "1", *QUICK, stdout=full)
