@@ -35,7 +35,7 @@ _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON obj
     "format",
     default="auto",
     show_default=True,
-    help="auto, jsonl, fever, hotpotqa, feverous, kilt, beir or text.",
+    help="auto, jsonl, wiki-jsonl, fever, hotpotqa, feverous, kilt, beir or text.",
 )
 @click.option(
     "--bm25", default="lucene", show_default=True, help="lucene, bm25s (without Java) or none."

@@ -35,7 +35,7 @@ def _options(command: Command) -> Command:
     "format",
     default="auto",
     show_default=True,
-    help="As for `admiral index`: auto, jsonl, fever, hotpotqa, feverous, kilt, beir or text.",
+    help="As for `admiral index`.",
 )
 @click.option(
     "--on-duplicate",

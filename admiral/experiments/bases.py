@@ -43,6 +43,7 @@ def _built(name: str, base: Base, say: Say) -> dict[str, Any]:
         "corpora": [str(corpus) for corpus in base.corpora],
         "kb": str(base.path),
         "on_duplicate": base.on_duplicate,
+        "format": base.format,
     }
     say(f"building the knowledge base {name}")
     return delegate(job, note)

@@ -44,6 +44,7 @@ class Base:
     path: Path
     corpora: tuple[Path, ...]
     on_duplicate: str = "error"
+    format: str = "auto"
 
 
 @dataclass(frozen=True, slots=True)

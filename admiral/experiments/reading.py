@@ -23,7 +23,7 @@ _KEYS = (
 )
 _PLAIN = ("task", "claims", "limit", "seed")  # what --set changes besides settings
 _SYSTEM = ("name", "baseline", "settings")
-_BASE = ("corpus", "on_duplicate")
+_BASE = ("corpus", "on_duplicate", "format")
 _PAPER = ("table", "columns", "rows", "note")
 
 
@@ -119,8 +119,10 @@ def _bases(content: dict[str, Any], path: Path, folder: Path) -> Iterator[tuple[
         many = corpora if isinstance(corpora, list) else [corpora]
         if not many:
             raise AdmiralError(f"{path}: key {key + '.corpus'!r}: is missing. Name a corpus")
-        policy = str(described.get("on_duplicate", "error"))
-        yield str(name), Base(folder / str(name), tuple(Path(str(c)) for c in many), policy)
+        chosen = {
+            key: str(described[key]) for key in ("on_duplicate", "format") if key in described
+        }
+        yield str(name), Base(folder / str(name), tuple(Path(str(c)) for c in many), **chosen)
 
 
 def _systems(

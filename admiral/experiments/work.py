@@ -104,6 +104,7 @@ def _build(job: Job) -> Record:
         job["kb"],
         bm25=default_backend(),
         on_duplicate=job["on_duplicate"],
+        format=job["format"],
     )
     return {"documents": report.documents}
 

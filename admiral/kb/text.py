@@ -17,6 +17,8 @@ REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 LONGEST_TITLE = 2000
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+# [[Target|text]] or [[Text]]; no brackets inside, so the match is linear.
+_WIKI_LINK = re.compile(r"\[\[([^\[\]|]*)(?:\|([^\[\]]*))?\]\]")
 _CONTROL = re.compile("[\x01-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
@@ -52,6 +54,12 @@ def clean_document(document: Document) -> Document:
     if links and len(links) != len(sentences):
         raise ValueError(f"{len(links)} rows of links for {len(sentences)} sentences")
     return Document(clean_title(document.title), sentences, links if any(links) else ())
+
+
+def without_markup(text: str) -> tuple[str, tuple[str, ...]]:
+    """Return a text with its wiki links, ``[[Target|text]]``, as plain text, and their titles."""
+    links = (wikipedia_title(match.group(1)) for match in _WIKI_LINK.finditer(text))
+    return _WIKI_LINK.sub(lambda m: m.group(2) or m.group(1), text), tuple(filter(None, links))
 
 
 def wikipedia_title(href: str) -> str:

@@ -16,7 +16,7 @@ from admiral.kb.readers.base import Item, Record, data_files, files_below, read_
 from admiral.kb.readers.fever import parse_fever
 from admiral.kb.readers.feverous import MAGIC, read_feverous
 from admiral.kb.readers.hotpotqa import parse_hotpotqa
-from admiral.kb.readers.jsonl import parse_beir, parse_jsonl
+from admiral.kb.readers.jsonl import parse_beir, parse_jsonl, parse_wiki_jsonl
 from admiral.kb.readers.kilt import parse_kilt
 from admiral.kb.readers.plain import read_plain, text_files
 from admiral.kb.remote import Place
@@ -26,6 +26,7 @@ __all__ = ["FORMATS", "Item", "Record", "corpus_files", "detect_format", "read_c
 
 FORMATS: dict[str, Callable[[Place], Iterator[Item]]] = {
     "jsonl": partial(read_json, parse=parse_jsonl),
+    "wiki-jsonl": partial(read_json, parse=parse_wiki_jsonl),
     "fever": partial(read_json, parse=parse_fever),
     "hotpotqa": partial(read_json, parse=parse_hotpotqa),
     "feverous": read_feverous,

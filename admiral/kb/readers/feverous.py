@@ -7,7 +7,6 @@ out, so sentence numbers here count the page's sentences in order.
 
 from __future__ import annotations
 
-import re
 import sqlite3
 import unicodedata
 from collections.abc import Iterator
@@ -18,12 +17,10 @@ from admiral.errors import AdmiralError, RecordError
 from admiral.kb.readers.base import SKIP_REMEDY, Item, Record, checked, strings
 from admiral.kb.remote import Place, RemotePath
 from admiral.kb.streams import LONGEST_RECORD, parse_object
-from admiral.kb.text import wikipedia_title
+from admiral.kb.text import without_markup
 from admiral.records import Document
 
 MAGIC = b"SQLite format 3\x00"
-# [[Target|text]] or [[Text]]; no brackets inside, so the match is linear.
-_LINK = re.compile(r"\[\[([^\[\]|]*)(?:\|([^\[\]]*))?\]\]")
 
 
 def read_feverous(path: Place) -> Iterator[Item]:
@@ -67,9 +64,9 @@ def _page(identifier: Any, data: Any, where: str) -> Document:
             continue
         if not isinstance(page.get(name), str):
             raise RecordError(where, name, "missing or not a string", SKIP_REMEDY)
-        sentences.append(_LINK.sub(lambda m: m.group(2) or m.group(1), page[name]))
-        targets = (wikipedia_title(match.group(1)) for match in _LINK.finditer(page[name]))
-        links.append(tuple(filter(None, targets)))
+        sentence, targets = without_markup(page[name])
+        sentences.append(sentence)
+        links.append(targets)
     return Document(title, tuple(sentences), tuple(links))
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from admiral.errors import RecordError
 from admiral.kb.readers.base import SKIP_REMEDY, strings, text_field
 from admiral.kb.sentences import split_sentences
+from admiral.kb.text import without_markup
 from admiral.records import Document
 
 
@@ -34,6 +35,18 @@ def parse_jsonl(value: dict[str, Any], where: str) -> Document:
             "Give the text as a list 'sentences', or leave 'links' out.",
         )
     return Document(title, tuple(split_sentences(text_field(value, "text", where))))
+
+
+def parse_wiki_jsonl(value: dict[str, Any], where: str) -> Document:
+    """Return the document of one record whose sentences hold hyperlinks, ``[[Target|text]]``.
+
+    They become plain text, and the sentence's links, behind those of the field `links`.
+    """
+    document = parse_jsonl(value, where)
+    pairs = [without_markup(sentence) for sentence in document.sentences]
+    given = document.links or ((),) * len(pairs)
+    links = tuple((*row, *found) for row, (_, found) in zip(given, pairs, strict=True))
+    return Document(document.title, tuple(text for text, _ in pairs), links)
 
 
 def parse_beir(value: dict[str, Any], where: str) -> Document:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from admiral.errors import AdmiralError
-from admiral.experiments.description import Experiment
+from admiral.experiments.description import Base, Experiment
 from admiral.experiments.reading import read_experiment
 
 MINIMAL = """
@@ -40,7 +40,8 @@ def test_later_settings_win(tmp_path: Path) -> None:
     task: fever
     kb: here
     claims: ${data}/c.jsonl
-    knowledge_bases: {here: {corpus: "${data}/corpus.jsonl", on_duplicate: skip}}
+    knowledge_bases:
+      here: {corpus: "${data}/corpus.jsonl", on_duplicate: skip, format: wiki-jsonl}
     settings: {beam_size: 7, hops: 2}
     systems:
       - {name: One, settings: {hops: 1}}
@@ -53,7 +54,9 @@ def test_later_settings_win(tmp_path: Path) -> None:
     assert (two.hops, two.beam_size, two.kb) == ("2", 9, "elsewhere")
     assert found.seed == 3 and found.claims == tmp_path / "c.jsonl"
     base = found.bases["here"]
-    assert (base.corpora, base.on_duplicate) == ((tmp_path / "corpus.jsonl",), "skip")
+    assert base == Base(
+        tmp_path / "kbs" / "here", (tmp_path / "corpus.jsonl",), "skip", "wiki-jsonl"
+    )
 
 
 @pytest.mark.parametrize(

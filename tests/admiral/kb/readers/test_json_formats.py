@@ -8,7 +8,7 @@ import pytest
 from admiral.errors import RecordError
 from admiral.kb.readers.fever import fever_title, parse_fever
 from admiral.kb.readers.hotpotqa import parse_hotpotqa
-from admiral.kb.readers.jsonl import parse_beir, parse_jsonl
+from admiral.kb.readers.jsonl import parse_beir, parse_jsonl, parse_wiki_jsonl
 from admiral.kb.readers.kilt import parse_kilt
 from admiral.records import Document
 
@@ -19,6 +19,18 @@ def test_jsonl() -> None:
     )
     record = {"title": "T", "sentences": ["a", "b"], "links": [["X"], []], "other": 1}
     assert parse_jsonl(record, "c:1") == Document("T", ("a", "b"), (("X",), ()))
+
+
+def test_wiki_jsonl() -> None:
+    record = {
+        "title": "T",
+        "sentences": ["A [[great_tit#Song|tit]] in [[Paris]].", "[[x [[https://a.b|site]]", "[[]]"],
+    }
+    assert parse_wiki_jsonl(record, "c:1") == Document(
+        "T", ("A tit in Paris.", "[[x site", ""), (("Great tit", "Paris"), (), ())
+    )
+    given = {"title": "T", "sentences": ["a [[b]]"], "links": [["X"]]}
+    assert parse_wiki_jsonl(given, "c:1") == Document("T", ("a b",), (("X", "B"),))
 
 
 def test_beir() -> None:
