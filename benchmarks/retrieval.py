@@ -73,7 +73,7 @@ def main(
     heads = " | ".join(f"@{k}" for k in _CUTS)
     click.echo(f"| system | gold documents | claims | {heads} | s/claim |")
     click.echo("|---" * (len(_CUTS) + 4) + "|")
-    with Admiral.from_pretrained(model, kb=kb, config=config) as system:
+    with Admiral.from_pretrained(config=config) as system:
         began = time.perf_counter()
         found = system.kb.search([one.claim for one in gold], max(_CUTS))
         spent = time.perf_counter() - began

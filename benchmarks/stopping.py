@@ -139,7 +139,7 @@ def main(
     stops: dict[str, list[Stop]] = {name: [] for name in judges}
     hits: dict[str, list[tuple[bool, ...]]] = {name: [] for name in judges}
     full: list[float] = []  # seconds of all hops
-    with Admiral.from_pretrained(model, kb=kb, config=config) as system:
+    with Admiral.from_pretrained(config=config) as system:
         deciders = {
             name: None
             if name == "oracle"
