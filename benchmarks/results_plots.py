@@ -83,7 +83,7 @@ def _growth(record: Record) -> Iterator[Plot]:
             point = (float(system["kb"]["documents"]), float(value(system)))
             lines.setdefault(system["name"].partition(",")[0], []).append(point)
         top = max(y for points in lines.values() for _, y in points)
-        title = f"{label.capitalize()} as the documents grow"
+        title = f"{label[0].upper()}{label[1:]} as the documents grow"
         chart = line_chart(title, x, Axis(label, ticks_to(top)), lines)
         yield f"{record['folder']}-{what}.svg", title, chart
 
