@@ -201,7 +201,7 @@ def test_an_empty_corpus_is_an_error(lines: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"format": "xml"}, "auto, jsonl, fever, hotpotqa, feverous, kilt, beir, text"),
+        ({"format": "xml"}, "auto, jsonl, wiki-jsonl, fever, hotpotqa, feverous, kilt, beir, text"),
         ({"on_duplicate": "keep"}, "error, merge, skip, rename"),
         ({"bm25": "elastic"}, "lucene, bm25s, none"),
     ],
