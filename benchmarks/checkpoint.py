@@ -9,6 +9,7 @@ the same directory loaded by transformers alone, without tokenizer and reranker'
 from __future__ import annotations
 
 import multiprocessing
+import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -20,6 +21,7 @@ import torch
 from transformers import BartForConditionalGeneration
 
 from admiral.checkpoint import load_checkpoint, locate_checkpoint
+from admiral.errors import AdmiralError
 
 MEGABYTE = 1e6
 
@@ -68,4 +70,7 @@ def main(model: str, repeats: int) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except AdmiralError as error:
+        sys.exit(f"error: {error}")

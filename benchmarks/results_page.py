@@ -205,7 +205,14 @@ def main(runs: Path, docs: Path) -> None:
     records = read_runs(runs)
     pictures = docs / "results"
     pictures.mkdir(exist_ok=True)
-    wanted = {name: picture for one in records for name, _, picture in plots(one)}
+    wanted: dict[str, str] = {}
+    for record in records:
+        for name, _, picture in plots(record):
+            if name in wanted:
+                raise AdmiralError(
+                    f"{runs}: two runs are called {record['folder']!r}. Rename the folder of one"
+                )
+            wanted[name] = picture
     for old in pictures.glob("*.svg"):
         if old.name not in wanted:
             old.unlink()

@@ -41,6 +41,8 @@ def main(kb: str, count: int, samples: int, settings: tuple[str, ...]) -> None:
     """Print memory against claims."""
     config = load_config(None, [*_SMALL, *settings])
     step = count // samples
+    if count % samples or step < config.batch_size:
+        raise click.UsageError(f"--count must be {samples} samples of {config.batch_size} or more.")
     held: list[int] = []
     with tempfile.TemporaryDirectory() as name, Admiral.from_pretrained(kb=kb, config=config) as us:
         path = Path(name, "claims.jsonl")

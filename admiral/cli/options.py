@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
+from admiral.bundled import DEMO, MODELS
 from admiral.errors import AdmiralError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -74,6 +75,15 @@ def keep_apart(output: Path, *inputs: Path | None) -> None:
             raise AdmiralError(
                 f"{output}: is the input as well, or another output. Choose another output"
             )
+
+
+def keep_out(output: Path, *folders: str) -> None:
+    """Raise `AdmiralError` if a file to be written lies in a knowledge base or checkpoint."""
+    for folder in folders:
+        if folder in (*MODELS, DEMO) or not os.path.isdir(folder):
+            continue
+        if Path(os.path.realpath(output)).is_relative_to(os.path.realpath(folder)):
+            raise AdmiralError(f"{output}: lies in {folder}, which is read. Choose another output")
 
 
 def _same(one: Path, other: Path) -> bool:

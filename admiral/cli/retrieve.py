@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from admiral.cli.cluster import cluster_options
-from admiral.cli.options import checked_text, colour, engine_options, keep_apart, overrides
+from admiral.cli.options import (
+    checked_text,
+    colour,
+    engine_options,
+    keep_apart,
+    keep_out,
+    overrides,
+)
 from admiral.cli.progress import track
 from admiral.errors import AdmiralError
 
@@ -76,14 +83,17 @@ def retrieve_command(
     """
     from admiral.config import load_config
 
+    config = load_config(config_path, overrides(assignments, flags))
     _keep_files_apart(output, trec, (input_path, config_path))
+    for path in (output, trec):
+        if path is not None:
+            keep_out(path, config.kb, config.model)
     if trec is not None and not trec.absolute().parent.is_dir():
         raise AdmiralError(f"{trec}: its directory does not exist. Create it first")
     if overwrite and output is None:
         raise click.UsageError("--overwrite goes with --output.")
     if cluster is not None and output is None:
         raise click.UsageError("--engine ray goes with --output.")
-    config = load_config(config_path, overrides(assignments, flags))
     source = _source(claim, input_path, keep=output is not None)
     if output is not None:
         _to_file(config, source, output, cluster, overwrite=overwrite, trec=trec, quiet=quiet)

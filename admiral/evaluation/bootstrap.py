@@ -74,7 +74,8 @@ def compare(
     for swapped in _swaps(one.claims, seed, samples):
         changed = other.values_with(one, swapped) - one.values_with(other, swapped)
         extreme += (np.abs(changed) >= np.abs(after - before) - 1e-12).sum(0)
-    p = (extreme + 1) / (samples + 1)
+    # Where either run has no figure there is nothing that chance could do.
+    p = np.where(np.isnan(after - before), np.nan, (extreme + 1) / (samples + 1))
     return [
         Difference(
             float(before[i]), float(after[i]), m.count(group.members), *limits[i], float(p[i])

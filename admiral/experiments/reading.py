@@ -160,6 +160,9 @@ def _systems(
 def _paper(content: dict[str, Any], path: Path) -> dict[str, Any]:
     paper = mapping(content.get("paper") or {}, path, "paper")
     check_keys(paper, _PAPER, f"{path}: paper")
+    for key in _PAPER:
+        if paper and key not in paper:
+            raise AdmiralError(f"{path}: key 'paper.{key}': is missing")
     columns = listed(paper, "columns", f"{path}: paper")
     for name, row in mapping(paper.get("rows") or {}, path, "paper.rows").items():
         if not isinstance(row, list) or len(row) != len(columns):

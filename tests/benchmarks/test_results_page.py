@@ -111,6 +111,17 @@ def test_the_command_writes_page_and_plots(tmp_path: Path) -> None:
     assert "judged sufficient" in chart and "judged insufficient" not in chart  # it never was
 
 
+def test_two_runs_of_one_name_are_refused(tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        written(tmp_path / name, demo=record(system("One")))
+    (tmp_path / "docs").mkdir()
+    with pytest.raises(AdmiralError, match="two runs are called 'demo'"):
+        CliRunner().invoke(
+            main, [str(tmp_path), "--docs", str(tmp_path / "docs")], catch_exceptions=False
+        )
+
+
 def test_growth_is_one_line_a_system() -> None:
     both = record(system("A, few", 10), system("A, many", 1000), system("B, few", 10))
     found = {name: chart for name, _, chart in plots(both | {"folder": "e"})}

@@ -44,6 +44,13 @@ def parse_wiki_jsonl(value: dict[str, Any], where: str) -> Document:
     """
     document = parse_jsonl(value, where)
     pairs = [without_markup(sentence) for sentence in document.sentences]
+    if value.get("sentences") is None and without_markup(value["text"])[0] != value["text"]:
+        raise RecordError(
+            where,
+            "text",
+            "hyperlinks in a text that is not split into sentences",
+            "Give the text as a list 'sentences', or use the format jsonl.",
+        )
     given = document.links or ((),) * len(pairs)
     links = tuple((*row, *found) for row, (_, found) in zip(given, pairs, strict=True))
     return Document(document.title, tuple(text for text, _ in pairs), links)

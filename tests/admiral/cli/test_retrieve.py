@@ -275,6 +275,8 @@ def assert_one_error(done: subprocess.CompletedProcess[bytes], *says: str) -> No
         (["--input", "latin.jsonl"], "latin.jsonl:1: byte 15 of the line is not UTF-8"),
         (["--input", "bad.jsonl", "--output", "bad.jsonl"], "is the input as well"),
         (["--input", "bad.jsonl", "--trec", "bad.jsonl"], "bad.jsonl: is the input as well"),
+        (["A.", "--kb", ".", "--trec", "run"], "run: lies in ., which is read"),
+        (["A.", "--model", ".", "--output", "o.jsonl"], "o.jsonl: lies in ., which is read"),
         (["A.", "--output", "o.jsonl", "--trec", "o.jsonl"], "o.jsonl: is the input as well, or"),
         (
             ["--input", "o.jsonl.failed.jsonl", "--output", "o.jsonl", "--overwrite"],

@@ -85,6 +85,11 @@ def test_equal_runs_do_not_differ() -> None:
     assert (found.low, found.high, found.p) == (0, 0, 1)
 
 
+def test_what_has_no_figure_has_no_p() -> None:
+    (found,) = compare([measure(nan, nan)], [measure(nan, nan)], everyone(2))
+    assert np.isnan([found.first, found.second, found.p]).all()
+
+
 @pytest.mark.parametrize("two_columns", [False, True])
 def test_p_is_the_share_of_exchanges_that_differ_as_much(two_columns: bool) -> None:
     rng = np.random.default_rng(5)

@@ -68,7 +68,11 @@ def test_later_settings_win(tmp_path: Path) -> None:
         (MINIMAL + "ks: 5", r"key 'ks': 5 is not a list"),
         (MINIMAL + "settings: {beam: 1}", r"settings: key 'beam': no such setting"),
         (MINIMAL + "settings: [beam_size]", r"key 'settings': expected 'key: value'"),
-        (MINIMAL + "paper: {rows: {a: [1]}, columns: []}", r"paper.rows.a': not 0 figures"),
+        (
+            MINIMAL + "paper: {table: 1, rows: {a: [1]}, columns: [], note: n}",
+            r"paper.rows.a': not 0 figures",
+        ),
+        (MINIMAL + "paper: {table: 1}", r"key 'paper.columns': is missing"),
         (MINIMAL + "paper: {figures: 1}", r"paper: key 'figures'"),
         (MINIMAL + "knowledge_bases: {a: {}}", r"knowledge_bases.a.corpus': is missing"),
         (MINIMAL + "knowledge_bases: {a: {kb: b}}", r"knowledge_bases.a: key 'kb'"),

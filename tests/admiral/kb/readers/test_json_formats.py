@@ -31,6 +31,12 @@ def test_wiki_jsonl() -> None:
     )
     given = {"title": "T", "sentences": ["a [[b]]"], "links": [["X"]]}
     assert parse_wiki_jsonl(given, "c:1") == Document("T", ("a b",), (("X", "B"),))
+    assert parse_wiki_jsonl({"title": "T", "text": "One. Two."}, "c:1").sentences == (
+        "One.",
+        "Two.",
+    )
+    with pytest.raises(RecordError, match=r"c:1: field 'text': hyperlinks in a text that is not"):
+        parse_wiki_jsonl({"title": "T", "text": "With [[A. B.|Mr. B]]."}, "c:1")
 
 
 def test_beir() -> None:
