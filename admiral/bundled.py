@@ -2,3 +2,8 @@
 
 MODELS = ("mini",)
 DEMO = "demo"  # the knowledge base
+
+
+def is_bundled(name: str) -> bool:
+    """Whether a name stands for something that comes with the package, and for no directory."""
+    return name in (*MODELS, DEMO)

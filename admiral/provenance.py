@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import admiral
-from admiral.bundled import DEMO, MODELS
+from admiral.bundled import is_bundled
 from admiral.config import RetrievalConfig
 
 
@@ -27,7 +27,7 @@ def identity(name: str) -> str:
     else of its configuration and weights.
     """
     directory = Path(name)
-    if name in (*MODELS, DEMO) or not directory.is_dir():
+    if is_bundled(name) or not directory.is_dir():
         return name
     digest = hashlib.sha256()
     manifest = directory / "manifest.json"

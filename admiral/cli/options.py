@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from admiral.bundled import DEMO, MODELS
+from admiral.bundled import is_bundled
 from admiral.errors import AdmiralError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -68,6 +68,12 @@ def checked_text(text: str, what: str) -> str:
     return text.strip()
 
 
+def check_place(output: Path) -> None:
+    """Raise `AdmiralError` if there is no directory for a file to be written."""
+    if not output.absolute().parent.is_dir():
+        raise AdmiralError(f"{output}: its directory does not exist. Create it first")
+
+
 def keep_apart(output: Path, *inputs: Path | None) -> None:
     """Raise `AdmiralError` if a file to be written is an input, or another output."""
     for path in inputs:
@@ -80,7 +86,7 @@ def keep_apart(output: Path, *inputs: Path | None) -> None:
 def keep_out(output: Path, *folders: str) -> None:
     """Raise `AdmiralError` if a file to be written lies in a knowledge base or checkpoint."""
     for folder in folders:
-        if folder in (*MODELS, DEMO) or not os.path.isdir(folder):
+        if is_bundled(folder) or not os.path.isdir(folder):
             continue
         if Path(os.path.realpath(output)).is_relative_to(os.path.realpath(folder)):
             raise AdmiralError(f"{output}: lies in {folder}, which is read. Choose another output")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from admiral.cli.options import checked_text, colour, engine_options, overrides
+from admiral.cli.options import check_place, checked_text, colour, engine_options, overrides
 from admiral.errors import AdmiralError
 
 if TYPE_CHECKING:
@@ -67,10 +67,10 @@ def prove_command(
         for number, sentence in enumerate(sentences, 1)
     ]
     config = load_config(config_path, overrides(assignments, flags))
-    if page is not None and page.is_dir():
-        raise AdmiralError(f"--html {str(page)!r}: is a directory. Name a file to write")
-    if page is not None and not page.absolute().parent.is_dir():
-        raise AdmiralError(f"{page}: its directory does not exist. Create it first")
+    if page is not None:
+        if page.is_dir():
+            raise AdmiralError(f"--html {str(page)!r}: is a directory. Name a file to write")
+        check_place(page)
 
     from admiral.files import write_atomically
     from admiral.page import judgement_page

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import click
 
-from admiral.cli.options import keep_apart
-from admiral.errors import AdmiralError
+from admiral.cli.options import check_place, keep_apart
 
 _FILE = click.Path(path_type=Path)
 
@@ -34,8 +33,7 @@ def report_command(results: Path, gold: Path, output: Path, kb: str | None) -> N
     from admiral.kb import KnowledgeBase, locate
 
     keep_apart(output, results, gold)
-    if not output.absolute().parent.is_dir():
-        raise AdmiralError(f"{output}: its directory does not exist. Create it first")
+    check_place(output)
     settings = run_settings(results)
     cases, notes = cases_of(results, gold, settings)
     name = kb or ("demo" if settings.get("kb") == "demo" else None)

@@ -13,6 +13,7 @@ import click
 
 from admiral.cli.cluster import cluster_options
 from admiral.cli.options import (
+    check_place,
     checked_text,
     colour,
     engine_options,
@@ -84,12 +85,9 @@ def retrieve_command(
     from admiral.config import load_config
 
     config = load_config(config_path, overrides(assignments, flags))
-    _keep_files_apart(output, trec, (input_path, config_path))
-    for path in (output, trec):
-        if path is not None:
-            keep_out(path, config.kb, config.model)
-    if trec is not None and not trec.absolute().parent.is_dir():
-        raise AdmiralError(f"{trec}: its directory does not exist. Create it first")
+    _keep_files_apart(output, trec, (input_path, config_path), (config.kb, config.model))
+    if trec is not None:
+        check_place(trec)
     if overwrite and output is None:
         raise click.UsageError("--overwrite goes with --output.")
     if cluster is not None and output is None:
@@ -103,16 +101,21 @@ def retrieve_command(
 
 
 def _keep_files_apart(
-    output: Path | None, trec: Path | None, inputs: Sequence[Path | None]
+    output: Path | None,
+    trec: Path | None,
+    inputs: Sequence[Path | None],
+    folders: Sequence[str],
 ) -> None:
-    """Refuse to write over an input, or over the results."""
+    """Refuse to write over an input, into a folder that is read, or over the results."""
     from admiral.output import companions
 
     written = [output, *companions(output)] if output is not None else []
     for path in written:
         keep_apart(path, *inputs)
+        keep_out(path, *folders)
     if trec is not None:
         keep_apart(trec, *inputs, *written)
+        keep_out(trec, *folders)
 
 
 def _source(claim: str | None, input_path: Path | None, *, keep: bool) -> Source:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from admiral.bundled import DEMO, MODELS
+from admiral.bundled import is_bundled
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.records import Claim, RetrievalResult
@@ -55,7 +55,7 @@ def worker_config(config: RetrievalConfig, cpus: int, gpus: float) -> RetrievalC
     made = replace(config, device=device, threads=config.threads or cpus)
     for key in ("model", "kb", "paraphrases", "antonyms"):
         value = getattr(config, key)
-        if value not in ("", DEMO, *MODELS) and Path(value).exists():
+        if value and not is_bundled(value) and Path(value).exists():
             # A worker has another current directory.
             setattr(made, key, str(Path(value).absolute()))
     return made
