@@ -24,6 +24,7 @@ from proofs.calibrated import CalibratedJudge
 from proofs.classifier import ClassifierJudge
 from proofs.generator import ProofGenerator
 from proofs.judges import AlwaysSufficient, GeneratedProofJudge, LexicalJudge, NeverSufficient
+from trie.int8 import check_int8
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,5 +108,17 @@ def choose_device(name: str) -> str:
 
 
 def choose_dtype(config: RetrievalConfig) -> torch.dtype:
-    """Return the type of matrix products for a precision."""
-    return torch.bfloat16 if config.precision == "bf16" else torch.float32
+    """Return the type of matrix products for a precision.
+
+    Raises
+    ------
+    AdmiralError
+        For int8 where it is not to be had.
+    """
+    dtype = {"fp32": torch.float32, "bf16": torch.bfloat16, "int8": torch.int8}[config.precision]
+    if dtype is torch.int8:
+        try:
+            check_int8(torch.device(choose_device(config.device)))
+        except ValueError as error:
+            raise AdmiralError(f"setting 'precision': {error}") from error
+    return dtype

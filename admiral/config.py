@@ -21,7 +21,7 @@ _CHOICES = {
     "judge": ("never", "always", "lexical", "generated", "classifier", "calibrated"),
     "ranking": ("fused", "last-hop"),
     "variant": ("ours", "top-1", "not-joint", "joint-docs"),
-    "precision": ("fp32", "bf16"),
+    "precision": ("fp32", "bf16", "int8"),
 }
 _AT_LEAST = {
     "min_hops": 1,
@@ -104,9 +104,11 @@ class RetrievalConfig:
     title_weight, text_weight
         Weights of the BM25 fields, not negative and not both zero.
     precision
-        ``fp32``, or ``bf16``: two to three times faster on processors with bfloat16 arithmetic
-        (``avx512_bf16``, ``amx_bf16``) and on GPUs, much slower without it; scores differ in the
-        third digit.
+        ``fp32``; ``bf16``: two to three times faster on processors with bfloat16 arithmetic
+        (``avx512_bf16``, ``amx_bf16``) and on GPUs, much slower without it, scores differing in the
+        third digit; or ``int8``, on processors with VNNI only: the encoders' products are in eight
+        bits, which is a little faster than bfloat16 and does not need it; scores differ in the
+        first or second digit (see `trie.int8`).
     batch_size
         Claims that travel together; the threads share them.
     device, threads

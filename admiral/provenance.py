@@ -9,6 +9,8 @@ from typing import Any
 import admiral
 from admiral.bundled import is_bundled
 from admiral.config import RetrievalConfig
+from admiral.kb.manifest import is_knowledge_base
+from admiral.kb.members import read_holdings, read_join
 
 
 def recorded_settings(config: RetrievalConfig) -> dict[str, Any]:
@@ -23,12 +25,20 @@ def recorded_settings(config: RetrievalConfig) -> dict[str, Any]:
 def identity(name: str) -> str:
     """Return what tells one checkpoint or knowledge base from another.
 
-    A bundled one is known by its name; a directory by its own name and a hash of its manifest, or
-    else of its configuration and weights.
+    A bundled one is known by its name; a directory by its own name and a hash of its manifest (of a
+    joined knowledge base, of what identifies the versions of all members), or else of its
+    configuration and weights.
+
+    Raises
+    ------
+    AdmiralError
+        If it is a knowledge base that joins others and one of these cannot be used.
     """
     directory = Path(name)
     if is_bundled(name) or not directory.is_dir():
         return name
+    if (joined := _joined_digest(directory)) is not None:
+        return f"{directory.resolve().name} ({joined[:12]})"
     digest = hashlib.sha256()
     manifest = directory / "manifest.json"
     weights = sorted(directory.glob("*.safetensors"))
@@ -37,3 +47,10 @@ def identity(name: str) -> str:
             with path.open("rb") as file:
                 digest.update(hashlib.file_digest(file, "sha256").digest())
     return f"{directory.resolve().name} ({digest.hexdigest()[:12]})"
+
+
+def _joined_digest(directory: Path) -> str | None:
+    """Return the digest of a knowledge base that joins others; None of anything else."""
+    if is_knowledge_base(directory) and read_join(directory) is not None:
+        return read_holdings(directory).digest
+    return None

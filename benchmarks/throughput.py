@@ -1,8 +1,9 @@
 """Claims per second, in batches beside one at a time, and where the time goes.
 
-Run as ``python -m benchmarks.throughput CLAIMS.jsonl --kb KB --set precision=bf16``. Both ways run
-in one process, by turns, over the same claims; each has stages of its own, so that neither profits
-from what the other remembers. The answers are compared besides.
+Run as ``python -m benchmarks.throughput CLAIMS.jsonl --kb KB --set precision=bf16``, or with
+``--precision fp32 --precision bf16`` to compare precisions. All ways run in one process, by turns,
+over the same claims; each has stages of its own, so that none profits from what another remembers.
+The answers are compared besides.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import wraps
 from itertools import islice
@@ -20,7 +22,7 @@ from typing import Any
 import click
 import torch
 
-from admiral import Admiral, Claim, RetrievalResult, load_config
+from admiral import Admiral, Claim, RetrievalConfig, RetrievalResult, load_config
 from admiral.claims import read_claims, spread
 from admiral.kb import KnowledgeBase
 from admiral.stages.cross_encoder import CrossEncoderReranker
@@ -28,6 +30,8 @@ from admiral.stages.hop import TrieHopRetriever
 from admiral.stages.mentions import MentionFinder
 from admiral.stages.similarity import SimilarityReranker
 from admiral.stages.term_matching import TermReranker
+from proofs.calibrated import CalibratedJudge
+from proofs.judges import GeneratedProofJudge, LexicalJudge
 from trie import Seq2Seq
 
 _STAGES: list[tuple[str, type, str]] = [
@@ -41,6 +45,7 @@ _STAGES: list[tuple[str, type, str]] = [
     ("beam search", TrieHopRetriever, "expand"),
     ("beam search: encoder", Seq2Seq, "encode"),
     ("beam search: decoder", Seq2Seq, "step"),
+    *(("judge", kind, "judge") for kind in (CalibratedJudge, GeneratedProofJudge, LexicalJudge)),
 ]
 
 
@@ -125,28 +130,36 @@ class Way:
         return f"| {self.name} | {' | '.join(f'{cell:.3f}' for cell in cells)} |"
 
 
-def report(one: Way, other: Way) -> list[str]:
-    """Return the tables of two ways."""
+def report(ways: Sequence[Way]) -> list[str]:
+    """Return the tables of some ways, and how the others compare with the first one."""
     lines = ["| way | claims/s | s/claim | processor s/claim | hops |", "|---|---|---|---|---|"]
-    lines += [one.row(), other.row()]
-    lines.append(
-        f"\nratio: {one.seconds / other.seconds:.2f} in time, "
-        f"{one.processor / other.processor:.2f} in processor time\n"
-    )
-    lines += [f"| stage, ms/claim | {one.name} | {other.name} |", "|---|---|---|"]
-    count = len(one.results)
-    for stage, _ in (one.stages + other.stages).most_common():
-        cells = [f"{1e3 * way.stages[stage] / count:.1f}" for way in (one, other)]
+    lines += [way.row() for way in ways]
+    lines += [f"\n| stage, ms/claim | {' | '.join(way.name for way in ways)} |"]
+    lines.append("|---" * (len(ways) + 1) + "|")
+    first, *others = ways
+    count = len(first.results)
+    for stage, _ in sum((way.stages for way in ways), Counter[str]()).most_common():
+        cells = [f"{1e3 * way.stages[stage] / count:.1f}" for way in ways]
         lines.append(f"| {stage} | {' | '.join(cells)} |")
+    lines.append(f"\nbeside {first.name}:")
+    for other in others:
+        lines += ["", *_beside(first, other)]
+    return lines
+
+
+def _beside(one: Way, other: Way) -> list[str]:
     pairs = list(zip(one.results, other.results, strict=True))
     found: Counter[str] = Counter()
     for pair in pairs:
         found.update(differences(*pair))
     same = sum(not differences(*pair) for pair in pairs)
     gap = max(largest_gap(*pair) for pair in pairs)
-    lines.append(f"\nthe same answer: {same} of {count} claims; largest gap of scores {gap:.2e}")
-    lines += [f"  other {name}: {times}" for name, times in found.items()]
-    return lines
+    return [
+        f"{other.name}: {one.seconds / other.seconds:.2f} times as fast, "
+        f"{one.processor / other.processor:.2f} in processor time",
+        f"the same answer: {same} of {len(pairs)} claims; largest gap of scores {gap:.2e}",
+        *(f"  other {name}: {times}" for name, times in found.items()),
+    ]
 
 
 @click.command()
@@ -157,40 +170,56 @@ def report(one: Way, other: Way) -> list[str]:
 @click.option(
     "--alone-threads", default=0, help="Threads of one claim at a time; 0 for as many as batches."
 )
+@click.option("--precision", "precisions", multiple=True, help="Repeat it to compare several.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Further settings.")
 def main(
-    claims: Path, kb: str, limit: int, turn: int, alone_threads: int, settings: tuple[str, ...]
+    claims: Path,
+    kb: str,
+    limit: int,
+    turn: int,
+    alone_threads: int,
+    precisions: tuple[str, ...],
+    settings: tuple[str, ...],
 ) -> None:
-    """Answer CLAIMS one at a time and in batches, by turns, and print both speeds."""
+    """Answer CLAIMS one at a time and in batches, by turns, and print the speeds."""
     config = load_config(None, [f"kb={kb}", *settings])
     asked = spread(list(read_claims(claims)), limit)
-    threads = config.threads or torch.get_num_threads()
-    few = alone_threads or threads
-    with Admiral.from_pretrained(config=config) as batched:
-        alone = Admiral(batched.kb, batched.checkpoint, replace(config, threads=few))
-        ways = [
-            Way(f"one at a time, threads: {few}", lambda some: list(map(alone.retrieve, some))),
-            Way(
-                f"in batches of {config.batch_size}, threads: {threads}",
-                lambda some: list(batched.retrieve_many(some)),
-            ),
-        ]
+    with ExitStack() as opened:
+        ways: list[Way] = []
+        for precision in precisions or [config.precision]:
+            ways += _ways(replace(config, precision=precision), alone_threads, opened)
         ordered = list(ways)
-        # What is loaded at the first use is not counted; these claims are not asked again.
-        for system in (alone, batched):
-            list(
-                system.retrieve_many([Claim("1", "A river in Paris."), Claim("2", "A bridge.")], 1)
-            )
         clock = Clock()
-        for stage, kind, name in [*_STAGES, ("judge", type(alone.stages.judge), "judge")]:
+        for stage, kind, name in _STAGES:
             clock.watch(kind, name, stage)
         stream = iter(asked)
         while some := list(islice(stream, turn)):
             for way in ways:
                 way.run(some, clock)
             ways.reverse()
-    click.echo(f"{len(asked)} claims, {config.precision}\n")
-    click.echo("\n".join(report(*ordered)))
+    click.echo(f"{len(asked)} claims\n")
+    click.echo("\n".join(report(ordered)))
+
+
+def _ways(config: RetrievalConfig, alone_threads: int, opened: ExitStack) -> list[Way]:
+    """Return both ways in a precision, warmed up; `opened` closes what they read."""
+    threads = config.threads or torch.get_num_threads()
+    few = alone_threads or threads
+    batched = opened.enter_context(Admiral.from_pretrained(config=config))
+    alone = Admiral(batched.kb, batched.checkpoint, replace(config, threads=few))
+    # What is loaded at the first use is not counted; these claims are not asked again.
+    for system in (alone, batched):
+        list(system.retrieve_many([Claim("1", "A river in Paris."), Claim("2", "A bridge.")], 1))
+    return [
+        Way(
+            f"{config.precision}, one at a time, threads: {few}",
+            lambda some: list(map(alone.retrieve, some)),
+        ),
+        Way(
+            f"{config.precision}, in batches of {config.batch_size}, threads: {threads}",
+            lambda some: list(batched.retrieve_many(some)),
+        ),
+    ]
 
 
 if __name__ == "__main__":

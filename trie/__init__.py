@@ -11,6 +11,7 @@ from trie.inputs import SourceInput, evidence_input
 from trie.listed import TrieConstraint
 from trie.markup import HopConstraint, TitlesConstraint
 from trie.processor import ConstraintProcessor
+from trie.renumbered import Renumbered
 from trie.segments import AnyOf, Fixed, InTrie, Segment, Stretch
 from trie.seq2seq import Seq2Seq
 from trie.spans import Limited, copies, spans
@@ -32,6 +33,7 @@ __all__ = [
     "InTrie",
     "Limited",
     "OneOf",
+    "Renumbered",
     "Segment",
     "Seq2Seq",
     "SourceInput",

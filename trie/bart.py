@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 from transformers import BartForConditionalGeneration
 
-from trie.packed import EncoderLayer
+from trie.packed import EncoderLayer, Linears, Products
 
 # Variants that BART's configuration once had, or that its relatives have: where one of them is
 # set, the order of operations in `trie.Seq2Seq` is not the model's.
@@ -42,18 +42,20 @@ def embedded(model: BartForConditionalGeneration, tokens: Tensor, positions: Ten
     return normed
 
 
-def encoder_layers(model: BartForConditionalGeneration) -> list[EncoderLayer]:
-    """Return the layers of the encoder; they share the model's weights."""
+def encoder_layers(
+    model: BartForConditionalGeneration, products: type[Products] = Linears
+) -> list[EncoderLayer]:
+    """Return the layers of the encoder, with products of a kind."""
     return [
         EncoderLayer(
-            query=layer.self_attn.q_proj,
-            key=layer.self_attn.k_proj,
-            value=layer.self_attn.v_proj,
-            output=layer.self_attn.out_proj,
+            project=products(
+                layer.self_attn.q_proj, layer.self_attn.k_proj, layer.self_attn.v_proj
+            ),
+            output=products(layer.self_attn.out_proj),
             attention_norm=layer.self_attn_layer_norm,
-            inner=layer.fc1,
+            inner=products(layer.fc1),
             activation=layer.activation_fn,
-            outer=layer.fc2,
+            outer=products(layer.fc2),
             norm=layer.final_layer_norm,
             heads=layer.self_attn.num_heads,
         )

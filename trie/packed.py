@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Protocol
 
 import torch
 import torch.nn.functional as F
@@ -19,18 +20,41 @@ from torch import Tensor, nn
 _TOKENS = 2048
 
 
+class Products(Protocol):
+    """Some linear layers that read the same: `Linears`, or `trie.int8.Int8Linears`."""
+
+    def __init__(self, *parts: nn.Linear) -> None: ...
+
+    def __call__(self, hidden: Tensor) -> Sequence[Tensor]:
+        """Return the output of each, (tokens, its width), of `hidden`, (tokens, width)."""
+
+
+class Linears:
+    """Linear layers that read the same, in the autocast's precision; the weights stay theirs."""
+
+    def __init__(self, *parts: nn.Linear) -> None:
+        self._parts = parts
+
+    def __call__(self, hidden: Tensor) -> Sequence[Tensor]:
+        """Return the output of each, (tokens, its width), of `hidden`, (tokens, width)."""
+        if torch.is_autocast_enabled("cpu"):  # which would convert it for each of them
+            hidden = hidden.to(torch.get_autocast_dtype("cpu"))
+        return [part(hidden) for part in self._parts]
+
+
 @dataclass(frozen=True, slots=True)
 class EncoderLayer:
-    """The parts of a post-norm encoder layer, such as BART's and BERT's."""
+    """The parts of a post-norm encoder layer, such as BART's and BERT's.
 
-    query: nn.Linear
-    key: nn.Linear
-    value: nn.Linear
-    output: nn.Linear
+    `project` gives queries, keys and values; the other products have one output.
+    """
+
+    project: Products
+    output: Products
     attention_norm: nn.LayerNorm
-    inner: nn.Linear
+    inner: Products
     activation: Callable[[Tensor], Tensor]
-    outer: nn.Linear
+    outer: Products
     norm: nn.LayerNorm
     heads: int
 
@@ -84,22 +108,17 @@ def _together(lengths: Sequence[int]) -> list[list[int]]:
 
 
 def _layer(layer: EncoderLayer, hidden: Tensor, lengths: Sequence[int]) -> Tensor:
-    attended = layer.output(_attend(layer, _narrow(hidden), lengths))
+    (attended,) = layer.output(_attend(layer, hidden, lengths))
     hidden = layer.attention_norm(hidden + attended.to(hidden.dtype))
-    inner = layer.outer(layer.activation(layer.inner(_narrow(hidden))))
-    out: Tensor = layer.norm(hidden + inner.to(hidden.dtype))
+    (inner,) = layer.inner(hidden)
+    (outer,) = layer.outer(layer.activation(inner))
+    out: Tensor = layer.norm(hidden + outer.to(hidden.dtype))
     return out
-
-
-def _narrow(hidden: Tensor) -> Tensor:
-    """Convert once what several products read; autocast would do it for each of them."""
-    on = torch.is_autocast_enabled("cpu")
-    return hidden.to(torch.get_autocast_dtype("cpu")) if on else hidden
 
 
 def _attend(layer: EncoderLayer, hidden: Tensor, lengths: Sequence[int]) -> Tensor:
     """Attend within each input; `hidden` is (tokens, width), as is the result."""
-    projected = [part(hidden) for part in (layer.query, layer.key, layer.value)]
+    projected = layer.project(hidden)
     attended = torch.empty_like(projected[0])
     begin = 0
     for length, same in groupby(lengths):

@@ -13,7 +13,8 @@ from transformers import BartForConditionalGeneration
 
 from trie.attention import Cache, Encoded, cross_attention, self_attention, split_heads
 from trie.bart import check_model, embedded, encoder_layers, token_of
-from trie.packed import packed_states
+from trie.int8 import Int8Linears, check_int8, float_beside_int8
+from trie.packed import Linears, packed_states
 
 
 class Seq2Seq:
@@ -25,25 +26,31 @@ class Seq2Seq:
         Any BART, on any device. It is put into evaluation mode and otherwise left alone; weights
         that change later are seen.
     dtype
-        ``torch.float32``, or ``torch.bfloat16`` to run matrix products under autocast. Logits
-        are float32 either way.
+        ``torch.float32``, or ``torch.bfloat16`` to run matrix products under autocast, or, on a
+        processor, ``torch.int8`` for those of the encoder; the decoder's then are in bfloat16
+        where the processor has it. Logits are float32 in any case. With int8 the encoder's layers
+        give up their weights: the model is of use here only, and later changes are not seen.
 
     Raises
     ------
     ValueError
-        If the model is not a post-norm BART, or the dtype is another.
+        If the model is not a post-norm BART, the dtype is another, or int8 is not to be had.
     """
 
     def __init__(
         self, model: BartForConditionalGeneration, dtype: torch.dtype = torch.float32
     ) -> None:
         check_model(model)
-        if dtype not in (torch.float32, torch.bfloat16):
-            raise ValueError(f"dtype is {dtype}; use torch.float32 or torch.bfloat16")
+        if dtype not in (torch.float32, torch.bfloat16, torch.int8):
+            raise ValueError(f"dtype is {dtype}; use torch.float32, torch.bfloat16 or torch.int8")
         self._model = model.eval()
         self._decoder = model.get_decoder()
-        self._layers = encoder_layers(model)
-        self._dtype = dtype
+        # Of the encoder, and of all else.
+        self._dtypes = dtype, dtype
+        if dtype is torch.int8:
+            check_int8(self.device)
+            self._dtypes = torch.float32, float_beside_int8()
+        self._layers = encoder_layers(model, Int8Linears if dtype is torch.int8 else Linears)
         config = model.config
         self.max_source: int = config.max_position_embeddings
         self.max_target: int = config.max_position_embeddings
@@ -64,8 +71,13 @@ class Seq2Seq:
         All methods do; a caller who takes many steps enters it once around them, so that autocast
         converts each weight once and not at every step.
         """
+        with self._running(self._dtypes[1]):
+            yield
+
+    @contextmanager
+    def _running(self, dtype: torch.dtype) -> Iterator[None]:
         autocast = torch.autocast(
-            self.device.type, dtype=torch.bfloat16, enabled=self._dtype is torch.bfloat16
+            self.device.type, dtype=torch.bfloat16, enabled=dtype is torch.bfloat16
         )
         with torch.inference_mode(), autocast:
             yield
@@ -85,7 +97,7 @@ class Seq2Seq:
         """
         self._check_inputs(inputs)
         if self.device.type == "cpu":
-            with self.precision():
+            with self._running(self._dtypes[0]):
                 embed = partial(embedded, self._model)
                 states = dict(packed_states(inputs, embed, self._layers))
             masks = [torch.ones(len(ids), dtype=torch.bool) for ids in inputs]
@@ -97,7 +109,7 @@ class Seq2Seq:
         lengths = torch.tensor([len(i) for i in inputs], device=self.device)
         # By length, not by id: an input may hold the padding token.
         mask = torch.arange(longest, device=self.device) < lengths[:, None]
-        with self.precision():
+        with self._running(self._dtypes[0]):
             encoder = self._model.get_encoder()
             found = encoder(input_ids=ids, attention_mask=mask.long()).last_hidden_state
         return found, mask

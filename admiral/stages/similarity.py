@@ -17,7 +17,8 @@ from admiral.errors import AdmiralError
 from admiral.records import Document, Sentence
 from admiral.stages.passes import length_batches
 from admiral.stages.scoring import readable, scored
-from trie.packed import EncoderLayer, packed_states
+from trie.int8 import Int8Linears
+from trie.packed import EncoderLayer, Linears, Products, packed_states
 
 if TYPE_CHECKING:
     from transformers import BertModel
@@ -59,7 +60,8 @@ class SimilarityReranker:
     directory
         A sentence encoder in the Hugging Face layout whose embedding is the mean over tokens.
     device, dtype
-        Where to compute, and in which precision: float32, or bfloat16 where that is fast.
+        Where to compute, and in which precision: float32, bfloat16 where that is fast, or int8 on
+        a processor that has it (see `trie.int8`).
     batch_tokens
         Padded tokens per pass of the encoder on a GPU; on a processor nothing is padded.
     """
@@ -85,7 +87,7 @@ class SimilarityReranker:
         self._tokenizer.enable_truncation(_MAX_LENGTH)
         self._tokenizer.no_padding()
         self._pad = tokenizer.pad_token_id
-        self._layers = _layers(self._model)
+        self._layers = _layers(self._model, Int8Linears if dtype is torch.int8 else Linears)
         self._device, self._dtype, self._batch_tokens = device, dtype, batch_tokens
         self._known: OrderedDict[str, torch.Tensor] = OrderedDict()
         self._lock = threading.Lock()
@@ -164,19 +166,19 @@ class SimilarityReranker:
         return embedded[0]
 
 
-def _layers(model: BertModel) -> list[EncoderLayer]:
-    """Return the layers of BERT's encoder; they share the model's weights."""
+def _layers(model: BertModel, products: type[Products]) -> list[EncoderLayer]:
+    """Return the layers of BERT's encoder, with products of a kind."""
     layers: list[Any] = list(model.encoder.layer)
     return [
         EncoderLayer(
-            query=layer.attention.self.query,
-            key=layer.attention.self.key,
-            value=layer.attention.self.value,
-            output=layer.attention.output.dense,
+            project=products(
+                layer.attention.self.query, layer.attention.self.key, layer.attention.self.value
+            ),
+            output=products(layer.attention.output.dense),
             attention_norm=layer.attention.output.LayerNorm,
-            inner=layer.intermediate.dense,
+            inner=products(layer.intermediate.dense),
             activation=layer.intermediate.intermediate_act_fn,
-            outer=layer.output.dense,
+            outer=products(layer.output.dense),
             norm=layer.output.LayerNorm,
             heads=model.config.num_attention_heads,
         )

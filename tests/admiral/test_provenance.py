@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from admiral import RetrievalConfig
 from admiral.checkpoint import locate_checkpoint
+from admiral.errors import AdmiralError
+from admiral.kb import add, build, join
 from admiral.provenance import identity, recorded_settings
 
 
@@ -38,3 +41,18 @@ def test_identity_follows_the_content(tmp_path: Path) -> None:
                 seen.add(identity(str(directory)))
         assert len(seen) == 1 + 2 * len(names)
         assert all(one.startswith(directory.name) for one in seen)
+
+
+def test_identity_of_a_joined_knowledge_base_follows_its_members(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / "corpus.jsonl").write_text(json.dumps({"title": name, "text": "It is."}))
+        build(tmp_path / "corpus.jsonl", tmp_path / name, bm25="none", progress=False)
+    join([tmp_path / "a", tmp_path / "b"], tmp_path / "all")
+    before = identity(str(tmp_path / "all"))
+    assert before.startswith("all (") and before == identity(str(tmp_path / "all"))
+    (tmp_path / "corpus.jsonl").write_text(json.dumps({"title": "c", "text": "It is."}))
+    add(tmp_path / "corpus.jsonl", tmp_path / "b", progress=False)
+    assert identity(str(tmp_path / "all")) not in (before, identity(str(tmp_path / "b")))
+    (tmp_path / "a").rename(tmp_path / "gone")
+    with pytest.raises(AdmiralError, match="cannot be used without all of its members"):
+        identity(str(tmp_path / "all"))

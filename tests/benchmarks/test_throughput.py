@@ -9,7 +9,7 @@ import pytest
 
 from admiral import Claim, RetrievalResult
 from admiral.records import RankedDocument, Sentence
-from benchmarks.throughput import Clock, differences, largest_gap
+from benchmarks.throughput import Clock, Way, differences, largest_gap, report
 
 RESULT = RetrievalResult(
     Claim("1", "A claim."),
@@ -49,3 +49,17 @@ def test_answers_are_compared_without_scores() -> None:
     assert differences(RESULT, other) == ["documents", "stop"]
     assert largest_gap(RESULT, other) == pytest.approx(0.4)
     assert differences(RESULT, replace(RESULT, evidence=RESULT.evidence[:1])) == ["evidence"]
+
+
+def test_every_way_is_compared_with_the_first() -> None:
+    other = replace(RESULT, stopped="max_hops")
+    results = {"a": RESULT, "b": RESULT, "c": other}
+    ways = [Way(name, lambda _, r=r: [r]) for name, r in results.items()]
+    for seconds, way in enumerate(ways, 1):
+        way.run([RESULT.claim], Clock())
+        way.seconds = way.processor = float(seconds)
+    text = "\n".join(report(ways))
+    assert "| c | 0.333 | 3.000 | 3.000 | 0.000 |" in text
+    assert "b: 0.50 times as fast, 0.50 in processor time\nthe same answer: 1 of 1" in text
+    assert "c: 0.33 times as fast, 0.33 in processor time\nthe same answer: 0 of 1" in text
+    assert text.endswith("other stop: 1")

@@ -10,6 +10,7 @@ from admiral.checkpoint import quiet
 from admiral.records import Document, Sentence
 from admiral.stages import similarity
 from admiral.stages.similarity import SimilarityReranker, minilm_directory
+from trie.int8 import int8_works
 
 CLAIMS = ["The Danube flows through Vienna.", "A comedian was born in 1973."]
 DOCUMENTS = [
@@ -49,6 +50,23 @@ def test_scores_are_cosines(reranker: SimilarityReranker) -> None:
         assert [s.score for s in found] == sorted((s.score for s in found), reverse=True)
         for s in found:
             assert s.score == pytest.approx(cosine(query, f"{s.title}: {s.text}"), abs=1e-5)
+
+
+@pytest.mark.skipif(not int8_works(), reason="the processor has no int8")
+def test_in_eight_bits_cosines_are_nearly_the_same(reranker: SimilarityReranker) -> None:
+    small = SimilarityReranker(minilm_directory(), dtype=torch.int8)
+    found = small.score(CLAIMS, DOCUMENTS, EVIDENCE)
+    for mine, exact in zip(found, reranker.score(CLAIMS, DOCUMENTS, EVIDENCE), strict=True):
+        scores = {s.key: s.score for s in exact}
+        assert {s.key for s in mine} == set(scores)
+        for s in mine:
+            assert s.score == pytest.approx(scores[s.key], abs=0.03)
+    alone = [
+        small.score([claim], [documents], [chosen])[0]
+        for claim, documents, chosen in zip(CLAIMS, DOCUMENTS, EVIDENCE, strict=True)
+    ]
+    for one, other in zip(found, alone, strict=True):
+        assert [s.score for s in one] == pytest.approx([s.score for s in other], abs=1e-6)
 
 
 def test_a_batch_and_what_is_remembered_change_nothing(
