@@ -20,6 +20,7 @@ from admiral.flow import Flow
 from admiral.hops import Hops
 from admiral.kb import KnowledgeBase, locate
 from admiral.kb.text import clean_text, clean_title
+from admiral.memory import trim
 from admiral.progress import Progress
 from admiral.records import Claim, RetrievalResult
 from admiral.stages.mentions import MentionFinder
@@ -146,6 +147,7 @@ class Admiral(AwaitableRetrieval):
         for progress in done:
             with self.uses:
                 result = answer(progress, config, self.checkpoint, self._mentions)
+            trim()
             yield result
 
     def prove(self, claim: str, evidence: Sequence[tuple[str, str]]) -> Judgement:

@@ -20,6 +20,7 @@ from admiral.assembly import Stages
 from admiral.records import Document, DocumentSet, ScoredTitle, Sentence
 from proofs import Judgement
 from proofs.judges import AlwaysSufficient, NeverSufficient
+from trie.int8 import int8_works
 
 CLAIMS = [
     Claim("a", "The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1973."),
@@ -288,6 +289,24 @@ def test_the_similarity_reranker_needs_no_training(model: Path) -> None:
         result = other.retrieve(CLAIMS[0], hops=1)
     assert "Emmy" in result.evidence[0].title
     assert all(-1.001 <= s.score <= 1.001 for s in result.evidence)
+
+
+@pytest.mark.skipif(not int8_works(), reason="the processor has no int8")
+def test_in_int8_a_batch_gives_the_same_and_nearly_what_float32_gives(
+    system: Admiral, model: Path, two_threads: None
+) -> None:
+    settings = replace(system.config, precision="int8", batch_size=3, max_hops=2)
+    with Admiral.from_pretrained(model, config=settings) as other:
+        together = list(other.retrieve_many(CLAIMS))
+        alone = [other.retrieve(claim) for claim in CLAIMS]
+    for one, its in zip(together, alone, strict=True):
+        assert [s.key for s in one.evidence] == [s.key for s in its.evidence]
+        assert [s.score for s in one.evidence] == pytest.approx([s.score for s in its.evidence])
+        assert [d.title for d in one.documents] == [d.title for d in its.documents]
+    exact = system.retrieve(CLAIMS[0], hops=2)
+    assert together[0].documents[0].title == exact.documents[0].title
+    assert together[0].evidence[0].key == exact.evidence[0].key
+    assert together[0].evidence[0].score == pytest.approx(exact.evidence[0].score, abs=0.5)
 
 
 def test_what_comes_after_closing_is_one_clear_error(model: Path, quick: Admiral) -> None:
