@@ -8,6 +8,7 @@ import torch
 from safetensors.torch import save_file
 from transformers import GenerationConfig, PreTrainedTokenizerFast
 
+from admiral.checkpoint_sums import write_sums
 from admiral.convert.architecture import config_of
 from admiral.convert.byte_pairs import ENCODER, MERGES, BytePairs
 from admiral.convert.checkpoint_file import find_checkpoint, read_checkpoint
@@ -42,7 +43,7 @@ def fairseq_to_hf(
         unless `tokenizer` is given.
     out
         Directory to write: config, weights (safetensors, in the precision of the checkpoint),
-        tokenizer, generation config. It appears when it is complete.
+        tokenizer, generation config, checksums. It appears when it is complete.
     checkpoint_file
         Another name of the checkpoint file.
     tokenizer
@@ -88,6 +89,7 @@ def fairseq_to_hf(
         save_file(tensors, fresh / WEIGHTS, metadata={"format": "pt"})
         # safetensors makes its file readable for the owner alone, unlike everything beside it.
         (fresh / WEIGHTS).chmod((fresh / "config.json").stat().st_mode)
+        write_sums(fresh)
     parameters = sum(tensor.numel() for tensor in state.values())
     return Conversion(out, parameters, config.vocab_size, (*notices, *assumed))
 

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from transformers import AutoTokenizer, BartForConditionalGeneration
 
+from admiral.checkpoint_sums import verify_checkpoint
 from admiral.convert import fairseq_to_hf
 from admiral.errors import AdmiralError
 
@@ -97,6 +98,7 @@ def test_config_and_generation(fairseq, tmp_path: Path) -> None:
     assert (config.dropout, config.attention_dropout, config.activation_dropout) == (0.1, 0.2, 0.05)
     modes = {path.stat().st_mode for path in (tmp_path / "out").iterdir()}
     assert len(modes) == 1  # whoever may read one file may read all
+    assert verify_checkpoint(tmp_path / "out") == []
     generation = model.generation_config
     assert (generation.decoder_start_token_id, generation.forced_eos_token_id) == (2, 2)
     generated = model.generate(torch.tensor([[0, 9, 8, 2]]), max_length=6, num_beams=2)
