@@ -1,7 +1,8 @@
 # make retrieve   set up .venv where needed and answer one claim over the demo knowledge base
 # make test       set up what is missing and run every quick check
-# make test-all   the same with the slow tests
+# make test-all   the same with the slow tests, and new random examples for the property tests
 # make scorers    install the official FEVER scorer, beside which our measures are tested
+# make mini       train the bundled model anew from the data sets in DATA, for hours: docs/training.md
 # make clean      remove .venv and what the tools left behind
 #
 # PYTHON=/path/to/python chooses the interpreter (3.11 or newer; the pins were measured on 3.11).
@@ -30,7 +31,7 @@ EMMY := The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1
 export OMP_WAIT_POLICY := PASSIVE
 export PYTHONUTF8 := 1
 
-.PHONY: help setup scorers retrieve lint test test-all clean
+.PHONY: help setup scorers retrieve lint test test-all mini clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p; /^$$/q' $(firstword $(MAKEFILE_LIST))
@@ -85,7 +86,49 @@ test: lint
 	$(BIN)/pytest -m "not slow"
 
 test-all: lint
-	$(BIN)/pytest
+	$(BIN)/pytest --hypothesis-profile=search
+
+# What is made from the data sets is kept in runs/, and a run that was stopped goes on.
+DATA ?= data
+HELD_OUT := $(DATA)/hover/claims.dev.jsonl
+SAMPLES := $(BIN)/python -m training.build_data --kb runs/hover-367k --exclude $(HELD_OUT) --missing skip
+
+$(HELD_OUT):
+	@echo "error: there is no $@. Name the folder of the data sets: make mini DATA=FOLDER" >&2; exit 1
+
+runs/hover-%/manifest.json: | $(HELD_OUT) $(VENV)/.installed-dev
+	$(BIN)/admiral index $(wildcard $(DATA)/hover/corpus-$*.jsonl.*) --kb $(@D) --on-duplicate skip
+
+runs/synthetic-copy.jsonl: | runs/hover-367k/manifest.json
+	$(BIN)/admiral synthesize --kb runs/hover-367k --count 12000 --seed 1 --output $@
+
+runs/synthetic.jsonl: | runs/hover-367k/manifest.json
+	$(BIN)/admiral synthesize --kb runs/hover-367k --count 3000 --seed 2 --output $@
+
+runs/copy.jsonl: runs/synthetic-copy.jsonl
+	$(SAMPLES) --splits 2 --sentences 2 --source gold/retrieve:$< \
+	    --source hover/retrieve:$(DATA)/hover/claims.train.jsonl \
+	    --source gold/retrieve:$(DATA)/fever/claims.train-pages.jsonl \
+	    --source ex-fever:$(DATA)/ex-fever/claims.csv --source creak:$(DATA)/creak/claims.train.jsonl $@
+
+runs/samples.jsonl: runs/synthetic.jsonl
+	$(SAMPLES) --splits 3 --short 0.3 --rerankings 2 --source hover:$(DATA)/hover/claims.train.jsonl \
+	    --source gold/retrieve+rerank:$< --source hotpotqa:$(DATA)/hotpotqa/questions.jsonl \
+	    --source ex-fever:$(DATA)/ex-fever/claims.csv \
+	    --source gold/retrieve:$(DATA)/fever/claims.train-pages.jsonl \
+	    --source fool-me-twice:$(DATA)/fool-me-twice/claims.dev.jsonl $@
+
+runs/dev.jsonl: | runs/hover-43k/manifest.json
+	$(BIN)/python -m training.build_data --kb runs/hover-43k --source hover:$(HELD_OUT) $@
+
+runs/warm/model.safetensors: | $(VENV)/.installed-dev
+	$(BIN)/python -m training.warm_start $(@D)
+
+mini: runs/copy.jsonl runs/samples.jsonl runs/dev.jsonl runs/warm/model.safetensors
+	$(BIN)/accelerate launch -m training.retriever --config configs/mini-copy.yaml
+	$(BIN)/accelerate launch -m training.joint --config configs/mini.yaml
+	$(BIN)/python -m training.judges --judge classifier --model runs/mini --kb runs/hover-43k \
+	    --claims $(DATA)/hover/claims.train.jsonl --dev $(HELD_OUT)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis \
