@@ -27,8 +27,9 @@ _HEAD = """# Results
 
 Written by `python -m benchmarks.results_page RUNS --docs docs` from runs of `admiral experiment`;
 do not edit it. [evaluation.md](evaluation.md) defines the measures. In brackets are 95% intervals,
-by bootstrap over claims; seconds and memory are of the machine that each section names, and differ
-from run to run. Recall, exact match and F1 are of documents.
+by bootstrap over claims; seconds and memory are of the machine that each section names, mostly with
+other work beside: [throughput.md](throughput.md) has seconds of an idle one. Recall, exact match
+and F1 are of documents.
 
 "Insufficient precision" and "recall" say how well the stopping rule tells incomplete evidence, over
 all hops that were made; evidence is complete when it has a sentence of every gold document.
