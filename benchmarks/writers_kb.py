@@ -11,7 +11,7 @@ from typing import Any
 
 from admiral.checkpoint import load_checkpoint
 from admiral.errors import AdmiralError
-from admiral.kb import KnowledgeBase, add, build, compact, demo_kb, remove, verify
+from admiral.kb import KnowledgeBase, add, build, compact, demo_kb, info, join, remove, verify
 from admiral.kb.demo import DEMO
 from benchmarks.writer import ABSENT, Writer
 from trie import TokenTrie
@@ -56,8 +56,9 @@ def kb_seen(folder: Path, name: str = "kb") -> Any:
     with KnowledgeBase.open(path) as kb:
         documents = [[document.title, *document.sentences] for document in kb.documents()]
         found = kb.search(["about 65536", "document 301"], 3)
-        pending = kb.manifest.delta is not None
-        return [_digest(documents), [[hit.title for hit in hits] for hits in found], pending]
+        facts = info(path)
+        pending = facts.added or facts.removed
+        return [_digest(documents), [[hit.title for hit in hits] for hits in found], bool(pending)]
 
 
 def added(folder: Path) -> None:
@@ -74,6 +75,18 @@ def removed(folder: Path) -> None:
 def compacted(folder: Path) -> None:
     """Merge what was changed."""
     compact(folder / "kb", progress=False)
+
+
+def joined_kb(folder: Path) -> None:
+    """Build two knowledge bases, and one that joins the first alone."""
+    some_kb(folder)
+    build(folder / "more.jsonl", folder / "other", bm25="bm25s", progress=False)
+    join([folder / "kb"], folder / "all")
+
+
+def joined(folder: Path) -> None:
+    """Join both in the place of that one."""
+    join([folder / "kb", folder / "other"], folder / "all", overwrite=True)
 
 
 def keep_trie(folder: Path) -> None:
@@ -135,4 +148,5 @@ WRITERS = (
     Writer("add", some_kb, added, kb_seen),
     Writer("remove", some_kb, removed, kb_seen),
     Writer("compact", changed_kb, compacted, kb_seen),
+    Writer("join", joined_kb, joined, partial(kb_seen, name="all")),
 )

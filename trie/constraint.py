@@ -44,7 +44,7 @@ class Constraint(Protocol):
 
 
 class Trie(Protocol):
-    """What constraints ask of a trie of token sequences: `TokenTrie` or `UpdatedTrie`.
+    """What constraints ask of a trie of token sequences: `TokenTrie`, `UpdatedTrie`, `Renumbered`.
 
     It does not change: a node stays one, and what can follow there is the same at every call.
     Every node but the root of the empty trie leads to a sequence's end.

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from trie.arrays import open_array
 from trie.bits import Bits, Numbers, Unsigned
 from trie.blocks import BLOCK, Checks, Sums, block_count, block_sums
 from trie.build import TrieArrays
@@ -123,10 +124,10 @@ def _map(
 ) -> Unsigned:
     path = directory / f"{name}.npy"
     try:
-        mapped = np.lib.format.open_memmap(path, mode="r")
-    except Exception as error:  # a damaged header makes numpy raise errors of many kinds
+        mapped = open_array(path)
+    except (OSError, ValueError) as error:
         raise TrieFileError(path, f"not a readable array ({error})") from error
-    if mapped.dtype not in types or mapped.shape != shape or not mapped.flags.c_contiguous:
+    if mapped.dtype not in types or mapped.shape != shape:
         raise TrieFileError(
             path,
             f"{mapped.dtype} array of shape {mapped.shape}, "

@@ -118,6 +118,7 @@ def verify_command(kb: str | None, model: str | None, progress: bool) -> None:
     from admiral.checkpoint import locate_checkpoint
     from admiral.checkpoint_sums import verify_checkpoint
     from admiral.kb import locate, verify
+    from admiral.kb.members import read_join
 
     if kb is None and model is None:
         kb, model = "demo", "mini"
@@ -125,6 +126,8 @@ def verify_command(kb: str | None, model: str | None, progress: bool) -> None:
     if kb is not None:
         path = locate(kb)
         remedy = "Build it again with `admiral index`."
+        if read_join(path) is not None:
+            remedy = "Mend what is named, or join other members with `admiral join --overwrite`."
         found.append((path, verify(path, progress=progress), remedy))
     if model is not None:
         path = locate_checkpoint(model)
@@ -153,6 +156,9 @@ def info_command(kb: str, as_json: bool) -> None:
     rows += [(name, f"{count:,}") for name, count in facts.counts.items()]
     if facts.added or facts.removed:
         rows += [("changed since", f"{facts.added:,} added, {facts.removed:,} removed")]
+    rows += [("member", f"{one['path']} ({one['documents']:,})") for one in facts.members]
+    if facts.hidden:
+        rows += [("duplicate titles", f"{facts.hidden:,} skipped")]
     rows += [("BM25 backend", facts.bm25), ("token tries", ", ".join(facts.tries) or "none yet")]
     rows += [(f"size: {part}", _size(size)) for part, size in facts.sizes.items()]
     width = max(len(name) for name, _ in rows)

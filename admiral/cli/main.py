@@ -19,6 +19,7 @@ _COMMANDS = {
     "retrieve": "admiral.cli.retrieve",
     "prove": "admiral.cli.prove",
     "index": "admiral.cli.index",
+    "join": "admiral.cli.join",
     "add": "admiral.cli.update",
     "remove": "admiral.cli.update",
     "compact": "admiral.cli.update",

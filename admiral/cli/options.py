@@ -84,12 +84,26 @@ def keep_apart(output: Path, *inputs: Path | None) -> None:
 
 
 def keep_out(output: Path, *folders: str) -> None:
-    """Raise `AdmiralError` if a file to be written lies in a knowledge base or checkpoint."""
+    """Raise `AdmiralError` if a file to be written lies in a knowledge base or checkpoint.
+
+    The members of a joined knowledge base count, too.
+    """
     for folder in folders:
         if is_bundled(folder) or not os.path.isdir(folder):
             continue
-        if Path(os.path.realpath(output)).is_relative_to(os.path.realpath(folder)):
-            raise AdmiralError(f"{output}: lies in {folder}, which is read. Choose another output")
+        for place in (Path(folder), *_members(Path(folder))):
+            if Path(os.path.realpath(output)).is_relative_to(os.path.realpath(place)):
+                raise AdmiralError(
+                    f"{output}: lies in {place}, which is read. Choose another output"
+                )
+
+
+def _members(folder: Path) -> list[Path]:
+    from admiral.kb.manifest import is_knowledge_base
+    from admiral.kb.members import read_join
+
+    join = read_join(folder) if is_knowledge_base(folder) else None
+    return join.paths(folder) if join else []
 
 
 def _same(one: Path, other: Path) -> bool:

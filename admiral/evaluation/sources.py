@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from admiral.kb import locate
-from admiral.kb.manifest import read_manifest
+from admiral.kb.members import read_holdings
 
 _SPLIT = "split by AdMIRaL's rules"
 _OF_FORMAT = {
@@ -47,6 +47,6 @@ def sentence_note(predictions: Path, kb: str | None) -> str:
     if kb is None:
         known = f"the knowledge base {name}" if name else "the run's knowledge base"
         return f"sentences are numbered as in {known}; --kb DIR tells who split them"
-    formats = sorted({one["format"] for one in read_manifest(locate(kb)).settings["sources"]})
+    formats = sorted({one["format"] for one in read_holdings(locate(kb)).settings["sources"]})
     said = "; ".join(_OF_FORMAT.get(one, f"those of {one}") for one in formats)
     return f"sentences are {said}"

@@ -11,7 +11,7 @@ from admiral.experiments.description import Base, Experiment
 from admiral.experiments.work import delegate, read_note
 from admiral.files import explained
 from admiral.kb import info, locate
-from admiral.kb.manifest import read_manifest
+from admiral.kb.members import read_holdings
 
 Say = Callable[[str], None]
 
@@ -29,7 +29,7 @@ def prepare_bases(experiment: Experiment, say: Say) -> dict[str, dict[str, Any]]
 def _built(name: str, base: Base, say: Say) -> dict[str, Any]:
     note = base.path.with_name(base.path.name + ".build.json")
     if base.path.exists():
-        sources = [one["name"] for one in read_manifest(base.path).settings["sources"]]
+        sources = [one["name"] for one in read_holdings(base.path).settings["sources"]]
         if sources != [corpus.name for corpus in base.corpora]:
             raise AdmiralError(
                 f"{base.path}: was built from {', '.join(sources)}, not from the corpus of {name}. "
@@ -54,7 +54,7 @@ def base_record(kb: str, bases: dict[str, dict[str, Any]]) -> dict[str, Any]:
     facts = info(locate(kb))
     return {
         "name": Path(kb).name,
-        "digest": read_manifest(locate(kb)).digest,
+        "digest": read_holdings(locate(kb)).digest,
         "documents": facts.counts["documents"],
         "bytes": facts.sizes,
         "bm25": facts.bm25,

@@ -22,7 +22,7 @@ from admiral.experiments.work import chosen, delegate, read_note
 from admiral.files import explained, write_atomically
 from admiral.gold import GoldClaim
 from admiral.kb import locate
-from admiral.kb.manifest import read_manifest
+from admiral.kb.members import read_holdings
 from admiral.provenance import recorded_settings
 
 FORMAT = 1
@@ -86,7 +86,7 @@ def _find_parts(experiment: Experiment) -> None:
     for config in (system.config for system in experiment.systems):
         locate_checkpoint(config.model)
         if config.kb not in built:
-            read_manifest(locate(config.kb))
+            read_holdings(locate(config.kb))
 
 
 def _run_system(

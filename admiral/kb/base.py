@@ -7,15 +7,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from admiral.errors import AdmiralError
+from admiral.kb.collection import Collection, opened
 from admiral.kb.contents import BM25, Contents
 from admiral.kb.indexes import NO_BM25
-from admiral.kb.manifest import read_manifest
+from admiral.kb.members import read_holdings
+from admiral.kb.repeated import open_contents
 from admiral.kb.text import clean_prefix, clean_title
 from admiral.kb.tries import title_trie
-from admiral.kb.versions import Version, opened
 from admiral.records import Document, ScoredTitle
 
 if TYPE_CHECKING:
@@ -34,20 +35,24 @@ class UnknownTitleError(AdmiralError, KeyError):
 class KnowledgeBase:
     """Documents, titles and their indexes, memory-mapped and shared between processes.
 
+    It is one directory, or the members of a joined one (`admiral.kb.join`), which it shows as if
+    they had been built together.
+
     Open one with :meth:`open`; it is a context manager, and lookups may run in several threads.
     It also satisfies the ``Bm25Index`` protocol.
 
-    It shows one version, the one that was there when it was opened, whatever `admiral.kb.add`,
-    `remove` and `compact` do meanwhile; open another one to see what they did.
+    It shows one version of each, the one that was there when it was opened, whatever
+    `admiral.kb.add`, `remove` and `compact` do meanwhile; open another one to see what they did.
     """
 
     def __init__(
-        self, version: Version, *, title_weight: float, text_weight: float, threads: int
+        self, collection: Collection, *, title_weight: float, text_weight: float, threads: int
     ) -> None:
-        self.path, self.manifest = version.path, version.manifest
-        self._version, self._threads = version, threads
+        self.path = collection.path
+        self._collection, self._threads = collection, threads
         self._weights = title_weight, text_weight
-        self._contents = Contents(version)
+        found, self._counts = open_contents(collection)
+        self._held: Contents | None = found
         self._index: RowIndex | None = None
         self._tries: dict[str, Trie] = {}
         self._lock = threading.Lock()
@@ -80,28 +85,46 @@ class KnowledgeBase:
         ------
         AdmiralError
             If there is no knowledge base, it is of another format version, has no index of the
-            backend asked for, or its files were truncated.
+            backend asked for, or its files were truncated; if it joins others and one of them is
+            missing, or a title is in several of them against the terms on which they were joined.
         """
         directory = Path(path)
 
-        def make(version: Version) -> KnowledgeBase:
-            found = version.manifest.bm25
+        def make(collection: Collection) -> KnowledgeBase:
+            found = collection.holdings.bm25
             if bm25 is not None and bm25 != found:
                 raise AdmiralError(
                     f"{directory}: holds a BM25 index of {found!r}, not of {bm25!r}. Build it "
                     f"again with `admiral index --bm25 {bm25}`, or leave --bm25 out."
                 )
-            return cls(version, title_weight=title_weight, text_weight=text_weight, threads=threads)
+            return cls(
+                collection, title_weight=title_weight, text_weight=text_weight, threads=threads
+            )
 
         return opened(directory, make)
 
     def __len__(self) -> int:
-        return self.manifest.documents
+        return self._counts["documents"]
+
+    @property
+    def digest(self) -> str:
+        """Identifies what it shows: the version, or those of all members."""
+        return self._collection.holdings.digest
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Numbers of ``documents``, ``sentences`` and ``links``."""
+        return dict(self._counts)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """How it was built: ``bm25``, ``on_duplicate``, ``sources``."""
+        return self._collection.holdings.settings
 
     @property
     def current(self) -> bool:
-        """Whether this is still the newest version."""
-        return read_manifest(self.path).digest == self.manifest.digest
+        """Whether this is still the newest version, of all members."""
+        return read_holdings(self.path).digest == self.digest
 
     def rows(self) -> np.ndarray:
         """Return the rows that there are: int64, ascending, with gaps where some were removed."""
@@ -155,19 +178,21 @@ class KnowledgeBase:
             trie = self._tries.get(tokens.fingerprint)
             if trie is None:
                 with self._unchanged():
-                    trie = title_trie(self._version, self._contents, tokens)
+                    trie = title_trie(self._collection, self._contents, tokens)
                 self._tries[tokens.fingerprint] = trie
             return trie
 
     def close(self) -> None:
-        """Release the BM25 index and the memory maps."""
+        """Release the BM25 index and the memory maps; lookups are errors from then on."""
         with self._lock:
             if self._index is not None:
                 self._index.close()
                 self._index = None
             self._tries.clear()
-            self._contents.close()
-            self._version.close()
+            if self._held is not None:
+                self._held.close()
+                self._held = None
+            self._collection.close()
 
     def __enter__(self) -> KnowledgeBase:
         return self
@@ -180,10 +205,18 @@ class KnowledgeBase:
     ) -> None:
         self.close()
 
+    @property
+    def _contents(self) -> Contents:
+        if self._held is None:
+            raise AdmiralError(f"{self.path}: the knowledge base was closed. Open it again.")
+        return self._held
+
     def _row_index(self) -> RowIndex:
         with self._lock:
+            contents = self._contents
             if self._index is None:
-                if self.manifest.bm25 == NO_BM25:
+                backend = self._collection.holdings.bm25
+                if backend == NO_BM25:
                     raise AdmiralError(
                         f"{self.path}: was built without a BM25 index. Build it again with "
                         "`admiral index --bm25 lucene` or `--bm25 bm25s`."
@@ -193,9 +226,9 @@ class KnowledgeBase:
                 title_weight, text_weight = self._weights
                 with self._unchanged():
                     index = open_bm25(
-                        self.manifest.bm25,
-                        *(folder / BM25 for folder in self._contents.folders),
-                        removed=self._contents.removed,
+                        backend,
+                        *(part.folder / BM25 for part in contents.parts),
+                        removed=contents.removed,
                         title_weight=title_weight,
                         text_weight=text_weight,
                         threads=self._threads,
@@ -206,15 +239,12 @@ class KnowledgeBase:
     @contextmanager
     def _unchanged(self) -> Iterator[None]:
         """Refuse to mix parts of two builds when the directory is replaced meanwhile."""
-        problem = AdmiralError(
-            f"{self.path}: was replaced by another build while it was open. Start again."
-        )
-        if not self._version.intact:
-            raise problem
+        if not self._collection.intact:
+            raise self._collection.replaced()
         try:
             yield
         except AdmiralError:
-            if self._version.intact:
+            if self._collection.intact:
                 raise
-        if not self._version.intact:
-            raise problem
+        if not self._collection.intact:
+            raise self._collection.replaced()

@@ -1,41 +1,69 @@
-"""Documents and titles of one version: the rows of its base that are left, then its delta's."""
+"""Documents and titles of the versions that are open: the rows of their parts one after the other.
+
+A version has the rows of its base, then those of its delta, if there is one. Of a joined knowledge
+base, the rows of each member follow those of the member before.
+"""
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, compress
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from admiral.errors import AdmiralError
-from admiral.kb.arrays import open_array
 from admiral.kb.checksums import REBUILD
 from admiral.kb.store import DocumentStore
 from admiral.kb.titles import TitleIndex
 from admiral.kb.versions import Version
 from admiral.records import Document
+from trie.arrays import open_array
 
 T = TypeVar("T")
 DOCUMENTS, BM25, REMOVED = "documents", "bm25", "removed.npy"
 
 
-class Contents:
-    """Looks up documents and titles by row.
-
-    A row is the base's by its number; the delta's documents have the rows behind. Rows that were
-    removed are not there: a lookup raises IndexError.
+class Part(NamedTuple):
+    """A directory of documents that were indexed together.
 
     Attributes
     ----------
-    folders
-        The directories of the parts that have documents.
+    member
+        The number of the version that it belongs to.
+    is_base
+        Whether it is that version's base, not its delta.
+    folder
+        The directory.
+    first, documents
+        The rows are so many from `first` on.
+    """
+
+    member: int
+    is_base: bool
+    folder: Path
+    first: int
+    documents: int
+
+
+class Contents:
+    """Looks up documents and titles by row.
+
+    Rows that were removed are not there: a lookup raises IndexError.
+
+    Attributes
+    ----------
+    parts
+        The parts that have documents, in the order of rows.
     rows
         One more than the last row.
     removed
-        The rows of the base that are not there, int64, ascending.
+        The rows that are not there, int64, ascending.
+    hidden
+        Those of them that `hide` was told of.
 
     Raises
     ------
@@ -43,33 +71,50 @@ class Contents:
         If the files are damaged or do not fit together.
     """
 
-    def __init__(self, version: Version) -> None:
-        base, delta = version.manifest.base, version.manifest.delta
-        self._path, self._first = version.path, base.documents
-        self.rows = base.documents + (delta.documents if delta else 0)
-        self.removed = np.empty(0, dtype=np.int64)
-        if version.delta is not None and delta and delta.removed:
-            self.removed = read_removed(version.delta / REMOVED, base.documents)
+    def __init__(self, versions: Sequence[Version]) -> None:
+        self.parts: list[Part] = []
+        self.rows = 0
+        removed = [self._place_parts(number, version) for number, version in enumerate(versions)]
+        self.removed = np.concatenate(removed)
+        self.hidden = np.empty(0, dtype=np.int64)
+        self._firsts = [part.first for part in self.parts]
         self._there = bytearray(b"\x01") * self.rows  # one byte a row: 0 for a removed one
         np.frombuffer(self._there, dtype=np.uint8)[self.removed] = 0
-        self.folders, sizes = [version.base], [base.documents]
-        if version.delta is not None and delta and delta.documents:
-            self.folders.append(version.delta)
-            sizes.append(delta.documents)
         self.stores: list[DocumentStore] = []
         try:
-            for folder in self.folders:
-                self.stores.append(DocumentStore(folder / DOCUMENTS))
-            self.indexes = [TitleIndex(folder) for folder in self.folders]
-            fit = [*map(len, self.stores)] == sizes == [*map(len, self.indexes)]
-            if not fit or len(self.removed) != (delta.removed if delta else 0):
-                raise AdmiralError(
-                    f"{version.path}: its parts do not hold the same documents. Build it again "
-                    "with `admiral index`."
-                )
+            for part in self.parts:
+                self.stores.append(DocumentStore(part.folder / DOCUMENTS))
+            self.indexes = [TitleIndex(part.folder) for part in self.parts]
+            for part, store, index in zip(self.parts, self.stores, self.indexes, strict=True):
+                if not part.documents == len(store) == len(index):
+                    raise _unfit(versions[part.member])
         except BaseException:
             self.close()
             raise
+
+    def _place_parts(self, number: int, version: Version) -> np.ndarray:
+        """Append the parts of a version; return its removed rows."""
+        base, delta = version.manifest.base, version.manifest.delta
+        removed = np.empty(0, dtype=np.int64)
+        if version.delta is not None and delta and delta.removed:
+            removed = read_removed(version.delta / REMOVED, base.documents)
+        if len(removed) != (delta.removed if delta else 0):
+            raise _unfit(version)
+        removed += self.rows
+        self.parts.append(Part(number, True, version.base, self.rows, base.documents))
+        self.rows += base.documents
+        if version.delta is not None and delta and delta.documents:
+            self.parts.append(Part(number, False, version.delta, self.rows, delta.documents))
+            self.rows += delta.documents
+        return removed
+
+    def hide(self, rows: np.ndarray) -> None:
+        """Take rows whose titles others have, int64 and ascending, for removed, too.
+
+        It is for whoever has just opened it.
+        """
+        self.hidden, self.removed = rows, np.union1d(self.removed, rows)
+        np.frombuffer(self._there, dtype=np.uint8)[rows] = 0
 
     def __contains__(self, row: int) -> bool:
         return 0 <= row < self.rows and self._there[row] == 1
@@ -91,12 +136,19 @@ class Contents:
         """Yield all titles in the order of rows."""
         return self._left(store.titles() for store in self.stores)
 
+    def titled(self, number: int) -> Iterator[tuple[str, int]]:
+        """Yield title and row of the documents of one of the parts."""
+        part = self.parts[number]
+        rows = range(part.first, part.first + part.documents)
+        pairs = zip(self.stores[number].titles(), rows, strict=True)
+        return compress(pairs, self._there[rows.start : rows.stop])
+
     def row(self, title: str) -> int | None:
         """Return the row of a title as it is stored, or None."""
-        for part in reversed(range(len(self.indexes))):
-            row = self.indexes[part].row(title)
-            if row is not None and row + part * self._first in self:
-                return row + part * self._first
+        for part, index in zip(reversed(self.parts), reversed(self.indexes), strict=True):
+            row = index.row(title)
+            if row is not None and row + part.first in self:
+                return row + part.first
         return None
 
     def title(self, row: int) -> str:
@@ -106,14 +158,21 @@ class Contents:
 
     def complete(self, prefix: str) -> Iterator[tuple[str, int]]:
         """Yield title and row of the titles that begin with `prefix`, in order of code points."""
-        first, *others = self.indexes
-        found = first.complete(prefix)
+        found = [self._complete(number, prefix) for number in range(len(self.parts))]
+        return found[0] if len(found) == 1 else heapq.merge(*found)
+
+    def _complete(self, number: int, prefix: str) -> Iterator[tuple[str, int]]:
+        """Yield what one part completes."""
+        first, found = self.parts[number].first, self.indexes[number].complete(prefix)
+        if first:
+            found = ((title, row + first) for title, row in found)
         if self.removed.size:
             found = ((title, row) for title, row in found if row in self)
-        if not others:
-            return found
-        added = ((title, row + self._first) for title, row in others[0].complete(prefix))
-        return heapq.merge(found, added)
+        return found
+
+    def member(self, row: int) -> int:
+        """Return the number of the version that a row belongs to."""
+        return self.parts[self._place(row)[0]].member
 
     def close(self) -> None:
         """Release the memory maps."""
@@ -124,11 +183,19 @@ class Contents:
         """Return the number of the part that has a row, and the row there."""
         if row not in self:
             raise IndexError(f"row {row} of {self.rows}")
-        return (1, row - self._first) if row >= self._first else (0, row)
+        part = bisect_right(self._firsts, row) - 1
+        return part, row - self._firsts[part]
 
     def _left(self, parts: Iterable[Iterator[T]]) -> Iterator[T]:
         """Yield what the parts yield, one for each row, but for the removed rows."""
         return compress(chain.from_iterable(parts), self._there)
+
+
+def _unfit(version: Version) -> AdmiralError:
+    return AdmiralError(
+        f"{version.path}: its parts do not hold the same documents. Build it again with "
+        "`admiral index`."
+    )
 
 
 def read_removed(path: Path, rows: int) -> np.ndarray:

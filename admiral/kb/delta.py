@@ -12,10 +12,9 @@ from admiral.errors import AdmiralError
 from admiral.kb.additions import Additions
 from admiral.kb.changing import Change
 from admiral.kb.contents import DOCUMENTS, REMOVED, Contents
-from admiral.kb.documents import DocumentWriter
+from admiral.kb.documents import DocumentWriter, counts_of
 from admiral.kb.indexes import write_indexes
 from admiral.kb.parts import Delta
-from admiral.records import Document
 
 
 def write_delta(
@@ -30,7 +29,7 @@ def write_delta(
     manifest, base, folder = change.manifest, change.manifest.base, change.folder
     counts = Counter(manifest.counts)
     for row in sorted(gone):
-        counts.subtract(_counts(contents.document(row)))
+        counts.subtract(counts_of(contents.document(row)))
     old = np.array([row for row in gone if row < base.documents], dtype=np.int64)
     removed = np.union1d(contents.removed, old)
     with DocumentWriter(folder / DOCUMENTS) as writer:
@@ -40,7 +39,7 @@ def write_delta(
                     writer.append(document)
         for document in additions.documents() if additions else ():
             writer.append(document)
-            counts.update(_counts(document))
+            counts.update(counts_of(document))
     if not counts["documents"]:
         raise AdmiralError(
             f"{change.version.path}: no document would be left. Delete the folder, or build the "
@@ -55,8 +54,3 @@ def write_delta(
     delta = Delta(change.part, writer.documents, len(removed))
     changed = bool(delta.documents or delta.removed)
     change.publish(dict(counts), settings, base, delta if changed else None)
-
-
-def _counts(document: Document) -> dict[str, int]:
-    links = sum(map(len, document.links))
-    return {"documents": 1, "sentences": len(document.sentences), "links": links}

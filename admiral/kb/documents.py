@@ -102,3 +102,9 @@ def document_size(document: Document) -> int:
         + sum(len(sentence) + 8 for sentence in document.sentences)
         + sum(len(title) + 8 for row in document.links for title in row)
     )
+
+
+def counts_of(document: Document) -> dict[str, int]:
+    """Return what a document adds to the counts of a knowledge base."""
+    links = sum(map(len, document.links))
+    return {"documents": 1, "sentences": len(document.sentences), "links": links}

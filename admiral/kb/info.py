@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from admiral.kb.collection import Collection
 from admiral.kb.manifest import NAME
-from admiral.kb.parts import part_of
+from admiral.kb.parts import JOINED_VERSION, part_of
+from admiral.kb.repeated import NAME as DUPLICATES
+from admiral.kb.repeated import open_contents
 from admiral.kb.tries import FOLDER, is_trie_of
-from admiral.kb.versions import Version
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +25,10 @@ class KbInfo:
         Documents, sentences, links.
     added, removed
         Documents that came and went since the last build or compaction.
+    hidden
+        Documents of members whose titles members before theirs have.
+    members
+        Path and number of documents of each knowledge base that is joined.
     sizes
         Bytes on disk of each part and, under ``total``, of all.
     bm25
@@ -37,6 +44,8 @@ class KbInfo:
     counts: dict[str, int]
     added: int
     removed: int
+    hidden: int
+    members: list[dict[str, Any]]
     sizes: dict[str, int]
     bm25: str
     tries: list[str]
@@ -49,30 +58,55 @@ class KbInfo:
 
 def info(path: str | Path) -> KbInfo:
     """Describe a knowledge base; AdmiralError if it is absent, truncated or of another version."""
-    directory = Path(path)
-    with Version.open(directory) as version:
-        return _describe(version, str(path))
+    with closing(Collection.open(Path(path))) as collection:
+        return _describe(collection, str(path))
 
 
-def _describe(version: Version, path: str) -> KbInfo:
-    manifest, delta = version.manifest, version.manifest.delta
-    sizes = {"documents": 0, "titles": 0, "bm25": 0}
-    for name, entry in manifest.files.items():
-        top = part_of(name)[1].split("/")[0].removesuffix(".npy")
-        part = "titles" if top.startswith("titles") else top
-        sizes[part] = sizes.get(part, 0) + entry.size
-    folder = version.base / FOLDER
-    tries = [p for p in sorted(folder.glob("[!.]*")) if is_trie_of(p, manifest.base)]
-    sizes["tries"] = sum(f.stat().st_size for p in tries for f in p.rglob("*") if f.is_file())
-    sizes["manifest"] = (version.path / NAME).stat().st_size
+def _describe(collection: Collection, path: str) -> KbInfo:
+    holdings, versions = collection.holdings, collection.versions
+    counts, hidden = holdings.counts, 0
+    if holdings.join is not None:
+        contents, counts = open_contents(collection)
+        hidden = len(contents.hidden)
+        contents.close()
+    deltas = [one.manifest.delta for one in versions if one.manifest.delta]
+    # Those that members have of their own are not used here.
+    folders = sorted((collection.trie_folder / FOLDER).glob("[!.]*"))
+    tries = [folder for folder in folders if is_trie_of(folder, holdings.base_digest)]
+    sizes = _sizes(collection) | {"tries": sum(map(_size, tries))}
+    manifests = {collection.path, *(version.path for version in versions)}
+    sizes["manifest"] = sum((place / NAME).stat().st_size for place in manifests)
+    kept = collection.path / DUPLICATES
+    if holdings.join is not None and kept.exists():
+        sizes["duplicates"] = kept.stat().st_size
     return KbInfo(
         path=path,
-        version=manifest.version,
-        counts=manifest.counts,
-        added=delta.documents if delta else 0,
-        removed=delta.removed if delta else 0,
+        version=JOINED_VERSION if holdings.join else versions[0].manifest.version,
+        counts=counts,
+        added=sum(delta.documents for delta in deltas),
+        removed=sum(delta.removed for delta in deltas),
+        hidden=hidden,
+        members=[
+            {"path": str(one.path), "documents": one.manifest.documents}
+            for one in (versions if holdings.join else ())
+        ],
         sizes={**sizes, "total": sum(sizes.values())},
-        bm25=manifest.bm25,
-        tries=[p.name for p in tries],
-        settings=manifest.settings,
+        bm25=holdings.bm25,
+        tries=[folder.name for folder in tries],
+        settings=holdings.settings,
     )
+
+
+def _sizes(collection: Collection) -> dict[str, int]:
+    """Return the bytes of the parts of all members, by kind."""
+    sizes = {"documents": 0, "titles": 0, "bm25": 0}
+    for manifest in collection.holdings.manifests:
+        for name, entry in manifest.files.items():
+            top = part_of(name)[1].split("/")[0].removesuffix(".npy")
+            part = "titles" if top.startswith("titles") else top
+            sizes[part] = sizes.get(part, 0) + entry.size
+    return sizes
+
+
+def _size(directory: Path) -> int:
+    return sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())

@@ -1,7 +1,8 @@
 """The manifest of a knowledge base: written last, it says what belongs there and vouches for it.
 
 A knowledge base as `admiral index` builds it has a manifest of version 2. One that was changed
-since has one of version 3, which also names its parts.
+since has one of version 3, which also names its parts. One that joins others has one of version 4
+(`members`).
 """
 
 from __future__ import annotations
@@ -16,7 +17,15 @@ from typing import Any
 from admiral.errors import AdmiralError
 from admiral.files import write_atomically
 from admiral.kb.checksums import REBUILD, FileEntry, describe_files
-from admiral.kb.parts import FORMAT_VERSION, SEGMENTS, UPDATED_VERSION, Base, Delta, Manifest
+from admiral.kb.parts import (
+    FORMAT_VERSION,
+    JOINED_VERSION,
+    SEGMENTS,
+    UPDATED_VERSION,
+    Base,
+    Delta,
+    Manifest,
+)
 
 FORMAT = "admiral-kb"
 NAME = "manifest.json"
@@ -42,21 +51,31 @@ def replace_manifest(
     Without a base everything there is the base, as after a build.
     """
     body = _body(counts, settings, files, base, delta)
-    digest = _digest(body)
-    text = json.dumps({**body, "digest": digest}, indent=1, ensure_ascii=True) + "\n"
-    write_atomically(directory / NAME, [text.encode("ascii")])
+    digest = write_sealed(directory / NAME, body)
     base = base or Base(".", counts["documents"], digest)
     return Manifest(counts, settings, files, base, delta, digest)
 
 
 def read_manifest(directory: Path) -> Manifest:
-    """Read and check the manifest.
+    """Read and check the manifest of a knowledge base that holds documents itself.
 
     Raises
     ------
     AdmiralError
-        If there is none, it is of another format version, or it was changed.
+        If there is none, it is of another format version, it was changed, or the knowledge base
+        joins others.
     """
+    value = read_value(directory)
+    if value["version"] == JOINED_VERSION:
+        raise AdmiralError(
+            f"{directory}: joins other knowledge bases and holds no documents itself. Name the one "
+            "of its members that is meant; `admiral info` lists them."
+        )
+    return _parse(value, directory / NAME)
+
+
+def read_value(directory: Path) -> dict[str, Any]:
+    """Read the manifest as it stands; AdmiralError if there is none or of another version."""
     path = directory / NAME
     try:
         value = json.loads(path.read_bytes())
@@ -78,12 +97,20 @@ def read_manifest(directory: Path) -> Manifest:
         raise AdmiralError(f"{path}: damaged ({error}). {REBUILD}") from error
     if not isinstance(value, dict) or value.get("format") != FORMAT:
         raise AdmiralError(f"{path}: field 'format' is not {FORMAT!r}. Check the path.")
-    if value.get("version") not in (FORMAT_VERSION, UPDATED_VERSION):
+    if value.get("version") not in (FORMAT_VERSION, UPDATED_VERSION, JOINED_VERSION):
         raise AdmiralError(
             f"{path}: field 'version' is {value.get('version')!r}; this release reads versions "
-            f"{FORMAT_VERSION} and {UPDATED_VERSION}. {REBUILD}"
+            f"{FORMAT_VERSION} to {JOINED_VERSION}. {REBUILD}"
         )
-    return _parse(value, path)
+    return value
+
+
+def write_sealed(path: Path, body: dict[str, Any]) -> str:
+    """Write a JSON object with a digest of itself, which is returned, in one step."""
+    digest = digest_of(body)
+    text = json.dumps({**body, "digest": digest}, indent=1, ensure_ascii=True) + "\n"
+    write_atomically(path, [text.encode("ascii")])
+    return digest
 
 
 def is_knowledge_base(directory: Path) -> bool:
@@ -111,7 +138,7 @@ def _parse(value: dict[str, Any], path: Path) -> Manifest:
             base = Base(**value["base"])
             delta = None if value["delta"] is None else Delta(**value["delta"])
             body = _body(counts, settings, files, base, delta)
-        intact = digest == _digest(body) and "bm25" in settings and counts["documents"] > 0
+        intact = digest == digest_of(body) and "bm25" in settings and counts["documents"] > 0
         intact = intact and not any(map(_outside, files)) and _fit(counts, base, delta)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise AdmiralError(f"{path}: damaged (bad or missing {error}). {REBUILD}") from error
@@ -155,5 +182,6 @@ def _body(
     return body
 
 
-def _digest(body: dict[str, Any]) -> str:
+def digest_of(body: dict[str, Any]) -> str:
+    """Return the SHA-256 of a JSON object."""
     return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()

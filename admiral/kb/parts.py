@@ -11,7 +11,7 @@ from typing import Any
 
 from admiral.kb.checksums import FileEntry
 
-FORMAT_VERSION, UPDATED_VERSION = 2, 3
+FORMAT_VERSION, UPDATED_VERSION, JOINED_VERSION = 2, 3, 4
 SEGMENTS = "segments"
 
 

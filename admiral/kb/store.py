@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from admiral.errors import AdmiralError
-from admiral.kb.arrays import open_array
 from admiral.kb.documents import FILE, ROWS, SCHEMA
 from admiral.records import Document
+from trie.arrays import open_array
 
 _CACHED_BATCHES = 64
 
@@ -106,7 +106,7 @@ class DocumentStore:
             batch.validate(full=True)
         except (pa.ArrowException, OSError, ValueError) as error:
             if self._map.closed:
-                raise
+                raise AdmiralError(f"{self._path}: was closed. Open it again.") from error
             raise self._damaged(error) from error
         if batch.num_rows != self._rows[number + 1] - self._rows[number]:
             raise self._damaged(f"batch {number} has {batch.num_rows} documents")

@@ -3,7 +3,8 @@
 What is kept is the trie of the base's titles, in ``tries/<tokenizer fingerprint>/`` beside them, or
 in the user's cache where the knowledge base is read-only. A small manifest beside its arrays ties
 it to the base. What has changed since is applied to it in memory: milliseconds, while only a reader
-knows the tokenizer of the added titles.
+knows the tokenizer of the added titles. A joined knowledge base has a trie of the titles of all
+bases in a folder ``tries`` of its own; what has changed in a member is applied in the same way.
 """
 
 from __future__ import annotations
@@ -22,13 +23,11 @@ import platformdirs
 from admiral.errors import AdmiralError
 from admiral.kb.checksums import describe_files
 from admiral.kb.durable import staging
-from admiral.kb.parts import Base
+from admiral.kb.layout import Layout
 
 if TYPE_CHECKING:
-    import numpy as np
-
+    from admiral.kb.collection import Collection
     from admiral.kb.contents import Contents
-    from admiral.kb.versions import Version
     from trie import Tokens, TokenTrie, Trie
 
 logger = logging.getLogger(__name__)
@@ -39,50 +38,34 @@ _FORMAT_VERSION = 2
 _BATCH = 8192
 
 
-def title_trie(version: Version, contents: Contents, tokens: Tokens) -> Trie:
-    """Return the trie of a version's titles for a tokenizer; rows are those of `contents`."""
-    base, *added = (store.titles for store in contents.stores)
-    trie = _kept(version.base, version.manifest.base, tokens)
+def title_trie(collection: Collection, contents: Contents, tokens: Tokens) -> Trie:
+    """Return the trie of all titles for a tokenizer; rows are those of `contents`."""
+    layout = Layout(contents, lambda titles: _sequences(titles, tokens))
+    home = collection.trie_folder, collection.holdings.base_digest
+    trie = _kept(*home, tokens)
     if trie is not None:
         try:
-            return _updated(trie, contents.removed, added, tokens)
+            return layout.updated(trie)
         except ValueError as error:  # damaged in what is not checked before it is read
             logger.warning("the trie cannot be used (%s), built again", error)
-    trie = _made(version.base, version.manifest.base, base, tokens)
-    return _updated(trie, contents.removed, added, tokens)
+    return layout.updated(_made(*home, layout.base_titles, tokens))
 
 
-def _updated(
-    trie: TokenTrie, removed: np.ndarray, added: list[Callable[[], Iterator[str]]], tokens: Tokens
-) -> Trie:
-    """Return the trie of the base without the removed rows and with the added titles."""
-    from trie import UpdatedTrie
-
-    if not added and not removed.size:
-        return trie
-    updated = UpdatedTrie(trie)
-    if removed.size:
-        updated = updated.remove(removed.tolist())
-    for titles in added:
-        updated = updated.add(_sequences(titles(), tokens))
-    return updated
-
-
-def _places(directory: Path, base: Base, tokens: Tokens) -> list[Path]:
-    """Return where the trie of a base may be: beside it, or in the user's cache."""
+def _places(directory: Path, digest: str, tokens: Tokens) -> list[Path]:
+    """Return where the trie of bases may be: in a directory, or in the user's cache."""
     name = _folder_name(tokens.fingerprint)
-    return [directory / FOLDER / name, _cache() / FOLDER / base.digest[:32] / name]
+    return [directory / FOLDER / name, user_cache() / FOLDER / digest[:32] / name]
 
 
-def _kept(directory: Path, base: Base, tokens: Tokens) -> TokenTrie | None:
-    """Open the trie of the base in a directory, if one is kept.
+def _kept(directory: Path, digest: str, tokens: Tokens) -> TokenTrie | None:
+    """Open the trie of the bases of this digest, if one is kept.
 
     Tokens and rows are checked where decoding first reads them: see `trie.TokenTrie`.
     """
     from trie import TokenTrie
 
-    for place in _places(directory, base, tokens):
-        if is_trie_of(place, base, tokens.fingerprint):
+    for place in _places(directory, digest, tokens):
+        if is_trie_of(place, digest, tokens.fingerprint):
             try:
                 return TokenTrie.open(place)
             except ValueError as error:
@@ -91,30 +74,33 @@ def _kept(directory: Path, base: Base, tokens: Tokens) -> TokenTrie | None:
 
 
 def _made(
-    directory: Path, base: Base, titles: Callable[[], Iterator[str]], tokens: Tokens
+    directory: Path, digest: str, titles: Callable[[], Iterator[str]], tokens: Tokens
 ) -> TokenTrie:
-    """Build the trie of the base, and keep it where that can be."""
+    """Build the trie of the bases, and keep it where that can be."""
     from trie import TokenTrie
 
-    places = _places(directory, base, tokens)
+    places = _places(directory, digest, tokens)
     if not os.access(directory, os.W_OK):
         del places[0]
     for place in places:
         try:
-            return _build(place, base, titles, tokens)
+            return _build(place, digest, titles, tokens)
         except AdmiralError as error:
             logger.warning("the trie cannot be kept: %s", error)
     return TokenTrie.build(_sequences(titles(), tokens))
 
 
-def is_trie_of(directory: Path, base: Base, fingerprint: str | None = None) -> bool:
-    """Whether a complete trie of this base (and this tokenizer) is there."""
+def is_trie_of(directory: Path, digest: str | None, fingerprint: str | None = None) -> bool:
+    """Whether a complete trie of the bases of this digest (and this tokenizer) is there.
+
+    None stands for any.
+    """
     try:
         value = json.loads((directory / _NAME).read_bytes())
         sizes = {name: (directory / name).stat().st_size for name in value["files"]}
         return (
             value["version"] == _FORMAT_VERSION
-            and value["knowledge_base"] == base.digest
+            and digest in (None, value["knowledge_base"])
             and fingerprint in (None, value["tokenizer"])
             and sizes == {name: entry["size"] for name, entry in value["files"].items()}
         )
@@ -122,12 +108,22 @@ def is_trie_of(directory: Path, base: Base, fingerprint: str | None = None) -> b
         return False
 
 
-def trie_problems(directory: Path, base: Base) -> list[str]:
+def tries_problems(directory: Path, digest: str | None) -> list[str]:
+    """Check all tries that are kept in a directory; return what is wrong with them.
+
+    They must be of the bases of this digest; None stands for any.
+    """
+    places = sorted((directory / FOLDER).iterdir()) if (directory / FOLDER).is_dir() else []
+    found = [_trie_problems(place, digest) for place in places if not place.name.startswith(".")]
+    return [problem for problems in found for problem in problems]
+
+
+def _trie_problems(directory: Path, digest: str | None) -> list[str]:
     """Check one trie directory thoroughly; return what is wrong with it."""
     from trie import TokenTrie
 
     remedy = f"Delete {directory}; it is built again when it is needed."
-    if not is_trie_of(directory, base):
+    if not is_trie_of(directory, digest):
         return [f"{directory}: not a complete trie of this knowledge base. {remedy}"]
     listed = json.loads((directory / _NAME).read_bytes())["files"]
     found = _listing(directory)
@@ -142,7 +138,7 @@ def trie_problems(directory: Path, base: Base) -> list[str]:
 
 
 def _build(
-    directory: Path, base: Base, titles: Callable[[], Iterator[str]], tokens: Tokens
+    directory: Path, digest: str, titles: Callable[[], Iterator[str]], tokens: Tokens
 ) -> TokenTrie:
     from trie import TokenTrie
 
@@ -152,7 +148,7 @@ def _build(
         TokenTrie.build(_sequences(titles(), tokens)).save(temporary)
         value = {
             "version": _FORMAT_VERSION,
-            "knowledge_base": base.digest,
+            "knowledge_base": digest,
             "tokenizer": tokens.fingerprint,
             "files": _listing(temporary),
         }
@@ -183,5 +179,6 @@ def _folder_name(fingerprint: str) -> str:
     return fingerprint
 
 
-def _cache() -> Path:
+def user_cache() -> Path:
+    """Return where is kept what cannot lie in a knowledge base."""
     return platformdirs.user_cache_path("admiral")

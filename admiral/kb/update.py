@@ -105,7 +105,7 @@ def add(
     began = time.monotonic()
     check_choice("on_duplicate", on_duplicate, POLICIES)
     sources = Sources(corpora, format, skip_bad)
-    with changing(Path(kb_path), wait) as change, closing(Contents(change.version)) as contents:
+    with changing(Path(kb_path), wait) as change, closing(Contents([change.version])) as contents:
         _check_bm25(change)
         additions = Additions(change.folder / "incoming", contents.row, on_duplicate)
         additions.read(sources, progress)
@@ -158,7 +158,7 @@ def remove(
     wanted = list(dict.fromkeys(map(clean_title, several)))
     if not wanted:
         raise AdmiralError("no title given. Name at least one document to remove.")
-    with changing(Path(kb_path), wait) as change, closing(Contents(change.version)) as contents:
+    with changing(Path(kb_path), wait) as change, closing(Contents([change.version])) as contents:
         _check_bm25(change)
         rows = {title: contents.row(title) for title in wanted}
         missing = [title for title, row in rows.items() if row is None]
@@ -192,7 +192,7 @@ def compact(kb_path: str | Path, *, wait: bool = False, progress: bool = True) -
         If the knowledge base cannot be changed; it is then as it was.
     """
     began = time.monotonic()
-    with changing(Path(kb_path), wait) as change, closing(Contents(change.version)) as contents:
+    with changing(Path(kb_path), wait) as change, closing(Contents([change.version])) as contents:
         manifest = change.manifest
         if manifest.delta is not None:
             _check_bm25(change)

@@ -13,11 +13,13 @@ from admiral.kb.checksums import describe_file
 from admiral.kb.contents import BM25, DOCUMENTS, REMOVED, read_removed
 from admiral.kb.indexes import NO_BM25
 from admiral.kb.manifest import NAME
+from admiral.kb.members import read_join
 from admiral.kb.progress import track
 from admiral.kb.store import DocumentStore
 from admiral.kb.text import clean_document
 from admiral.kb.titles import TitleIndex
-from admiral.kb.tries import FOLDER, trie_problems
+from admiral.kb.tries import FOLDER, tries_problems
+from admiral.kb.verify_join import join_problems
 from admiral.kb.versions import Version
 from admiral.records import Document
 
@@ -32,16 +34,28 @@ def verify(path: str | Path, *, progress: bool = False) -> list[str]:
     AdmiralError
         If there is no knowledge base there, or its manifest cannot be used.
     """
-    with Version.open(Path(path), check=False) as version:
+    directory = Path(path)
+    join = read_join(directory)
+    if join is None:
+        return _own_problems(directory, progress)
+    problems = []
+    for member in join.paths(directory):
+        try:
+            problems += _own_problems(member, progress)
+        except AdmiralError as error:
+            problems.append(str(error))
+    return problems or join_problems(directory)
+
+
+def _own_problems(path: Path, progress: bool) -> list[str]:
+    """Check a knowledge base that holds documents itself."""
+    with Version.open(path, check=False) as version:
         problems = _file_problems(version)
         # Files that are not what was written may not be interpreted: a damaged index can crash its
         # library.
         if not problems:
             problems += _content_problems(version, progress)
-        if (version.base / FOLDER).is_dir():
-            for trie in sorted((version.base / FOLDER).iterdir()):
-                if not trie.name.startswith("."):
-                    problems += trie_problems(trie, version.manifest.base)
+        problems += tries_problems(version.base, version.manifest.base.digest)
         if problems and not version.intact:
             raise AdmiralError(
                 f"{path}: was replaced by another build while it was checked. Start again."

@@ -14,10 +14,9 @@ import fcntl
 import os
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol, TypeVar
 
 from admiral.errors import AdmiralError
 from admiral.kb.checksums import check_sizes
@@ -25,18 +24,7 @@ from admiral.kb.manifest import read_manifest
 from admiral.kb.parts import Manifest
 
 # A change takes at least milliseconds, and a reader is overtaken only by changes.
-_ATTEMPTS, _PAUSE = 200, 0.01
-
-
-class Closable(Protocol):
-    """What is open."""
-
-    def close(self) -> None:
-        """Release everything."""
-        ...
-
-
-T = TypeVar("T", bound=Closable)
+ATTEMPTS, PAUSE = 200, 0.01
 
 
 class Version:
@@ -79,7 +67,7 @@ class Version:
             If there is no knowledge base, it cannot be read, or files of it are missing or not of
             their size.
         """
-        for _ in range(_ATTEMPTS):
+        for _ in range(ATTEMPTS):
             manifest = read_manifest(path)
             try:
                 version = cls(path, manifest)
@@ -101,8 +89,8 @@ class Version:
                         return version
             if version is not None:
                 version.close()
-            time.sleep(_PAUSE)
-        raise _restless(path)
+            time.sleep(PAUSE)
+        raise restless(path)
 
     @property
     def intact(self) -> bool:
@@ -122,35 +110,8 @@ class Version:
         self.close()
 
 
-def opened(path: Path, make: Callable[[Version], T]) -> T:
-    """Return what is made of the version that is there now.
-
-    If another build takes the place of the knowledge base meanwhile, what was made may be of both,
-    or an error of neither: it is closed and made again.
-
-    Raises
-    ------
-    AdmiralError
-        What `Version.open` or `make` raise.
-    """
-    for _ in range(_ATTEMPTS):
-        version = Version.open(path)
-        try:
-            made = make(version)
-        except BaseException as error:
-            intact = version.intact
-            version.close()
-            if intact or not isinstance(error, AdmiralError):
-                raise
-        else:
-            if version.intact:
-                return made
-            made.close()
-        time.sleep(_PAUSE)
-    raise _restless(path)
-
-
-def _restless(path: Path) -> AdmiralError:
+def restless(path: Path) -> AdmiralError:
+    """Return the error of a knowledge base of which no version stays while it is opened."""
     return AdmiralError(f"{path}: cannot be opened, as it is changed all the time. Try again.")
 
 

@@ -123,24 +123,22 @@ def _write(backend: str, directory: Path, work: Callable[[], int]) -> None:
 
 def open_bm25(
     backend: str,
-    directory: Path,
-    delta: Path | None = None,
-    *,
+    *directories: Path,
     removed: np.ndarray | None = None,
     title_weight: float = 0.5,
     text_weight: float = 1.0,
     threads: int = 0,
 ) -> RowIndex:
-    """Open an index that `build_bm25` wrote, or two of them as one.
+    """Open an index that `build_bm25` wrote, or several of them as one.
 
     Parameters
     ----------
     backend
-        The one that wrote it.
-    delta
-        The index of documents whose rows follow those of the first.
+        The one that wrote them.
+    directories
+        Where they lie, at least one; the rows of each follow those of the one before.
     removed
-        Rows of the first index that are not there, int64, ascending; None for none.
+        Rows that are not there, int64, ascending; None for none.
     title_weight, text_weight
         Weights of the fields, zero or more, not both zero. The defaults found the most gold
         documents of HoVer's development claims among 0 to 2 for the title.
@@ -151,17 +149,18 @@ def open_bm25(
     Raises
     ------
     AdmiralError
-        If the backend cannot run here, or the index is missing, damaged or another backend's.
+        If the backend cannot run here, or an index is missing, damaged or another backend's.
     """
     check_backend(backend)
-    written = Settings.load(directory).backend
-    if written != backend:
-        raise AdmiralError(
-            f"{directory}: the BM25 index is one of {written}, not of {backend}. Open it with "
-            f"`--bm25 {written}`, or build the knowledge base again with `--bm25 {backend}`."
-        )
+    for directory in directories:
+        written = Settings.load(directory).backend
+        if written != backend:
+            raise AdmiralError(
+                f"{directory}: the BM25 index is one of {written}, not of {backend}. Open it with "
+                f"`--bm25 {written}`, or build the knowledge base again with `--bm25 {backend}`."
+            )
     gone = np.empty(0, dtype=np.int64) if removed is None else removed
     weights = {"title_weight": title_weight, "text_weight": text_weight}
     if backend == lucene.BACKEND:
-        return lucene.LuceneIndex(directory, delta, removed=gone, threads=threads, **weights)
-    return sparse.SparseIndex(directory, delta, removed=gone, **weights)
+        return lucene.LuceneIndex(directories, removed=gone, threads=threads, **weights)
+    return sparse.SparseIndex(directories, removed=gone, **weights)

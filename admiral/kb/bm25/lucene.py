@@ -62,15 +62,14 @@ class LuceneIndex:
     Lucene keeps the length of a field in one byte: exact below 40 terms, rounded down to four
     significant bits above.
 
-    Base and delta are searched as one index: Lucene adds up their statistics, and numbers the
-    delta's documents behind the base's. Removed documents are passed over; as always in Lucene,
+    Several indexes are searched as one: Lucene adds up their statistics, and numbers the documents
+    of each behind those of the one before. Removed documents are passed over; as always in Lucene,
     they count in the statistics until a compaction.
     """
 
     def __init__(
         self,
-        directory: Path,
-        delta: Path | None = None,
+        directories: Sequence[Path],
         *,
         removed: np.ndarray,
         title_weight: float,
@@ -78,19 +77,18 @@ class LuceneIndex:
         threads: int = 0,
     ) -> None:
         self._weights = check_weights(title_weight, text_weight)
-        self._directory = directory
+        self._directory = directories[0]
         self._removed = frozenset(removed.tolist())
         self._readers: list[Any] = []
         self._size = 0
         jvm.start(threads)
         try:
-            for part in (directory, delta):
-                if part is not None:
-                    self._size += self._open(part)
+            for directory in directories:
+                self._size += self._open(directory)
         except BaseException:
             self.close()
             raise
-        with jvm.java(f"{directory}: the BM25 index cannot be opened"):
+        with jvm.java(f"{self._directory}: the BM25 index cannot be opened"):
             readers = list(self._readers)  # pyjnius writes into the list that it is given
             every = jvm.load("org.apache.lucene.index.MultiReader")(
                 readers, False, signature=_READERS

@@ -19,8 +19,10 @@ import numpy.typing as npt
 from admiral.kb.bm25.settings import K1, B
 
 Floats = npt.NDArray[np.float64]
-# The weight of one term, or of each posting.
+# The weight of one term, or of each posting; the mean length of all documents, or of each one's
+# collection.
 Idf = np.float32 | npt.NDArray[np.float32]
+Mean = float | Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +58,23 @@ class Statistics:
         weights = np.array([self.idf(one) for one in different.tolist()], dtype=np.float32)
         return weights[places]
 
-    def norms(self, lengths: npt.NDArray[np.int32]) -> Floats:
-        """Return what is added to a term's count in the denominator, for documents by length."""
-        # The order of these operations is bm25s's, and of one document at a time.
-        return K1 * ((1 - B) + B * lengths.astype(np.float64) / (self.tokens / self.documents))
+    @property
+    def mean(self) -> float:
+        """The mean length of the documents that have this field, of which there are some."""
+        return self.tokens / self.documents
+
+
+def norms(lengths: npt.NDArray[np.int32], mean: Mean) -> Floats:
+    """Return what is added to a term's count in the denominator, for documents by length."""
+    # The order of these operations is bm25s's, and of one document at a time.
+    return K1 * ((1 - B) + B * lengths.astype(np.float64) / mean)
 
 
 def occurrences(
     scores: npt.NDArray[np.float32],
     lengths: npt.NDArray[np.int32],
     idf: Idf,
-    statistics: Statistics,
+    mean: Mean,
 ) -> npt.NDArray[np.float32]:
     """Return how often a term occurs in documents that have these scores.
 
@@ -74,19 +82,20 @@ def occurrences(
     ----------
     scores, lengths
         One for each document; (documents,).
-    idf, statistics
-        Those that the scores were computed with.
+    idf, mean
+        The weight of the term and the mean length that the scores were computed with; of all
+        documents, or (documents,).
     """
     shares = scores / np.asarray(idf, dtype=np.float64)
-    return np.rint(statistics.norms(lengths) * shares / (1 - shares)).astype(np.float32)
+    return np.rint(norms(lengths, mean) * shares / (1 - shares)).astype(np.float32)
 
 
 def scores_of(
     times: npt.NDArray[np.float32],
     lengths: npt.NDArray[np.int32],
     idf: Idf,
-    statistics: Statistics,
+    mean: Mean,
 ) -> npt.NDArray[np.float32]:
     """Return the scores of documents in which a term occurs so many `times`, as bm25s does."""
-    shares = times / (statistics.norms(lengths) + times)
+    shares = times / (norms(lengths, mean) + times)
     return (idf * shares).astype(np.float32)

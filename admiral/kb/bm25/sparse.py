@@ -57,28 +57,28 @@ class SparseIndex:
     weights nor an order of equal scores, its numba loop does not check the bounds of a damaged
     file, and compiling it takes longer than a hundred queries.
 
-    With a delta or removed rows, the columns of a query are scored anew with the statistics of all
-    documents that are there (`rescoring`), so that results are those of a new index.
+    With several indexes or removed rows, the columns of a query are scored anew with the statistics
+    of all documents that are there (`rescoring`), so that results are those of a new index.
     """
 
     def __init__(
         self,
-        directory: Path,
-        delta: Path | None = None,
+        directories: Sequence[Path],
         *,
         removed: np.ndarray,
         title_weight: float,
         text_weight: float,
     ) -> None:
         self._weights = check_weights(title_weight, text_weight)
-        self._directory = directory
+        self._directory = directories[0]
         self._terms = load_analysis().terms
-        self._parts: list[Part] | None = [Part(directory)]
-        if delta is not None:
-            self._parts.append(Part(delta, first=self._parts[0].documents))
-        self._size = sum(part.documents for part in self._parts)
+        self._parts: list[Part] | None = []
+        self._size = 0
+        for directory in directories:
+            self._parts.append(Part(directory, first=self._size))
+            self._size += self._parts[-1].documents
         self._fields = None
-        if delta is not None or removed.size:
+        if len(directories) > 1 or removed.size:
             self._fields = {
                 name: CollectedField(name, self._parts, removed) for name in self._weights
             }

@@ -68,8 +68,8 @@ class Merger:
             places = np.repeat(free[columns] - there, counts) + np.arange(len(field.data))
             long = field.lengths[field.indices]
             old, new = before.idfs(counts), idfs[columns]
-            times = occurrences(field.data, long, np.repeat(old, counts), before)
-            data[places] = scores_of(times, long, np.repeat(new, counts), now)
+            times = occurrences(field.data, long, np.repeat(old, counts), before.mean)
+            data[places] = scores_of(times, long, np.repeat(new, counts), now.mean)
             indices[places] = field.indices + part.first
             free[columns] += counts
         return {"data": data, "indices": indices, "indptr": indptr}, lengths

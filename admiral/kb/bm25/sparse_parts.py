@@ -9,9 +9,9 @@ import marisa_trie
 import numpy as np
 import numpy.typing as npt
 
-from admiral.kb.arrays import open_array
 from admiral.kb.bm25.rescoring import Statistics, occurrences, scores_of
 from admiral.kb.bm25.settings import FIELDS, Settings, damaged
+from trie.arrays import open_array
 
 VOCABULARY, LENGTHS = "vocabulary.marisa", "lengths.npy"
 # What numpy and marisa-trie raise on files that are missing, cut or changed.
@@ -25,8 +25,9 @@ class _Field:
 
     def __init__(self, directory: Path, columns: int, documents: int) -> None:
         self._directory = directory
+        # Plain views of the maps: a slice of a memmap takes several times as long to make.
         self.data, self.indices, self.indptr = (
-            open_array(directory / f"{name}.csc.index.npy")
+            np.asarray(open_array(directory / f"{name}.csc.index.npy"))
             for name in ("data", "indices", "indptr")
         )
         kinds = [array.dtype for array in (self.data, self.indices, self.indptr)]
@@ -39,7 +40,7 @@ class _Field:
             raise ValueError(f"{directory.name}: columns out of order")
         self._lengths: np.ndarray | None = None
         if (directory / LENGTHS).is_file():
-            self._lengths = open_array(directory / LENGTHS)
+            self._lengths = np.asarray(open_array(directory / LENGTHS))
             if self._lengths.shape != (documents,) or self._lengths.dtype != np.int32:
                 raise ValueError(f"{directory.name}: lengths of other documents")
 
@@ -107,7 +108,7 @@ class Part:
 
 
 class CollectedField:
-    """One field of several parts, without the removed rows of the first, as one collection."""
+    """One field of several parts, without the removed rows, as one collection."""
 
     def __init__(self, name: str, parts: Sequence[Part], removed: np.ndarray) -> None:
         self._name = name
@@ -122,28 +123,33 @@ class CollectedField:
         self._now = sum(kept, start=Statistics(0, 0))
 
     def columns(self, term: str) -> list[Column]:
-        """Return the rows of a term and their scores in the collection, by part."""
+        """Return the rows of a term and their scores in the collection, if there are any."""
         found = []
         for part, before, there in zip(self._parts, self._before, self._there, strict=True):
             for rows, scores in part.columns(self._name, term):
-                frequency = len(rows)
+                idf = before.idf(len(rows))
                 if there is not None:
                     kept = there[rows]
                     rows, scores = rows[kept], scores[kept]
-                lengths = part.fields[self._name].lengths[rows]
-                times = occurrences(scores, lengths, before.idf(frequency), before)
-                found.append((rows + part.first, times, lengths))
-        idf = self._now.idf(sum(len(rows) for rows, _, _ in found))
-        return [
-            (rows, scores_of(times, lengths, idf, self._now))
-            for rows, times, lengths in found
-            if len(rows)
-        ]
+                if len(rows):
+                    lengths = part.fields[self._name].lengths[rows]
+                    found.append((rows + part.first, scores, lengths, idf, before.mean))
+        if not found:
+            return []
+        # All parts at once: most columns are short, and each operation has its price.
+        each = [len(rows) for rows, *_ in found]
+        rows, scores, lengths, idfs, means = zip(*found, strict=True)
+        where, long = np.concatenate(rows), np.concatenate(lengths)
+        times = occurrences(
+            np.concatenate(scores), long, np.repeat(idfs, each), np.repeat(means, each)
+        )
+        return [(where, scores_of(times, long, self._now.idf(len(where)), self._now.mean))]
 
 
 def _there(part: Part, removed: np.ndarray) -> npt.NDArray[np.bool_] | None:
-    if part.first or not removed.size:
+    first, end = removed.searchsorted([part.first, part.first + part.documents])
+    if first == end:
         return None
     there = np.ones(part.documents, dtype=np.bool_)
-    there[removed] = False
+    there[removed[first:end] - part.first] = False
     return there

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests.admiral.results import without_timings
+from trie.int8 import int8_works
 
 Admiral = Callable[..., subprocess.CompletedProcess[bytes]]
 Records = list[dict[str, Any]]
@@ -251,9 +252,20 @@ def assert_one_error(done: subprocess.CompletedProcess[bytes], *says: str) -> No
         assert part in stderr
 
 
+@pytest.mark.skipif(not int8_works(), reason="the processor has no int8")
+def test_int8_is_a_setting(admiral: Admiral, emmy: dict[str, Any]) -> None:
+    done = admiral("retrieve", "--hops", "dynamic", EMMY, "--json", "--set", "precision=int8")
+    assert done.returncode == 0, done.stderr.decode()
+    found = json.loads(done.stdout)
+    assert found["stopped"] == emmy["stopped"]
+    assert found["documents"][0]["title"] == emmy["documents"][0]["title"]
+    assert found["evidence"] != emmy["evidence"]  # by their scores at least
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
+        (["A.", "--set", "precision=int4"], "'int4' is not one of fp32, bf16, int8"),
         (["  "], "the claim: is empty"),
         ([b"caf\xe9"], "the claim: is not text"),
         (["A.", "--hops", "often"], "'often' is neither 'dynamic' nor a number"),

@@ -6,6 +6,7 @@ import socket
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from admiral.cluster.retrieve import retrieve_on_cluster
 from admiral.cluster.session import ClusterOptions, connected, load_ray
 from admiral.cluster.worker import Opener, open_system, worker_config
 from admiral.errors import AdmiralError
+from admiral.kb import build, join
 from admiral.records import Claim
 from tests.admiral.cluster.poisoned import open_and_die, open_nothing, open_poisoned
 from tests.admiral.results import without_timings
@@ -69,6 +71,24 @@ def test_a_node_that_dies_costs_no_claim(cluster: Any, config: RetrievalConfig) 
     with Admiral.from_pretrained(config=config) as system:
         want = [result.to_json() for result in system.retrieve_many(CLAIMS)]
     for one, other in zip(found, want, strict=True):
+        assert alike(without_timings(one), without_timings(other))
+
+
+@pytest.mark.slow
+def test_a_joined_knowledge_base_gives_what_it_gives_here(
+    cluster: Any, config: RetrievalConfig, tmp_path: Path
+) -> None:
+    lines = (files("admiral") / "data" / "demo" / "documents.jsonl").read_bytes().splitlines(True)
+    for name, part in {"a": lines[:200], "b": lines[200:]}.items():
+        (tmp_path / "part.jsonl").write_bytes(b"".join(part))
+        build(tmp_path / "part.jsonl", tmp_path / name, bm25="bm25s", progress=False)
+    join([tmp_path / "a", tmp_path / "b"], tmp_path / "all")
+    joined = replace(config, kb=str(tmp_path / "all"))
+    found = list(outcomes(cluster, joined, CLAIMS[:4]))
+    with Admiral.from_pretrained(config=joined) as system:
+        want = [result.to_json() for result in system.retrieve_many(CLAIMS[:4])]
+    for one, other in zip(found, want, strict=True):
+        assert isinstance(one, dict)
         assert alike(without_timings(one), without_timings(other))
 
 

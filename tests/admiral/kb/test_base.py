@@ -23,7 +23,7 @@ def kb(kb_path: Path) -> Iterator[KnowledgeBase]:
 
 def test_lookups(kb: KnowledgeBase, kb_path: Path) -> None:
     assert kb.path == kb_path
-    assert len(kb) == 3 == kb.manifest.documents
+    assert len(kb) == 3 == kb.counts["documents"]
     assert list(kb.titles()) == ["Great tit", "Bird", "Seed"]
     assert [kb.title(row) for row in range(3)] == list(kb.titles())
     assert [kb.row(t) for t in ("Seed", " Bird\n", "bird", "")] == [2, 1, None, None]
@@ -41,6 +41,28 @@ def test_unknown_titles_and_rows(kb: KnowledgeBase) -> None:
             kb.title(row)
         with pytest.raises(IndexError):
             kb.document_at(row)
+
+
+def test_a_closed_one_says_so(kb_path: Path) -> None:
+    kb = KnowledgeBase.open(kb_path)
+    begun = kb.documents()
+    kb.close()
+    kb.close()
+    lookups: list[Callable[[], object]] = [
+        lambda: kb.row("Bird"),
+        lambda: kb.title(0),
+        lambda: kb.document("Bird"),
+        lambda: kb.titles(),
+        lambda: kb.documents(),
+        lambda: kb.complete("B"),
+        lambda: kb.rows(),
+        lambda: kb.search(["bird"], 1),
+        lambda: next(begun),
+    ]
+    for lookup in lookups:
+        with pytest.raises(AdmiralError, match="was closed"):
+            lookup()
+    assert len(kb) == 3
 
 
 def test_search_without_an_index_says_what_to_do(kb: KnowledgeBase, kb_path: Path) -> None:
@@ -65,8 +87,8 @@ def test_not_a_knowledge_base(tmp_path: Path, kb_path: Path) -> None:
 
 def test_another_format_version(kb_path: Path) -> None:
     manifest = kb_path / "manifest.json"
-    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "version": 4}))
-    with pytest.raises(AdmiralError, match="'version' is 4; this release reads versions 2 and 3"):
+    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "version": 5}))
+    with pytest.raises(AdmiralError, match="'version' is 5; this release reads versions 2 to 4"):
         KnowledgeBase.open(kb_path)
 
 
@@ -106,6 +128,15 @@ def test_truncated_and_missing_files(kb_path: Path) -> None:
             KnowledgeBase.open(kb_path)
         file.write_bytes(whole)
     KnowledgeBase.open(kb_path).close()
+
+
+@pytest.mark.parametrize("name", ["documents/rows.npy", "titles-keys.npy", "bm25/text/*indptr*"])
+def test_a_reader_names_the_damage(name: str, birds: Path, tmp_path: Path) -> None:
+    build(birds, tmp_path / "kb", bm25="bm25s", progress=False)
+    (path,) = (tmp_path / "kb").glob(name)
+    path.write_bytes(path.read_bytes().replace(b"'shape': (", b"'shape': [", 1))
+    with pytest.raises(AdmiralError, match="damaged"), KnowledgeBase.open(tmp_path / "kb") as kb:
+        kb.search(["bird"], 3)
 
 
 def test_an_open_one_outlives_its_replacement(

@@ -55,7 +55,7 @@ def test_a_file_by_url_is_built_into_a_knowledge_base(folder: Path, tmp_path: Pa
     build(url, tmp_path / "kb", bm25="none", progress=False)
     with KnowledgeBase.open(tmp_path / "kb") as kb:
         assert list(kb.titles()) == ["T3-0", "T3-1", "T3-2"]
-        assert kb.manifest.settings["sources"] == [{"name": "b.jsonl", "format": "jsonl"}]
+        assert kb.settings["sources"] == [{"name": "b.jsonl", "format": "jsonl"}]
 
 
 def test_texts_by_url_have_their_names(tmp_path: Path) -> None:

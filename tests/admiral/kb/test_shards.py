@@ -118,7 +118,7 @@ def test_bad_records_are_told_and_counted(
     assert len(told) == 40
     assert told[:20] == told[20:]
     with KnowledgeBase.open(two) as kb:
-        assert kb.manifest.settings["bad_records"] == 30
+        assert kb.settings["bad_records"] == 30
 
 
 def test_texts_and_urls_are_read_in_parts(tmp_path: Path) -> None:

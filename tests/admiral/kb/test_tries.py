@@ -108,7 +108,7 @@ def test_a_read_only_knowledge_base_uses_the_cache(
     monkeypatch.setattr(module.os, "access", lambda path, mode: path != kb_path)
     with KnowledgeBase.open(kb_path) as kb:
         kb.title_trie(tokens)
-        digest = kb.manifest.digest[:32]
+        digest = kb.digest[:32]
     assert not (kb_path / "tries").exists()
     place = tmp_path / "cache" / "admiral" / "tries" / digest / tokens.fingerprint
     made = (place / "trie.json").stat().st_mtime_ns

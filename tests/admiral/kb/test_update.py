@@ -71,7 +71,7 @@ def view(kb: KnowledgeBase, tokens: Tokens, *, search: bool = True) -> dict[str,
         "completions": {p: [t for t, _ in kb.complete(p)] for p in ("", "Great", "B", "x")},
         "spelled": {ids: [kb.title(row) for row in rows] for ids, rows in spelled.items()},
         "longest": trie.longest,
-        "counts": (len(kb), kb.manifest.counts),
+        "counts": (len(kb), kb.counts),
         "found": [
             [(hit.title, hit.score) for hit in hits] for hits in kb.search(QUERIES, len(TITLES))
         ]
@@ -251,7 +251,7 @@ def test_removed_documents_are_nowhere(kb: Path, tokens: Tokens) -> None:
     with KnowledgeBase.open(kb) as opened:
         assert opened.rows().tolist() == [0, 1]
         assert isinstance(opened.title_trie(tokens), TokenTrie)
-        place = kb / opened.manifest.base.path / "tries" / tokens.fingerprint
+        place = kb / read_manifest(kb).base.path / "tries" / tokens.fingerprint
     assert (place / "trie.json").is_file()
     assert info(kb).tries == [tokens.fingerprint]
     assert verify(kb) == []

@@ -1,4 +1,4 @@
-"""Two indexes searched as one, without the removed rows, against one index built afresh."""
+"""Several indexes searched as one, without the removed rows, against one index built afresh."""
 
 from __future__ import annotations
 
@@ -47,38 +47,44 @@ def searched(
         return index.search_rows(queries, k)
 
 
+_parts = st.lists(_documents, min_size=1, max_size=4)
+
+
+def _drawn(
+    data: st.DataObject, parts: list[Documents]
+) -> tuple[list[int], list[str], int, tuple[float, float]]:
+    """Draw rows to remove from parts, then queries, depth and weights."""
+    rows = sum(map(len, parts))
+    removed = sorted(data.draw(st.sets(st.integers(0, rows - 1), max_size=rows)))
+    queries = data.draw(st.lists(_sentence, min_size=1, max_size=3))
+    return removed, queries, data.draw(st.integers(1, 20)), data.draw(_weights)
+
+
 @settings(max_examples=40)
-@given(data=st.data())
+@given(data=st.data(), parts=_parts)
 def test_bm25s_gives_what_a_new_index_gives(
-    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+    data: st.DataObject, parts: list[Documents], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    base, delta = data.draw(_documents), data.draw(_documents | st.none())
-    removed = data.draw(st.sets(st.integers(0, len(base) - 1), max_size=len(base)))
-    queries, weights = data.draw(st.lists(_sentence, min_size=1, max_size=3)), data.draw(_weights)
-    k = data.draw(st.integers(1, 20))
+    removed, queries, k, weights = _drawn(data, parts)
     folder = tmp_path_factory.mktemp("deltas")
-    parts = [base] if delta is None else [base, delta]
-    found = searched("bm25s", folder, parts, sorted(removed), queries, k, weights)
-    left = [row for row in range(len(base)) if row not in removed]
-    rows = left + list(range(len(base), len(base) + len(delta or [])))
-    every = base + (delta or [])
+    found = searched("bm25s", folder, parts, removed, queries, k, weights)
+    every = [document for part in parts for document in part]
+    rows = [row for row in range(len(every)) if row not in removed]
     fresh = searched("bm25s", folder, [[every[row] for row in rows]], [], queries, k, weights)
     # To the last bit, and in the same order.
     assert found == [[(rows[row], score) for row, score in hits] for hits in fresh]
 
 
 @settings(max_examples=15)
-@given(data=st.data())
+@given(data=st.data(), parts=_parts)
 def test_lucene_gives_what_a_new_index_gives_but_counts_removed_documents(
-    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+    data: st.DataObject, parts: list[Documents], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    base, delta = data.draw(_documents), data.draw(_documents)
-    removed = data.draw(st.sets(st.integers(0, len(base) - 1), max_size=len(base)))
-    queries, weights = data.draw(st.lists(_sentence, min_size=1, max_size=3)), data.draw(_weights)
-    k = data.draw(st.integers(1, 20))
+    removed, queries, k, weights = _drawn(data, parts)
     folder = tmp_path_factory.mktemp("deltas")
-    found = searched("lucene", folder, [base, delta], sorted(removed), queries, k, weights)
-    everything = searched("lucene", folder, [base + delta], [], queries, 99, weights)
+    found = searched("lucene", folder, parts, removed, queries, k, weights)
+    every = [document for part in parts for document in part]
+    everything = searched("lucene", folder, [every], [], queries, 99, weights)
     left = [[hit for hit in hits if hit[0] not in removed][:k] for hits in everything]
     assert found == left
 
@@ -105,12 +111,12 @@ def test_scores_give_back_how_often_a_term_occurs(
     counts = np.array(times, dtype=np.float32)
     lengths = (counts + np.arange(len(times))).astype(np.int32)
     before = Statistics(len(times) + others, int(lengths.sum()) + tokens)
-    scores = scores_of(counts, lengths, before.idf(len(times)), before)
-    mean = before.tokens / before.documents
+    scores = scores_of(counts, lengths, before.idf(len(times)), before.mean)
+    mean = before.mean
     for count, length, score in zip(times, lengths.tolist(), scores.tolist(), strict=True):
         share = count / (K1 * (1 - B + B * length / mean) + count)
         assert score == pytest.approx(share * float(before.idf(len(times))), rel=1e-6)
-    assert occurrences(scores, lengths, before.idf(len(times)), before).tolist() == times
+    assert occurrences(scores, lengths, before.idf(len(times)), before.mean).tolist() == times
 
 
 def test_terms_that_occur_very_often(tmp_path: Path) -> None:
