@@ -32,10 +32,16 @@ _TOLERANCE = 1e-3
 
 
 def write_claims(path: Path, kb: str, count: int) -> int:
-    """Write so many claims over a knowledge base; return how many texts there are among them."""
+    """Write so many claims over a knowledge base; return how many texts there are among them.
+
+    Where it gives fewer, they are repeated.
+    """
     made = path.with_name("synthesised.jsonl")
     command = [*ADMIRAL, "synthesize", "--kb", kb, "--count", str(count), "--output", str(made)]
-    subprocess.run([*command, "--quiet"], check=True)
+    # The status is 1, too, where there are fewer than asked for: those are written then.
+    done = subprocess.run([*command, "--quiet"], check=False)
+    if not made.exists():
+        done.check_returncode()
     texts = list(dict.fromkeys(json.loads(line)["claim"] for line in made.open("rb")))
     with path.open("wb") as file:
         for number, text in enumerate(islice(cycle(texts), count)):

@@ -2,12 +2,14 @@
 
 Run as ``python -m benchmarks.results_page RUNS --docs docs``. RUNS is a folder below which runs of
 `admiral experiment` lie. It writes ``results.md`` and the plots that it shows; nothing in them is
-written by hand.
+written by hand. A run takes the place of the section with the same command, whatever its limit of
+claims; other sections stay, as a run may take hours.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -23,6 +25,8 @@ from benchmarks.results_plots import plots
 Record = dict[str, Any]
 # The order of the page; experiments of one's own come last.
 _ORDER = ("demo", "baselines", "table", "efficiency")
+_SECTION = "\n## "
+_COMMAND = "    admiral experiment configs/experiments/"
 _HEAD = """# Results
 
 Written by `python -m benchmarks.results_page RUNS --docs docs` from runs of `admiral experiment`;
@@ -93,7 +97,7 @@ def section(record: Record) -> Iterator[str]:
     """Yield the lines of an experiment: what was run, its table, its plots, the paper's table."""
     yield f"## {record['title']}"
     yield ""
-    yield f"    {_command(record)}"
+    yield _command(record)
     yield ""
     yield from _facts(record)
     yield ""
@@ -105,7 +109,7 @@ def section(record: Record) -> Iterator[str]:
 
 
 def _command(record: Record) -> str:
-    command = f"admiral experiment configs/experiments/{record['file']}"
+    command = f"{_COMMAND}{record['file']}"
     if record["task"] != "demo":
         command += " --data DATA"
     for one in record["overrides"]:
@@ -190,10 +194,31 @@ def _paper(paper: Record) -> Iterator[str]:
     yield paper["note"]
 
 
-def page(records: Sequence[Record]) -> str:
-    """Return the page as Markdown."""
-    sections = ["\n".join(section(record)) for record in records]
-    return "\n".join([_HEAD, *("\n" + one for one in sections)]).replace("\n\n\n", "\n\n") + "\n"
+def page(records: Sequence[Record], before: str = "") -> str:
+    """Return the page as Markdown, with the sections of the page `before` that no record replaces.
+
+    Raises
+    ------
+    AdmiralError
+        If the page before has a section without a command.
+    """
+    texts = before.split(_SECTION)[1:]
+    texts += ["\n".join(section(record)).removeprefix(_SECTION.strip() + " ") for record in records]
+    sections = {_key(text): text.strip("\n") for text in texts}
+    ordered = [_SECTION + sections[key] + "\n" for key in sorted(sections)]
+    return "".join([_HEAD, *ordered]).replace("\n\n\n", "\n\n")
+
+
+def _key(text: str) -> tuple[tuple[int, str], str]:
+    """Return a section's place in the page's order, and its command without the limit."""
+    title, *lines = text.split("\n")
+    command = next((line for line in lines if line.startswith(_COMMAND)), None)
+    if command is None:
+        raise AdmiralError(
+            f"results.md: there is no command below '## {title}'. Delete the section"
+        )
+    file = command.removeprefix(_COMMAND).split()[0]
+    return _place(file), re.sub(r" --set limit=\S+", "", command)
 
 
 @click.command()
@@ -203,23 +228,24 @@ def page(records: Sequence[Record]) -> str:
 )
 def main(runs: Path, docs: Path) -> None:
     """Write DOCS/results.md and its plots from the experiments below RUNS."""
+    target, pictures = docs / "results.md", docs / "results"
     records = read_runs(runs)
-    pictures = docs / "results"
+    text = page(records, target.read_text("utf-8") if target.exists() else "")
     pictures.mkdir(exist_ok=True)
     wanted: dict[str, str] = {}
     for record in records:
         for name, _, picture in plots(record):
-            if name in wanted:
+            if name in wanted or text.count(f"](results/{name})") > 1:
                 raise AdmiralError(
                     f"{runs}: two runs are called {record['folder']!r}. Rename the folder of one"
                 )
             wanted[name] = picture
     for old in pictures.glob("*.svg"):
-        if old.name not in wanted:
+        if f"](results/{old.name})" not in text:
             old.unlink()
     for name, picture in wanted.items():
         write_atomically(pictures / name, [picture.encode()])
-    write_atomically(docs / "results.md", [page(records).encode()])
+    write_atomically(target, [text.encode()])
 
 
 if __name__ == "__main__":

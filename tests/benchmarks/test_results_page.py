@@ -111,6 +111,37 @@ def test_the_command_writes_page_and_plots(tmp_path: Path) -> None:
     assert "judged sufficient" in chart and "judged insufficient" not in chart  # it never was
 
 
+def test_a_run_replaces_its_section_only(tmp_path: Path) -> None:
+    few, all_of_them = (
+        record(system(name), overrides=["precision=bf16", *more], groups=["all"])
+        for name, more in (("Few", ["limit=5"]), ("Every", []))
+    )
+    other = record(system("Other"), overrides=["kb=large"])
+    demo = record(system("D"), file="demo.yaml", title="Demo", task="demo")
+    before = page([{**few, "folder": "a"}, {**other, "folder": "b"}])
+    text = page([{**demo, "folder": "d"}, {**all_of_them, "folder": "c"}], before)
+    places = [text.index(name) for name in ("# Results", "| D |", "| Other |", "| Every |")]
+    assert places == sorted(places) and "| Few |" not in text
+    assert text.count("\n## ") == 3 and "\n\n\n" not in text
+    assert page([{**few, "folder": "a"}], text) == page([{**few, "folder": "a"}], page([], text))
+    assert page([], text) == text
+    with pytest.raises(AdmiralError, match="no command below '## Mine'"):
+        page([], text + "\n## Mine\n\nBy hand.\n")
+
+
+def test_plots_of_sections_that_stay_are_kept(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    for name, more in (("a", {}), ("b", {"overrides": ["kb=large"]})):
+        (tmp_path / f"runs-{name}").mkdir()
+        runs = written(tmp_path / f"runs-{name}", **{name: record(system("One"), **more)})
+        main([str(runs), "--docs", str(tmp_path / "docs")], standalone_mode=False)
+    names = {p.name.partition("-")[0] for p in (tmp_path / "docs" / "results").iterdir()}
+    assert names == {"a", "b"}
+    runs = written(tmp_path, b=record(system("One"), file="z.yaml"))
+    with pytest.raises(AdmiralError, match="two runs are called 'b'"):
+        main([str(runs / "b"), "--docs", str(tmp_path / "docs")], standalone_mode=False)
+
+
 def test_two_runs_of_one_name_are_refused(tmp_path: Path) -> None:
     for name in "ab":
         (tmp_path / name).mkdir()
