@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from admiral.errors import AdmiralError, RecordError
 from admiral.kb.progress import track
-from admiral.kb.readers import FORMATS, Record, detect_format, read_corpus
+from admiral.kb.readers import FORMATS, Record, check_corpus, detect_format, read_corpus
 from admiral.kb.remote import Place, corpus_path
 from admiral.kb.streams import numbered_lines
 
@@ -59,12 +59,11 @@ class Sources:
         if not paths:
             raise AdmiralError("no corpus given. Name at least one file or folder.")
         check_choice("format", format, ("auto", *FORMATS))
+        for path in paths:
+            check_corpus(path)
         self._files = [
             (path, detect_format(path) if format == "auto" else format) for path in paths
         ]
-        for path in paths:
-            if not path.exists():
-                raise AdmiralError(f"{path}: no such file or folder. Check the path of the corpus.")
 
     def __str__(self) -> str:
         return ", ".join(str(path) for path, _ in self._files)

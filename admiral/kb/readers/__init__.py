@@ -22,7 +22,15 @@ from admiral.kb.readers.plain import read_plain, text_files
 from admiral.kb.remote import Place
 from admiral.kb.streams import json_objects
 
-__all__ = ["FORMATS", "Item", "Record", "corpus_files", "detect_format", "read_corpus"]
+__all__ = [
+    "FORMATS",
+    "Item",
+    "Record",
+    "check_corpus",
+    "corpus_files",
+    "detect_format",
+    "read_corpus",
+]
 
 FORMATS: dict[str, Callable[[Place], Iterator[Item]]] = {
     "jsonl": partial(read_json, parse=parse_jsonl),
@@ -50,16 +58,26 @@ def corpus_files(path: Place, format: str) -> Sequence[Place]:
     return text_files(path) if format == "text" else data_files(path)
 
 
+def check_corpus(path: Place) -> None:
+    """Raise AdmiralError unless a path is a file or a folder, which can be read more than once."""
+    if not path.exists():
+        raise AdmiralError(f"{path}: no such file or folder. Check the path of the corpus.")
+    if not path.is_file() and not path.is_dir():
+        raise AdmiralError(
+            f"{path}: neither a file nor a folder. A corpus is read more than once, which a pipe "
+            "or a device cannot be: write it to a file first."
+        )
+
+
 def detect_format(path: Place) -> str:
     """Tell the format of a corpus from its names and first records.
 
     Raises
     ------
     AdmiralError
-        If the path is absent or its format cannot be told.
+        If the path is no file or folder, or its format cannot be told.
     """
-    if not path.exists():
-        raise AdmiralError(f"{path}: no such file or folder. Check the path of the corpus.")
+    check_corpus(path)
     if path.is_dir():
         files = files_below(path)
         if files and all(text_suffix(file) for file in files):

@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import json
+import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from admiral.errors import AdmiralError, RecordError
+from admiral.kb import build
 from admiral.kb.readers import FORMATS, Item, Record, detect_format, read_corpus
 from admiral.records import Document
 
@@ -124,6 +126,14 @@ def test_folder_of_texts(tmp_path: Path) -> None:
         Document("d", ("No heading here.",)),
         Document("The *dog*", ("Dogs bark.", "Habits", "# not a heading\nThey dig.")),
     ]
+
+
+@pytest.mark.parametrize("format", ["auto", "jsonl"])
+def test_a_pipe_is_no_corpus(format: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(AdmiralError, match=r"pipe: neither a file nor a folder.* to a file first"):
+        build(tmp_path / "pipe", tmp_path / "kb", format=format, progress=False)
+    assert not (tmp_path / "kb").exists()
 
 
 def test_a_text_that_is_not_utf8(tmp_path: Path) -> None:
