@@ -1,7 +1,13 @@
-"""Token tries, decoding constraints and constrained beam search; knows tokens, not documents."""
+"""Token tries, decoding constraints and constrained beam search; knows tokens, not documents.
+
+What needs torch (`beam_search`, `ConstraintProcessor`, `Seq2Seq`) is imported when it is first
+asked for, so that tries and their files can be read without it.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from trie.automaton import Automaton
-from trie.beam import Hypothesis, beam_search
 from trie.compose import Declaration, OneOf, Then, several
 from trie.composed import Composed
 from trie.constraint import Constraint, Transitions, Trie
@@ -10,14 +16,17 @@ from trie.identifiers import Identifiers
 from trie.inputs import SourceInput, evidence_input
 from trie.listed import TrieConstraint
 from trie.markup import HopConstraint, TitlesConstraint
-from trie.processor import ConstraintProcessor
 from trie.renumbered import Renumbered
 from trie.segments import AnyOf, Fixed, InTrie, Segment, Stretch
-from trie.seq2seq import Seq2Seq
 from trie.spans import Limited, copies, spans
 from trie.token_trie import TokenTrie
 from trie.tokens import Tokens
 from trie.updates import UpdatedTrie
+
+if TYPE_CHECKING:
+    from trie.beam import Hypothesis, beam_search
+    from trie.processor import ConstraintProcessor
+    from trie.seq2seq import Seq2Seq
 
 __all__ = [
     "AnyOf",
@@ -53,3 +62,16 @@ __all__ = [
     "several",
     "spans",
 ]
+
+_LAZY = {
+    "ConstraintProcessor": "trie.processor",
+    "Hypothesis": "trie.beam",
+    "Seq2Seq": "trie.seq2seq",
+    "beam_search": "trie.beam",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_LAZY[name]), name)

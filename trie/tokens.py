@@ -5,9 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tokenizers import Tokenizer, processors
-from transformers import PreTrainedTokenizerBase
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 # Replaces lone surrogates, which the tokenizers library refuses.
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
