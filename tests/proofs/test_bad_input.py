@@ -61,9 +61,9 @@ def test_notation_around_words_does_not_hide_them() -> None:
 
 def test_enormous_evidence_takes_a_moment() -> None:
     enormous = [("x" * 10**6, "word " * 10**6), ("T", "y" * 10**7), *[ENGINEER] * 1000]
-    began = time.perf_counter()
+    began = time.process_time()  # not of the clock, which other processes share
     judgement = judged(CLAIM, enormous)
-    assert time.perf_counter() - began < 20
+    assert time.process_time() - began < 20
     assert judgement.missing and "born" not in judgement.missing
 
 

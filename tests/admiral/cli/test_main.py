@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,19 +14,15 @@ from admiral.errors import AdmiralError
 Admiral = Callable[..., subprocess.CompletedProcess[bytes]]
 
 
-def test_help_is_quick_and_lists_every_command(admiral: Admiral) -> None:
-    def timed() -> float:
-        start = time.monotonic()
-        done = admiral("--help")
-        assert done.returncode == 0
-        for name in module._COMMANDS:
-            assert f"\n  {name} ".encode() in done.stdout
-        return time.monotonic() - start
-
-    assert min(timed() for _ in range(3)) < 1.0  # 0.2 s on an idle machine; torch alone takes 2
+def test_help_lists_every_command(admiral: Admiral) -> None:
+    done = admiral("--help")
+    assert done.returncode == 0
+    for name in module._COMMANDS:
+        assert f"\n  {name} ".encode() in done.stdout
 
 
 def test_help_imports_nothing_heavy(environment: dict[str, str], command: list[str]) -> None:
+    """It takes 0.2 s so; torch alone takes two."""
     code = (
         "import sys; from admiral.cli.main import main; assert main(['--help']) == 0;"
         "print(sorted({'torch', 'transformers', 'numba', 'bm25s'} & set(sys.modules)))"
