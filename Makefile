@@ -119,7 +119,7 @@ runs/samples.jsonl: runs/synthetic.jsonl
 	    --source fool-me-twice:$(DATA)/fool-me-twice/claims.dev.jsonl $@
 
 runs/dev.jsonl: | runs/hover-43k/manifest.json
-	$(BIN)/python -m training.build_data --kb runs/hover-43k --source hover:$(HELD_OUT) $@
+	$(BIN)/python -m training.build_data --kb runs/hover-43k --missing skip --source hover:$(HELD_OUT) $@
 
 runs/warm/model.safetensors: | $(VENV)/.installed-dev
 	$(BIN)/python -m training.warm_start $(@D)
