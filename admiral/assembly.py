@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 
@@ -20,7 +21,7 @@ from admiral.stages.linked import LinkedRetriever
 from admiral.stages.mentions import MentionFinder
 from admiral.stages.similarity import SimilarityReranker, minilm_directory
 from admiral.stages.term_matching import TermReranker
-from proofs.calibrated import CalibratedJudge
+from proofs.calibrated import CalibratedJudge, Weights
 from proofs.classifier import ClassifierJudge
 from proofs.generator import ProofGenerator
 from proofs.judges import AlwaysSufficient, GeneratedProofJudge, LexicalJudge, NeverSufficient
@@ -86,7 +87,7 @@ def build_judge(checkpoint: Checkpoint, config: RetrievalConfig) -> SufficiencyJ
         case "lexical":
             return LexicalJudge(open_lexicon(config))
         case "calibrated":
-            return CalibratedJudge(lexicon=open_lexicon(config))
+            return CalibratedJudge(_weights(config), open_lexicon(config))
         case "classifier":
             head = load_sufficiency_head(checkpoint.path)
             return ClassifierJudge(checkpoint.model, checkpoint.tokens, *head)
@@ -96,6 +97,15 @@ def build_judge(checkpoint: Checkpoint, config: RetrievalConfig) -> SufficiencyJ
                     checkpoint.model, checkpoint.tokens, stop_at_independence=config.early_exit
                 )
             )
+
+
+def _weights(config: RetrievalConfig) -> Weights | None:
+    if not config.judge_weights:
+        return None
+    try:
+        return Weights.read(Path(config.judge_weights))
+    except ValueError as error:
+        raise AdmiralError(f"setting 'judge_weights': {error}") from error
 
 
 def choose_device(name: str) -> str:

@@ -15,6 +15,8 @@ from admiral.settings import build_settings, read_settings
 
 # Settings that change how fast a run is, not what it returns.
 _SPEED_ONLY = frozenset({"batch_size", "device", "threads"})
+# Settings that name files, or are empty.
+FILES = ("judge_weights", "paraphrases", "antonyms")
 _CHOICES = {
     "bm25": ("auto", "lucene", "bm25s"),
     "reranker": ("combined", "cross-encoder", "similarity", "bm25"),
@@ -84,6 +86,9 @@ class RetrievalConfig:
         Who decides that the evidence is enough: ``never``, ``always``, ``lexical`` (a proof by
         rules), ``generated`` (a proof by the model), ``classifier`` (no proof), or ``calibrated``
         (a proof by rules whose steps are scored).
+    judge_weights
+        File of the weights of ``calibrated``, as `training.judges` writes it; the built-in ones
+        where empty.
     early_exit
         With ``generated``, stop decoding at the first step that the evidence does not cover:
         faster, but hops with insufficient evidence then show no proof.
@@ -133,6 +138,7 @@ class RetrievalConfig:
     bm25: str = "auto"
     reranker: str = "combined"
     judge: str = "calibrated"
+    judge_weights: str = ""
     early_exit: bool = False
     wordnet: bool = False
     paraphrases: str = ""

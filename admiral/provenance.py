@@ -8,26 +8,26 @@ from typing import Any
 
 import admiral
 from admiral.bundled import is_bundled
-from admiral.config import RetrievalConfig
+from admiral.config import FILES, RetrievalConfig
 from admiral.kb.manifest import is_knowledge_base
 from admiral.kb.members import read_holdings, read_join
 
 
 def recorded_settings(config: RetrievalConfig) -> dict[str, Any]:
     """Return what decides the results of a run, to be kept beside them."""
+    names = ("model", "kb", *(key for key in FILES if getattr(config, key)))
     return config.settings() | {
         "version": admiral.__version__,
-        "model": identity(config.model),
-        "kb": identity(config.kb),
+        **{name: identity(getattr(config, name)) for name in names},
     }
 
 
 def identity(name: str) -> str:
-    """Return what tells one checkpoint or knowledge base from another.
+    """Return what tells one checkpoint, knowledge base or file from another.
 
-    A bundled one is known by its name; a directory by its own name and a hash of its manifest (of a
-    joined knowledge base, of what identifies the versions of all members), or else of its
-    configuration and weights.
+    A bundled one is known by its name, a file by its name and a hash of it. A directory is known by
+    its own name and a hash of its manifest (of a joined knowledge base, of what identifies the
+    versions of all members), or else of its configuration and weights.
 
     Raises
     ------
@@ -35,18 +35,26 @@ def identity(name: str) -> str:
         If it is a knowledge base that joins others and one of these cannot be used.
     """
     directory = Path(name)
-    if is_bundled(name) or not directory.is_dir():
+    if is_bundled(name) or not directory.exists():
         return name
     if (joined := _joined_digest(directory)) is not None:
         return f"{directory.resolve().name} ({joined[:12]})"
     digest = hashlib.sha256()
-    manifest = directory / "manifest.json"
-    weights = sorted(directory.glob("*.safetensors"))
-    for path in [manifest] if manifest.is_file() else [directory / "config.json", *weights]:
+    for path in _files(directory):
         if path.is_file():
             with path.open("rb") as file:
                 digest.update(hashlib.file_digest(file, "sha256").digest())
     return f"{directory.resolve().name} ({digest.hexdigest()[:12]})"
+
+
+def _files(place: Path) -> list[Path]:
+    """Return what makes up a file, a knowledge base or a checkpoint, as far as it is there."""
+    if place.is_file():
+        return [place]
+    manifest = place / "manifest.json"
+    if manifest.is_file():
+        return [manifest]
+    return [place / "config.json", *sorted(place.glob("*.safetensors"))]
 
 
 def _joined_digest(directory: Path) -> str | None:

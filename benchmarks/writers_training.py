@@ -15,6 +15,7 @@ from admiral.checkpoint import load_checkpoint
 from admiral.convert.to_fairseq import hf_to_fairseq
 from admiral.convert.to_hf import fairseq_to_hf
 from admiral.errors import AdmiralError
+from admiral.files import write_atomically
 from benchmarks.writer import ABSENT, Writer, files_seen
 from benchmarks.writers_kb import nothing
 from proofs.calibrated import WEIGHTS, Weights
@@ -59,10 +60,8 @@ def training_seen(folder: Path) -> Any:
 
 def weights(folder: Path, threshold: float) -> None:
     """Write weights of a judge."""
-    try:
-        replace(Weights.read(WEIGHTS), threshold=threshold).write(folder / "weights.json")
-    except OSError as error:
-        raise AdmiralError(str(error)) from error
+    text = replace(Weights.read(WEIGHTS), threshold=threshold).to_json()
+    write_atomically(folder / "weights.json", [text.encode()])
 
 
 def weights_seen(folder: Path) -> Any:

@@ -12,7 +12,6 @@ standing for the claim (`training.judges`); what they are can be read in
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
@@ -71,14 +70,9 @@ class Weights:
             threshold,
         )
 
-    def write(self, path: Path) -> None:
-        """Write weights in the form that `read` reads, or leave the file as it was."""
-        partial = path.with_name(path.name + ".partial")
-        with partial.open("w", encoding="utf-8") as file:
-            file.write(json.dumps(asdict(self), indent=2) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
+    def to_json(self) -> str:
+        """Return the text of a file that `read` reads."""
+        return json.dumps(asdict(self), indent=2) + "\n"
 
     def scores(self, support: Support) -> list[float]:
         """Return the score of each step; higher ones are less covered."""

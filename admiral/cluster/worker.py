@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from admiral.bundled import is_bundled
-from admiral.config import RetrievalConfig
+from admiral.config import FILES, RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.records import Claim, RetrievalResult
 
@@ -53,7 +53,7 @@ def worker_config(config: RetrievalConfig, cpus: int, gpus: float) -> RetrievalC
     if device == "auto" and not gpus:
         device = "cpu"
     made = replace(config, device=device, threads=config.threads or cpus)
-    for key in ("model", "kb", "paraphrases", "antonyms"):
+    for key in ("model", "kb", *FILES):
         value = getattr(config, key)
         if value and not is_bundled(value) and Path(value).exists():
             # A worker has another current directory.

@@ -10,6 +10,7 @@ from safetensors.torch import save_file
 from admiral import Admiral, AdmiralError
 from admiral.assembly import build_judge, choose_dtype
 from admiral.checkpoint import SUFFICIENCY_HEAD, Checkpoint
+from proofs.calibrated import WEIGHTS, Weights
 from trie import int8
 
 CLAIM = "Ada Lovelace was born in London in 1815."
@@ -41,6 +42,24 @@ def test_the_scored_proof_needs_no_file_of_the_checkpoint(
     covered, not_covered = judge.judge([CLAIM] * 2, [EVIDENCE, [("Rain", "It rains.")]])
     assert covered.proof is not None and covered.sufficient
     assert not not_covered.sufficient
+
+
+def test_weights_of_the_scored_proof_may_be_given(
+    system: Admiral, checkpoint: Checkpoint, tmp_path: Path
+) -> None:
+    path = tmp_path / "weights.json"
+    settings = replace(system.config, judge="calibrated", judge_weights=str(path))
+    with pytest.raises(AdmiralError, match=r"'judge_weights': .*weights\.json: not a file of"):
+        build_judge(checkpoint, settings)
+    fitted = Weights.read(WEIGHTS)
+    evidence = [("Ada Lovelace", "Ada Lovelace was born in London."), ("Rain", "In 1815.")]
+    for threshold in (1e6, -1e6):
+        path.write_text(replace(fitted, threshold=threshold).to_json())
+        (judgement,) = build_judge(checkpoint, settings).judge([CLAIM], [evidence])
+        assert judgement.sufficient == (threshold > 0)
+    path.write_text("{}")
+    with pytest.raises(AdmiralError, match=r"'judge_weights': .*field 'threshold': expected"):
+        build_judge(checkpoint, settings)
 
 
 def test_the_classifier_reads_its_head(system: Admiral, checkpoint: Checkpoint) -> None:

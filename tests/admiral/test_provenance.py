@@ -43,6 +43,16 @@ def test_identity_follows_the_content(tmp_path: Path) -> None:
         assert all(one.startswith(directory.name) for one in seen)
 
 
+def test_files_of_the_judge_are_known_by_their_content(tmp_path: Path) -> None:
+    path = tmp_path / "weights.json"
+    config = RetrievalConfig(judge_weights=str(path))
+    path.write_text("1")
+    one = recorded_settings(config)
+    path.write_text("2")
+    assert recorded_settings(config) != one
+    assert one["judge_weights"].startswith("weights.json (") and one["antonyms"] == ""
+
+
 def test_identity_of_a_joined_knowledge_base_follows_its_members(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / "corpus.jsonl").write_text(json.dumps({"title": name, "text": "It is."}))

@@ -139,5 +139,5 @@ def test_bad_weights_are_named(tmp_path: Path, change: dict[str, object], says: 
 
 def test_weights_survive_the_file(tmp_path: Path) -> None:
     before = weights(0.25, names=1.5)
-    before.write(tmp_path / "weights.json")
+    (tmp_path / "weights.json").write_text(before.to_json())
     assert Weights.read(tmp_path / "weights.json") == before

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
 
 import pytest
 import torch
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
+from admiral.checkpoint import SUFFICIENCY_HEAD, locate_checkpoint
+from admiral.checkpoint_sums import verify_checkpoint
 from admiral.gold import GoldClaim, read_gold
 from admiral.kb import KnowledgeBase, demo_kb
 from proofs.calibrated import Weights
 from proofs.drafting import Draft
 from proofs.operators import NatOp
 from proofs.support import CLAIM_FEATURES, STEP_FEATURES, Support
-from training.judges import fit_head, fit_weights, main, threshold_of_recall
+from training.fitting import fit_head, fit_weights, threshold_of_recall
+from training.judges import main
 from training.sufficiency import labelled_evidence, own_sentences
 
 DEMO = Path(str(resources.files("admiral"))) / "data" / "demo" / "claims.jsonl"
@@ -115,18 +120,58 @@ def test_the_threshold_is_the_highest_that_keeps_the_recall(
     assert chosen not in scores
 
 
-@pytest.mark.slow
-def test_the_command_writes_both_judges(user_cache: None, tmp_path: Path) -> None:
-    claims = tmp_path / "claims.jsonl"
-    lines = DEMO.read_text(encoding="utf-8").splitlines()[:24]
-    claims.write_text("\n".join(lines))
-    files = {
-        "--claims": claims,
-        "--dev": claims,
-        "--weights": tmp_path / "w.json",
-        "--head": tmp_path / "head.safetensors",
-    }
-    done = CliRunner().invoke(main, [str(part) for pair in files.items() for part in pair])
+def fit(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+@pytest.fixture()
+def claims(tmp_path: Path) -> Path:
+    path = tmp_path / "claims.jsonl"
+    path.write_text("\n".join(DEMO.read_text(encoding="utf-8").splitlines()[:24]))
+    return path
+
+
+def test_weights_are_fitted_and_kept(user_cache: None, tmp_path: Path, claims: Path) -> None:
+    out = tmp_path / "weights.json"
+    done = fit("--judge", "calibrated", "--claims", claims, "--dev", claims, "--out", out)
     assert done.exit_code == 0, done.output
-    assert set(Weights.read(tmp_path / "w.json").steps) == set(STEP_FEATURES)
-    assert (tmp_path / "head.safetensors").is_file()
+    assert done.output == f"{out}: fitted on 48 cases, threshold of 48\n"
+    fitted = Weights.read(out)
+    assert set(fitted.steps) == set(STEP_FEATURES) and set(fitted.claim) == set(CLAIM_FEATURES)
+
+
+@pytest.mark.slow
+def test_the_head_is_put_into_the_checkpoint(
+    user_cache: None, tmp_path: Path, claims: Path
+) -> None:
+    model = tmp_path / "model"
+    shutil.copytree(locate_checkpoint("mini"), model)
+    before = (model / SUFFICIENCY_HEAD).read_bytes()
+    done = fit("--judge", "classifier", "--claims", claims, "--dev", claims, "--model", model)
+    assert done.exit_code == 0, done.output
+    assert (model / SUFFICIENCY_HEAD).read_bytes() != before
+    assert verify_checkpoint(model) == []
+
+
+def test_what_cannot_be_fitted_is_told(user_cache: None, tmp_path: Path, claims: Path) -> None:
+    judge, both = "--judge", ("--claims", claims, "--dev", claims)
+    empty, foreign = tmp_path / "empty.jsonl", tmp_path / "foreign.jsonl"
+    empty.write_text("")
+    record = {"id": 1, "claim": "No.", "evidence": [["Nowhere", 0]]}
+    foreign.write_text(json.dumps({**json.loads(claims.read_text().split("\n")[0]), **record}))
+    out = ("--out", tmp_path / "w.json")
+    for arguments, says in [
+        ((judge, "calibrated", *both), "--judge calibrated takes --out"),
+        ((judge, "classifier", *both, *out), "--judge classifier takes --model"),
+        ((judge, "classifier", *both, "--model", "mini"), "the bundled model is not written to"),
+        ((judge, "classifier", *both, "--model", tmp_path / "no"), "no such checkpoint"),
+        ((judge, "calibrated", *both, *out, "--kb", tmp_path / "no"), "no: "),
+        ((judge, "calibrated", *both, *out, "--limit", 0), "--limit"),
+        ((judge, "calibrated", *both, "--out", tmp_path / "no" / "w.json"), "does not exist"),
+        ((judge, "calibrated", "--claims", empty, "--dev", claims, *out), "empty.jsonl"),
+        ((judge, "calibrated", "--claims", claims, "--dev", foreign, *out), "foreign.jsonl: demo"),
+    ]:
+        done = fit(*arguments)
+        assert done.exit_code != 0 and says in done.output, (arguments, done.output)
+        assert isinstance(done.exception, SystemExit)
+    assert not (tmp_path / "w.json").exists()

@@ -1,0 +1,101 @@
+"""Logistic regressions behind the fitted judges, and the thresholds that keep a recall."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import nn
+
+from proofs.calibrated import Weights
+from proofs.support import CLAIM_FEATURES, STEP_FEATURES, Support
+
+# The highest step stands for the claim; while fitting, softly, so that the others learn besides.
+_SHARPNESS = 5.0
+_RIDGE = 1e-3
+_HEAD_RIDGE = 3e-2
+
+
+def fit_weights(supports: Sequence[Support], insufficient: torch.Tensor) -> Weights:
+    """Fit the weights of step scores by logistic regression of claims on their highest step.
+
+    Parameters
+    ----------
+    supports
+        Features of claims.
+    insufficient
+        1 where the evidence lacks something, else 0; (claims,).
+
+    Returns
+    -------
+    Weights
+        With the threshold at which claims are as likely to be insufficient as not.
+    """
+    claims = torch.tensor([s.claim for s in supports])
+    owner = torch.tensor([at for at, s in enumerate(supports) for _ in s.steps])
+    rows = torch.cat([claims[owner], torch.tensor([row for s in supports for row in s.steps])], 1)
+    centre, spread = rows.mean(0), rows.std(0).clamp(min=1e-6)
+    rows = (rows - centre) / spread
+    # The rows of each claim, and whether there is one: short claims have places left over.
+    counts = owner.bincount()
+    columns = torch.arange(int(counts.max()))
+    places = (counts.cumsum(0) - counts)[:, None] + columns
+    real = columns < counts[:, None]
+    places = torch.where(real, places, 0)
+
+    def claim_scores(scores: torch.Tensor) -> torch.Tensor:
+        each = scores[places].masked_fill(~real, -1e4)
+        return torch.logsumexp(_SHARPNESS * each, 1) / _SHARPNESS
+
+    found = _minimise(rows, insufficient, _RIDGE, claim_scores)
+    weight = found[:-1] / spread
+    split = len(CLAIM_FEATURES)
+    return Weights(
+        dict(zip(CLAIM_FEATURES, weight[:split].tolist(), strict=True)),
+        dict(zip(STEP_FEATURES, weight[split:].tolist(), strict=True)),
+        float((weight * centre).sum() - found[-1]),
+    )
+
+
+def fit_head(states: torch.Tensor, sufficient: torch.Tensor) -> tuple[torch.Tensor, float]:
+    """Fit weight and bias of a linear head on (claims, width) states by logistic regression."""
+    centre, spread = states.mean(0), states.std(0).clamp(min=1e-6)
+    found = _minimise((states - centre) / spread, sufficient, _HEAD_RIDGE, lambda scores: scores)
+    weight = found[:-1] / spread
+    return weight, float(found[-1] - (weight * centre).sum())
+
+
+def threshold_of_recall(scores: Sequence[float], positive: Sequence[bool], recall: float) -> float:
+    """Return the highest threshold above which at least a share `recall` of the positive ones are.
+
+    It lies halfway between two scores, or just below all of them.
+    """
+    wanted = math.ceil(recall * sum(positive) - 1e-9)
+    least = sorted((s for s, p in zip(scores, positive, strict=True) if p), reverse=True)[
+        max(wanted, 1) - 1
+    ]
+    below = max((s for s in scores if s < least), default=least - 1.0)
+    return (least + below) / 2
+
+
+def _minimise(
+    rows: torch.Tensor,
+    targets: torch.Tensor,
+    ridge: float,
+    claim_scores: Callable[[torch.Tensor], torch.Tensor],
+) -> torch.Tensor:
+    """Return weights of the columns and a bias that minimise the logistic loss of claim scores."""
+    found = torch.zeros(rows.shape[1] + 1, requires_grad=True)
+    optimizer = torch.optim.LBFGS([found], max_iter=300, line_search_fn="strong_wolfe")
+
+    def loss() -> torch.Tensor:
+        optimizer.zero_grad()
+        logits = claim_scores(rows @ found[:-1] + found[-1])
+        value = nn.functional.binary_cross_entropy_with_logits(logits, targets)
+        value = value + ridge * found[:-1].square().sum()
+        value.backward()
+        return value
+
+    optimizer.step(loss)
+    return found.detach()
