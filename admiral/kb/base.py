@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -123,7 +122,13 @@ class KnowledgeBase:
 
     @property
     def current(self) -> bool:
-        """Whether this is still the newest version, of all members."""
+        """Whether this is still the newest version, of all members.
+
+        Raises
+        ------
+        AdmiralError
+            If the knowledge base, or a member of it, is gone or cannot be read.
+        """
         return read_holdings(self.path).digest == self.digest
 
     def rows(self) -> np.ndarray:
@@ -177,7 +182,7 @@ class KnowledgeBase:
         with self._lock:
             trie = self._tries.get(tokens.fingerprint)
             if trie is None:
-                with self._unchanged():
+                with self._collection.unchanged():
                     trie = title_trie(self._collection, self._contents, tokens)
                 self._tries[tokens.fingerprint] = trie
             return trie
@@ -224,7 +229,7 @@ class KnowledgeBase:
                 from admiral.kb.bm25 import open_bm25
 
                 title_weight, text_weight = self._weights
-                with self._unchanged():
+                with self._collection.unchanged():
                     index = open_bm25(
                         backend,
                         *(part.folder / BM25 for part in contents.parts),
@@ -235,16 +240,3 @@ class KnowledgeBase:
                     )
                 self._index = index
             return self._index
-
-    @contextmanager
-    def _unchanged(self) -> Iterator[None]:
-        """Refuse to mix parts of two builds when the directory is replaced meanwhile."""
-        if not self._collection.intact:
-            raise self._collection.replaced()
-        try:
-            yield
-        except AdmiralError:
-            if self._collection.intact:
-                raise
-        if not self._collection.intact:
-            raise self._collection.replaced()

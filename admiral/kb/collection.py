@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from admiral.errors import AdmiralError
 from admiral.kb.members import Holdings, Join, read_join, without
@@ -21,6 +23,7 @@ class Closable(Protocol):
 
 
 T = TypeVar("T", bound=Closable)
+R = TypeVar("R")
 
 
 class Collection:
@@ -92,6 +95,19 @@ class Collection:
             f"{gone}: was replaced by another build while it was open. Start again."
         )
 
+    @contextmanager
+    def unchanged(self) -> Iterator[None]:
+        """Refuse to mix parts of two builds if the place of a version is taken meanwhile."""
+        if not self.intact:
+            raise self.replaced()
+        try:
+            yield
+        except AdmiralError:
+            if self.intact:
+                raise
+        if not self.intact:
+            raise self.replaced()
+
     def close(self) -> None:
         """Let go of all versions."""
         for version in self.versions:
@@ -124,3 +140,25 @@ def opened(path: Path, make: Callable[[Collection], T]) -> T:
             made.close()
         time.sleep(PAUSE)
     raise restless(path)
+
+
+def learnt(path: Path, ask: Callable[[Collection], R]) -> R:
+    """Return what is to be known of the versions that are there now, and let go of them.
+
+    Raises
+    ------
+    AdmiralError
+        What `Collection.open` or `ask` raise.
+    """
+    answer = opened(path, lambda collection: _Answer(ask(collection), collection))
+    answer.close()
+    return answer.value
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer(Generic[R]):
+    value: R
+    collection: Collection
+
+    def close(self) -> None:
+        self.collection.close()

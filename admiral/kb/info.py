@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from admiral.kb.collection import Collection
+from admiral.kb.collection import Collection, learnt
 from admiral.kb.manifest import NAME
 from admiral.kb.parts import JOINED_VERSION, part_of
 from admiral.kb.repeated import NAME as DUPLICATES
@@ -58,8 +58,7 @@ class KbInfo:
 
 def info(path: str | Path) -> KbInfo:
     """Describe a knowledge base; AdmiralError if it is absent, truncated or of another version."""
-    with closing(Collection.open(Path(path))) as collection:
-        return _describe(collection, str(path))
+    return learnt(Path(path), lambda collection: _describe(collection, str(path)))
 
 
 def _describe(collection: Collection, path: str) -> KbInfo:
@@ -67,8 +66,8 @@ def _describe(collection: Collection, path: str) -> KbInfo:
     counts, hidden = holdings.counts, 0
     if holdings.join is not None:
         contents, counts = open_contents(collection)
-        hidden = len(contents.hidden)
-        contents.close()
+        with closing(contents):
+            hidden = len(contents.hidden)
     deltas = [one.manifest.delta for one in versions if one.manifest.delta]
     # Those that members have of their own are not used here.
     folders = sorted((collection.trie_folder / FOLDER).glob("[!.]*"))

@@ -83,12 +83,10 @@ def join(
     _check_places(places, target)
     made = Join(tuple(name_of(place, target) for place in places), on_duplicate)
     with staging(target, overwrite=overwrite, owned=is_knowledge_base) as directory:
-        with closing(Collection(target, made)) as collection:
+        with closing(Collection(target, made)) as collection, collection.unchanged():
             _check_bm25(collection)
             with closing(Contents(collection.versions)) as contents:
                 found = find_repeated(collection, contents)
-            if not collection.intact:
-                raise collection.replaced()
         write_repeated(directory / NAME, collection.holdings.digest, found)
         write_join(directory, made)
     hidden = len(found.rows)

@@ -8,6 +8,7 @@ cache where the knowledge base is read-only, with the digest of these versions.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import os
@@ -79,7 +80,8 @@ def repeated(collection: Collection, contents: Contents) -> Repeated:
         If there are some and the knowledge base was joined with ``error``.
     """
     digest = collection.holdings.digest
-    places = [collection.path / NAME, user_cache() / "joins" / f"{digest[:32]}.json"]
+    home = hashlib.sha256(os.fsencode(os.path.realpath(collection.path))).hexdigest()
+    places = [collection.path / NAME, user_cache() / "joins" / f"{home[:32]}.json"]
     for place in places:
         if (kept := read_repeated(place, digest)) is not None:
             return kept

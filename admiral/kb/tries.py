@@ -62,15 +62,24 @@ def _kept(directory: Path, digest: str, tokens: Tokens) -> TokenTrie | None:
 
     Tokens and rows are checked where decoding first reads them: see `trie.TokenTrie`.
     """
+    for place in _places(directory, digest, tokens):
+        try:
+            if (trie := _opened(place, digest, tokens)) is not None:
+                return trie
+        except ValueError as error:
+            logger.warning("%s: cannot be used (%s), built again", place, error)
+    return None
+
+
+def _opened(place: Path, digest: str, tokens: Tokens) -> TokenTrie | None:
+    """Open the trie of the bases of this digest; None if another one, or none, is there."""
     from trie import TokenTrie
 
-    for place in _places(directory, digest, tokens):
-        if is_trie_of(place, digest, tokens.fingerprint):
-            try:
-                return TokenTrie.open(place)
-            except ValueError as error:
-                logger.warning("%s: cannot be used (%s), built again", place, error)
-    return None
+    if not is_trie_of(place, digest, tokens.fingerprint):
+        return None
+    trie = TokenTrie.open(place)
+    # Readers of other versions of a joined knowledge base may have put theirs there meanwhile.
+    return trie if is_trie_of(place, digest, tokens.fingerprint) else None
 
 
 def _made(
@@ -84,7 +93,9 @@ def _made(
         del places[0]
     for place in places:
         try:
-            return _build(place, digest, titles, tokens)
+            _build(place, digest, titles, tokens)
+            if (trie := _opened(place, digest, tokens)) is not None:
+                return trie
         except AdmiralError as error:
             logger.warning("the trie cannot be kept: %s", error)
     return TokenTrie.build(_sequences(titles(), tokens))
@@ -139,7 +150,7 @@ def _trie_problems(directory: Path, digest: str | None) -> list[str]:
 
 def _build(
     directory: Path, digest: str, titles: Callable[[], Iterator[str]], tokens: Tokens
-) -> TokenTrie:
+) -> None:
     from trie import TokenTrie
 
     # Another process may be building the same one: wait for it, then build over it. It is rare,
@@ -153,7 +164,6 @@ def _build(
             "files": _listing(temporary),
         }
         (temporary / _NAME).write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
-    return TokenTrie.open(directory)
 
 
 def _sequences(titles: Iterator[str], tokens: Tokens) -> Iterator[list[int]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from admiral.errors import AdmiralError
-from admiral.kb.collection import Collection
+from admiral.kb.collection import Collection, learnt
 from admiral.kb.contents import Contents
 from admiral.kb.manifest import NAME
 from admiral.kb.repeated import NAME as DUPLICATES
@@ -19,13 +19,11 @@ from admiral.kb.tries import FOLDER, tries_problems
 def join_problems(path: Path) -> list[str]:
     """Return what is wrong with a joined knowledge base whose members are sound."""
     try:
-        with closing(Collection.open(path)) as collection:
-            problems = _foreign_files(path)
-            problems += _duplicate_problems(collection)
-            # A trie of the bases that were there before a member was compacted is no fault.
-            return problems + tries_problems(path, None)
+        problems = learnt(path, _duplicate_problems)
     except AdmiralError as error:
-        return [str(error)]
+        problems = [str(error)]
+    # A trie of the bases that were there before a member was compacted is no fault.
+    return [*_foreign_files(path), *problems, *tries_problems(path, None)]
 
 
 def _foreign_files(path: Path) -> list[str]:

@@ -75,7 +75,7 @@ class Version:
                 version = None  # removed, or about to be: another version is there by now
             except OSError as error:
                 raise AdmiralError(
-                    f"{path}: cannot be opened ({error.strerror}). Check who may read it"
+                    f"{path}: cannot be opened ({error.strerror}). Check who may read it."
                 ) from error
             if read_manifest(path).digest == manifest.digest:
                 try:

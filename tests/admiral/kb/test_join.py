@@ -286,6 +286,39 @@ def test_the_trie_is_built_once_for_the_bases(
         assert trie.rows(trie.walk(tokens.encode("tit"))).tolist() == [kb.row("tit")] == [3]
 
 
+@pytest.mark.parametrize("kept", [True, False])
+def test_readers_of_two_versions_share_the_place_of_the_trie(
+    kept: bool,
+    shards: list[Path],
+    tmp_path: Path,
+    tokens: Tokens,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """While one opens the trie of its bases, another one puts that of newer bases there."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    join(shards, tmp_path / "all")
+    add(tmp_path / "corpus.jsonl", shards[0], progress=False)
+    with KnowledgeBase.open(tmp_path / "all") as old:
+        if kept:
+            with KnowledgeBase.open(tmp_path / "all") as same:
+                same.title_trie(tokens)
+        compact(shards[0], progress=False)
+        open_trie, met = TokenTrie.open, []
+
+        def meet(place: Path) -> TokenTrie:
+            if not met:
+                met.append(place)
+                with KnowledgeBase.open(tmp_path / "all") as new:
+                    new.title_trie(tokens)
+            return open_trie(place)
+
+        monkeypatch.setattr(TokenTrie, "open", meet)
+        trie = old.title_trie(tokens)
+        assert met
+        for title in old.titles():
+            assert trie.rows(trie.walk(tokens.encode(title))).tolist() == [old.row(title)]
+
+
 def test_a_tree_that_is_moved(shards: list[Path], tmp_path: Path, tokens: Tokens) -> None:
     (tmp_path / "tree").mkdir()
     for shard in shards:
@@ -396,8 +429,13 @@ def test_where_nothing_can_be_written(
     assert [path.name for path in kb.iterdir()] == ["manifest.json"]
     kept = {path.name for path in (tmp_path / "cache" / "admiral").iterdir()}
     assert kept == {"joins", "tries"}
-    monkeypatch.setattr("admiral.kb.repeated.find_repeated", None)
-    assert titles(kb) == ["Bird", "Seed", "tit"]
+    with monkeypatch.context() as patch:
+        patch.setattr("admiral.kb.repeated.find_repeated", None)
+        assert titles(kb) == ["Bird", "Seed", "tit"]
+    # What newer versions have takes the place of what older ones had.
+    add(tmp_path / "corpus.jsonl", shards[0], progress=False)
+    assert titles(kb) == ["Bird", "Seed", "Nest", "tit"]
+    assert len(list((tmp_path / "cache" / "admiral" / "joins").iterdir())) == 1
 
 
 def test_where_not_even_the_cache_can_be_written(
@@ -524,6 +562,10 @@ def test_damage_to_the_join_itself(shards: list[Path], tmp_path: Path) -> None:
     manifest.write_bytes(whole)
     (kb / "notes.txt").write_text("x")
     assert verify(kb) == [f"{kb / 'notes.txt'}: does not belong there"]
+    add(write(tmp_path, [Document("tit", ("It flies.",))]), shards[0], progress=False)
+    foreign, twice = verify(kb)
+    assert foreign.startswith(str(kb / "notes.txt")) and "'tit' is in several members" in twice
+    remove("tit", shards[0], progress=False)
     (kb / "notes.txt").unlink()
     (kb / "tries" / "f").mkdir(parents=True)
     (problem,) = verify(kb)
