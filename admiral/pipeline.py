@@ -144,11 +144,14 @@ class Admiral(AwaitableRetrieval):
         )
         stream = map(_started, claims)
         done = flow.run(stream, claims.ready) if isinstance(claims, Arriving) else flow.run(stream)
-        for progress in done:
-            with self.uses:
-                result = answer(progress, config, self.checkpoint, self._mentions)
-            trim()
-            yield result
+        try:
+            for progress in done:
+                with self.uses:
+                    result = answer(progress, config, self.checkpoint, self._mentions)
+                trim()
+                yield result
+        finally:
+            trim(pause=0)
 
     def prove(self, claim: str, evidence: Sequence[tuple[str, str]]) -> Judgement:
         """Judge a claim against (title, sentence) pairs by the judge of the settings.

@@ -17,7 +17,7 @@ import numpy as np
 
 _MAGIC = b"\x93NUMPY\x01\x00"
 _HEADER = re.compile(
-    rb"\{'descr': '([<|][a-z]\d{1,2})', 'fortran_order': False, "
+    rb"\{'descr': '([<|][biuf]\d{1,2})', 'fortran_order': False, "
     rb"'shape': \(((?:\d{1,18},)?|\d{1,18}(?:, \d{1,18})+)\), \} *\n"
 )
 

@@ -17,7 +17,7 @@ from admiral.errors import AdmiralError
 from admiral.records import Document, Sentence
 from admiral.stages.passes import length_batches
 from admiral.stages.scoring import readable, scored
-from trie.int8 import Int8Linears
+from trie.int8 import Int8Linears, check_int8
 from trie.packed import EncoderLayer, Linears, Products, packed_states
 
 if TYPE_CHECKING:
@@ -64,6 +64,11 @@ class SimilarityReranker:
         a processor that has it (see `trie.int8`).
     batch_tokens
         Padded tokens per pass of the encoder on a GPU; on a processor nothing is padded.
+
+    Raises
+    ------
+    ValueError
+        For int8 where it is not to be had.
     """
 
     def __init__(
@@ -78,6 +83,8 @@ class SimilarityReranker:
 
         from admiral.checkpoint import quiet
 
+        if dtype is torch.int8:
+            check_int8(torch.device(device))
         with quiet():
             tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
             self._model = AutoModel.from_pretrained(directory, local_files_only=True)

@@ -8,6 +8,7 @@ import psutil
 import pytest
 import torch
 
+from admiral import Admiral
 from admiral.memory import ran_out, release, trim
 
 
@@ -44,3 +45,14 @@ def test_freed_memory_goes_back_to_the_system() -> None:
     assert before - process.memory_info().rss > 0.8 * freed
     assert kept < 0.2 * freed  # it was not time yet
     assert len(blocks) == 1500
+
+
+def test_it_goes_back_when_the_last_answer_is_there(
+    system: Admiral, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times: list[int] = []
+    monkeypatch.setattr("admiral.memory._malloc_trim", times.append)
+    for _ in range(2):  # one soon after the other
+        before = len(times)
+        system.retrieve("A bridge.", hops=1)
+        assert len(times) > before

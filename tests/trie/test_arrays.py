@@ -39,6 +39,9 @@ def test_threads_may_read_at_once(tmp_path: Path) -> None:
     [
         b"{'descr': '|O', 'fortran_order': False, 'shape': (5,), }",
         b"{'descr': '<q8', 'fortran_order': False, 'shape': (5,), }",
+        b"{'descr': '<a8', 'fortran_order': False, 'shape': (5,), }",
+        b"{'descr': '<m8', 'fortran_order': False, 'shape': (5,), }",
+        b"{'descr': '<i3', 'fortran_order': False, 'shape': (5,), }",
         b"{'descr': '<i8', 'fortran_order': True, 'shape': (5, 1), }",
         b"{'descr': '<i8', 'fortran_order': False, 'shape': (6,), }",
         b"{'descr': '<i8', 'fortran_order': False, 'shape': (5), }",

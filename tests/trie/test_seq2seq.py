@@ -4,6 +4,7 @@ import pytest
 import torch
 from transformers import BartConfig, BartForConditionalGeneration, BertConfig, BertLMHeadModel
 
+from trie import int8
 from trie.seq2seq import Seq2Seq
 
 PAD, EOS, VOCABULARY = 1, 2, 30
@@ -187,3 +188,13 @@ def test_wrong_models() -> None:
     model.train()
     with pytest.raises(ValueError, match="training mode"):
         ours.encode([[0]])
+
+
+def test_eight_bits_are_refused_where_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = bart(3)
+    with pytest.raises(ValueError, match="processors only, not on cuda:0; use bf16"):
+        int8.check_int8(torch.device("cuda", 0))
+    monkeypatch.setattr(int8, "int8_works", lambda: False)
+    with pytest.raises(ValueError, match="VNNI; use fp32 or bf16"):
+        Seq2Seq(model, dtype=torch.int8)
+    assert model.get_encoder().layers[0].fc1.weight.numel() > 0

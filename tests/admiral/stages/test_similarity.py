@@ -10,7 +10,7 @@ from admiral.checkpoint import quiet
 from admiral.records import Document, Sentence
 from admiral.stages import similarity
 from admiral.stages.similarity import SimilarityReranker, minilm_directory
-from trie.int8 import int8_works
+from trie import int8
 
 CLAIMS = ["The Danube flows through Vienna.", "A comedian was born in 1973."]
 DOCUMENTS = [
@@ -52,7 +52,7 @@ def test_scores_are_cosines(reranker: SimilarityReranker) -> None:
             assert s.score == pytest.approx(cosine(query, f"{s.title}: {s.text}"), abs=1e-5)
 
 
-@pytest.mark.skipif(not int8_works(), reason="the processor has no int8")
+@pytest.mark.skipif(not int8.int8_works(), reason="the processor has no int8")
 def test_in_eight_bits_cosines_are_nearly_the_same(reranker: SimilarityReranker) -> None:
     small = SimilarityReranker(minilm_directory(), dtype=torch.int8)
     found = small.score(CLAIMS, DOCUMENTS, EVIDENCE)
@@ -87,3 +87,9 @@ def test_a_batch_and_what_is_remembered_change_nothing(
 
 def test_claims_without_documents_have_no_sentences(reranker: SimilarityReranker) -> None:
     assert reranker.score(["A claim."], [[]], [[]]) == [[]]
+
+
+def test_eight_bits_are_refused_where_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(int8, "int8_works", lambda: False)
+    with pytest.raises(ValueError, match="VNNI; use fp32 or bf16"):
+        SimilarityReranker(minilm_directory(), dtype=torch.int8)
