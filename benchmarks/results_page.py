@@ -200,12 +200,20 @@ def page(records: Sequence[Record], before: str = "") -> str:
     Raises
     ------
     AdmiralError
-        If the page before has a section without a command.
+        If the page before has a section without a command, or two records are of one command.
     """
-    texts = before.split(_SECTION)[1:]
-    texts += ["\n".join(section(record)).removeprefix(_SECTION.strip() + " ") for record in records]
-    sections = {_key(text): text.strip("\n") for text in texts}
-    ordered = [_SECTION + sections[key] + "\n" for key in sorted(sections)]
+    sections = {_key(text): text for text in before.split(_SECTION)[1:]}
+    folders: dict[Any, str] = {}
+    for record in records:
+        text = "\n".join(section(record)).removeprefix(_SECTION.strip() + " ")
+        key, folder = _key(text), record["folder"]
+        if folders.setdefault(key, folder) != folder:
+            raise AdmiralError(
+                f"{folders[key]} and {folder} are runs of one experiment, but for their limits. "
+                "Leave one out"
+            )
+        sections[key] = text
+    ordered = [_SECTION + sections[key].strip("\n") + "\n" for key in sorted(sections)]
     return "".join([_HEAD, *ordered]).replace("\n\n\n", "\n\n")
 
 

@@ -31,6 +31,7 @@ from admiral.stages.mentions import MentionFinder
 from admiral.stages.similarity import SimilarityReranker
 from admiral.stages.term_matching import TermReranker
 from proofs.calibrated import CalibratedJudge
+from proofs.classifier import ClassifierJudge
 from proofs.judges import GeneratedProofJudge, LexicalJudge
 from trie import Seq2Seq
 
@@ -45,7 +46,10 @@ _STAGES: list[tuple[str, type, str]] = [
     ("beam search", TrieHopRetriever, "expand"),
     ("beam search: encoder", Seq2Seq, "encode"),
     ("beam search: decoder", Seq2Seq, "step"),
-    *(("judge", kind, "judge") for kind in (CalibratedJudge, GeneratedProofJudge, LexicalJudge)),
+    ("judge", CalibratedJudge, "judge"),
+    ("judge", ClassifierJudge, "judge"),
+    ("judge", GeneratedProofJudge, "judge"),
+    ("judge", LexicalJudge, "judge"),
 ]
 
 

@@ -127,6 +127,8 @@ def test_a_run_replaces_its_section_only(tmp_path: Path) -> None:
     assert page([], text) == text
     with pytest.raises(AdmiralError, match="no command below '## Mine'"):
         page([], text + "\n## Mine\n\nBy hand.\n")
+    with pytest.raises(AdmiralError, match="a and c are runs of one experiment"):
+        page([{**few, "folder": "a"}, {**all_of_them, "folder": "c"}])
 
 
 def test_plots_of_sections_that_stay_are_kept(tmp_path: Path) -> None:
