@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError
@@ -22,10 +23,19 @@ from transformers.utils import logging
 
 from admiral.bundled import MODELS
 from admiral.errors import AdmiralError, first_line
+from admiral.hf_config import read_config
 from trie import Seq2Seq, Tokens
 
 SUFFICIENCY_HEAD = "sufficiency_head.safetensors"  # of the judge `classifier`
 _HEAD = "rerank_head.safetensors"
+# What libraries raise for files that are damaged, or of something else.
+_UNUSABLE = (OSError, ValueError, RuntimeError, SafetensorError, KeyError)
+# The files of a checkpoint, also of those that others saved.
+_FILES = {
+    *("config.json", "generation_config.json", "model.safetensors", _HEAD, SUFFICIENCY_HEAD),
+    *("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"),
+    *("vocab.json", "vocab.txt", "merges.txt", "README.md", "SHA256SUMS", ".gitattributes"),
+}
 
 
 class RerankHead(nn.Module):
@@ -85,30 +95,75 @@ def locate_checkpoint(name: str | Path) -> Path:
 
 
 def is_checkpoint(path: Path) -> bool:
-    """Whether a directory is one that a checkpoint may take the place of."""
-    return (path / "config.json").is_file()
+    """Whether a directory is one that a checkpoint may take the place of: it holds nothing else."""
+    names = {file.name for file in path.iterdir()} if path.is_dir() else set()
+    return {"config.json", "model.safetensors"} <= names <= _FILES
 
 
 def load_checkpoint(
     name: str | Path, device: str = "cpu", dtype: torch.dtype = torch.float32
 ) -> Checkpoint:
-    """Load a checkpoint for inference, from local files only."""
+    """Load a checkpoint for inference, from local files only.
+
+    Raises
+    ------
+    AdmiralError
+        As `load_bart` does, or if the tokenizer or the head is missing, damaged, or of another
+        model.
+    """
     path = locate_checkpoint(name)
+    model = load_bart(path)
     try:
-        with quiet():
-            model = BartForConditionalGeneration.from_pretrained(
-                path, dtype=torch.float32, local_files_only=True, use_safetensors=True
-            )
         tokens = Tokens.load(path, model.config.decoder_start_token_id)
         head = load_head(path, model.lm_head.in_features)
         if head is not None:
             head.to(device).eval()
-    except (OSError, ValueError, RuntimeError, SafetensorError, KeyError) as error:
+        model.to(device)  # type: ignore[arg-type]
+        return Checkpoint(path, Seq2Seq(model, dtype=dtype), tokens, head)
+    except _UNUSABLE as error:
         raise AdmiralError(
             f"{path}: not a usable BART checkpoint ({first_line(error)}); restore or convert it"
         ) from error
-    model.to(device)  # type: ignore[arg-type]
-    return Checkpoint(path, Seq2Seq(model, dtype=dtype), tokens, head)
+
+
+def load_bart(path: Path, **config: Any) -> BartForConditionalGeneration:
+    """Load the model of a checkpoint directory in fp32, from its safetensors.
+
+    Parameters
+    ----------
+    config
+        Fields of its ``config.json`` to be set otherwise.
+
+    Raises
+    ------
+    AdmiralError
+        If it is damaged, of another architecture, or lacks weights.
+    """
+    read_config(path)
+    try:
+        with quiet():
+            loaded: Any = BartForConditionalGeneration.from_pretrained(
+                path,
+                dtype=torch.float32,
+                local_files_only=True,
+                use_safetensors=True,
+                output_loading_info=True,
+                **config,
+            )
+        model, report = loaded
+        Seq2Seq(model)  # refuses variants of BART that could be loaded, but not used
+    except _UNUSABLE as error:
+        raise AdmiralError(
+            f"{path}: not a usable BART checkpoint ({first_line(error)}); restore or convert it"
+        ) from error
+    # transformers fills them with random numbers.
+    if missing := report["missing_keys"]:
+        raise AdmiralError(
+            f"{path}: model.safetensors lacks {len(missing)} weights of a BART seq2seq model, "
+            f"such as {min(missing)}. Give another checkpoint."
+        )
+    found: BartForConditionalGeneration = model
+    return found
 
 
 def load_head(path: Path, width: int) -> RerankHead | None:

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 from huggingface_hub import snapshot_download
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
-from safetensors import SafetensorError
 from tokenizers import AddedToken
 from transformers import BartForConditionalGeneration, PreTrainedTokenizerFast
 
 from admiral.bundled import MODELS
-from admiral.checkpoint import RerankHead, load_head, locate_checkpoint, quiet
-from admiral.convert.hf_directory import read_config
+from admiral.checkpoint import RerankHead, load_bart, load_head, locate_checkpoint, quiet
 from admiral.convert.tokenizers import open_tokenizer
 from admiral.errors import AdmiralError
 from training.config import TrainConfig
-from trie import Seq2Seq, Tokens
+from trie import Tokens
 from trie.tokens import IDENTIFIERS, TASKS
 
 # What is fetched from the hub: no weights but safetensors.
@@ -57,28 +54,7 @@ def open_start(config: TrainConfig, tasks: tuple[str, ...]) -> Start:
         If it is absent or damaged, of another architecture, or its tokenizer is not the model's.
     """
     path = _directory(config.start)
-    read_config(path)
-    try:
-        with quiet():
-            loaded: Any = BartForConditionalGeneration.from_pretrained(
-                path,
-                dtype=torch.float32,
-                dropout=config.dropout,
-                attention_dropout=config.attention_dropout,
-                local_files_only=True,
-                use_safetensors=True,
-                output_loading_info=True,
-            )
-        model, report = loaded
-        Seq2Seq(model)  # refuses variants of BART that could be trained, but not used
-    except (OSError, ValueError, RuntimeError, SafetensorError, KeyError) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise AdmiralError(f"{path}: not a BART that can be trained ({reason})") from error
-    if report["missing_keys"]:
-        raise AdmiralError(
-            f"{path}: model.safetensors lacks {len(report['missing_keys'])} weights of a BART "
-            f"seq2seq model, such as {min(report['missing_keys'])}. Start from another checkpoint."
-        )
+    model = load_bart(path, dropout=config.dropout, attention_dropout=config.attention_dropout)
     tokenizer = open_tokenizer(path)
     _check_tokenizer(path, model, tokenizer)
     torch.manual_seed(config.seed)

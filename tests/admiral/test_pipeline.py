@@ -275,7 +275,7 @@ def test_an_unknown_model_or_kb_is_named(tmp_path: Path, model: Path) -> None:
         Admiral.from_pretrained("no-such-model")
     with pytest.raises(AdmiralError, match="no-such-kb"):
         Admiral.from_pretrained(model, kb=tmp_path / "no-such-kb")
-    (tmp_path / "config.json").write_text("{}")
+    (tmp_path / "config.json").write_text('{"model_type": "bart"}')
     with pytest.raises(AdmiralError, match=r"model\.safetensors"):
         Admiral.from_pretrained(tmp_path)
     (tmp_path / "model.safetensors").write_bytes(b"not weights")
