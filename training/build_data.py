@@ -14,6 +14,7 @@ import click
 
 from admiral import Admiral
 from admiral.checkpoint import load_checkpoint
+from admiral.cli.options import check_place, keep_apart, keep_out
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.gold import GoldClaim, read_gold
@@ -25,6 +26,7 @@ from training.negatives import BeamNegatives, Finder, SearchedNegatives
 from training.samples import Sample, write_samples
 from training.sampling import BuildSettings
 from training.sources import FORMATS, Source
+from trie.tokens import IDENTIFIERS
 
 MISSING = ("error", "list", "skip")
 _REMEDY = (
@@ -142,7 +144,13 @@ def build(
     help="Claims to test on: others that need one of their documents are left out; repeatable.",
 )
 @click.option("--context", help="Checkpoint whose encoder aligns the spans of proofs by context.")
-@click.option("--splits", default=0, show_default=True, help="Splits of the gold per hop; 0: all.")
+@click.option(
+    "--splits",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Splits of the gold per hop; 0: all.",
+)
 @click.option(
     "--short",
     type=click.FloatRange(0, 1),
@@ -151,13 +159,22 @@ def build(
     help="Share of inputs with fewer than --sentences.",
 )
 @click.option(
-    "--rerankings", default=1, show_default=True, help="Reranking samples of a gold claim."
+    "--rerankings",
+    type=click.IntRange(min=0),
+    default=1,
+    show_default=True,
+    help="Reranking samples of a gold claim.",
 )
 @click.option(
-    "--rerank-documents", default=6, show_default=True, help="Documents in a reranking sample."
+    "--rerank-documents",
+    type=click.IntRange(min=2),
+    default=6,
+    show_default=True,
+    help="Documents in a reranking sample.",
 )
 @click.option(
     "--sentences",
+    type=click.IntRange(1, IDENTIFIERS),
     default=5,
     show_default=True,
     help="Evidence in an input; fewer for a first stage of training, in which the model learns to "
@@ -189,6 +206,9 @@ def main(
     )
     try:
         parsed = [Source.parse(text) for text in sources]
+        check_place(out)
+        keep_apart(out, *(source.path for source in parsed), *documents, *exclude)
+        keep_out(out, name, *(one for one in (model, context) if one))
         for source in parsed:  # a bad file is told now, not after the others
             next(source.claims())
         excluded = {title for path in exclude for title in _needed(path)}

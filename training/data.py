@@ -26,7 +26,8 @@ class SampleSet:
     source
         The file, with the number of its usable samples.
     left_out
-        Samples that are too long for the model's input or output.
+        Samples that are too long for the model's input or output, or in which nothing can be
+        ranked.
     """
 
     samples: list[Sample]
@@ -66,7 +67,7 @@ def read_set(
         raise AdmiralError(
             f"{path}: holds no sample to {role} on: {others} of other tasks or hops than "
             f"{', '.join(tasks)} and {config.hops}, {left_out} longer than max_source or "
-            "max_target. Build others, or change these settings."
+            "max_target, or with nothing to rank. Build others, or change these settings."
         )
     counts = Counter(task_of(sample) for sample, _ in usable)
     source = replace(source, samples=dict(sorted(counts.items())))

@@ -73,7 +73,7 @@ def read_samples(path: Path) -> Iterator[Sample]:
         for number, line in enumerate(lines, start=1):
             try:
                 yield _from_json(json.loads(line))
-            except (KeyError, TypeError, ValueError) as error:
+            except (KeyError, TypeError, ValueError, RecursionError) as error:
                 raise RecordError(
                     f"{path}:{number}", "", f"not a training sample ({error})", "Build it again."
                 ) from error
@@ -91,30 +91,53 @@ def _to_json(sample: Sample) -> dict[str, object]:
     return {"task": task, **asdict(sample)}
 
 
-def _from_json(record: dict[str, object]) -> Sample:
-    claim = str(record["claim"])
-    evidence = tuple((str(t), str(s)) for t, s in _rows(record["evidence"]))
+def _from_json(record: dict[str, Any]) -> Sample:
+    claim = _name(record, "claim")
+    evidence = tuple((_text(t), _text(s)) for t, s in _rows(record, "evidence"))
     match record["task"]:
         case "retrieve":
-            identifiers = tuple(int(i) for i in _rows(record["identifiers"]))
-            return RetrieveSample(claim, evidence, identifiers, str(record["title"]))
+            identifiers = _places(record, "identifiers", len(evidence))
+            return RetrieveSample(claim, evidence, identifiers, _name(record, "title"))
         case "rerank":
-            documents = tuple(
-                RerankDocument(d["title"], tuple(d["sentences"]), tuple(d["relevant"]))
-                for d in _rows(record["documents"])
-            )
-            return RerankSample(claim, evidence, documents)
+            return RerankSample(claim, evidence, tuple(map(_document, _rows(record, "documents"))))
         case "prove":
             steps = tuple(
-                ProofStep(s["claim"], s["evidence"], NatOp(s["operator"]))
-                for s in _rows(record["proof"])
+                ProofStep(_text(s["claim"]), _text(s["evidence"]), NatOp(s["operator"]))
+                for s in _rows(record, "proof")
             )
             return ProveSample(claim, evidence, Proof(steps))
         case other:
-            raise ValueError(f"unknown task {other!r}")
+            raise ValueError(f"field 'task': {other!r} is none of {', '.join(_TASKS)}")
 
 
-def _rows(value: object) -> list[Any]:
-    if not isinstance(value, list):
-        raise TypeError("a list was expected")
+def _document(record: dict[str, Any]) -> RerankDocument:
+    sentences = tuple(map(_text, _rows(record, "sentences")))
+    return RerankDocument(
+        _name(record, "title"), sentences, _places(record, "relevant", len(sentences))
+    )
+
+
+def _places(record: dict[str, Any], field: str, count: int) -> tuple[int, ...]:
+    """Return the positions that a field lists, of so many."""
+    for place in (places := _rows(record, field)):
+        if type(place) is not int or not 0 <= place < count:
+            raise ValueError(f"field {field!r}: {place!r} is no position among {count}")
+    return tuple(places)
+
+
+def _rows(record: dict[str, Any], field: str) -> list[Any]:
+    if not isinstance(record[field], list):
+        raise TypeError(f"field {field!r}: a list was expected")
+    return list(record[field])
+
+
+def _name(record: dict[str, Any], field: str) -> str:
+    if not _text(record[field]).strip():
+        raise ValueError(f"field {field!r}: is empty")
+    return str(record[field])
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"a text was expected, not {value!r:.40}")
     return value

@@ -147,7 +147,7 @@ def mini_tokenizer(source: Path) -> PreTrainedTokenizerFast:
 
 @click.command()
 @click.argument("out", type=click.Path(path_type=Path))
-@click.option("--decoder-layers", default=3, show_default=True)
+@click.option("--decoder-layers", type=click.IntRange(1, 6), default=3, show_default=True)
 @click.option("--seed", default=0, show_default=True, help="Of the few weights that are new.")
 def main(out: Path, decoder_layers: int, seed: int) -> None:
     """Write the warm-started checkpoint to the directory OUT, in the place of an older one."""

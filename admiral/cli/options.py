@@ -69,7 +69,9 @@ def checked_text(text: str, what: str) -> str:
 
 
 def check_place(output: Path) -> None:
-    """Raise `AdmiralError` if there is no directory for a file to be written."""
+    """Raise `AdmiralError` if a file cannot be written there: no directory, or one in its place."""
+    if output.is_dir():
+        raise AdmiralError(f"{output}: is a directory. Name a file")
     if not output.absolute().parent.is_dir():
         raise AdmiralError(f"{output}: its directory does not exist. Create it first")
 

@@ -68,8 +68,6 @@ def prove_command(
     ]
     config = load_config(config_path, overrides(assignments, flags))
     if page is not None:
-        if page.is_dir():
-            raise AdmiralError(f"--html {str(page)!r}: is a directory. Name a file to write")
         check_place(page)
 
     from admiral.files import write_atomically

@@ -98,11 +98,23 @@ def test_nothing_is_left_of_a_file_that_cannot_be_written(kb_path: str, tmp_path
     claims = few(tmp_path / "claims.jsonl", 2)
     nowhere = tmp_path / "none" / "samples.jsonl"
     done = run("--kb", kb_path, "--source", f"gold:{claims}", nowhere)
-    assert done.exit_code == 1 and f"{nowhere}: cannot be written" in done.output
+    assert done.exit_code == 1 and f"{nowhere}: its directory does not exist" in done.output
+    done = run("--kb", kb_path, "--source", f"gold:{claims}", tmp_path)
+    assert done.exit_code == 1 and f"{tmp_path}: is a directory" in done.output
     claims.write_text(claims.read_text() + '{"claim": 5}\n')
     done = run("--kb", kb_path, "--source", f"gold:{claims}", tmp_path / "samples.jsonl")
     assert done.exit_code == 1 and "Traceback" not in done.output
     assert sorted(path.name for path in tmp_path.iterdir()) == ["claims.jsonl"]
+
+
+@pytest.mark.parametrize("option", ["--source", "--documents", "--exclude"])
+def test_inputs_are_not_written_over(kb_path: str, tmp_path: Path, option: str) -> None:
+    claims, read = few(tmp_path / "claims.jsonl", 2), few(tmp_path / "read.jsonl", 2)
+    before = read.read_bytes()
+    named = f"gold:{read}" if option == "--source" else read
+    done = run("--kb", kb_path, "--source", f"gold:{claims}", option, named, read)
+    assert done.exit_code == 1 and f"{read}: is the input as well" in done.output
+    assert read.read_bytes() == before
 
 
 def test_missing_gold_is_an_error_or_left_out_and_listed(kb_path: str, tmp_path: Path) -> None:
@@ -139,6 +151,10 @@ def test_documents_besides_supply_what_is_missing(kb_path: str, tmp_path: Path) 
         (["--source", "gold:x", "--negatives", "beams"], "go together"),
         (["--source", "gold:x", "--model", "mini"], "go together"),
         ([], "Missing option '--source'"),
+        (["--source", "gold:x", "--splits", "-1"], "--splits"),
+        (["--source", "gold:x", "--rerankings", "-1"], "--rerankings"),
+        (["--source", "gold:x", "--rerank-documents", "1"], "--rerank-documents"),
+        (["--source", "gold:x", "--sentences", "11"], "--sentences"),
     ],
 )
 def test_wrong_arguments(kb_path: str, tmp_path: Path, arguments: list[str], problem: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
@@ -15,6 +17,7 @@ from admiral.kb import KnowledgeBase, demo_kb
 from admiral.stages.similarity import minilm_directory
 from training.annotated import BuildSettings, SampleBuilder
 from training.batches import IGNORED, RerankBatch, SequenceBatch, bucket, collate
+from training.data import task_of
 from training.encoding import Group, Pair, encode
 from training.samples import (
     ProveSample,
@@ -113,6 +116,42 @@ def test_a_bad_line_is_named(tmp_path: Path) -> None:
     path.write_text('{"task": "fly", "claim": "c", "evidence": []}\n')
     with pytest.raises(RecordError, match=r"samples\.jsonl:1"):
         list(read_samples(path))
+
+
+@pytest.mark.parametrize(
+    ("task", "change", "says"),
+    [
+        ("retrieve", {"identifiers": [-1]}, "field 'identifiers': -1 is no position among"),
+        ("retrieve", {"identifiers": [99]}, "field 'identifiers': 99 is no position among"),
+        ("retrieve", {"identifiers": [float("inf")]}, "inf is no position"),
+        ("retrieve", {"identifiers": [True]}, "True is no position"),
+        ("retrieve", {"claim": None}, "a text was expected, not None"),
+        ("retrieve", {"claim": " "}, "field 'claim': is empty"),
+        ("retrieve", {"title": ""}, "field 'title': is empty"),
+        ("retrieve", {"evidence": [["a"]]}, "not enough values"),
+        ("retrieve", {"evidence": {}}, "field 'evidence': a list was expected"),
+        ("rerank", {"documents": [{"title": 5, "sentences": [], "relevant": []}]}, "not 5"),
+        ("rerank", {"documents": [{"title": "a", "sentences": [1], "relevant": []}]}, "not 1"),
+        ("rerank", {"documents": [{"title": "a", "sentences": ["b"], "relevant": [1]}]}, "no pos"),
+        ("prove", {"proof": [{"claim": 5, "evidence": "", "operator": "="}]}, "not 5"),
+        ("prove", {"proof": 5}, "field 'proof': a list was expected"),
+    ],
+)
+def test_bad_fields_are_named(
+    samples: list[Sample], tmp_path: Path, task: str, change: dict[str, object], says: str
+) -> None:
+    path = tmp_path / "samples.jsonl"
+    write_samples(path, [sample for sample in samples if task_of(sample) == task][:2])
+    first, second = path.read_text().splitlines()
+    path.write_text(f"{first}\n{json.dumps(json.loads(second) | change)}\n")
+    with pytest.raises(RecordError, match=rf"samples\.jsonl:2: .*{re.escape(says)}"):
+        list(read_samples(path))
+
+
+def test_deep_lines_are_named(tmp_path: Path) -> None:
+    (tmp_path / "deep.jsonl").write_text("[" * 20_000 + "\n")
+    with pytest.raises(RecordError, match=r"deep\.jsonl:1"):
+        list(read_samples(tmp_path / "deep.jsonl"))
 
 
 def test_batches_hold_every_item_once_within_the_budget(
