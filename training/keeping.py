@@ -107,6 +107,7 @@ class Keeper:
         card = model_card(config, run.tasks, run.start.name, files, run.progress, place)
         dtype = torch.float16 if config.export == "fp16" else torch.float32
         self._output.publish(run.start, card, dtype)
+        run.progress.published = run.progress.step
 
     def _sums(self) -> Sums:
         run = self._run

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import torch
@@ -43,14 +44,20 @@ def train(config: TrainConfig, tasks: tuple[str, ...], *, overwrite: bool = Fals
         For bad input, too little memory or disk, or a loss that is no number. The checkpoint and
         the state that were saved before are intact.
     """
-    with Stopper(config.minutes) as stopper:
+    with ExitStack() as stack:
+        stopper = stack.enter_context(Stopper(config.minutes))
         output = Output(Path(config.out))
         accelerator = open_accelerator(config, output)
+        if accelerator.is_main_process:
+            stack.enter_context(output.alone())
         run = open_run(config, tasks, accelerator, output, overwrite)
-        with Reporter(accelerator, output, config, run.progress.step) as reporter:
+        reporter = Reporter(accelerator, output, config, run.progress.step)
+        # All that can be wrong is known before anything of an earlier run is replaced.
+        keeper = stack.enter_context(Keeper(config, accelerator, output, reporter, run))
+        trainer = Trainer(config, accelerator, output, reporter, run)
+        with reporter:
             reporter.say(run.describe(accelerator))
-            with Keeper(config, accelerator, output, reporter, run) as keeper:
-                Trainer(config, accelerator, output, reporter, run).run(keeper, stopper)
+            trainer.run(keeper, stopper)
             step = run.progress.step
             done = step >= config.steps
             reporter.say(
@@ -92,6 +99,8 @@ class Trainer:
         """Train to the last step, or until it is time to stop."""
         config, progress = self._config, self._progress
         self._trainee.train()
+        if not progress.step:
+            self._save()  # so that there is no checkpoint without the state of its run
         with self._loader() as loader:
             stop = False
             while progress.step < config.steps and not stop:
@@ -104,8 +113,11 @@ class Trainer:
                 if last or stop or progress.step % config.save_every == 0:
                     progress.losses = self._losses()  # what is no number is not saved, either
                     if (last or stop) and config.keep == "last":
-                        keeper.publish()
-                    self._save()
+                        self._publish(keeper)
+                    else:
+                        self._save()
+        if progress.step >= config.steps and self._accelerator.is_main_process:
+            self._restore(keeper)
 
     def _loader(self) -> Loader:
         config, accelerator = self._config, self._accelerator
@@ -167,6 +179,25 @@ class Trainer:
                 "learning rates or lengthen the warm-up; what was saved before is intact."
             )
         return sums
+
+    def _publish(self, keeper: Keeper) -> None:
+        """Make the last state the checkpoint, and save it in any case."""
+        try:
+            keeper.publish()
+        finally:
+            self._save()
+
+    def _restore(self, keeper: Keeper) -> None:
+        """See to it that a run that is done has its checkpoint."""
+        there = self._output.checkpoint.exists()
+        if self._config.keep == "last":
+            if not there or self._progress.published != self._progress.step:
+                self._publish(keeper)
+        elif not there:
+            raise AdmiralError(
+                f"{self._output.checkpoint}: is gone, and of the run only the last state is kept. "
+                "Give --set keep=last to make that the checkpoint, or --overwrite to train anew."
+            )
 
     def _save(self) -> None:
         if self._accelerator.scaler is not None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +15,7 @@ from admiral.checkpoint import is_checkpoint, save_checkpoint
 from admiral.checkpoint_sums import write_sums
 from admiral.errors import AdmiralError
 from admiral.files import explained, library_errors, write_atomically
-from admiral.kb.durable import staging
+from admiral.kb.durable import check_target, exclusive, staging
 from training.start import Start
 
 
@@ -31,32 +34,43 @@ class Output:
         self.state = self.folder / "state.safetensors"
         self.log = self.folder / "log.jsonl"
 
-    def check(self) -> None:
-        """Refuse to replace a checkpoint that no run in this place wrote.
+    def check(self, overwrite: bool) -> None:
+        """Refuse to replace a checkpoint that no run in this place wrote, and anything else.
 
         Raises
         ------
         AdmiralError
-            If there is one.
+            If there is one, and `overwrite` does not ask for it; if what is there is no checkpoint.
         """
-        if self.checkpoint.exists() and not self.log.exists():
+        if self.checkpoint.exists() and not self.state.exists() and not overwrite:
             raise AdmiralError(
                 f"{self.checkpoint}: exists, and is of no run that could go on. Choose another "
                 "`out`, or give --overwrite to replace it."
             )
+        check_target(self.checkpoint, True, is_checkpoint)
 
-    def forget(self) -> None:
-        """Forget an earlier run; its checkpoint stays until there is a better one."""
-        for path in (self.state, self.log):
-            path.unlink(missing_ok=True)
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other runs away, until the block ends.
+
+        Raises
+        ------
+        AdmiralError
+            If one is there, or nothing can be written there.
+        """
+        with explained(self.folder), ExitStack() as stack:
+            self.folder.parent.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(exclusive(self.folder, wait=False))
+            held = stack.pop_all()
+        with held:
+            yield
 
     def begin_log(self, step: int) -> None:
-        """Drop what was logged behind `step`: it will be done again."""
+        """Drop what was logged behind `step`, which will be done again, and what is damaged."""
         with explained(self.log):
             self.folder.mkdir(parents=True, exist_ok=True)
-            lines = self.log.read_text("utf-8").splitlines(True) if self.log.exists() else []
-            kept = [x for x in lines if x.endswith("\n") and json.loads(x)["step"] <= step]
-        write_atomically(self.log, [line.encode() for line in kept])
+            lines = self.log.read_bytes().splitlines(True) if self.log.exists() else []
+        write_atomically(self.log, [line for line in lines if _step_of(line) <= step])
 
     def append_log(self, record: dict[str, Any]) -> None:
         """Log a record as a line of JSON."""
@@ -79,3 +93,11 @@ class Output:
             readme.write_text(card, "utf-8")
             for path in folder.iterdir():
                 path.chmod(readme.stat().st_mode)  # safetensors lets only the owner read its files
+
+
+def _step_of(line: bytes) -> float:
+    """Return the step of a record; of a line that was cut off, or damaged, one behind all."""
+    try:
+        return float(json.loads(line)["step"]) if line.endswith(b"\n") else math.inf
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return math.inf

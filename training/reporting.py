@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from types import TracebackType
 
 import click
+import torch
 from accelerate import Accelerator
 from accelerate.tracking import get_available_trackers
 from tqdm import tqdm
@@ -126,7 +127,8 @@ def open_accelerator(config: TrainConfig, output: Output) -> Accelerator:
         )
     try:
         accelerator = Accelerator(
-            cpu=config.device == "cpu",
+            # Without it accelerate lets processes that were launched for CPUs train by themselves.
+            cpu=config.device == "cpu" or not torch.accelerator.is_available(),
             mixed_precision=precision,
             log_with=names or None,
             project_dir=output.folder,

@@ -23,6 +23,8 @@ _SAME = (
     *("hops", "target", "seed", "batch_tokens", "rerank_tokens", "max_source", "max_target"),
     "markers",
 )
+# Settings that decide which state is the best.
+_JUDGING = ("metric", "kb", "eval_samples", "eval_beams", "proof_beams")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,9 @@ class Run:
     def describe(self, accelerator: Accelerator) -> str:
         """Return a line about the run for the person who started it."""
         counts = ", ".join(f"{n} {task}" for task, n in self.train.source.samples.items())
-        left = f" ({self.train.left_out} were too long)" if self.train.left_out else ""
+        left = ""
+        if self.train.left_out:
+            left = f" ({self.train.left_out} left out: too long, or nothing in them to rank)"
         done = f"; going on behind step {self.progress.step}" if self.progress.step else ""
         return f"{counts} samples{left}; {machine(accelerator)}{done}"
 
@@ -70,11 +74,7 @@ def open_run(
     AdmiralError
         For bad input, or where the earlier part was begun with something else.
     """
-    with accelerator.main_process_first():
-        if overwrite and accelerator.is_main_process:
-            output.forget()
-        elif not overwrite:
-            output.check()
+    output.check(overwrite)
     start = open_start(config, tasks)
     train = read_set("train", config.samples, config, tasks, start.tokens)
     dev = None
@@ -87,8 +87,13 @@ def open_run(
         "start": base.sha256,
         "samples": train.source.sha256,
     }
-    progress = read_progress(output.state) or Progress(run=same)
+    progress = (None if overwrite else read_progress(output.state)) or Progress(run=same)
     _check_same(output, progress.run, same)
+    judged = {key: getattr(config, key) for key in _JUDGING} | {
+        "dev": dev.source.sha256 if dev else None
+    }
+    if progress.judged != judged:
+        progress.best, progress.judged = None, judged
     if accelerator.device.type == "cuda" and config.precision != "fp32":
         torch.set_float32_matmul_precision("high")  # of what autocast leaves in fp32
     trainee = Trainee(start.model, start.head, config.guide, config.label_smoothing)

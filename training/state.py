@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import zlib
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -41,6 +43,10 @@ class Progress:
         Sums and counts of the losses since the last report.
     scaler
         State of the scaler of fp16 gradients.
+    published
+        The step whose weights became the checkpoint last.
+    judged
+        What `best` was measured by; by something else, states are compared anew.
     run
         What must not change between the parts of a run: settings and checksums.
     """
@@ -53,6 +59,8 @@ class Progress:
     measured: int = 0
     losses: dict[str, list[float]] = field(default_factory=dict)
     scaler: dict[str, float] = field(default_factory=dict)
+    published: int = 0
+    judged: dict[str, Any] = field(default_factory=dict)
     run: dict[str, Any] = field(default_factory=dict)
 
 
@@ -68,15 +76,19 @@ def save_state(
     """
     tensors = {}
     for name, value in module.named_parameters():
-        tensors[f"weight/{name}"] = value.detach().contiguous()
+        tensors[f"weight/{name}"] = value.detach().cpu().contiguous()
         for key, moment in optimizer.state.get(value, {}).items():
-            tensors[f"{key}/{name}"] = moment.detach().contiguous()
+            tensors[f"{key}/{name}"] = moment.detach().cpu().contiguous()
+    metadata = {
+        "progress": json.dumps(asdict(progress)),
+        "checksum": _checksum((name, tensors[name]) for name in sorted(tensors)),
+    }
     partial = path.with_suffix(".partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         for left in path.parent.glob(".tmp??????"):
             left.unlink()  # what safetensors leaves where it is killed; this folder is the run's
-        save_file(tensors, partial, metadata={"progress": json.dumps(asdict(progress))})
+        save_file(tensors, partial, metadata=metadata)
         with partial.open("rb") as file:
             os.fsync(file.fileno())
         partial.replace(path)
@@ -86,6 +98,15 @@ def save_state(
             f"{path}: the state cannot be saved ({error}). The one before is kept; make room and "
             "start the same command again."
         ) from error
+
+
+def _checksum(tensors: Iterable[tuple[str, torch.Tensor]]) -> str:
+    """Return a CRC of names and numbers, in this order."""
+    found = 0
+    for name, tensor in tensors:
+        content = tensor.flatten().view(torch.uint8).numpy().data
+        found = zlib.crc32(content, zlib.crc32(name.encode(), found))
+    return f"{found:08x}"
 
 
 def read_progress(path: Path) -> Progress | None:
@@ -100,7 +121,7 @@ def read_progress(path: Path) -> Progress | None:
         return None
     try:
         with safe_open(str(path), framework="pt") as saved:
-            return Progress(**json.loads(saved.metadata()["progress"]))
+            return Progress(**json.loads((saved.metadata() or {})["progress"]))
     except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
         raise AdmiralError(
             f"{path}: is not the state of a run ({error}). Give --overwrite to start anew."
@@ -113,11 +134,16 @@ def load_tensors(path: Path, module: nn.Module, optimizer: torch.optim.Optimizer
     Raises
     ------
     AdmiralError
-        If they are those of another model.
+        If they are those of another model, or damaged.
     """
     try:
         with safe_open(str(path), framework="pt") as saved, torch.no_grad():
             names = set(saved.keys())
+            found = _checksum((name, saved.get_tensor(name)) for name in sorted(names))
+            if (saved.metadata() or {}).get("checksum") != found:
+                raise AdmiralError(
+                    f"{path}: is damaged. Restore it, or give --overwrite to start anew."
+                )
             for name, value in module.named_parameters():
                 value.copy_(saved.get_tensor(f"weight/{name}"))
                 moments = {

@@ -54,7 +54,7 @@ def staging(
         target.parent.mkdir(parents=True, exist_ok=True)
         with exclusive(target, wait):
             _clear_leftovers(target)
-            _check_target(target, overwrite, owned)
+            check_target(target, overwrite, owned)
             temporary = target.with_name(f".{target.name}.new-{secrets.token_hex(6)}")
             temporary.mkdir()
             try:
@@ -103,7 +103,8 @@ def exclusive(target: Path, wait: bool) -> Iterator[None]:
         lock.release()
 
 
-def _check_target(target: Path, overwrite: bool, owned: Callable[[Path], bool]) -> None:
+def check_target(target: Path, overwrite: bool, owned: Callable[[Path], bool]) -> None:
+    """Raise the `AdmiralError` of `staging` if `target` may not be replaced."""
     if not target.exists():
         return
     if target.is_dir() and not any(target.iterdir()):

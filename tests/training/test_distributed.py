@@ -44,7 +44,7 @@ def test_two_processes_train_what_one_does(tmp_path: Path) -> None:
         export="fp32",
         save_every=4,
     )
-    two = replace(elsewhere(one, "two"), accumulation=2)
+    two = replace(elsewhere(one, "two"), accumulation=2, device="auto")
     train(one, TASKS)
     said = train_in_two(replace(two, minutes=1e-9))
     assert "2 processes on cpu" in said and "stopped behind step 1" in said

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,11 +18,12 @@ import torch
 from safetensors.torch import load_file
 from transformers import BartForConditionalGeneration
 
-from admiral.checkpoint import load_checkpoint
+from admiral.checkpoint import SUFFICIENCY_HEAD, load_checkpoint
 from admiral.errors import AdmiralError
 from tests.training.tiny import elsewhere, full_disk, lines, prepare, some_samples, to_yaml
 from training.config import TASKS, TrainConfig
 from training.loop import train
+from training.output import Output
 from training.samples import RetrieveSample, write_samples
 
 ROOT = Path(__file__).parents[2]
@@ -173,22 +176,92 @@ def test_a_metric_without_samples_is_noticed_before_training(settings: TrainConf
     config = replace(elsewhere(settings, "blind"), dev=str(dev), metric="prove_f1")
     with pytest.raises(AdmiralError, match="no samples for the metric 'prove_f1'"):
         train(config, TASKS)
-    assert lines(config) == []
+    assert not Path(f"{config.out}.run").exists()
 
 
 def test_a_run_killed_before_its_first_state_may_start_again(settings: TrainConfig) -> None:
     config = replace(elsewhere(settings, "early"), keep="best", eval_every=1)
+    (folder := Path(f"{config.out}.run")).mkdir()
+    (folder / "log.jsonl").write_text("")
     train(replace(config, minutes=1e-9), TASKS)
-    (Path(f"{config.out}.run") / "state.safetensors").unlink()
-    train(config, TASKS)
+    (folder / "state.safetensors").unlink()  # not killed now, but lost
+    before = contents(Path(config.out))
+    with pytest.raises(AdmiralError, match="is of no run that could go on"):
+        train(config, TASKS)
+    assert contents(Path(config.out)) == before
+    train(config, TASKS, overwrite=True)
     assert lines(config)[-1]["step"] == config.steps
 
 
-def test_a_checkpoint_of_no_run_is_not_replaced(settings: TrainConfig) -> None:
+def test_what_is_of_no_run_is_not_replaced(settings: TrainConfig, tmp_path: Path) -> None:
     config = replace(settings, out=settings.start)
     with pytest.raises(AdmiralError, match="is of no run"):
         train(config, TASKS)
     assert (Path(settings.start) / "vocab.json").is_file()
+    project = tmp_path / "project"
+    shutil.copytree(settings.start, project)
+    (project / "src").mkdir()
+    (tmp_path / "file").write_text("")
+    for name in ("project", "file"):
+        with pytest.raises(AdmiralError, match="something else is there, and it is not replaced"):
+            train(replace(settings, out=str(tmp_path / name)), TASKS, overwrite=True)
+        assert not (tmp_path / f"{name}.run").exists()
+    assert (project / "src").is_dir()
+
+
+def test_a_run_is_forgotten_only_when_another_can_begin(settings: TrainConfig) -> None:
+    config = replace(elsewhere(settings, "typo"), steps=2)
+    train(config, TASKS)
+    folder = Path(f"{config.out}.run")
+    before = contents(folder) | contents(Path(config.out))
+    for wrong in ({"samples": "absent"}, {"dev": "absent"}, {"kb": "absent"}, {"start": "absent"}):
+        with pytest.raises(AdmiralError, match="absent"):
+            train(replace(config, **wrong), TASKS, overwrite=True)
+        assert contents(folder) | contents(Path(config.out)) == before
+
+
+def test_two_runs_in_one_place_are_kept_apart(settings: TrainConfig) -> None:
+    config = replace(elsewhere(settings, "shared"), steps=2)
+    with Output(Path(config.out)).alone(), pytest.raises(AdmiralError, match="another process"):
+        train(config, TASKS)
+    train(config, TASKS)
+    assert not list(Path(config.out).parent.glob(".shared*"))
+
+
+def test_another_metric_compares_anew(settings: TrainConfig) -> None:
+    config = replace(
+        elsewhere(settings, "anew"), keep="best", metric="score", eval_every=2, steps=2
+    )
+    train(config, TASKS)
+    before = contents(Path(config.out))
+    train(replace(config, metric="loss", steps=4), TASKS)  # a negative number, below any score
+    assert contents(Path(config.out)) != before
+
+
+def test_a_run_that_is_done_has_its_checkpoint(
+    settings: TrainConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = replace(elsewhere(settings, "done"), steps=2)
+    with monkeypatch.context() as patch:
+        patch.setattr("training.output.save_checkpoint", _no_space)
+        with pytest.raises(AdmiralError, match="done: cannot be written"):
+            train(config, TASKS)
+    assert not Path(config.out).exists()
+    train(config, TASKS)  # the steps were saved
+    assert [line["step"] for line in lines(config) if "rate" in line] == [2]
+    whole = contents(Path(config.out))
+    (Path(config.out) / SUFFICIENCY_HEAD).write_bytes(b"added since")
+    train(config, TASKS)
+    assert set(contents(Path(config.out))) == {*whole, SUFFICIENCY_HEAD}
+    shutil.rmtree(config.out)
+    with pytest.raises(AdmiralError, match="of the run only the last state is kept"):
+        train(replace(config, keep="best"), TASKS)
+    train(config, TASKS)
+    assert contents(Path(config.out))["model.safetensors"] == whole["model.safetensors"]
+
+
+def _no_space(*_: object) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
 
 
 def test_a_loss_that_is_no_number_ends_the_run(settings: TrainConfig) -> None:

@@ -22,6 +22,9 @@ def test_a_log_goes_on_behind_a_step(tmp_path: Path) -> None:
         output.append_log({"step": step, "pairs": 0.5})
     with output.log.open("a") as file:
         file.write('{"step": 4, "pa')  # killed in mid-line
+    whole = output.log.read_bytes().split(b"\n")
+    damaged = (b"garbage", b"\xff", b"[]", b'{"x": 1}', b'{"step": "2"', b"[" * 20_000)
+    output.log.write_bytes(b"\n".join([*whole[:1], *damaged, *whole[1:]]))
     output.begin_log(2)
     assert output.log.read_text() == '{"step": 1, "pairs": 0.5}\n{"step": 2, "pairs": 0.5}\n'
 
@@ -39,4 +42,5 @@ def test_a_checkpoint_is_replaced_as_a_whole_and_others_may_read_it(tmp_path: Pa
     modes = {stat.S_IMODE(path.stat().st_mode) for path in output.checkpoint.iterdir()}
     assert len(modes) == 1
     with pytest.raises(AdmiralError, match="exists, and is of no run"):
-        output.check()
+        output.check(overwrite=False)
+    output.check(overwrite=True)

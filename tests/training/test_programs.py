@@ -103,6 +103,9 @@ def new_process() -> Iterator[None]:
         ("metric", "bleu", "'bleu' is not one of score, loss, retrieve_top1"),
         ("tracker", "notebook", "notebook is not installed"),
         ("tracker", "aim", "is not installed"),
+        ("out", ".", "'.' has no name of its own"),
+        ("out", "..", "'..' has no name of its own"),
+        ("seed", "99999999999999999999", "is not below 2**63"),
     ],
 )
 def test_faults_are_one_line(

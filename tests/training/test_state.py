@@ -62,6 +62,18 @@ def test_a_damaged_state_is_named(tmp_path: Path) -> None:
         read_progress(path)
 
 
+def test_a_changed_number_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "state.safetensors"
+    module, optimizer = trained()
+    save_state(path, module, optimizer, Progress(step=1))
+    content = bytearray(path.read_bytes())
+    content[-3] ^= 1
+    path.write_bytes(content)
+    assert read_progress(path) == Progress(step=1)
+    with pytest.raises(AdmiralError, match=r"state\.safetensors: is damaged"):
+        load_tensors(path, module, optimizer)
+
+
 def test_a_state_of_another_model_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "state.safetensors"
     save_state(path, *trained(), Progress())
