@@ -87,7 +87,9 @@ def open_run(
         "start": base.sha256,
         "samples": train.source.sha256,
     }
-    progress = (None if overwrite else read_progress(output.state)) or Progress(run=same)
+    before = None if overwrite else read_progress(output.state)
+    # A run that made no step is begun again, whatever it was begun with.
+    progress = before if before and before.step else Progress(run=same)
     _check_same(output, progress.run, same)
     judged = {key: getattr(config, key) for key in _JUDGING} | {
         "dev": dev.source.sha256 if dev else None

@@ -193,6 +193,13 @@ def test_a_run_killed_before_its_first_state_may_start_again(settings: TrainConf
     assert lines(config)[-1]["step"] == config.steps
 
 
+def test_a_run_without_a_step_may_be_begun_with_other_settings(settings: TrainConfig) -> None:
+    config = elsewhere(settings, "changed")
+    with pytest.raises(AdmiralError, match="is no number at step"):
+        train(replace(config, encoder_rate=1e30, decoder_rate=1e30, warmup=0, log_every=1), TASKS)
+    train(replace(config, batch_tokens=128, steps=1), TASKS)
+
+
 def test_what_is_of_no_run_is_not_replaced(settings: TrainConfig, tmp_path: Path) -> None:
     config = replace(settings, out=settings.start)
     with pytest.raises(AdmiralError, match="is of no run"):
