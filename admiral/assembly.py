@@ -89,7 +89,7 @@ def build_judge(checkpoint: Checkpoint, config: RetrievalConfig) -> SufficiencyJ
         case "calibrated":
             return CalibratedJudge(_weights(config), open_lexicon(config))
         case "classifier":
-            head = load_sufficiency_head(checkpoint.path)
+            head = load_sufficiency_head(checkpoint.path, 2 * checkpoint.model.width)
             return ClassifierJudge(checkpoint.model, checkpoint.tokens, *head)
         case _:
             return GeneratedProofJudge(

@@ -115,6 +115,7 @@ def load_checkpoint(
     model = load_bart(path)
     try:
         tokens = Tokens.load(path, model.config.decoder_start_token_id)
+        tokens.symbol("[")  # a tokenizer without its file has no tokens
         head = load_head(path, model.lm_head.in_features)
         if head is not None:
             head.to(device).eval()
@@ -162,34 +163,68 @@ def load_bart(path: Path, **config: Any) -> BartForConditionalGeneration:
             f"{path}: model.safetensors lacks {len(missing)} weights of a BART seq2seq model, "
             f"such as {min(missing)}. Give another checkpoint."
         )
+    if cut := [key for key in report["unexpected_keys"] if ".layers." in key]:
+        raise AdmiralError(
+            f"{path}: config.json has fewer layers than model.safetensors, which holds {min(cut)}. "
+            "Restore the one that was changed."
+        )
+    if not all(value.isfinite().all() for value in model.parameters()):
+        raise AdmiralError(f"{path}: model.safetensors holds what is no number. Restore it.")
     found: BartForConditionalGeneration = model
     return found
 
 
 def load_head(path: Path, width: int) -> RerankHead | None:
-    """Load the reranker's head of a checkpoint directory; None where it has none."""
-    if not (path / _HEAD).is_file():
-        return None
-    head = RerankHead(width)
-    head.load_state_dict({k: v.float() for k, v in load_file(path / _HEAD).items()})
-    return head
-
-
-def load_sufficiency_head(path: Path) -> tuple[torch.Tensor, torch.Tensor]:
-    """Load weight and bias of the binary sufficiency classifier of a checkpoint directory.
+    """Load the reranker's head of a checkpoint directory; None where it has none.
 
     Raises
     ------
     AdmiralError
-        If there is none, or it does not hold the two.
+        If it is damaged, or of a model whose states are not of this width.
+    """
+    file = path / _HEAD
+    if not file.is_file():
+        return None
+    head = RerankHead(width)
+    try:
+        head.load_state_dict({k: v.float() for k, v in load_file(file).items()})
+    except _UNUSABLE as error:
+        raise AdmiralError(
+            f"{file}: not a reranker's head of this model ({first_line(error)}); restore it"
+        ) from error
+    return head
+
+
+def load_sufficiency_head(path: Path, width: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Load the binary sufficiency classifier of a checkpoint directory.
+
+    Parameters
+    ----------
+    width
+        Of the states that it reads.
+
+    Returns
+    -------
+    Tensor
+        Its weight, (width,).
+    Tensor
+        Its bias, ().
+
+    Raises
+    ------
+    AdmiralError
+        If there is none, or it is damaged, or of another model.
     """
     file = path / SUFFICIENCY_HEAD
     try:
         tensors = load_file(file)
-        return tensors["weight"], tensors["bias"]
-    except (OSError, SafetensorError, KeyError) as error:
+        weight, bias = tensors["weight"], tensors["bias"]
+        if weight.shape != (width,) or bias.shape != ():
+            raise ValueError(f"of {tuple(weight.shape)}, not {(width,)} numbers")
+        return weight, bias
+    except (OSError, SafetensorError, KeyError, ValueError) as error:
         raise AdmiralError(
-            f"{file}: not a sufficiency classifier ({type(error).__name__}); "
+            f"{file}: not a sufficiency classifier of this model ({first_line(error)}); "
             "fit one with training.judges, or choose another judge"
         ) from error
 

@@ -12,6 +12,7 @@ standing for the claim (`training.judges`); what they are can be read in
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
@@ -61,7 +62,7 @@ class Weights:
         """
         try:
             record = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise ValueError(f"{path}: not a file of weights ({error}); fit it anew") from None
         threshold = _numbers(path, record, ("threshold",))["threshold"]
         return cls(
@@ -191,13 +192,19 @@ def _weighed(weights: Mapping[str, float], names: Sequence[str], values: Sequenc
 def _numbers(path: Path, record: Any, names: Sequence[str], prefix: str = "") -> dict[str, float]:
     """Return the numbers of a record that has just these fields, or others besides at the top."""
     if not isinstance(record, dict):
-        raise ValueError(f"{path}: field {prefix.rstrip('.')!r}: expected an object; fit it anew")
+        where = f"field {prefix.rstrip('.')!r}: " if prefix else ""
+        raise ValueError(f"{path}: {where}expected an object; fit it anew")
     unknown = sorted(set(record) - set(names)) if prefix else []
     if unknown:
         raise ValueError(f"{path}: field {prefix + unknown[0]!r}: no such feature; fit it anew")
     for name in names:
         number = record.get(name)
-        if isinstance(number, bool) or not isinstance(number, int | float):
+        # Of whole numbers, those that a float cannot hold are none, either.
+        if (
+            isinstance(number, bool)
+            or not isinstance(number, int | float)
+            or not abs(number) <= sys.float_info.max
+        ):
             raise ValueError(f"{path}: field {prefix + name!r}: expected a number; fit it anew")
     return {name: float(record[name]) for name in names}
 

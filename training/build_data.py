@@ -6,6 +6,7 @@ creak:pages.jsonl OUT.jsonl``; claims that `admiral synthesize` wrote are read a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -201,6 +202,8 @@ def main(
     """Write training samples to OUT (JSON Lines), the same ones for the same seed."""
     if (negatives == "beams") != (model is not None):
         raise click.UsageError("--negatives beams and --model go together.")
+    if math.isnan(short):
+        raise click.UsageError("--short is no number.")
     settings = BuildSettings(
         sentences, splits, short, rerankings=rerankings, rerank_documents=rerank_documents
     )

@@ -172,8 +172,8 @@ def problems(config: TrainConfig, tasks: tuple[str, ...]) -> Iterator[tuple[str,
             yield key, f"{getattr(config, key)!r} is not one of {', '.join(choices)}"
     if Path(config.out).name in ("", ".."):
         yield "out", f"{config.out!r} has no name of its own; give a directory that may be replaced"
-    if config.seed >= 2**63:
-        yield "seed", f"{config.seed} is not below 2**63"
+    if config.seed >= 2**32:
+        yield "seed", f"{config.seed} is not below 2**32"
     if not re.fullmatch(r"all|\d(,\d)*", config.hops):
         yield "hops", f"{config.hops!r} is neither 'all' nor a list such as 0 or 1,2"
     known = ["score", "loss", *(name for task in tasks for name in METRICS[task])]

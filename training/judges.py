@@ -22,7 +22,7 @@ from safetensors.torch import save
 from admiral.bundled import is_bundled
 from admiral.checkpoint import SUFFICIENCY_HEAD, Checkpoint, load_checkpoint
 from admiral.checkpoint_sums import SUMS, write_sums
-from admiral.cli.options import check_place
+from admiral.cli.options import check_place, keep_apart, keep_out
 from admiral.errors import AdmiralError
 from admiral.files import write_atomically
 from admiral.gold import read_gold
@@ -128,6 +128,8 @@ def main(
     try:
         if out is not None:
             check_place(out)
+            keep_apart(out, claims, dev)
+            keep_out(out, kb)
         with KnowledgeBase.open(locate(kb)) as corpus:
             drawn = list(read_gold(claims))
             random.Random(seed).shuffle(drawn)

@@ -99,8 +99,6 @@ class Trainer:
         """Train to the last step, or until it is time to stop."""
         config, progress = self._config, self._progress
         self._trainee.train()
-        if not progress.step:
-            self._save()  # so that there is no checkpoint without the state of its run
         with self._loader() as loader:
             stop = False
             while progress.step < config.steps and not stop:
@@ -110,7 +108,9 @@ class Trainer:
                     self._log()
                 if keeper.is_due(progress.step):
                     keeper.evaluate()
-                if last or stop or progress.step % config.save_every == 0:
+                # The first one, which takes the place of another run's, shows that there is room.
+                first = progress.step == 1
+                if last or stop or first or progress.step % config.save_every == 0:
                     progress.losses = self._losses()  # what is no number is not saved, either
                     if (last or stop) and config.keep == "last":
                         self._publish(keeper)

@@ -42,12 +42,12 @@ class Output:
         AdmiralError
             If there is one, and `overwrite` does not ask for it; if what is there is no checkpoint.
         """
+        check_target(self.checkpoint, True, is_checkpoint)
         if self.checkpoint.exists() and not self.state.exists() and not overwrite:
             raise AdmiralError(
                 f"{self.checkpoint}: exists, and is of no run that could go on. Choose another "
                 "`out`, or give --overwrite to replace it."
             )
-        check_target(self.checkpoint, True, is_checkpoint)
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -99,5 +99,5 @@ def _step_of(line: bytes) -> float:
     """Return the step of a record; of a line that was cut off, or damaged, one behind all."""
     try:
         return float(json.loads(line)["step"]) if line.endswith(b"\n") else math.inf
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return math.inf

@@ -44,15 +44,14 @@ class Reporter:
     ) -> None:
         self._accelerator, self._output, self._config = accelerator, output, config
         self._step, self._since = step, time.monotonic()
+        self._begin, self._begun = step, False
         self._bar: tqdm | None = None
 
     def __enter__(self) -> Reporter:
-        if self._accelerator.is_main_process:
-            self._output.begin_log(self._step)
-            if sys.stderr.isatty():
-                self._bar = tqdm(
-                    initial=self._step, total=self._config.steps, unit=" steps", file=sys.stderr
-                )
+        if self._accelerator.is_main_process and sys.stderr.isatty():
+            self._bar = tqdm(
+                initial=self._step, total=self._config.steps, unit=" steps", file=sys.stderr
+            )
         if self._accelerator.log_with:
             # What was tracked behind this step will be tracked again.
             options = {"tensorboard": {"purge_step": self._step + 1}}
@@ -104,6 +103,11 @@ class Reporter:
 
     def _log(self, step: int, values: dict[str, float]) -> None:
         if self._accelerator.is_main_process:
+            if (
+                not self._begun
+            ):  # not before: an earlier run's is kept until this one gets somewhere
+                self._output.begin_log(self._begin)
+                self._begun = True
             self._output.append_log({"step": step, **values})
         if self._accelerator.log_with:
             self._accelerator.log(values, step=step)

@@ -24,7 +24,7 @@ _SAME = (
     "markers",
 )
 # Settings that decide which state is the best.
-_JUDGING = ("metric", "kb", "eval_samples", "eval_beams", "proof_beams")
+_JUDGING = ("metric", "keep", "kb", "eval_samples", "eval_beams", "proof_beams")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +76,11 @@ def open_run(
     """
     output.check(overwrite)
     start = open_start(config, tasks)
+    if output.checkpoint.resolve() == start.path.resolve():
+        raise AdmiralError(
+            f"{output.checkpoint}: is `start` as well, which the run needs to go on. Choose "
+            "another `out`."
+        )
     train = read_set("train", config.samples, config, tasks, start.tokens)
     dev = None
     if config.dev:
@@ -87,14 +92,12 @@ def open_run(
         "start": base.sha256,
         "samples": train.source.sha256,
     }
-    before = None if overwrite else read_progress(output.state)
-    # A run that made no step is begun again, whatever it was begun with.
-    progress = before if before and before.step else Progress(run=same)
+    progress = (None if overwrite else read_progress(output.state)) or Progress(run=same)
     _check_same(output, progress.run, same)
     judged = {key: getattr(config, key) for key in _JUDGING} | {
         "dev": dev.source.sha256 if dev else None
     }
-    if progress.judged != judged:
+    if progress.judged != judged or not output.checkpoint.exists():
         progress.best, progress.judged = None, judged
     if accelerator.device.type == "cuda" and config.precision != "fp32":
         torch.set_float32_matmul_precision("high")  # of what autocast leaves in fp32

@@ -93,7 +93,7 @@ def _to_json(sample: Sample) -> dict[str, object]:
 
 def _from_json(record: dict[str, Any]) -> Sample:
     claim = _name(record, "claim")
-    evidence = tuple((_text(t), _text(s)) for t, s in _rows(record, "evidence"))
+    evidence = tuple(map(_sentence, _rows(record, "evidence")))
     match record["task"]:
         case "retrieve":
             identifiers = _places(record, "identifiers", len(evidence))
@@ -115,6 +115,12 @@ def _document(record: dict[str, Any]) -> RerankDocument:
     return RerankDocument(
         _name(record, "title"), sentences, _places(record, "relevant", len(sentences))
     )
+
+
+def _sentence(row: object) -> tuple[str, str]:
+    if not isinstance(row, list) or len(row) != 2:
+        raise TypeError("field 'evidence': a title and a sentence were expected")
+    return _text(row[0]), _text(row[1])
 
 
 def _places(record: dict[str, Any], field: str, count: int) -> tuple[int, ...]:

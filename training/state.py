@@ -79,8 +79,10 @@ def save_state(
         tensors[f"weight/{name}"] = value.detach().cpu().contiguous()
         for key, moment in optimizer.state.get(value, {}).items():
             tensors[f"{key}/{name}"] = moment.detach().cpu().contiguous()
+    told = json.dumps(asdict(progress))
     metadata = {
-        "progress": json.dumps(asdict(progress)),
+        "progress": told,
+        "progress_checksum": f"{zlib.crc32(told.encode()):08x}",
         "checksum": _checksum((name, tensors[name]) for name in sorted(tensors)),
     }
     partial = path.with_suffix(".partial")
@@ -121,7 +123,11 @@ def read_progress(path: Path) -> Progress | None:
         return None
     try:
         with safe_open(str(path), framework="pt") as saved:
-            return Progress(**json.loads((saved.metadata() or {})["progress"]))
+            metadata = saved.metadata() or {}
+        told = metadata["progress"]
+        if metadata["progress_checksum"] != f"{zlib.crc32(told.encode()):08x}":
+            raise ValueError("its checksum is another one")
+        return Progress(**json.loads(told))
     except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
         raise AdmiralError(
             f"{path}: is not the state of a run ({error}). Give --overwrite to start anew."

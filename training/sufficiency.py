@@ -79,6 +79,8 @@ def own_sentences(
     document, and long ones, make no claims.
     """
     for one in labelled:
+        if not one.evidence:
+            continue
         rng = random.Random(f"{seed} {one.claim} {one.sufficient}")
         title, sentence = rng.choice(one.evidence)
         if title not in sentence or len(sentence.split()) > _LONGEST:

@@ -60,6 +60,11 @@ class Seq2Seq:
         self.eos = token_of(model, "eos_token_id")
 
     @property
+    def width(self) -> int:
+        """Numbers of a token's state."""
+        return int(self._model.config.d_model)
+
+    @property
     def device(self) -> torch.device:
         """The device that holds the weights."""
         return self._decoder.embed_tokens.weight.device

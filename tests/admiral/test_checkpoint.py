@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 from pathlib import Path
 
@@ -10,7 +11,13 @@ import pytest
 from safetensors.torch import load_file, save_file
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from admiral.checkpoint import is_checkpoint, load_checkpoint, locate_checkpoint
+from admiral.checkpoint import (
+    SUFFICIENCY_HEAD,
+    is_checkpoint,
+    load_checkpoint,
+    load_sufficiency_head,
+    locate_checkpoint,
+)
 from admiral.errors import AdmiralError
 from tests.training.tiny import write_hub_directory
 
@@ -60,3 +67,40 @@ def test_a_folder_with_anything_else_is_no_checkpoint(tiny: Path, tmp_path: Path
     (tmp_path / "app").mkdir()
     (tmp_path / "app" / "config.json").write_text(json.dumps({"model_type": "bart"}))
     assert not is_checkpoint(tmp_path / "app")
+
+
+def test_weights_beyond_the_settings_and_numbers_that_are_none_are_refused(tiny: Path) -> None:
+    config = json.loads((tiny / "config.json").read_text())
+    (tiny / "config.json").write_text(json.dumps(config | {"decoder_layers": 0}))
+    with pytest.raises(AdmiralError, match=r"fewer layers than model\.safetensors, .* model\.dec"):
+        load_checkpoint(tiny)
+    (tiny / "config.json").write_text(json.dumps(config))
+    weights = load_file(tiny / "model.safetensors")
+    weights["model.decoder.layers.0.fc1.weight"][0, 0] = math.nan
+    save_file(weights, tiny / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(AdmiralError, match=r"model\.safetensors holds what is no number"):
+        load_checkpoint(tiny)
+
+
+def test_heads_of_other_models_are_refused(tiny: Path) -> None:
+    with pytest.raises(AdmiralError, match=r"safetensors: not a sufficiency classifier"):
+        load_sufficiency_head(tiny, 32)
+    bundled = locate_checkpoint("mini")
+    for name in ("rerank_head.safetensors", SUFFICIENCY_HEAD):
+        shutil.copy(bundled / name, tiny / name)
+    with pytest.raises(
+        AdmiralError, match=r"not a sufficiency classifier of this model \(of \(768"
+    ):
+        load_sufficiency_head(tiny, 32)
+    for content in (None, b"no tensors"):
+        if content is not None:
+            (tiny / "rerank_head.safetensors").write_bytes(content)
+        with pytest.raises(AdmiralError, match=r"rerank_head\.safetensors: not a reranker's head"):
+            load_checkpoint(tiny)
+
+
+def test_a_model_without_its_tokenizer_is_refused(tiny: Path) -> None:
+    for name in ("tokenizer.json", "vocab.json", "merges.txt"):
+        (tiny / name).unlink()
+    with pytest.raises(AdmiralError, match="not a usable BART checkpoint"):
+        load_checkpoint(tiny)

@@ -122,6 +122,8 @@ def test_what_the_evidence_says_word_for_word_is_covered(claim: str, title: str)
     ("change", "says"),
     [
         ({"threshold": "high"}, "field 'threshold': expected a number"),
+        ({"threshold": float("nan")}, "field 'threshold': expected a number"),
+        ({"threshold": 10**400}, "field 'threshold': expected a number"),
         ({"claim": None}, "field 'claim': expected an object"),
         ({"steps": {}}, "field 'steps.similarity': expected a number"),
         ({"claim": {"colour": 1.0}}, "field 'claim.colour': no such feature"),
@@ -132,9 +134,14 @@ def test_bad_weights_are_named(tmp_path: Path, change: dict[str, object], says: 
     path.write_text(json.dumps(json.loads(WEIGHTS.read_text()) | change))
     with pytest.raises(ValueError, match=says):
         Weights.read(path)
-    path.write_text("{")
-    with pytest.raises(ValueError, match="not a file of weights"):
-        Weights.read(path)
+    for content, says in (
+        ("{", "not a file of weights"),
+        ("[" * 10**5, "not a file"),
+        ("[]", "n: ex"),
+    ):
+        path.write_text(content)
+        with pytest.raises(ValueError, match=says):
+            Weights.read(path)
 
 
 def test_weights_survive_the_file(tmp_path: Path) -> None:

@@ -168,6 +168,7 @@ def test_what_cannot_be_fitted_is_told(user_cache: None, tmp_path: Path, claims:
         ((judge, "calibrated", *both, *out, "--kb", tmp_path / "no"), "no: "),
         ((judge, "calibrated", *both, *out, "--limit", 0), "--limit"),
         ((judge, "calibrated", *both, "--out", tmp_path / "no" / "w.json"), "does not exist"),
+        ((judge, "calibrated", *both, "--out", claims), "is the input as well"),
         ((judge, "calibrated", "--claims", empty, "--dev", claims, *out), "empty.jsonl"),
         ((judge, "calibrated", "--claims", claims, "--dev", foreign, *out), "foreign.jsonl: demo"),
     ]:

@@ -193,13 +193,6 @@ def test_a_run_killed_before_its_first_state_may_start_again(settings: TrainConf
     assert lines(config)[-1]["step"] == config.steps
 
 
-def test_a_run_without_a_step_may_be_begun_with_other_settings(settings: TrainConfig) -> None:
-    config = elsewhere(settings, "changed")
-    with pytest.raises(AdmiralError, match="is no number at step"):
-        train(replace(config, encoder_rate=1e30, decoder_rate=1e30, warmup=0, log_every=1), TASKS)
-    train(replace(config, batch_tokens=128, steps=1), TASKS)
-
-
 def test_what_is_of_no_run_is_not_replaced(settings: TrainConfig, tmp_path: Path) -> None:
     config = replace(settings, out=settings.start)
     with pytest.raises(AdmiralError, match="is of no run"):
@@ -221,6 +214,12 @@ def test_a_run_is_forgotten_only_when_another_can_begin(settings: TrainConfig) -
     train(config, TASKS)
     folder = Path(f"{config.out}.run")
     before = contents(folder) | contents(Path(config.out))
+    with full_disk(20_000), pytest.raises(AdmiralError, match="the state cannot be saved"):
+        train(replace(config, steps=9), TASKS, overwrite=True)
+    assert contents(folder) | contents(Path(config.out)) == before
+    with pytest.raises(AdmiralError, match="is `start` as well"):
+        train(replace(config, start=config.out), TASKS, overwrite=True)
+    assert contents(folder) | contents(Path(config.out)) == before
     for wrong in ({"samples": "absent"}, {"dev": "absent"}, {"kb": "absent"}, {"start": "absent"}):
         with pytest.raises(AdmiralError, match="absent"):
             train(replace(config, **wrong), TASKS, overwrite=True)
@@ -243,6 +242,9 @@ def test_another_metric_compares_anew(settings: TrainConfig) -> None:
     before = contents(Path(config.out))
     train(replace(config, metric="loss", steps=4), TASKS)  # a negative number, below any score
     assert contents(Path(config.out)) != before
+    shutil.rmtree(config.out)  # what is best is gone
+    train(replace(config, metric="loss", steps=6, encoder_rate=0, decoder_rate=0), TASKS)
+    assert Path(config.out).exists()
 
 
 def test_a_run_that_is_done_has_its_checkpoint(

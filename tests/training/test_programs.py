@@ -105,7 +105,7 @@ def new_process() -> Iterator[None]:
         ("tracker", "aim", "is not installed"),
         ("out", ".", "'.' has no name of its own"),
         ("out", "..", "'..' has no name of its own"),
-        ("seed", "99999999999999999999", "is not below 2**63"),
+        ("seed", "99999999999999999999", "is not below 2**32"),
     ],
 )
 def test_faults_are_one_line(

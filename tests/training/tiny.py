@@ -137,7 +137,7 @@ def to_yaml(config: TrainConfig, path: Path) -> Path:
 def lines(config: TrainConfig) -> list[dict[str, float]]:
     """Return what a run logged."""
     log = Path(f"{config.out}.run") / "log.jsonl"
-    return [json.loads(line) for line in log.read_text().splitlines()]
+    return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
 
 
 def elsewhere(config: TrainConfig, out: str) -> TrainConfig:
