@@ -68,8 +68,8 @@ class KnowledgeBase:
     ) -> KnowledgeBase:
         """Open a knowledge base directory.
 
-        The manifest, the format version and the sizes of the files are checked; their contents
-        are checked by ``verify``.
+        The manifest, the format version, the sizes of the files and the checksums of those that
+        marisa reads are checked; all contents are checked by ``verify``.
 
         Parameters
         ----------

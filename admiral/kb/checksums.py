@@ -34,8 +34,12 @@ def describe_files(directory: Path) -> dict[str, FileEntry]:
     return {file.relative_to(directory).as_posix(): describe_file(file) for file in files}
 
 
-def check_sizes(directory: Path, files: Mapping[str, FileEntry]) -> None:
-    """Raise AdmiralError for the first file that is absent or not of its size."""
+def check_files(directory: Path, files: Mapping[str, FileEntry]) -> None:
+    """Raise AdmiralError for the first file that is absent, not of its size, or not to be read.
+
+    marisa follows whatever its files say, also out of bounds: theirs are compared with their
+    checksums, in a second for some gigabytes; others are checked where they are read.
+    """
     for name, entry in files.items():
         try:
             size = (directory / name).stat().st_size
@@ -48,3 +52,14 @@ def check_sizes(directory: Path, files: Mapping[str, FileEntry]) -> None:
                 f"{directory / name}: {size:,} bytes where the manifest says {entry.size:,}; the "
                 f"file was cut off or changed. {REBUILD}"
             )
+        if name.endswith(".marisa") and _is_changed(directory / name, entry):
+            raise AdmiralError(
+                f"{directory / name}: damaged (not what was built, or not readable). {REBUILD}"
+            )
+
+
+def _is_changed(file: Path, entry: FileEntry) -> bool:
+    try:
+        return describe_file(file) != entry
+    except OSError:
+        return True

@@ -13,7 +13,7 @@ from filelock import FileLock
 from admiral.bundled import DEMO
 from admiral.errors import AdmiralError
 from admiral.kb.build import build
-from admiral.kb.checksums import check_sizes
+from admiral.kb.checksums import check_files
 from admiral.kb.manifest import read_manifest
 from admiral.kb.parts import FORMAT_VERSION
 
@@ -71,7 +71,7 @@ def default_backend() -> str:
 
 def _usable(directory: Path) -> bool:
     try:
-        check_sizes(directory, read_manifest(directory).files)
+        check_files(directory, read_manifest(directory).files)
     except AdmiralError:
         return False
     return True

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from admiral.errors import AdmiralError
-from admiral.kb.checksums import check_sizes
+from admiral.kb.checksums import check_files
 from admiral.kb.manifest import read_manifest
 from admiral.kb.parts import Manifest
 
@@ -80,7 +80,7 @@ class Version:
             if read_manifest(path).digest == manifest.digest:
                 try:
                     if check or version is None:
-                        check_sizes(path, manifest.files)
+                        check_files(path, manifest.files)
                 except AdmiralError:
                     if version is None or version.intact:
                         raise

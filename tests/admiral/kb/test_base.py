@@ -195,3 +195,16 @@ def test_a_backend_that_cannot_run_is_told_at_once(
     with pytest.raises(AdmiralError, match="no Java"):
         build(birds, tmp_path / "kb", bm25="lucene", progress=False)
     assert not (tmp_path / "kb").exists()
+
+
+def test_damage_that_marisa_would_follow_is_told_when_opened(birds: Path, tmp_path: Path) -> None:
+    build(birds, tmp_path / "kb", bm25="bm25s", progress=False)
+    tries = sorted((tmp_path / "kb").rglob("*.marisa"))
+    assert {path.name for path in tries} == {"titles.marisa", "vocabulary.marisa"}
+    for path in tries:
+        whole = path.read_bytes()
+        path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+        with pytest.raises(AdmiralError, match=rf"{path.name}: damaged"):
+            KnowledgeBase.open(tmp_path / "kb")
+        path.write_bytes(whole)
+    KnowledgeBase.open(tmp_path / "kb").close()
