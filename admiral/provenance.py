@@ -9,8 +9,7 @@ from typing import Any
 import admiral
 from admiral.bundled import is_bundled
 from admiral.config import FILES, RetrievalConfig
-from admiral.kb.manifest import is_knowledge_base
-from admiral.kb.members import read_holdings, read_join
+from admiral.kb.members import find_join, read_holdings
 
 
 def recorded_settings(config: RetrievalConfig) -> dict[str, Any]:
@@ -37,8 +36,8 @@ def identity(name: str) -> str:
     directory = Path(name)
     if is_bundled(name) or not directory.exists():
         return name
-    if (joined := _joined_digest(directory)) is not None:
-        return f"{directory.resolve().name} ({joined[:12]})"
+    if find_join(directory) is not None:
+        return f"{directory.resolve().name} ({read_holdings(directory).digest[:12]})"
     digest = hashlib.sha256()
     for path in _files(directory):
         if path.is_file():
@@ -55,10 +54,3 @@ def _files(place: Path) -> list[Path]:
     if manifest.is_file():
         return [manifest]
     return [place / "config.json", *sorted(place.glob("*.safetensors"))]
-
-
-def _joined_digest(directory: Path) -> str | None:
-    """Return the digest of a knowledge base that joins others; None of anything else."""
-    if is_knowledge_base(directory) and read_join(directory) is not None:
-        return read_holdings(directory).digest
-    return None

@@ -44,7 +44,8 @@ class Reporter:
     ) -> None:
         self._accelerator, self._output, self._config = accelerator, output, config
         self._step, self._since = step, time.monotonic()
-        self._begin, self._begun = step, False
+        # Where the log is to begin; None when it has begun.
+        self._begin: int | None = step
         self._bar: tqdm | None = None
 
     def __enter__(self) -> Reporter:
@@ -103,11 +104,10 @@ class Reporter:
 
     def _log(self, step: int, values: dict[str, float]) -> None:
         if self._accelerator.is_main_process:
-            if (
-                not self._begun
-            ):  # not before: an earlier run's is kept until this one gets somewhere
+            # Not before: an earlier run's log is kept until this one gets somewhere.
+            if self._begin is not None:
                 self._output.begin_log(self._begin)
-                self._begun = True
+                self._begin = None
             self._output.append_log({"step": step, **values})
         if self._accelerator.log_with:
             self._accelerator.log(values, step=step)

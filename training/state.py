@@ -82,7 +82,7 @@ def save_state(
     told = json.dumps(asdict(progress))
     metadata = {
         "progress": told,
-        "progress_checksum": f"{zlib.crc32(told.encode()):08x}",
+        "progress_checksum": _crc(told),
         "checksum": _checksum((name, tensors[name]) for name in sorted(tensors)),
     }
     partial = path.with_suffix(".partial")
@@ -111,6 +111,10 @@ def _checksum(tensors: Iterable[tuple[str, torch.Tensor]]) -> str:
     return f"{found:08x}"
 
 
+def _crc(text: str) -> str:
+    return f"{zlib.crc32(text.encode()):08x}"
+
+
 def read_progress(path: Path) -> Progress | None:
     """Read the progress of a run; None where there is no state.
 
@@ -125,7 +129,7 @@ def read_progress(path: Path) -> Progress | None:
         with safe_open(str(path), framework="pt") as saved:
             metadata = saved.metadata() or {}
         told = metadata["progress"]
-        if metadata["progress_checksum"] != f"{zlib.crc32(told.encode()):08x}":
+        if metadata["progress_checksum"] != _crc(told):
             raise ValueError("its checksum is another one")
         return Progress(**json.loads(told))
     except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:

@@ -13,6 +13,8 @@ from functools import cache
 import torch
 from torch import Tensor, nn
 
+from trie.packed import Linears, Products
+
 # The processor multiplies bytes without sign by bytes with sign: inputs are shifted by the middle.
 _MIDDLE = 128
 _MOST = 127
@@ -62,6 +64,14 @@ class Int8Linears:
             "",
         )
         return product.mul_(scales).add_(self._bias).split(self._sizes, -1)
+
+
+def products_of(dtype: torch.dtype, device: torch.device) -> type[Products]:
+    """Return the kind of an encoder's products in a precision; ValueError as of `check_int8`."""
+    if dtype is not torch.int8:
+        return Linears
+    check_int8(device)
+    return Int8Linears
 
 
 def check_int8(device: torch.device) -> None:

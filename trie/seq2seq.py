@@ -13,8 +13,8 @@ from transformers import BartForConditionalGeneration
 
 from trie.attention import Cache, Encoded, cross_attention, self_attention, split_heads
 from trie.bart import check_model, embedded, encoder_layers, token_of
-from trie.int8 import Int8Linears, check_int8, float_beside_int8
-from trie.packed import Linears, packed_states
+from trie.int8 import float_beside_int8, products_of
+from trie.packed import packed_states
 
 
 class Seq2Seq:
@@ -47,10 +47,9 @@ class Seq2Seq:
         self._decoder = model.get_decoder()
         # Of the encoder, and of all else.
         self._dtypes = dtype, dtype
+        self._layers = encoder_layers(model, products_of(dtype, self.device))
         if dtype is torch.int8:
-            check_int8(self.device)
             self._dtypes = torch.float32, float_beside_int8()
-        self._layers = encoder_layers(model, Int8Linears if dtype is torch.int8 else Linears)
         config = model.config
         self.max_source: int = config.max_position_embeddings
         self.max_target: int = config.max_position_embeddings

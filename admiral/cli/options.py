@@ -101,10 +101,9 @@ def keep_out(output: Path, *folders: str) -> None:
 
 
 def _members(folder: Path) -> list[Path]:
-    from admiral.kb.manifest import is_knowledge_base
-    from admiral.kb.members import read_join
+    from admiral.kb.members import find_join
 
-    join = read_join(folder) if is_knowledge_base(folder) else None
+    join = find_join(folder)
     return join.paths(folder) if join else []
 
 

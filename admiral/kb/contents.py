@@ -144,12 +144,16 @@ class Contents:
         return compress(pairs, self._there[rows.start : rows.stop])
 
     def row(self, title: str) -> int | None:
-        """Return the row of a title as it is stored, or None."""
-        for part, index in zip(reversed(self.parts), reversed(self.indexes), strict=True):
-            row = index.row(title)
-            if row is not None and row + part.first in self:
-                return row + part.first
-        return None
+        """Return the row of a title as it is stored, the first one of several; or None."""
+        return next(self.rows_of(title), None)
+
+    def rows_of(self, title: str, member: int | None = None) -> Iterator[int]:
+        """Yield all rows of a title as it is stored, ascending; of one member, or of all."""
+        for part, index in zip(self.parts, self.indexes, strict=True):
+            if member in (None, part.member):
+                row = index.row(title)
+                if row is not None and row + part.first in self:
+                    yield row + part.first
 
     def title(self, row: int) -> str:
         """Return the title of a row; IndexError if there is no such row."""

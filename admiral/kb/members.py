@@ -16,7 +16,15 @@ from pathlib import Path
 from typing import Any
 
 from admiral.errors import AdmiralError
-from admiral.kb.manifest import FORMAT, NAME, digest_of, read_manifest, read_value, write_sealed
+from admiral.kb.manifest import (
+    FORMAT,
+    NAME,
+    digest_of,
+    is_knowledge_base,
+    read_manifest,
+    read_value,
+    write_sealed,
+)
 from admiral.kb.parts import JOINED_VERSION, Manifest
 
 POLICIES = ("error", "skip")
@@ -86,6 +94,11 @@ def read_join(directory: Path) -> Join | None:
     if not intact or not join.members:
         raise AdmiralError(f"{directory / NAME}: changed since it was written. {_AGAIN}")
     return join
+
+
+def find_join(directory: Path) -> Join | None:
+    """Read the manifest as `read_join` does; None also where there is no knowledge base."""
+    return read_join(directory) if is_knowledge_base(directory) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,7 +105,7 @@ def find_repeated(collection: Collection, contents: Contents) -> Repeated:
     if rows.size and join is not None and join.on_duplicate == "error":
         title = contents.title(int(rows[0]))
         members = [v.path for v in collection.versions]
-        having = [str(members[contents.member(row)]) for row in _rows_of(contents, title)]
+        having = [str(members[contents.member(row)]) for row in contents.rows_of(title)]
         more = f" (and {rows.size - 1:,} more)" if rows.size > 1 else ""
         raise AdmiralError(
             f"{collection.path}: the title {title!r} is in several members: {', '.join(having)}"
@@ -133,7 +133,7 @@ def _hidden_rows(contents: Contents) -> np.ndarray:
             hashes.append(hash(title))
             rows.append(row)
             if asked is not None:
-                hidden.update(max(row, other) for other in _rows_of(contents, title, asked))
+                hidden.update(max(row, other) for other in contents.rows_of(title, asked))
     hidden.update(_later(contents, np.asarray(hashes), np.asarray(rows)))
     return np.array(sorted(hidden), dtype=np.int64)
 
@@ -146,17 +146,6 @@ def _later(contents: Contents, hashes: np.ndarray, rows: np.ndarray) -> Iterator
     for row in np.unique(rows[order[np.union1d(equal, equal + 1)]]).tolist():
         if first.setdefault(contents.title(row), row) != row:
             yield row
-
-
-def _rows_of(contents: Contents, title: str, member: int | None = None) -> list[int]:
-    """Return all rows of a title that are there, ascending; of one member, or of all."""
-    found = []
-    for part, index in zip(contents.parts, contents.indexes, strict=True):
-        if member in (None, part.member):
-            row = index.row(title)
-            if row is not None and row + part.first in contents:
-                found.append(row + part.first)
-    return found
 
 
 def read_repeated(path: Path, digest: str) -> Repeated | None:

@@ -17,8 +17,8 @@ from admiral.errors import AdmiralError
 from admiral.records import Document, Sentence
 from admiral.stages.passes import length_batches
 from admiral.stages.scoring import readable, scored
-from trie.int8 import Int8Linears, check_int8
-from trie.packed import EncoderLayer, Linears, Products, packed_states
+from trie.int8 import products_of
+from trie.packed import EncoderLayer, Products, packed_states
 
 if TYPE_CHECKING:
     from transformers import BertModel
@@ -83,8 +83,7 @@ class SimilarityReranker:
 
         from admiral.checkpoint import quiet
 
-        if dtype is torch.int8:
-            check_int8(torch.device(device))
+        products = products_of(dtype, torch.device(device))
         with quiet():
             tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
             self._model = AutoModel.from_pretrained(directory, local_files_only=True)
@@ -94,7 +93,7 @@ class SimilarityReranker:
         self._tokenizer.enable_truncation(_MAX_LENGTH)
         self._tokenizer.no_padding()
         self._pad = tokenizer.pad_token_id
-        self._layers = _layers(self._model, Int8Linears if dtype is torch.int8 else Linears)
+        self._layers = _layers(self._model, products)
         self._device, self._dtype, self._batch_tokens = device, dtype, batch_tokens
         self._known: OrderedDict[str, torch.Tensor] = OrderedDict()
         self._lock = threading.Lock()

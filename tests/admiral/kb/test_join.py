@@ -21,20 +21,13 @@ from admiral.kb import KnowledgeBase, add, build, compact, info, join, remove, v
 from admiral.kb.bm25 import BACKENDS
 from admiral.kb.members import Join, read_join, write_join
 from admiral.records import Document
-from tests.admiral.kb.test_update import QUERIES, TITLES, language, view, write
+from tests.admiral.kb.test_update import DOCUMENT, QUERIES, language, view, write
 from trie import Renumbered, Tokens, TokenTrie
 
 Write = Callable[..., Path]
 
-_words = st.sampled_from(["seed", "birds", "eggs", "lays", "great", "the", "tit", "running"])
-_sentence = st.lists(_words, max_size=8).map(" ".join)
-_document = st.builds(
-    lambda title, sentences: Document(title, tuple(sentences)),
-    st.sampled_from(TITLES),
-    st.lists(_sentence, max_size=3),
-)
 _shards = st.lists(
-    st.lists(_document, min_size=1, max_size=5, unique_by=lambda d: d.title), min_size=1, max_size=4
+    st.lists(DOCUMENT, min_size=1, max_size=5, unique_by=lambda d: d.title), min_size=1, max_size=4
 )
 #: How a member comes to hold its documents: which of them were added, and what was removed again.
 _history = st.tuples(st.integers(0, 4), st.booleans())
@@ -135,7 +128,7 @@ def test_as_if_built_together_at_length(
 
 @settings(max_examples=4)
 @given(
-    documents=st.lists(_document, min_size=4, max_size=9, unique_by=lambda d: d.title),
+    documents=st.lists(DOCUMENT, min_size=4, max_size=9, unique_by=lambda d: d.title),
     cuts=st.lists(st.integers(1, 8), max_size=3, unique=True),
     late=st.integers(0, 2),
 )

@@ -25,12 +25,12 @@ QUERIES = ["seed", "birds lay eggs", "great tit seeds", "nothing here", "Éa"]
 
 _words = st.sampled_from(["seed", "birds", "eggs", "lays", "great", "the", "tit", "running"])
 _sentence = st.lists(_words, max_size=8).map(" ".join)
-_document = st.builds(
+DOCUMENT = st.builds(
     lambda title, sentences: Document(title, tuple(sentences)),
     st.sampled_from(TITLES),
     st.lists(_sentence, max_size=3),
 )
-_documents = st.lists(_document, min_size=1, max_size=5)
+_documents = st.lists(DOCUMENT, min_size=1, max_size=5)
 _change = st.one_of(
     st.tuples(st.just("add"), _documents, st.sampled_from(["replace", "skip"])),
     st.tuples(st.just("remove"), st.lists(st.sampled_from(TITLES), min_size=1, max_size=4)),
@@ -145,7 +145,7 @@ def check_changes(
         assert len(parts) <= 1  # nothing is left of what nobody reads any more
 
 
-_unique = st.lists(_document, min_size=1, max_size=5, unique_by=lambda d: d.title)
+_unique = st.lists(DOCUMENT, min_size=1, max_size=5, unique_by=lambda d: d.title)
 
 
 @settings(max_examples=12)
