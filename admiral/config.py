@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -198,6 +198,11 @@ def build_config(items: Iterable[tuple[str, str, Any]]) -> RetrievalConfig:
 
 def _problems(config: RetrievalConfig) -> Iterator[tuple[str, str]]:
     """Yield (key, what is wrong and what would be right) for each bad value."""
+    for field in fields(config):
+        value, kind = getattr(config, field.name), type(field.default)
+        kinds = (int, float) if kind is float else kind
+        if not isinstance(value, kinds) or (isinstance(value, bool) and kind is not bool):
+            yield field.name, f"{value!r} is of type {type(value).__name__}, not {kind.__name__}"
     for key in ("model", "kb"):
         if not getattr(config, key):
             yield key, "is empty; give a name or a directory"

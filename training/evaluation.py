@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
@@ -71,7 +72,8 @@ class Evaluator:
     def sums(self) -> Sums:
         """Evaluate this process's samples."""
         dtype = torch.bfloat16 if self._config.precision == "bf16" else torch.float32
-        model = Seq2Seq(self._start.model, dtype)
+        # A copy: bfloat16 rounds the weights, which training goes on with.
+        model = Seq2Seq(copy.deepcopy(self._start.model), dtype)
         found: Sums = {}
         if self._tasks["retrieve"] and self._kb is not None:
             found |= self._retrieved(model, self._kb)

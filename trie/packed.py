@@ -18,6 +18,9 @@ from torch import Tensor, nn
 
 # Tokens that are computed together: more do not fit into the caches of two cores.
 _TOKENS = 2048
+# Exponentials of weights up to this, and of less than its negative, stay far within the range of
+# floats, as do their sums and their products with values.
+_GREATEST = 60
 
 
 class Products(Protocol):
@@ -140,5 +143,19 @@ def _attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     if query.dtype is torch.float32:
         return F.scaled_dot_product_attention(query, key, value)
     # torch's own kernel for bfloat16 takes two to three times as long, with heads of 32 numbers.
-    weights = (query * query.shape[-1] ** -0.5) @ key.transpose(-1, -2)
-    return weights.softmax(-1) @ value
+    scale = query.shape[-1] ** -0.5
+    weights = (query * scale) @ key.transpose(-1, -2)
+    # Most of a softmax's time goes into the greatest weight of each row, subtracted so that no
+    # exponential overflows. Where the lengths of queries and keys say that none can, it is not
+    # looked for. Each input and head is judged by itself: states do not depend on the batch.
+    large = _longest(query) * _longest(key) * scale > _GREATEST
+    exact = weights[large].softmax(-1) @ value[large]
+    weights.exp_()
+    attended = (weights @ value) / weights.sum(-1, keepdim=True)
+    attended[large] = exact
+    return attended
+
+
+def _longest(vectors: Tensor) -> Tensor:
+    """Return the length of the longest vector of each input and head, (inputs, heads)."""
+    return torch.linalg.vector_norm(vectors, dim=-1, dtype=torch.float32).amax(-1)

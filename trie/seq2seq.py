@@ -13,6 +13,7 @@ from transformers import BartForConditionalGeneration
 
 from trie.attention import Cache, Encoded, cross_attention, self_attention, split_heads
 from trie.bart import check_model, embedded, encoder_layers, token_of
+from trie.bfloat16 import keep_bfloat16
 from trie.int8 import float_beside_int8, products_of
 from trie.packed import packed_states
 
@@ -23,13 +24,13 @@ class Seq2Seq:
     Parameters
     ----------
     model
-        Any BART, on any device. It is put into evaluation mode and otherwise left alone; weights
-        that change later are seen.
+        Any BART, on any device. It is put into evaluation mode. In float32 it is otherwise left
+        alone, and weights that change later are seen. In other precisions its linear layers give
+        up their weights for rounded ones: it is of use here only.
     dtype
         ``torch.float32``, or ``torch.bfloat16`` to run matrix products under autocast, or, on a
         processor, ``torch.int8`` for those of the encoder; the decoder's then are in bfloat16
-        where the processor has it. Logits are float32 in any case. With int8 the encoder's layers
-        give up their weights: the model is of use here only, and later changes are not seen.
+        where the processor has it. Logits are float32 in any case.
 
     Raises
     ------
@@ -50,6 +51,8 @@ class Seq2Seq:
         self._layers = encoder_layers(model, products_of(dtype, self.device))
         if dtype is torch.int8:
             self._dtypes = torch.float32, float_beside_int8()
+        if self._dtypes[1] is torch.bfloat16:
+            keep_bfloat16(model)
         config = model.config
         self.max_source: int = config.max_position_embeddings
         self.max_target: int = config.max_position_embeddings
@@ -72,8 +75,7 @@ class Seq2Seq:
     def precision(self) -> Iterator[None]:
         """Run without gradients and in the chosen dtype.
 
-        All methods do; a caller who takes many steps enters it once around them, so that autocast
-        converts each weight once and not at every step.
+        All methods do; what a caller computes with their results goes inside, too.
         """
         with self._running(self._dtypes[1]):
             yield

@@ -17,6 +17,7 @@ from admiral.errors import AdmiralError
 from admiral.records import Document, Sentence
 from admiral.stages.passes import length_batches
 from admiral.stages.scoring import readable, scored
+from trie.bfloat16 import keep_bfloat16
 from trie.int8 import products_of
 from trie.packed import EncoderLayer, Products, packed_states
 
@@ -94,6 +95,8 @@ class SimilarityReranker:
         self._tokenizer.no_padding()
         self._pad = tokenizer.pad_token_id
         self._layers = _layers(self._model, products)
+        if dtype is torch.bfloat16:
+            keep_bfloat16(self._model)
         self._device, self._dtype, self._batch_tokens = device, dtype, batch_tokens
         self._known: OrderedDict[str, torch.Tensor] = OrderedDict()
         self._lock = threading.Lock()

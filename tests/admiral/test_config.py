@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, fields, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -105,6 +106,23 @@ def test_validate_names_the_setting() -> None:
     RetrievalConfig().validate()
     with pytest.raises(AdmiralError, match="setting 'top_k': 0 is too small"):
         RetrievalConfig(top_k=0).validate()
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("hops", 2),
+        ("kb", Path("kb")),
+        ("top_k", "5"),
+        ("top_k", True),
+        ("mentions", 1),
+        ("text_weight", None),
+    ],
+)
+def test_validate_tells_a_value_of_another_type(key: str, value: Any) -> None:
+    with pytest.raises(AdmiralError, match=rf"setting '{key}': .* is of type .*, not \w+$"):
+        RetrievalConfig(**{key: value}).validate()
+    RetrievalConfig(text_weight=2).validate()
 
 
 def test_fingerprint_tells_answers_apart_but_not_speed() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+import torch
 
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase
@@ -66,6 +67,18 @@ def test_the_shares_of_processes_add_up_to_the_whole(config: TrainConfig) -> Non
     for name, sums in whole.items():
         added = [sum(part[name][at] for part in parts) for at in (0, 1)]
         assert added == pytest.approx(sums), name
+
+
+def test_evaluation_in_bfloat16_leaves_the_weights_alone(config: TrainConfig) -> None:
+    start = open_start(config, TASKS)
+    before = {name: weight.clone() for name, weight in start.model.state_dict().items()}
+    with KnowledgeBase.open(config.kb) as kb:
+        rounded = replace(config, precision="bf16")
+        found = metrics(Evaluator(start, some_samples(), kb, rounded).sums())
+    assert 0 <= found["score"] <= 1
+    after = start.model.state_dict()
+    assert before.keys() == after.keys()
+    assert all(torch.equal(after[name], weight) for name, weight in before.items())
 
 
 def test_only_tasks_with_samples_are_measured(config: TrainConfig) -> None:

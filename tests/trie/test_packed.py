@@ -16,6 +16,7 @@ INPUTS = st.lists(
     st.lists(st.integers(0, VOCABULARY - 1), min_size=1, max_size=16), min_size=1, max_size=9
 )
 MODEL = bart(3)
+ROUNDED = Seq2Seq(bart(3), dtype=torch.bfloat16)
 
 
 def states(model: BartForConditionalGeneration, ids: Sequence[int]) -> torch.Tensor:
@@ -45,7 +46,7 @@ def test_variants_of_the_model_are_followed(changes: dict[str, object]) -> None:
 @settings(deadline=None)
 def test_bfloat16_stays_near_float32(inputs: list[list[int]]) -> None:
     exact, mask = Seq2Seq(MODEL).hidden(inputs)
-    hidden, _ = Seq2Seq(MODEL, dtype=torch.bfloat16).hidden(inputs)
+    hidden, _ = ROUNDED.hidden(inputs)
     assert hidden.dtype == torch.float32
     # States are of unit scale, and bfloat16 has eight bits.
     assert (hidden - exact)[mask].abs().max() < 0.2
@@ -57,7 +58,7 @@ def test_states_do_not_depend_on_the_batch(
     dtype: torch.dtype, most: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """But for the last bits: products of a single row may be computed in another way."""
-    model = Seq2Seq(MODEL, dtype=dtype)
+    model = Seq2Seq(bart(3), dtype=dtype)
     generator = torch.Generator().manual_seed(1)
     inputs = [
         torch.randint(0, VOCABULARY, (1 + n % 16,), generator=generator).tolist() for n in range(40)
@@ -81,3 +82,43 @@ def test_inputs_of_one_length_stand_side_by_side(lengths: list[int], room: int) 
     assert [lengths[at] for at in order] == sorted(lengths)
     for group in groups:
         assert len(group) == 1 or sum(lengths[at] for at in group) <= room
+
+
+SIZES = st.floats(0.1, 40)
+
+
+@settings(deadline=None)
+@given(
+    inputs=st.integers(1, 3),
+    length=st.integers(1, 40),
+    sizes=st.lists(SIZES, min_size=6, max_size=6),
+    data=st.integers(0),
+)
+def test_attention_in_bfloat16_is_a_softmax(
+    inputs: int, length: int, sizes: list[float], data: int
+) -> None:
+    """Whatever the size of the weights: from where all count alike to where one counts alone."""
+    generator = torch.Generator().manual_seed(data % (1 << 32))
+    query, key, value = torch.randn(3, inputs, 2, length, 8, generator=generator)
+    scale = torch.tensor(sizes[: 2 * inputs]).view(inputs, 2, 1, 1)
+    query, key, value = ((one * scale.sqrt()).bfloat16() for one in (query, key, value))
+    found = packed._attention(query, key, value)
+    for at in range(inputs):
+        alone = packed._attention(query[at, None], key[at, None], value[at, None])
+        torch.testing.assert_close(found[at], alone[0])
+    weights = (query * 8**-0.5) @ key.transpose(-1, -2)  # rounded, as the attention's are
+    expected = weights.double().softmax(-1) @ value.double()
+    most = value.abs().amax((2, 3), keepdim=True).double()
+    assert ((found.double() - expected) / most).abs().max() < 0.02
+
+
+def test_weights_too_large_for_exponentials_are_attended_to() -> None:
+    """One input and head among others."""
+    query, key, value = torch.ones(3, 2, 3, 5, 16, dtype=torch.bfloat16)
+    value *= torch.arange(5)[:, None]
+    query[1, 2] = 50.0
+    key[1, 2] *= torch.tensor([1, 2, 50, 3, 4])[:, None]
+    found = packed._attention(query, key, value)
+    assert (found[1, 2] == 2.0).all()
+    found[1, 2] = found[0, 0]
+    torch.testing.assert_close(found, torch.full_like(found, 2.0))

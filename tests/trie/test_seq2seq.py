@@ -131,11 +131,10 @@ def test_padding_tokens_of_an_input_are_read() -> None:
 
 
 def test_bfloat16_is_near() -> None:
-    model = bart(1)
     inputs = random_inputs(3, 1)
     found = []
     for dtype in (torch.float32, torch.bfloat16):
-        ours = Seq2Seq(model, dtype)
+        ours = Seq2Seq(bart(1), dtype)
         encoded, cache = ours.encode(inputs), ours.new_cache()
         ours.step(encoded, cache, torch.full((3, 1, 1), ours.start))
         cache = ours.reorder(cache, torch.tensor([[0, 0], [1, 1], [2, 2]]))
