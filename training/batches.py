@@ -6,12 +6,13 @@ The unit of cost is a source token; a target token, with its softmax over the vo
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import torch
 
 from training.encoding import Group, Pair
+from trie.padding import padded
 
 IGNORED = -100  # label of padding, as everywhere in torch
 
@@ -171,18 +172,6 @@ def _collate_groups(groups: Sequence[Group], pad: int) -> RerankBatch:
     return RerankBatch(
         ids, mask, padded(begins, 0)[0], padded(ends, 1)[0], real.bool(), marks.bool()
     )
-
-
-def padded(rows: Iterable[Sequence[int]], pad: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return ids and mask, both of shape (rows, longest)."""
-    lists = [list(r) for r in rows]
-    width = max(len(r) for r in lists)
-    ids = torch.full((len(lists), width), pad, dtype=torch.long)
-    mask = torch.zeros((len(lists), width), dtype=torch.long)
-    for i, row in enumerate(lists):
-        ids[i, : len(row)] = torch.tensor(row, dtype=torch.long)
-        mask[i, : len(row)] = 1
-    return ids, mask
 
 
 def moved(batch: Batch, device: torch.device) -> Batch:

@@ -16,6 +16,7 @@ from trie.bart import check_model, embedded, encoder_layers, token_of
 from trie.bfloat16 import keep_bfloat16
 from trie.int8 import float_beside_int8, products_of
 from trie.packed import packed_states
+from trie.padding import padded
 
 
 class Seq2Seq:
@@ -109,16 +110,11 @@ class Seq2Seq:
             masks = [torch.ones(len(ids), dtype=torch.bool) for ids in inputs]
             hidden = pad_sequence([states[at] for at in range(len(inputs))], batch_first=True)
             return hidden, pad_sequence(masks, batch_first=True)
-        longest = max(len(ids) for ids in inputs)
-        padded = [[*ids, *[self.pad] * (longest - len(ids))] for ids in inputs]
-        ids = torch.tensor(padded, dtype=torch.int64, device=self.device)
-        lengths = torch.tensor([len(i) for i in inputs], device=self.device)
-        # By length, not by id: an input may hold the padding token.
-        mask = torch.arange(longest, device=self.device) < lengths[:, None]
+        ids, mask = (one.to(self.device) for one in padded(inputs, self.pad))
         with self._running(self._dtypes[0]):
             encoder = self._model.get_encoder()
-            found = encoder(input_ids=ids, attention_mask=mask.long()).last_hidden_state
-        return found, mask
+            found = encoder(input_ids=ids, attention_mask=mask).last_hidden_state
+        return found, mask.bool()
 
     def encode(self, inputs: Sequence[Sequence[int]]) -> Encoded:
         """Run the encoder over a batch and prepare the decoder's cross-attention.

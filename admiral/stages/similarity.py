@@ -20,6 +20,7 @@ from admiral.stages.scoring import readable, scored
 from trie.bfloat16 import keep_bfloat16
 from trie.int8 import products_of
 from trie.packed import EncoderLayer, Products, packed_states
+from trie.padding import padded
 
 if TYPE_CHECKING:
     from transformers import BertModel
@@ -160,12 +161,9 @@ class SimilarityReranker:
             yield from packed_states(rows, self._embedded, self._layers)
             return
         for places in length_batches([len(row) for row in rows], self._batch_tokens):
-            longest = max(len(rows[at]) for at in places)
-            ids = [[*rows[at], *[self._pad] * (longest - len(rows[at]))] for at in places]
-            mask = [[place < len(rows[at]) for place in range(longest)] for at in places]
+            ids, mask = padded([rows[at] for at in places], self._pad)
             hidden = self._model(
-                input_ids=torch.tensor(ids, device=self._device),
-                attention_mask=torch.tensor(mask, device=self._device).long(),
+                input_ids=ids.to(self._device), attention_mask=mask.to(self._device)
             ).last_hidden_state.float()
             for at, states in zip(places, hidden, strict=True):
                 yield at, states[: len(rows[at])]
