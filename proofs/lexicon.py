@@ -39,18 +39,20 @@ class BuiltinLexicon:
 
     def word_relation(self, claim: str, evidence: str) -> NatOp | None:
         """Return how two normalised words are related; see `WordLexicon`."""
-        if claim == evidence or same_value(claim, evidence):
+        if claim == evidence:
+            return NatOp.EQUIVALENCE
+        if value(claim) is None:
+            # Stems of numbers and of years are themselves, so only words are compared here.
+            return None if stems(claim).isdisjoint(stems(evidence)) else NatOp.EQUIVALENCE
+        if value(evidence) is None:
+            return None
+        if same_value(claim, evidence):
             return NatOp.EQUIVALENCE
         if within(evidence, claim):
             return NatOp.FORWARD
         if within(claim, evidence):
             return NatOp.REVERSE
-        if excludes(claim, evidence):
-            return NatOp.ALTERNATION
-        # Stems of numbers and of years are themselves, so only words are compared here.
-        if value(claim) is None and not stems(claim).isdisjoint(stems(evidence)):
-            return NatOp.EQUIVALENCE
-        return None
+        return NatOp.ALTERNATION if excludes(claim, evidence) else None
 
 
 class SpanLexicon:

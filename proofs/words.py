@@ -59,6 +59,7 @@ class Word:
         return is_content(self.norm)
 
 
+@lru_cache(maxsize=65536)
 def is_content(norm: str) -> bool:
     """Whether a normalised piece is more than punctuation or a stop word."""
     return norm not in STOP_WORDS and any(c.isalnum() for c in norm)
