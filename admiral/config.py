@@ -40,6 +40,7 @@ _AT_LEAST = {
     "batch_size": 1,
     "threads": 0,
 }
+_WEIGHTS = ("title_weight", "text_weight")
 _DEVICE = re.compile(r"auto|cpu|mps|cuda(:\d+)?")
 
 
@@ -161,7 +162,8 @@ class RetrievalConfig:
 
     def settings(self) -> dict[str, Any]:
         """Return the settings that decide what a run returns, leaving out those of speed."""
-        return {key: value for key, value in asdict(self).items() if key not in _SPEED_ONLY}
+        found = {key: value for key, value in asdict(self).items() if key not in _SPEED_ONLY}
+        return found | {key: float(found[key]) for key in _WEIGHTS}  # 1 is 1.0, and the same run
 
     def fingerprint(self) -> str:
         """Return a short hash of `settings`, equal for runs that must agree."""
@@ -202,7 +204,8 @@ def _problems(config: RetrievalConfig) -> Iterator[tuple[str, str]]:
         value, kind = getattr(config, field.name), type(field.default)
         kinds = (int, float) if kind is float else kind
         if not isinstance(value, kinds) or (isinstance(value, bool) and kind is not bool):
-            yield field.name, f"{value!r} is of type {type(value).__name__}, not {kind.__name__}"
+            found = f"{type(value).__module__}.{type(value).__name__}".removeprefix("builtins.")
+            yield field.name, f"{value!r} is of type {found}, not {kind.__name__}"
     for key in ("model", "kb"):
         if not getattr(config, key):
             yield key, "is empty; give a name or a directory"
@@ -214,7 +217,7 @@ def _problems(config: RetrievalConfig) -> Iterator[tuple[str, str]]:
     for key, choices in _CHOICES.items():
         if getattr(config, key) not in choices:
             yield key, f"{getattr(config, key)!r} is not one of {', '.join(choices)}"
-    for key in ("title_weight", "text_weight"):
+    for key in _WEIGHTS:
         if not 0 <= getattr(config, key) < float("inf"):
             yield key, f"{getattr(config, key)} is not a number from 0 on"
     if config.title_weight == config.text_weight == 0:

@@ -72,8 +72,10 @@ class Evaluator:
     def sums(self) -> Sums:
         """Evaluate this process's samples."""
         dtype = torch.bfloat16 if self._config.precision == "bf16" else torch.float32
-        # A copy: bfloat16 rounds the weights, which training goes on with.
-        model = Seq2Seq(copy.deepcopy(self._start.model), dtype)
+        trained = self._start.model
+        if dtype is torch.bfloat16:  # which rounds the weights that training goes on with
+            trained = copy.deepcopy(trained)
+        model = Seq2Seq(trained, dtype)
         found: Sums = {}
         if self._tasks["retrieve"] and self._kb is not None:
             found |= self._retrieved(model, self._kb)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from torch import Tensor
+import torch
+from torch import Tensor, nn
 from transformers import BartForConditionalGeneration
 
 from trie.packed import EncoderLayer, Linears, Products
@@ -24,6 +25,11 @@ def check_model(model: BartForConditionalGeneration) -> None:
     for name in _VARIANTS:
         if getattr(model.config, name, False):
             raise ValueError(f"BART with {name} is not supported; only the post-norm BART is")
+    for name, layer in model.named_modules():
+        if isinstance(layer, nn.Linear) and layer.weight.dtype is not torch.float32:
+            raise ValueError(f"{name} has weights in {layer.weight.dtype}; load them in float32")
+        if isinstance(layer, nn.Linear) and not layer.weight.numel():
+            raise ValueError(f"{name} gave up its weights; load the model again")
 
 
 def token_of(model: BartForConditionalGeneration, name: str) -> int:

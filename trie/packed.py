@@ -18,8 +18,8 @@ from torch import Tensor, nn
 
 # Tokens that are computed together: more do not fit into the caches of two cores.
 _TOKENS = 2048
-# Exponentials of weights up to this, and of less than its negative, stay far within the range of
-# floats, as do their sums and their products with values.
+# Exponentials of weights up to this, and down to its negative, stay far within the range of floats,
+# as do their sums and their products with values.
 _GREATEST = 60
 
 

@@ -27,7 +27,7 @@ class Seq2Seq:
     model
         Any BART, on any device. It is put into evaluation mode. In float32 it is otherwise left
         alone, and weights that change later are seen. In other precisions its linear layers give
-        up their weights for rounded ones: it is of use here only.
+        up their weights for those that are multiplied: it is of use here only.
     dtype
         ``torch.float32``, or ``torch.bfloat16`` to run matrix products under autocast, or, on a
         processor, ``torch.int8`` for those of the encoder; the decoder's then are in bfloat16
@@ -36,7 +36,8 @@ class Seq2Seq:
     Raises
     ------
     ValueError
-        If the model is not a post-norm BART, the dtype is another, or int8 is not to be had.
+        If the model is not a post-norm BART, its weights were given up, the dtype is another, or
+        int8 is not to be had.
     """
 
     def __init__(

@@ -117,12 +117,17 @@ def test_validate_names_the_setting() -> None:
         ("top_k", True),
         ("mentions", 1),
         ("text_weight", None),
+        ("text_weight", True),
     ],
 )
 def test_validate_tells_a_value_of_another_type(key: str, value: Any) -> None:
     with pytest.raises(AdmiralError, match=rf"setting '{key}': .* is of type .*, not \w+$"):
         RetrievalConfig(**{key: value}).validate()
     RetrievalConfig(text_weight=2).validate()
+    assert (
+        RetrievalConfig(text_weight=2).fingerprint()
+        == RetrievalConfig(text_weight=2.0).fingerprint()
+    )
 
 
 def test_fingerprint_tells_answers_apart_but_not_speed() -> None:

@@ -2,11 +2,13 @@
 
 import copy
 
+import pytest
 import torch
 from torch import nn
 
 from tests.trie.test_seq2seq import bart, random_inputs
 from trie.bfloat16 import keep_bfloat16
+from trie.seq2seq import Seq2Seq
 
 
 def test_products_are_those_of_autocast() -> None:
@@ -35,6 +37,16 @@ def test_only_linear_layers_are_rounded() -> None:
             assert parameter.dtype == torch.bfloat16 and not parameter.requires_grad
         else:
             assert torch.equal(parameter, before[name])
+
+
+def test_a_model_that_gave_up_its_weights_is_refused() -> None:
+    model = bart(9)
+    Seq2Seq(model, torch.bfloat16)
+    with pytest.raises(ValueError, match=r"k_proj has weights in torch.bfloat16; load them in"):
+        Seq2Seq(model)
+    model.get_encoder().layers[0].self_attn.k_proj.weight = nn.Parameter(torch.empty(0))
+    with pytest.raises(ValueError, match="k_proj gave up its weights; load the model again"):
+        Seq2Seq(model)
 
 
 def test_layers_without_bias_or_weights_are_served() -> None:

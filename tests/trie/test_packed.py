@@ -112,6 +112,20 @@ def test_attention_in_bfloat16_is_a_softmax(
     assert ((found.double() - expected) / most).abs().max() < 0.02
 
 
+@pytest.mark.parametrize("length", [1, 5, 1024])
+@pytest.mark.parametrize("sign", [-1, 1])
+@pytest.mark.parametrize("part", [0.99, 1.01, 3.0])
+def test_attention_at_its_bound(length: int, sign: int, part: float) -> None:
+    """All weights are as far from zero as the lengths of queries and keys allow, just below and
+    above where exponentials are taken as they are."""
+    size = (part * packed._GREATEST / 16**0.5) ** 0.5
+    query = torch.full((1, 1, length, 16), size, dtype=torch.bfloat16)
+    value = torch.linspace(-100, 100, length)[None, None, :, None].expand(1, 1, length, 16)
+    found = packed._attention(query, sign * query, value.bfloat16().contiguous())
+    expected = value.bfloat16().float().mean(2, keepdim=True).expand_as(found)
+    torch.testing.assert_close(found.float(), expected, atol=1.0, rtol=0.01)
+
+
 def test_weights_too_large_for_exponentials_are_attended_to() -> None:
     """One input and head among others."""
     query, key, value = torch.ones(3, 2, 3, 5, 16, dtype=torch.bfloat16)

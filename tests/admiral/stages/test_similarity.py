@@ -52,6 +52,15 @@ def test_scores_are_cosines(reranker: SimilarityReranker) -> None:
             assert s.score == pytest.approx(cosine(query, f"{s.title}: {s.text}"), abs=1e-5)
 
 
+def test_in_bfloat16_cosines_are_nearly_the_same(reranker: SimilarityReranker) -> None:
+    rounded = SimilarityReranker(minilm_directory(), dtype=torch.bfloat16)
+    assert rounded._model.encoder.layer[0].output.dense.weight.dtype == torch.bfloat16
+    found = rounded.score(CLAIMS, DOCUMENTS, EVIDENCE)
+    for mine, exact in zip(found, reranker.score(CLAIMS, DOCUMENTS, EVIDENCE), strict=True):
+        scores = {s.key: s.score for s in exact}
+        assert {s.key: s.score for s in mine} == pytest.approx(scores, abs=0.01)
+
+
 @pytest.mark.skipif(not int8.int8_works(), reason="the processor has no int8")
 def test_in_eight_bits_cosines_are_nearly_the_same(reranker: SimilarityReranker) -> None:
     small = SimilarityReranker(minilm_directory(), dtype=torch.int8)
