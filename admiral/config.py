@@ -131,8 +131,8 @@ class RetrievalConfig:
     evidence: int = 5
     evidence_per_document: int = 2
     first_stage_documents: int = 100
-    rerank_documents: int = 80
-    cross_encoder_documents: int = 12
+    rerank_documents: int = 40
+    cross_encoder_documents: int = 20
     rerank_sentences: int = 64
     mentions: bool = True
     title_beams: int = 10
