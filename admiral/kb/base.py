@@ -173,9 +173,21 @@ class KnowledgeBase:
         return self._contents.document(row)
 
     def search(self, queries: Sequence[str], k: int) -> list[list[ScoredTitle]]:
-        """Return at most `k` titles for each query by BM25, best first, ties by row."""
+        """Return at most `k` titles for each query by BM25, best first, ties by row.
+
+        Raises
+        ------
+        AdmiralError
+            If the index turns out to be damaged.
+        """
         ranked = self._row_index().search_rows(queries, k)
-        return [[ScoredTitle(self.title(row), score) for row, score in rows] for rows in ranked]
+        try:
+            return [[ScoredTitle(self.title(row), score) for row, score in rows] for rows in ranked]
+        except IndexError as error:
+            raise AdmiralError(
+                f"{self.path}: its BM25 index is damaged (it finds {error}). Run `admiral verify`, "
+                "then build the knowledge base again with `admiral index`."
+            ) from error
 
     def title_trie(self, tokens: Tokens) -> Trie:
         """Return the trie of all titles for a tokenizer; it is built and kept at the first use."""

@@ -67,7 +67,7 @@ class TitleIndex:
             raise IndexError(f"row {row} of {len(self._keys)}")
         try:
             return str(self._trie.restore_key(int(self._keys[row])))
-        except (KeyError, UnicodeDecodeError) as error:
+        except (KeyError, OverflowError, UnicodeDecodeError) as error:
             raise self._damaged(error) from error
 
     def complete(self, prefix: str) -> Iterator[tuple[str, int]]:

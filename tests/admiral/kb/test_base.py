@@ -174,6 +174,21 @@ def test_search(backend: str, birds: Path, tmp_path: Path) -> None:
         assert kb.search(["eggs"], 1)[0][0].title == "Bird"  # opened before the replacement
 
 
+@pytest.mark.parametrize("backend", ["bm25s", "lucene"])
+def test_an_index_that_finds_rows_that_are_not_there(
+    backend: str, birds: Path, tmp_path: Path, write_jsonl: Callable[..., Path]
+) -> None:
+    """Such as one whose damage no checksum of the index itself tells."""
+    build(birds, tmp_path / "kb", bm25=backend, progress=False)
+    small = write_jsonl([{"title": "Other", "text": "x"}])
+    build(small, tmp_path / "small", bm25=backend, progress=False)
+    with KnowledgeBase.open(tmp_path / "kb") as kb, KnowledgeBase.open(tmp_path / "small") as other:
+        kb.search(["seeds"], 1)
+        other._index = kb._index
+        with pytest.raises(AdmiralError, match=r"small: its BM25 index is damaged \(it finds row "):
+            other.search(["seeds"], 3)
+
+
 def test_a_replaced_knowledge_base_is_not_mixed_with_the_new_one(
     birds: Path, tmp_path: Path, write_jsonl: Callable[..., Path]
 ) -> None:

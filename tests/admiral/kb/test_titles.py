@@ -53,3 +53,13 @@ def test_parts_that_do_not_fit(tmp_path: Path) -> None:
     (tmp_path / "titles.marisa").unlink()
     with pytest.raises(AdmiralError, match=r"titles\.marisa: damaged"):
         TitleIndex(tmp_path)
+
+
+@pytest.mark.parametrize("key", [2, 1 << 31, (1 << 32) - 1])
+def test_keys_that_the_trie_does_not_have(tmp_path: Path, key: int) -> None:
+    write_titles(tmp_path, lambda: iter(["a", "b"]))
+    np.save(tmp_path / "titles-keys.npy", np.array([0, key], np.uint32))
+    index = TitleIndex(tmp_path)
+    assert index.title(0) == "a"
+    with pytest.raises(AdmiralError, match=r"titles\.marisa: damaged"):
+        index.title(1)
