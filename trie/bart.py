@@ -26,9 +26,11 @@ def check_model(model: BartForConditionalGeneration) -> None:
         if getattr(model.config, name, False):
             raise ValueError(f"BART with {name} is not supported; only the post-norm BART is")
     for name, layer in model.named_modules():
-        if isinstance(layer, nn.Linear) and layer.weight.dtype is not torch.float32:
+        if not isinstance(layer, nn.Linear):
+            continue
+        if layer.weight.dtype is not torch.float32:
             raise ValueError(f"{name} has weights in {layer.weight.dtype}; load them in float32")
-        if isinstance(layer, nn.Linear) and not layer.weight.numel():
+        if not layer.weight.numel():
             raise ValueError(f"{name} gave up its weights; load the model again")
 
 

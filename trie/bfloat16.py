@@ -13,7 +13,7 @@ def keep_bfloat16(model: nn.Module) -> None:
     inference mode. That took as long as the product with the vocabulary itself, for 25 beams.
 
     A layer that shares its weights, as a head over the vocabulary does with the embedding of
-    tokens, gets its own; the embedding stays as it is. Layers without weights are passed over.
+    tokens, gets its own; the embedding stays as it is. Those that gave theirs up stay empty.
     """
     for layer in model.modules():
         if isinstance(layer, nn.Linear):
