@@ -136,6 +136,7 @@ class Seq2Seq:
             crosses = [layer.encoder_attn for layer in self._decoder.layers]
             return Encoded(
                 mask,
+                tuple(map(len, inputs)),
                 tuple(split_heads(c.k_proj(hidden), c.num_heads).contiguous() for c in crosses),
                 tuple(split_heads(c.v_proj(hidden), c.num_heads).contiguous() for c in crosses),
             )
@@ -174,14 +175,11 @@ class Seq2Seq:
         tokens = tokens.to(self.device)
         with self.precision():
             positions = torch.arange(cache.length, length, device=self.device)
-            mask = None
-            if tokens.shape[-1] > 1:
-                mask = torch.arange(length, device=self.device) <= positions[:, None]
             hidden = decoder.embed_tokens(tokens)
             hidden = hidden + decoder.embed_positions(tokens, position_ids=positions)
             hidden = decoder.layernorm_embedding(hidden)
             for at, layer in enumerate(decoder.layers):
-                attended = self_attention(layer.self_attn, hidden, cache, at, mask)
+                attended = self_attention(layer.self_attn, hidden, cache, at)
                 hidden = layer.self_attn_layer_norm(hidden + attended)
                 attended = cross_attention(layer.encoder_attn, hidden, encoded, at)
                 hidden = layer.encoder_attn_layer_norm(hidden + attended)

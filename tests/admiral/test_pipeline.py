@@ -20,6 +20,7 @@ from admiral.assembly import Stages
 from admiral.records import Document, DocumentSet, ScoredTitle, Sentence
 from proofs import Judgement
 from proofs.judges import AlwaysSufficient, NeverSufficient
+from tests.trie.processor import SAME_BITS
 from trie.int8 import int8_works
 
 CLAIMS = [
@@ -58,22 +59,29 @@ def two_threads() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
-def test_a_batch_gives_the_same_as_one_claim_at_a_time(system: Admiral, two_threads: None) -> None:
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_a_batch_gives_the_same_as_one_claim_at_a_time(
+    system: Admiral, model: Path, precision: str, two_threads: None
+) -> None:
     """Claims stop at different hops here, and two threads share the batches."""
+    if precision == "bf16" and not SAME_BITS:
+        pytest.skip("this processor's bfloat16 may tell document sets of nearly one score apart")
     claims = [Claim("d", "A village in Bolivia has a lighthouse built by a dentist."), *CLAIMS]
-    settings = replace(system.config, batch_size=4, max_hops=3)
-    batched = Admiral(system.kb, system.checkpoint, settings, system.stages)
-    together = list(batched.retrieve_many(claims))
-    alone = [batched.retrieve(claim) for claim in claims]
+    settings = replace(system.config, batch_size=4, max_hops=3, precision=precision)
+    with Admiral.from_pretrained(model, config=settings) as batched:
+        together = list(batched.retrieve_many(claims))
+        alone = [batched.retrieve(claim) for claim in claims]
     assert [r.claim for r in together] == claims
     assert {len(r.hops) for r in together} == {2, 3}
     assert [essence(r) for r in together] == [essence(r) for r in alone]
     for one, other in zip(together, alone, strict=True):
-        assert scores(one) == pytest.approx(scores(other), abs=1e-4)
+        # Products of a few rows in float32 are added up in another order by two threads.
+        gap = 0 if precision == "bf16" else 1e-4
+        assert scores(one) == pytest.approx(scores(other), abs=gap, rel=0)
 
 
 def scores(result: RetrievalResult) -> list[float]:
-    """All scores of a result. In float32 they differ by sums in another order, some 1e-6."""
+    """All scores of a result."""
     sets = [found.score for hop in result.hops for found in hop.document_sets]
     evidence = [sentence.score for hop in result.hops for sentence in hop.evidence]
     return [*(document.score for document in result.documents), *sets, *evidence]

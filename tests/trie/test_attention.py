@@ -1,0 +1,51 @@
+"""What a claim's beams score does not depend on the claims that are decoded beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import BartForConditionalGeneration
+
+import admiral
+from tests.trie.processor import SAME_BITS
+from trie.seq2seq import Seq2Seq
+
+MINI = Path(admiral.__file__).parent / "data" / "mini"
+LENGTHS = [37, 141, 64, 230]
+BEAMS, STEPS = 25, 6
+
+
+@pytest.fixture
+def threads() -> Iterator[None]:
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+def decoded(
+    model: Seq2Seq, inputs: Sequence[Sequence[int]], tokens: torch.Tensor, parts: Sequence[int]
+) -> torch.Tensor:
+    """Log probabilities behind each token, which come in parts."""
+    encoded, cache = model.encode(inputs), model.new_cache()
+    found = [model.step(encoded, cache, part) for part in tokens.split(list(parts), dim=2)]
+    return torch.cat(found, dim=2).log_softmax(-1)
+
+
+@pytest.mark.parametrize(("dtype", "gap"), [(torch.float32, 1e-4), (torch.bfloat16, 0.3)])
+def test_steps_do_not_depend_on_the_batch(dtype: torch.dtype, gap: float, threads: None) -> None:
+    """Nor on threads, on beams that other claims have more of, or on tokens that come together."""
+    loaded = BartForConditionalGeneration.from_pretrained(MINI, dtype=torch.float32)
+    model = Seq2Seq(loaded, dtype)
+    generator = torch.Generator().manual_seed(0)
+    inputs = [torch.randint(1000, 30000, (n,), generator=generator).tolist() for n in LENGTHS]
+    tokens = torch.randint(1000, 30000, (len(inputs), BEAMS, STEPS), generator=generator)
+    torch.set_num_threads(1)
+    together = decoded(model, inputs, tokens, [1] * STEPS)
+    for number, beams, parts in ((1, 25, [1, 3, 2]), (2, 25, [1] * STEPS), (1, 4, [2, 4])):
+        torch.set_num_threads(number)
+        for at, ids in enumerate(inputs):
+            alone = decoded(model, [ids], tokens[at, None, :beams], parts)[0]
+            assert (alone - together[at, :beams]).abs().max() <= (0 if SAME_BITS else gap)
