@@ -17,6 +17,7 @@ _FIELDS = {
     "gpus_per_worker": "gpus",
     "ray_address": "address",
     "attempts": "attempts",
+    "claim_seconds": "claim_seconds",
 }
 
 

@@ -61,6 +61,11 @@ Source = Callable[[], Iterable["Claim"]]
     type=int,
     help="With --engine ray: how often a claim fails before it is passed over (default 3).",
 )
+@click.option(
+    "--claim-seconds",
+    type=float,
+    help="With --engine ray: a claim that takes longer has failed (default 600).",
+)
 @click.option("--quiet", is_flag=True, help="No progress.")
 def retrieve_command(
     claim: str | None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from admiral.cluster.lots import Lot, Record
@@ -19,6 +20,15 @@ _LOOK_SECONDS = 30.0
 _START_SECONDS = 1800.0
 
 Start = Callable[[], tuple[Any, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """A lot, the actor that has it, and when its time is over, by the monotonic clock."""
+
+    actor: Any
+    lot: Lot
+    end: float
 
 
 class Crew:
@@ -37,12 +47,14 @@ class Crew:
         if that went well.
     count
         How many there shall be.
+    claim_seconds
+        A worker has so many for each claim of its lot, and is ended when they are over.
     """
 
-    def __init__(self, ray: Any, start: Start, count: int) -> None:
-        self._ray, self._start = ray, start
+    def __init__(self, ray: Any, start: Start, count: int, claim_seconds: float) -> None:
+        self._ray, self._start, self._claim_seconds = ray, start, claim_seconds
         self._opening: dict[Any, Any] = {}  # future -> actor
-        self._busy: dict[Any, tuple[Any, Lot]] = {}
+        self._busy: dict[Any, _Task] = {}
         self._idle: list[Any] = []
         self._stillborn = 0
         self._heard = time.monotonic()
@@ -57,7 +69,8 @@ class Crew:
     def give(self, lot: Lot) -> None:
         """Let an idle worker answer a lot."""
         actor = self._idle.pop()
-        self._busy[actor.answer.remote(encode_claims(lot.claims))] = actor, lot
+        end = time.monotonic() + self._claim_seconds * len(lot.claims)
+        self._busy[actor.answer.remote(encode_claims(lot.claims))] = _Task(actor, lot, end)
 
     def wait(self) -> Iterator[tuple[Lot, list[Record], str]]:
         """Wait until something happens; yield lots with their records, or with an error.
@@ -68,7 +81,9 @@ class Crew:
             If a worker cannot open the pipeline, or none starts at all.
         """
         futures = [*self._busy, *self._opening]
-        ready, _ = self._ray.wait(futures, num_returns=1, timeout=_LOOK_SECONDS)
+        left = [task.end - time.monotonic() for task in self._busy.values()]
+        patience = max(0.0, min([_LOOK_SECONDS, *left]))
+        ready, _ = self._ray.wait(futures, num_returns=1, timeout=patience)
         if ready:
             self._heard = time.monotonic()
         elif not self._busy:
@@ -78,13 +93,18 @@ class Crew:
                 self._opened(future)
             else:
                 yield self._finished(future)
+        now = time.monotonic()
+        for future in [future for future, task in self._busy.items() if task.end <= now]:
+            task = self._busy.pop(future)
+            limit = self._claim_seconds * len(task.lot.claims)
+            yield self._failed(task, f"no answer in {limit:.0f} s")
 
     def close(self) -> None:
         """End all workers."""
         actors = [
             *self._idle,
             *self._opening.values(),
-            *(actor for actor, _ in self._busy.values()),
+            *(task.actor for task in self._busy.values()),
         ]
         for actor in actors:
             self._ray.kill(actor)
@@ -114,16 +134,20 @@ class Crew:
             self._idle.append(actor)
 
     def _finished(self, future: Any) -> tuple[Lot, list[Record], str]:
-        actor, lot = self._busy.pop(future)
+        task = self._busy.pop(future)
         answer, death = self._result(future)
         records, error = ([], f"its worker died: {death}") if death else decode_answer(answer)
-        if not error:
-            self._idle.append(actor)
-            return lot, records, ""
+        if error:
+            return self._failed(task, error)
+        self._idle.append(task.actor)
+        return task.lot, records, ""
+
+    def _failed(self, task: _Task, error: str) -> tuple[Lot, list[Record], str]:
+        lot = task.lot
         others = f" and {len(lot.claims) - 1} more" if len(lot.claims) > 1 else ""
         what = f"claim {lot.claims[0].id!r}{others}: failure {lot.failures + 1}"
         logger.warning("%s: %s", what, error)
-        self._ray.kill(actor)
+        self._ray.kill(task.actor)
         self._hire()
         return lot, [], error
 

@@ -74,7 +74,7 @@ def retrieve_on_cluster(
             worker = actor.remote(settings, opener)
             return worker, worker.open.remote(expected)
 
-        crew = Crew(ray, start, count)
+        crew = Crew(ray, start, count, options.claim_seconds)
         try:
             yield from _answers(ledger, crew)
         finally:

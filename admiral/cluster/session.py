@@ -33,6 +33,8 @@ class ClusterOptions:
         share a GPU as fractions of it.
     attempts
         So often a claim fails alone before it is passed over.
+    claim_seconds
+        A worker has so many for each claim of its lot; one that takes longer is taken to hang.
     """
 
     address: str = LOCAL
@@ -40,9 +42,11 @@ class ClusterOptions:
     cpus: int = 1
     gpus: float = 0.0
     attempts: int = 3
+    claim_seconds: float = 600.0
 
     def __post_init__(self) -> None:
-        for name, least in (("workers", 0), ("cpus", 1), ("gpus", 0), ("attempts", 1)):
+        leasts = {"workers": 0, "cpus": 1, "gpus": 0, "attempts": 1, "claim_seconds": 1}
+        for name, least in leasts.items():
             if not getattr(self, name) >= least:
                 problem = f"{getattr(self, name)} is too small; the least is {least}"
                 raise AdmiralError(f"setting {name!r} of the cluster: {problem}")

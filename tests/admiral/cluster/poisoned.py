@@ -1,9 +1,10 @@
-"""The real pipeline, but for claims that make it raise an error or kill its process."""
+"""The real pipeline, but for claims that make it raise an error, hang or kill its process."""
 
 from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Iterable, Iterator
 
 from admiral import RetrievalConfig
@@ -23,6 +24,8 @@ class Poisoned:
                 os.kill(os.getpid(), signal.SIGKILL)
             if "poisonous" in claim.text:
                 raise ValueError("poison")
+            if "endless" in claim.text:
+                time.sleep(3600)
         yield from self._system.retrieve_many(asked)
 
 

@@ -49,7 +49,7 @@ def outcomes(
 
 
 def alike(first: Any, second: Any) -> bool:
-    """Whether two records agree; scores of batches of other sizes differ in their last digits."""
+    """Whether two records agree; scores differ in their last digits by the number of threads."""
     if isinstance(first, float):
         return bool(first == pytest.approx(second, abs=1e-4))
     if isinstance(first, dict):
@@ -117,6 +117,18 @@ def test_poison_is_passed_over_and_nothing_else(cluster: Any, config: RetrievalC
 
 
 @pytest.mark.slow
+def test_a_claim_that_hangs_is_passed_over(cluster: Any, config: RetrievalConfig) -> None:
+    claims = [CLAIMS[0], Claim("hangs", "An endless claim."), *CLAIMS[1:3]]
+    quick = replace(config, hops="1")
+    found = list(outcomes(cluster, quick, claims, open_poisoned, attempts=1, claim_seconds=20))
+    assert [f.claim.id if isinstance(f, Failure) else f["id"] for f in found] == [
+        claim.id for claim in claims
+    ]
+    (failure,) = (f for f in found if isinstance(f, Failure))
+    assert (failure.claim.id, failure.error) == ("hangs", "no answer in 20 s")
+
+
+@pytest.mark.slow
 def test_what_no_worker_can_open_ends_the_run(cluster: Any, config: RetrievalConfig) -> None:
     with pytest.raises(AdmiralError, match=r"node \S+: kb: is not there. Bring it"):
         list(outcomes(cluster, config, CLAIMS, open_nothing))
@@ -156,7 +168,7 @@ def test_settings_of_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         worker_config(replace(config, device="cuda"), 4, 0)
 
 
-@pytest.mark.parametrize("field", ["workers", "cpus", "gpus", "attempts"])
+@pytest.mark.parametrize("field", ["workers", "cpus", "gpus", "attempts", "claim_seconds"])
 def test_bad_options_are_named(field: str) -> None:
     with pytest.raises(AdmiralError, match=f"setting '{field}' of the cluster: -1"):
         ClusterOptions(**{field: -1})
