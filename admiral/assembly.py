@@ -7,9 +7,10 @@ from pathlib import Path
 
 import torch
 
-from admiral.checkpoint import Checkpoint, load_sufficiency_head
+from admiral.checkpoint import Checkpoint
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
+from admiral.heads import load_sufficiency_head
 from admiral.kb import KnowledgeBase
 from admiral.lexicons import open_lexicon
 from admiral.protocols import FirstStage, HopRetriever, SentenceReranker, SufficiencyJudge

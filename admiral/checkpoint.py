@@ -1,7 +1,7 @@
-"""Checkpoints: a BART seq2seq model, its tokenizer and the sentence reranker's head.
+"""Checkpoints: a BART seq2seq model, its tokenizer and the heads on its encoder.
 
-A checkpoint is a directory in the Hugging Face layout; `rerank_head.safetensors` is ours. A plain
-BART directory works as retriever and prover. Weights are read from safetensors only.
+A checkpoint is a directory in the Hugging Face layout; the heads' files are ours. A plain BART
+directory works as retriever and prover. Weights are read from safetensors only.
 """
 
 from __future__ import annotations
@@ -16,43 +16,23 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
-from torch import nn
 from transformers import BartForConditionalGeneration, PreTrainedTokenizerBase
 from transformers.utils import logging
 
 from admiral.bundled import MODELS
 from admiral.errors import AdmiralError, first_line
+from admiral.heads import RERANK_HEAD, SUFFICIENCY_HEAD, RerankHead, load_head, save_head
 from admiral.hf_config import read_config
 from trie import Seq2Seq, Tokens
 
-SUFFICIENCY_HEAD = "sufficiency_head.safetensors"  # of the judge `classifier`
-_HEAD = "rerank_head.safetensors"
 # What libraries raise for files that are damaged, or of something else.
 _UNUSABLE = (OSError, ValueError, RuntimeError, SafetensorError, KeyError)
 # The files of a checkpoint, also of those that others saved.
 _FILES = {
-    *("config.json", "generation_config.json", "model.safetensors", _HEAD, SUFFICIENCY_HEAD),
+    *("config.json", "generation_config.json", "model.safetensors", RERANK_HEAD, SUFFICIENCY_HEAD),
     *("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"),
     *("vocab.json", "vocab.txt", "merges.txt", "README.md", "SHA256SUMS", ".gitattributes"),
 }
-
-
-class RerankHead(nn.Module):
-    """Scores every token of the encoder's output; a sentence's score is its tokens' mean.
-
-    Source: the token-level evidence selection of Stammbach (2021).
-    """
-
-    def __init__(self, width: int) -> None:
-        super().__init__()
-        self.score = nn.Linear(width, 1)
-        nn.init.zeros_(self.score.bias)
-
-    def forward(self, hidden: torch.Tensor) -> torch.Tensor:
-        """Map (..., tokens, width) to (..., tokens)."""
-        scores: torch.Tensor = self.score(hidden).squeeze(-1)
-        return scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,61 +154,6 @@ def load_bart(path: Path, **config: Any) -> BartForConditionalGeneration:
     return found
 
 
-def load_head(path: Path, width: int) -> RerankHead | None:
-    """Load the reranker's head of a checkpoint directory; None where it has none.
-
-    Raises
-    ------
-    AdmiralError
-        If it is damaged, or of a model whose states are not of this width.
-    """
-    file = path / _HEAD
-    if not file.is_file():
-        return None
-    head = RerankHead(width)
-    try:
-        head.load_state_dict({k: v.float() for k, v in load_file(file).items()})
-    except _UNUSABLE as error:
-        raise AdmiralError(
-            f"{file}: not a reranker's head of this model ({first_line(error)}); restore it"
-        ) from error
-    return head
-
-
-def load_sufficiency_head(path: Path, width: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Load the binary sufficiency classifier of a checkpoint directory.
-
-    Parameters
-    ----------
-    width
-        Of the states that it reads.
-
-    Returns
-    -------
-    Tensor
-        Its weight, (width,).
-    Tensor
-        Its bias, ().
-
-    Raises
-    ------
-    AdmiralError
-        If there is none, or it is damaged, or of another model.
-    """
-    file = path / SUFFICIENCY_HEAD
-    try:
-        tensors = load_file(file)
-        weight, bias = tensors["weight"], tensors["bias"]
-        if weight.shape != (width,) or bias.shape != ():
-            raise ValueError(f"of {tuple(weight.shape)}, not {(width,)} numbers")
-        return weight, bias
-    except (OSError, SafetensorError, KeyError, ValueError) as error:
-        raise AdmiralError(
-            f"{file}: not a sufficiency classifier of this model ({first_line(error)}); "
-            "fit one with training.judges, or choose another judge"
-        ) from error
-
-
 def save_checkpoint(
     out: Path,
     model: BartForConditionalGeneration,
@@ -249,10 +174,7 @@ def save_checkpoint(
         twin.save_pretrained(out)
         tokenizer.save_pretrained(out)
     if head is not None:
-        weights = {
-            k: v.detach().to("cpu", dtype).contiguous() for k, v in head.state_dict().items()
-        }
-        save_file(weights, out / _HEAD, metadata={"format": "pt"})
+        save_head(out, head, dtype)
 
 
 @contextlib.contextmanager

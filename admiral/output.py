@@ -21,12 +21,12 @@ from typing import Any, BinaryIO, Self
 from filelock import FileLock, Timeout
 
 from admiral.errors import AdmiralError
-from admiral.files import encode_record, explained, write_atomically
+from admiral.files import encode_record, explained
+from admiral.output_settings import check_settings, write_settings
 from admiral.passed_over import PassedOver
 from admiral.records import Claim
 from admiral.replacing import sync_file
 
-FORMAT = 1
 _SYNC_SECONDS = 2.0
 
 
@@ -177,13 +177,12 @@ class ResumableWriter:
         self.passed_over.load()
         begun = _size(self._partial) or _size(self.path) or len(self.passed_over)
         if not self._overwrite and begun:
-            self._check_settings(source)
+            check_settings(source, self._sidecar, self._settings)
             self.finished, self._valid_bytes = _scan(source)
             if source is self.path and self._valid_bytes == _size(source):
                 return
         self._file = self._open_partial(source)
-        text = json.dumps({"format": FORMAT, "settings": self._settings}, indent=1) + "\n"
-        write_atomically(self._sidecar, [text.encode()])
+        write_settings(self._sidecar, self._settings)
 
     def _open_partial(self, source: Path) -> BinaryIO:
         if source is self.path and source.exists():
@@ -191,26 +190,6 @@ class ResumableWriter:
         file = self._partial.open("ab", buffering=0)
         file.truncate(self._valid_bytes)
         return file
-
-    def _check_settings(self, source: Path) -> None:
-        remedy = "Choose another output, or give --overwrite to start anew"
-        try:
-            there = json.loads(self._sidecar.read_text(encoding="utf-8"))
-            if there["format"] != FORMAT:
-                raise ValueError
-            before = dict(there["settings"])
-        except (FileNotFoundError, ValueError, KeyError, TypeError):
-            problem = f"exists, but {self._sidecar.name} does not say which settings made it"
-            raise AdmiralError(f"{source}: {problem}. {remedy}") from None
-        now = self._settings
-        different = [
-            f"{key} was {before.get(key, 'unset')}, now {now.get(key, 'unset')}"
-            for key in sorted(before.keys() | now.keys())
-            if before.get(key) != now.get(key)
-        ]
-        if different:
-            problem = f"was written with other settings ({'; '.join(different)})"
-            raise AdmiralError(f"{source}: {problem}. {remedy}")
 
     def _release(self) -> None:
         # Unlinked while it is held; FileLock gives up a lock on a file that has lost its name.

@@ -28,9 +28,10 @@ from typing import Any
 
 import click
 
-from admiral.checkpoint import load_checkpoint, load_sufficiency_head, locate_checkpoint
+from admiral.checkpoint import load_checkpoint, locate_checkpoint
 from admiral.checkpoint_sums import verify_checkpoint
 from admiral.errors import AdmiralError
+from admiral.heads import load_sufficiency_head
 from admiral.kb import KnowledgeBase, verify
 from benchmarks.damage import damage_bytes
 from benchmarks.faulty import DONE, TOLD, run

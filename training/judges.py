@@ -20,12 +20,13 @@ import torch
 from safetensors.torch import save
 
 from admiral.bundled import is_bundled
-from admiral.checkpoint import SUFFICIENCY_HEAD, Checkpoint, load_checkpoint
+from admiral.checkpoint import Checkpoint, load_checkpoint
 from admiral.checkpoint_sums import SUMS, write_sums
 from admiral.cli.options import check_place, keep_apart, keep_out
 from admiral.errors import AdmiralError
 from admiral.files import write_atomically
 from admiral.gold import read_gold
+from admiral.heads import SUFFICIENCY_HEAD
 from admiral.kb import KnowledgeBase, locate
 from proofs.calibrated import Weights
 from proofs.classifier import pooled_states

@@ -12,9 +12,10 @@ from tokenizers import AddedToken
 from transformers import BartForConditionalGeneration, PreTrainedTokenizerFast
 
 from admiral.bundled import MODELS
-from admiral.checkpoint import RerankHead, load_bart, load_head, locate_checkpoint, quiet
+from admiral.checkpoint import load_bart, locate_checkpoint, quiet
 from admiral.convert.tokenizers import open_tokenizer
 from admiral.errors import AdmiralError
+from admiral.heads import RerankHead, load_head
 from training.config import TrainConfig
 from trie import Tokens
 from trie.tokens import IDENTIFIERS, TASKS

@@ -7,7 +7,7 @@ from torch import nn
 from torch.nn import functional as F
 from transformers import BartForConditionalGeneration
 
-from admiral.checkpoint import RerankHead
+from admiral.heads import RerankHead
 from training.batches import IGNORED, Batch, Counts, RerankBatch, SequenceBatch
 from training.guide import AttentionGuide
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import torch
 
-from admiral.checkpoint import Checkpoint, RerankHead
+from admiral.checkpoint import Checkpoint
 from admiral.errors import AdmiralError
+from admiral.heads import RerankHead
 from admiral.records import Document, Sentence
 from admiral.stages.passes import RerankPass, length_batches, rerank_passes
 from admiral.stages.scoring import best_first

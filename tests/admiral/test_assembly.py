@@ -9,7 +9,8 @@ from safetensors.torch import save_file
 
 from admiral import Admiral, AdmiralError
 from admiral.assembly import build_judge, choose_dtype
-from admiral.checkpoint import SUFFICIENCY_HEAD, Checkpoint
+from admiral.checkpoint import Checkpoint
+from admiral.heads import SUFFICIENCY_HEAD
 from proofs.calibrated import WEIGHTS, Weights
 from trie import int8
 

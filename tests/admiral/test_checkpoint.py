@@ -11,13 +11,7 @@ import pytest
 from safetensors.torch import load_file, save_file
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from admiral.checkpoint import (
-    SUFFICIENCY_HEAD,
-    is_checkpoint,
-    load_checkpoint,
-    load_sufficiency_head,
-    locate_checkpoint,
-)
+from admiral.checkpoint import is_checkpoint, load_checkpoint, locate_checkpoint
 from admiral.errors import AdmiralError
 from tests.training.tiny import write_hub_directory
 
@@ -80,23 +74,6 @@ def test_weights_beyond_the_settings_and_numbers_that_are_none_are_refused(tiny:
     save_file(weights, tiny / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(AdmiralError, match=r"model\.safetensors holds what is no number"):
         load_checkpoint(tiny)
-
-
-def test_heads_of_other_models_are_refused(tiny: Path) -> None:
-    with pytest.raises(AdmiralError, match=r"safetensors: not a sufficiency classifier"):
-        load_sufficiency_head(tiny, 32)
-    bundled = locate_checkpoint("mini")
-    for name in ("rerank_head.safetensors", SUFFICIENCY_HEAD):
-        shutil.copy(bundled / name, tiny / name)
-    with pytest.raises(
-        AdmiralError, match=r"not a sufficiency classifier of this model \(of \(768"
-    ):
-        load_sufficiency_head(tiny, 32)
-    for content in (None, b"no tensors"):
-        if content is not None:
-            (tiny / "rerank_head.safetensors").write_bytes(content)
-        with pytest.raises(AdmiralError, match=r"rerank_head\.safetensors: not a reranker's head"):
-            load_checkpoint(tiny)
 
 
 def test_a_model_without_its_tokenizer_is_refused(tiny: Path) -> None:

@@ -14,9 +14,10 @@ from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.checkpoint import SUFFICIENCY_HEAD, locate_checkpoint
+from admiral.checkpoint import locate_checkpoint
 from admiral.checkpoint_sums import verify_checkpoint
 from admiral.gold import GoldClaim, read_gold
+from admiral.heads import SUFFICIENCY_HEAD
 from admiral.kb import KnowledgeBase, demo_kb
 from proofs.calibrated import Weights
 from proofs.drafting import Draft

@@ -18,8 +18,9 @@ import torch
 from safetensors.torch import load_file
 from transformers import BartForConditionalGeneration
 
-from admiral.checkpoint import SUFFICIENCY_HEAD, load_checkpoint
+from admiral.checkpoint import load_checkpoint
 from admiral.errors import AdmiralError
+from admiral.heads import SUFFICIENCY_HEAD
 from tests.training.tiny import elsewhere, full_disk, lines, prepare, some_samples, to_yaml
 from training.config import TASKS, TrainConfig
 from training.loop import train
