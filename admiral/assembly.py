@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import torch
-
 from admiral.checkpoint import Checkpoint
 from admiral.config import RetrievalConfig
+from admiral.devices import choose_device, choose_dtype
 from admiral.errors import AdmiralError
 from admiral.heads import load_sufficiency_head
 from admiral.kb import KnowledgeBase
@@ -26,7 +25,6 @@ from proofs.calibrated import CalibratedJudge, Weights
 from proofs.classifier import ClassifierJudge
 from proofs.generator import ProofGenerator
 from proofs.judges import AlwaysSufficient, GeneratedProofJudge, LexicalJudge, NeverSufficient
-from trie.int8 import check_int8
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,29 +105,3 @@ def _weights(config: RetrievalConfig) -> Weights | None:
         return Weights.read(Path(config.judge_weights))
     except ValueError as error:
         raise AdmiralError(f"setting 'judge_weights': {error}") from error
-
-
-def choose_device(name: str) -> str:
-    """Return the device that a setting names; ``auto`` is the GPU where there is one."""
-    if name != "auto":
-        if name.startswith("cuda") and not torch.cuda.is_available():
-            raise AdmiralError(f"device {name!r}: no GPU is visible; use --device cpu")
-        return name
-    return "cuda" if torch.cuda.is_available() else "cpu"
-
-
-def choose_dtype(config: RetrievalConfig) -> torch.dtype:
-    """Return the type of matrix products for a precision.
-
-    Raises
-    ------
-    AdmiralError
-        For int8 where it is not to be had.
-    """
-    dtype = {"fp32": torch.float32, "bf16": torch.bfloat16, "int8": torch.int8}[config.precision]
-    if dtype is torch.int8:
-        try:
-            check_int8(torch.device(choose_device(config.device)))
-        except ValueError as error:
-            raise AdmiralError(f"setting 'precision': {error}") from error
-    return dtype

@@ -23,7 +23,7 @@ _CHOICES = {
     "judge": ("never", "always", "lexical", "generated", "classifier", "calibrated"),
     "ranking": ("fused", "last-hop"),
     "variant": ("ours", "top-1", "not-joint", "joint-docs"),
-    "precision": ("fp32", "bf16", "int8"),
+    "precision": ("auto", "fp32", "bf16", "int8"),
 }
 _AT_LEAST = {
     "min_hops": 1,
@@ -112,9 +112,9 @@ class RetrievalConfig:
     precision
         ``fp32``; ``bf16``: two to three times faster on processors with bfloat16 arithmetic
         (``avx512_bf16``, ``amx_bf16``) and on GPUs, much slower without it, scores differing in the
-        third digit; or ``int8``, on processors with VNNI only: the encoders' products are in eight
-        bits, which is a little faster than bfloat16 and does not need it; scores differ in the
-        first or second digit (see `trie.int8`).
+        third digit; ``auto``: the faster one of these, here; or ``int8``, on processors with VNNI
+        only: the encoders' products are in eight bits, which is a little faster than bfloat16 and
+        does not need it; scores differ in the first or second digit (see `trie.int8`).
     batch_size
         Claims that travel together; the threads share them.
     device, threads
@@ -150,7 +150,7 @@ class RetrievalConfig:
     trie_normalised: bool = False
     title_weight: float = 0.5
     text_weight: float = 1.0
-    precision: str = "fp32"
+    precision: str = "auto"
     batch_size: int = 8
     device: str = "auto"
     threads: int = 0

@@ -11,10 +11,11 @@ import torch
 
 from admiral.answers import answer
 from admiral.arriving import Arriving
-from admiral.assembly import Stages, build_stages, choose_device, choose_dtype
+from admiral.assembly import Stages, build_stages
 from admiral.awaitable import AwaitableRetrieval
 from admiral.checkpoint import Checkpoint, load_checkpoint
 from admiral.config import RetrievalConfig
+from admiral.devices import choose_device, choose_dtype, choose_precision
 from admiral.errors import AdmiralError
 from admiral.flow import Flow
 from admiral.hops import Hops
@@ -81,6 +82,8 @@ class Admiral(AwaitableRetrieval):
     ) -> Admiral:
         """Open a checkpoint and a knowledge base, by name or directory.
 
+        The precision ``auto`` is chosen here, and stands in `config` from then on.
+
         Raises
         ------
         AdmiralError
@@ -89,6 +92,7 @@ class Admiral(AwaitableRetrieval):
         config = replace(config or RetrievalConfig())
         config.model, config.kb = str(model or config.model), str(kb or config.kb)
         config.validate()
+        config.precision = choose_precision(config)
         checkpoint = load_checkpoint(
             config.model, choose_device(config.device), choose_dtype(config)
         )

@@ -9,14 +9,19 @@ from typing import Any
 import admiral
 from admiral.bundled import is_bundled
 from admiral.config import FILES, RetrievalConfig
+from admiral.devices import choose_precision
 from admiral.kb.members import find_join, read_holdings
 
 
 def recorded_settings(config: RetrievalConfig) -> dict[str, Any]:
-    """Return what decides the results of a run, to be kept beside them."""
+    """Return what decides the results of a run, to be kept beside them.
+
+    The precision ``auto`` is told as what it stands for here.
+    """
     names = ("model", "kb", *(key for key in FILES if getattr(config, key)))
     return config.settings() | {
         "version": admiral.__version__,
+        "precision": choose_precision(config),
         **{name: identity(getattr(config, name)) for name in names},
     }
 

@@ -16,9 +16,10 @@ from pathlib import Path
 import click
 
 from admiral import RetrievalConfig
-from admiral.assembly import build_judge, choose_dtype
+from admiral.assembly import build_judge
 from admiral.checkpoint import load_checkpoint
 from admiral.claims import spread
+from admiral.devices import choose_dtype
 from admiral.gold import read_gold
 from admiral.kb import KnowledgeBase, locate
 from training.corpora import WithDocuments, read_documents

@@ -4,9 +4,9 @@
 
 Claims are synthesised over the knowledge base, and repeated under other ids where it gives too few.
 Both runs are the command line's, in processes of their own. The second node is killed with all its
-workers, without a warning, when a third of the claims are answered, and never comes back. Scores
-of batches of other sizes differ in their last digits, so that records count as equal if all but
-the timings is the same and no score is more than 0.001 away.
+workers, without a warning, when a third of the claims are answered, and never comes back. Records
+count as equal if all but the timings is the same and no score is more than 0.001 away: on some
+processors scores of batches of other sizes differ in their last digits.
 """
 
 from __future__ import annotations

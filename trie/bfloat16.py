@@ -1,9 +1,18 @@
-"""Weights kept in bfloat16, for models that only compute."""
+"""bfloat16: where it is fast, and weights kept in it, for models that only compute."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
+
+
+def bfloat16_is_fast(device: torch.device) -> bool:
+    """Whether a device has instructions for products in bfloat16, which is slow without them."""
+    if device.type == "cuda":
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    return device.type == "cpu" and (
+        torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+    )
 
 
 def keep_bfloat16(model: nn.Module) -> None:

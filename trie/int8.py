@@ -100,9 +100,3 @@ def int8_works() -> bool:
     except (AttributeError, NotImplementedError, RuntimeError):
         return False
     return bool((found - 64).abs().max() < 1e-3)
-
-
-def float_beside_int8() -> torch.dtype:
-    """Return the type for products that stay in floats: bfloat16 where the processor has it."""
-    has = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
-    return torch.bfloat16 if has else torch.float32

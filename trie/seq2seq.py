@@ -13,8 +13,8 @@ from transformers import BartForConditionalGeneration
 
 from trie.attention import Cache, Encoded, cross_attention, self_attention, split_heads
 from trie.bart import check_model, embedded, encoder_layers, token_of
-from trie.bfloat16 import keep_bfloat16
-from trie.int8 import float_beside_int8, products_of
+from trie.bfloat16 import bfloat16_is_fast, keep_bfloat16
+from trie.int8 import products_of
 from trie.packed import packed_states
 from trie.padding import padded
 
@@ -52,7 +52,8 @@ class Seq2Seq:
         self._dtypes = dtype, dtype
         self._layers = encoder_layers(model, products_of(dtype, self.device))
         if dtype is torch.int8:
-            self._dtypes = torch.float32, float_beside_int8()
+            fast = bfloat16_is_fast(self.device)
+            self._dtypes = torch.float32, torch.bfloat16 if fast else torch.float32
         if self._dtypes[1] is torch.bfloat16:
             keep_bfloat16(model)
         config = model.config

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from admiral.bundled import is_bundled
 from admiral.config import FILES, RetrievalConfig
+from admiral.devices import choose_precision
 from admiral.errors import AdmiralError
 from admiral.records import Claim, RetrievalResult
 
@@ -52,7 +53,12 @@ def worker_config(config: RetrievalConfig, cpus: int, gpus: float) -> RetrievalC
         device = "cuda"  # Ray shows a worker only its own
     if device == "auto" and not gpus:
         device = "cpu"
-    made = replace(config, device=device, threads=config.threads or cpus)
+    made = replace(
+        config,
+        device=device,
+        threads=config.threads or cpus,
+        precision=choose_precision(config),  # the same one on all nodes
+    )
     for key in ("model", "kb", *FILES):
         value = getattr(config, key)
         if value and not is_bundled(value) and Path(value).exists():

@@ -18,7 +18,10 @@ def model() -> Path:
 
 @pytest.fixture(scope="session")
 def system(user_cache: None, model: Path) -> Iterator[Admiral]:
-    config = RetrievalConfig(beam_size=8, rerank_documents=8, top_k=20, title_beams=4)
+    # In float32 on all processors: some tests compare it with the model itself.
+    config = RetrievalConfig(
+        beam_size=8, rerank_documents=8, top_k=20, title_beams=4, precision="fp32"
+    )
     with Admiral.from_pretrained(model, config=config) as opened:
         yield opened
 
@@ -33,5 +36,6 @@ def quick(system: Admiral) -> Admiral:
         rerank_documents=8,
         top_k=20,
         title_beams=0,
+        precision="fp32",
     )
     return Admiral(system.kb, system.checkpoint, config)

@@ -8,11 +8,10 @@ import torch
 from safetensors.torch import save_file
 
 from admiral import Admiral, AdmiralError
-from admiral.assembly import build_judge, choose_dtype
+from admiral.assembly import build_judge
 from admiral.checkpoint import Checkpoint
 from admiral.heads import SUFFICIENCY_HEAD
 from proofs.calibrated import WEIGHTS, Weights
-from trie import int8
 
 CLAIM = "Ada Lovelace was born in London in 1815."
 EVIDENCE = [("Ada Lovelace", "Ada Lovelace was born in London in 1815.")]
@@ -84,15 +83,3 @@ def test_the_generated_proof_may_end_early(system: Admiral, checkpoint: Checkpoi
     for one in early:
         assert (one.proof is None) == (not one.sufficient)
     assert not early[1].sufficient
-
-
-def test_int8_is_refused_where_it_is_not_to_be_had(
-    system: Admiral, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings = replace(system.config, precision="int8", device="cuda:1")
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    with pytest.raises(AdmiralError, match="'precision': int8 runs on processors only, not on"):
-        choose_dtype(settings)
-    monkeypatch.setattr(int8, "int8_works", lambda: False)
-    with pytest.raises(AdmiralError, match=r"'precision': int8 needs .* VNNI; use fp32 or bf16"):
-        choose_dtype(replace(settings, device="cpu"))

@@ -17,6 +17,7 @@ from admiral.cluster.lots import Failure, Record
 from admiral.cluster.retrieve import retrieve_on_cluster
 from admiral.cluster.session import ClusterOptions, connected, load_ray
 from admiral.cluster.worker import Opener, open_system, worker_config
+from admiral.devices import choose_precision
 from admiral.errors import AdmiralError
 from admiral.kb import build, join
 from admiral.records import Claim
@@ -161,9 +162,9 @@ def test_settings_of_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert (alone.device, alone.threads) == ("cpu", 4)
     assert (alone.kb, alone.model) == (str(tmp_path / "kb"), "mini")
     assert worker_config(config, 4, 0.5).device == "auto"
-    assert worker_config(replace(config, device="cuda:3", threads=2), 4, 1) == replace(
-        config, device="cuda", threads=2, kb=alone.kb
-    )
+    assert alone.precision == choose_precision(config) != "auto"
+    on_gpu = replace(config, device="cuda:3", threads=2, precision="fp32")
+    assert worker_config(on_gpu, 4, 1) == replace(on_gpu, device="cuda", kb=alone.kb)
     with pytest.raises(AdmiralError, match="add --gpus-per-worker"):
         worker_config(replace(config, device="cuda"), 4, 0)
 

@@ -1,0 +1,51 @@
+"""Where the model computes, and in which precision; what ``auto`` stands for here."""
+
+from __future__ import annotations
+
+import torch
+
+from admiral.config import RetrievalConfig
+from admiral.errors import AdmiralError
+from trie.bfloat16 import bfloat16_is_fast
+from trie.int8 import check_int8
+
+_DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "int8": torch.int8}
+
+
+def choose_device(name: str) -> str:
+    """Return the device that a setting names; ``auto`` is the GPU where there is one."""
+    if name != "auto":
+        if name.startswith("cuda") and not torch.cuda.is_available():
+            raise AdmiralError(f"device {name!r}: no GPU is visible; use --device cpu")
+        return name
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def choose_precision(config: RetrievalConfig) -> str:
+    """Return the precision that the settings name; ``auto`` is bf16 where it is fast, or fp32.
+
+    Raises
+    ------
+    AdmiralError
+        If the settings name a GPU, and there is none.
+    """
+    if config.precision != "auto":
+        return config.precision
+    return "bf16" if bfloat16_is_fast(torch.device(choose_device(config.device))) else "fp32"
+
+
+def choose_dtype(config: RetrievalConfig) -> torch.dtype:
+    """Return the type of matrix products for the precision of the settings.
+
+    Raises
+    ------
+    AdmiralError
+        As `choose_precision` does, and for int8 where it is not to be had.
+    """
+    dtype = _DTYPES[choose_precision(config)]
+    if dtype is torch.int8:
+        try:
+            check_int8(torch.device(choose_device(config.device)))
+        except ValueError as error:
+            raise AdmiralError(f"setting 'precision': {error}") from error
+    return dtype

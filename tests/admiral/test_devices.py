@@ -1,0 +1,52 @@
+"""What `auto` stands for, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from admiral import RetrievalConfig
+from admiral.devices import choose_device, choose_dtype, choose_precision
+from admiral.errors import AdmiralError
+from admiral.provenance import recorded_settings
+from trie import int8
+
+
+@pytest.mark.parametrize(("fast", "precision"), [(True, "bf16"), (False, "fp32")])
+def test_auto_is_bfloat16_where_the_processor_has_it(
+    monkeypatch: pytest.MonkeyPatch, fast: bool, precision: str
+) -> None:
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: fast)
+    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: False)
+    config = RetrievalConfig(device="cpu")
+    assert choose_precision(config) == precision
+    assert choose_dtype(config) is {"bf16": torch.bfloat16, "fp32": torch.float32}[precision]
+    assert recorded_settings(config)["precision"] == precision
+    for named in ("fp32", "bf16", "int8"):
+        assert choose_precision(RetrievalConfig(device="cpu", precision=named)) == named
+
+
+@pytest.mark.parametrize(("has", "precision"), [(True, "bf16"), (False, "fp32")])
+def test_auto_on_a_gpu(monkeypatch: pytest.MonkeyPatch, has: bool, precision: str) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(
+        torch.cuda, "is_bf16_supported", lambda including_emulation: not including_emulation and has
+    )
+    assert choose_device("auto") == "cuda"
+    assert choose_precision(RetrievalConfig()) == precision
+
+
+def test_a_gpu_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert choose_device("auto") == "cpu"
+    with pytest.raises(AdmiralError, match="'cuda:1': no GPU is visible; use --device cpu"):
+        choose_precision(RetrievalConfig(device="cuda:1"))
+
+
+def test_int8_is_refused_where_it_is_not_to_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    with pytest.raises(AdmiralError, match="'precision': int8 runs on processors only, not on"):
+        choose_dtype(RetrievalConfig(precision="int8", device="cuda:1"))
+    monkeypatch.setattr(int8, "int8_works", lambda: False)
+    with pytest.raises(AdmiralError, match=r"'precision': int8 needs .* VNNI; use fp32 or bf16"):
+        choose_dtype(RetrievalConfig(precision="int8", device="cpu"))
