@@ -14,24 +14,37 @@ from trie.attention import Cache
 
 MINI = locate_checkpoint("mini")
 
-# The size of BART-base; the rest is as in `mini`.
-BASE: dict[str, Any] = {
-    "vocab_size": 50265,
-    "d_model": 768,
-    "encoder_layers": 6,
-    "decoder_layers": 6,
-    "encoder_ffn_dim": 3072,
-    "decoder_ffn_dim": 3072,
-    "max_position_embeddings": 1024,
+# The sizes of BART's checkpoints; the rest is as in `mini`.
+SIZES: dict[str, dict[str, Any]] = {
+    "base": {
+        "vocab_size": 50265,
+        "d_model": 768,
+        "encoder_layers": 6,
+        "decoder_layers": 6,
+        "encoder_ffn_dim": 3072,
+        "decoder_ffn_dim": 3072,
+        "max_position_embeddings": 1024,
+    },
+    "large": {
+        "vocab_size": 50265,
+        "d_model": 1024,
+        "encoder_layers": 12,
+        "decoder_layers": 12,
+        "encoder_attention_heads": 16,
+        "decoder_attention_heads": 16,
+        "encoder_ffn_dim": 4096,
+        "decoder_ffn_dim": 4096,
+        "max_position_embeddings": 1024,
+    },
 }
 
 
 def load(name: str) -> BartForConditionalGeneration:
-    """Return `mini`, or a model of the size of BART-base whose scores are far apart."""
+    """Return `mini`, or a model of the size of BART's `base` or `large` with scores far apart."""
     if name == "mini":
         return BartForConditionalGeneration.from_pretrained(MINI, dtype=torch.float32).eval()
     torch.manual_seed(0)
-    model = BartForConditionalGeneration(BartConfig.from_pretrained(MINI, **BASE)).eval()
+    model = BartForConditionalGeneration(BartConfig.from_pretrained(MINI, **SIZES[name])).eval()
     model.final_logits_bias.normal_()
     return model
 

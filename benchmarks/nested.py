@@ -1,17 +1,23 @@
-"""The usual constraint of ``generate``: a prefix function over nested dicts."""
+"""Constraints as ``generate`` knows them: functions from prefixes to the tokens that may follow."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
+from trie.constraint import Constraint
 
-def prefix_function(
-    sequences: Sequence[Sequence[int]], end: int
-) -> Callable[[int, torch.Tensor], list[int]]:
-    """Return a `prefix_allowed_tokens_fn` for `sequences`, each with the end token behind it."""
+Prefixed = Callable[[int, torch.Tensor], list[int]]
+
+
+def prefix_function(sequences: Sequence[Sequence[int]], end: int) -> Prefixed:
+    """Return a `prefix_allowed_tokens_fn` over nested dicts.
+
+    It allows `sequences`, each with the end token behind it.
+    """
     root: dict[int, Any] = {}
     for sequence in sequences:
         node = root
@@ -23,5 +29,32 @@ def prefix_function(
         for token in ids.tolist()[1:]:
             node = node.get(token, {})
         return list(node) or [end]
+
+    return following
+
+
+def constraint_function(constraints: Sequence[Constraint], end: int) -> Prefixed:
+    """Return a `prefix_allowed_tokens_fn` for automata, one for each input of a batch.
+
+    What may follow a prefix is looked up once, and remembered.
+    """
+    known: list[dict[tuple[int, ...], tuple[list[int], dict[int, int]]]] = [{} for _ in constraints]
+
+    def look(number: int, prefix: tuple[int, ...]) -> tuple[list[int], dict[int, int]]:
+        found = known[number].get(prefix)
+        if found is None:
+            state: int | None = constraints[number].start
+            if prefix:
+                state = look(number, prefix[:-1])[1].get(prefix[-1])
+            tokens, states = [], []
+            if state is not None:
+                after = constraints[number].transitions(np.array([state], dtype=np.int64))
+                tokens, states = after.tokens.tolist(), after.states.tolist()
+            found = tokens or [end], dict(zip(tokens, states, strict=True))
+            known[number][prefix] = found
+        return found
+
+    def following(number: int, ids: torch.Tensor) -> list[int]:
+        return look(number, tuple(ids.tolist()[1:]))[0]
 
     return following
