@@ -15,18 +15,22 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
 from transformers import BartForConditionalGeneration, PreTrainedTokenizerBase
 from transformers.utils import logging
 
 from admiral.bundled import MODELS
 from admiral.errors import AdmiralError, first_line
-from admiral.heads import RERANK_HEAD, SUFFICIENCY_HEAD, RerankHead, load_head, save_head
+from admiral.heads import (
+    RERANK_HEAD,
+    SUFFICIENCY_HEAD,
+    UNUSABLE,
+    RerankHead,
+    load_head,
+    save_head,
+)
 from admiral.hf_config import read_config
 from trie import Seq2Seq, Tokens
 
-# What libraries raise for files that are damaged, or of something else.
-_UNUSABLE = (OSError, ValueError, RuntimeError, SafetensorError, KeyError)
 # The files of a checkpoint, also of those that others saved.
 _FILES = {
     *("config.json", "generation_config.json", "model.safetensors", RERANK_HEAD, SUFFICIENCY_HEAD),
@@ -101,7 +105,7 @@ def load_checkpoint(
             head.to(device).eval()
         model.to(device)  # type: ignore[arg-type]
         return Checkpoint(path, Seq2Seq(model, dtype=dtype), tokens, head)
-    except _UNUSABLE as error:
+    except UNUSABLE as error:
         raise AdmiralError(
             f"{path}: not a usable BART checkpoint ({first_line(error)}); restore or convert it"
         ) from error
@@ -133,7 +137,7 @@ def load_bart(path: Path, **config: Any) -> BartForConditionalGeneration:
             )
         model, report = loaded
         Seq2Seq(model)  # refuses variants of BART that could be loaded, but not used
-    except _UNUSABLE as error:
+    except UNUSABLE as error:
         raise AdmiralError(
             f"{path}: not a usable BART checkpoint ({first_line(error)}); restore or convert it"
         ) from error

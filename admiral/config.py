@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -164,11 +162,6 @@ class RetrievalConfig:
         """Return the settings that decide what a run returns, leaving out those of speed."""
         found = {key: value for key, value in asdict(self).items() if key not in _SPEED_ONLY}
         return found | {key: float(found[key]) for key in _WEIGHTS}  # 1 is 1.0, and the same run
-
-    def fingerprint(self) -> str:
-        """Return a short hash of `settings`, equal for runs that must agree."""
-        text = json.dumps(self.settings(), sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def load_config(path: Path | None = None, overrides: Sequence[str] = ()) -> RetrievalConfig:

@@ -24,14 +24,18 @@ def choose_device(name: str) -> str:
 def choose_precision(config: RetrievalConfig) -> str:
     """Return the precision that the settings name; ``auto`` is bf16 where it is fast, or fp32.
 
-    Raises
-    ------
-    AdmiralError
-        If the settings name a GPU, and there is none.
+    A GPU that is not here, but perhaps on another node of a cluster, is taken to have bf16.
     """
     if config.precision != "auto":
         return config.precision
+    if config.device.startswith("cuda") and not torch.cuda.is_available():
+        return "bf16"
     return "bf16" if bfloat16_is_fast(torch.device(choose_device(config.device))) else "fp32"
+
+
+def precision_of(dtype: torch.dtype) -> str:
+    """Return the setting that a type of matrix products stands for."""
+    return next(name for name, value in _DTYPES.items() if value is dtype)
 
 
 def choose_dtype(config: RetrievalConfig) -> torch.dtype:
@@ -40,7 +44,7 @@ def choose_dtype(config: RetrievalConfig) -> torch.dtype:
     Raises
     ------
     AdmiralError
-        As `choose_precision` does, and for int8 where it is not to be had.
+        For int8 where it is not to be had.
     """
     dtype = _DTYPES[choose_precision(config)]
     if dtype is torch.int8:

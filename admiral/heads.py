@@ -13,8 +13,8 @@ from admiral.errors import AdmiralError, first_line
 
 RERANK_HEAD = "rerank_head.safetensors"
 SUFFICIENCY_HEAD = "sufficiency_head.safetensors"  # of the judge `classifier`
-# What is raised for files that are damaged, or of something else.
-_UNUSABLE = (OSError, ValueError, RuntimeError, SafetensorError, KeyError)
+# What libraries raise for files that are damaged, or of something else.
+UNUSABLE = (OSError, ValueError, RuntimeError, SafetensorError, KeyError)
 
 
 class RerankHead(nn.Module):
@@ -48,7 +48,7 @@ def load_head(path: Path, width: int) -> RerankHead | None:
     head = RerankHead(width)
     try:
         head.load_state_dict({k: v.float() for k, v in load_file(file).items()})
-    except _UNUSABLE as error:
+    except UNUSABLE as error:
         raise AdmiralError(
             f"{file}: not a reranker's head of this model ({first_line(error)}); restore it"
         ) from error

@@ -45,11 +45,16 @@ def check_settings(results: Path, path: Path, settings: Mapping[str, Any]) -> No
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         problem = f"exists, but {path.name} does not say which settings made it"
         raise AdmiralError(f"{results}: {problem}. {_REMEDY}") from None
-    different = [
-        f"{key} was {before.get(key, 'unset')}, now {settings.get(key, 'unset')}"
-        for key in sorted(before.keys() | settings.keys())
-        if before.get(key) != settings.get(key)
-    ]
+    keys = sorted(before.keys() | settings.keys())
+    different = [key for key in keys if before.get(key) != settings.get(key)]
     if different:
-        problem = f"was written with other settings ({'; '.join(different)})"
-        raise AdmiralError(f"{results}: {problem}. {_REMEDY}")
+        found = "; ".join(
+            f"{key} was {before.get(key, 'unset')}, now {settings.get(key, 'unset')}"
+            for key in different
+        )
+        # The one that the machine decides, where nobody names it.
+        same = f", or go on with --set precision={before.get('precision')}"
+        problem = f"was written with other settings ({found})"
+        raise AdmiralError(
+            f"{results}: {problem}. {_REMEDY}{same if different == ['precision'] else ''}"
+        )

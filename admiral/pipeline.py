@@ -15,7 +15,7 @@ from admiral.assembly import Stages, build_stages
 from admiral.awaitable import AwaitableRetrieval
 from admiral.checkpoint import Checkpoint, load_checkpoint
 from admiral.config import RetrievalConfig
-from admiral.devices import choose_device, choose_dtype, choose_precision
+from admiral.devices import choose_device, choose_dtype, precision_of
 from admiral.errors import AdmiralError
 from admiral.flow import Flow
 from admiral.hops import Hops
@@ -46,7 +46,7 @@ class Admiral(AwaitableRetrieval):
     checkpoint
         The model that the stages share.
     config
-        Settings.
+        Settings. The precision ``auto`` is that of the checkpoint here, and told so in `config`.
     stages
         The four stages; built from the settings where not given.
 
@@ -65,6 +65,8 @@ class Admiral(AwaitableRetrieval):
     ) -> None:
         super().__init__()
         config.validate()
+        if config.precision == "auto":
+            config = replace(config, precision=precision_of(checkpoint.model.dtype))
         self.kb, self.checkpoint, self.config = kb, checkpoint, config
         self.stages = stages or build_stages(kb, checkpoint, config)
         self._mentions = MentionFinder(kb) if config.mentions else None
@@ -82,8 +84,6 @@ class Admiral(AwaitableRetrieval):
     ) -> Admiral:
         """Open a checkpoint and a knowledge base, by name or directory.
 
-        The precision ``auto`` is chosen here, and stands in `config` from then on.
-
         Raises
         ------
         AdmiralError
@@ -92,7 +92,6 @@ class Admiral(AwaitableRetrieval):
         config = replace(config or RetrievalConfig())
         config.model, config.kb = str(model or config.model), str(kb or config.kb)
         config.validate()
-        config.precision = choose_precision(config)
         checkpoint = load_checkpoint(
             config.model, choose_device(config.device), choose_dtype(config)
         )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import admiral
 from admiral.bundled import is_bundled
 from admiral.config import FILES, RetrievalConfig
-from admiral.devices import choose_precision
 from admiral.kb.members import find_join, read_holdings
 
 
@@ -18,10 +18,14 @@ def recorded_settings(config: RetrievalConfig) -> dict[str, Any]:
 
     The precision ``auto`` is told as what it stands for here.
     """
+    if config.precision == "auto":
+        # Imported here: who names the precision needs no torch for this.
+        from admiral.devices import choose_precision
+
+        config = replace(config, precision=choose_precision(config))
     names = ("model", "kb", *(key for key in FILES if getattr(config, key)))
     return config.settings() | {
         "version": admiral.__version__,
-        "precision": choose_precision(config),
         **{name: identity(getattr(config, name)) for name in names},
     }
 

@@ -92,16 +92,18 @@ def differences(one: RetrievalResult, other: RetrievalResult) -> list[str]:
 
 
 def largest_gap(one: RetrievalResult, other: RetrievalResult) -> float:
-    """Return by how much the scores of documents and evidence that both have differ at most."""
-    gaps = [0.0]
-    for mine, its in ((one.evidence, other.evidence), (one.documents, other.documents)):
-        theirs = {(s.title, getattr(s, "index", 0)): s.score for s in its}
-        gaps += [
-            abs(s.score - theirs[key])
-            for s in mine
-            if (key := (s.title, getattr(s, "index", 0))) in theirs
-        ]
-    return max(gaps)
+    """Return by how much scores of documents, sets and sentences that both have differ at most."""
+    mine, its = _scores(one), _scores(other)
+    return max((abs(mine[key] - its[key]) for key in mine.keys() & its.keys()), default=0.0)
+
+
+def _scores(result: RetrievalResult) -> dict[tuple[Any, ...], float]:
+    found: dict[tuple[Any, ...], float] = {(d.title,): d.score for d in result.documents}
+    found |= {("evidence", s.key): s.score for s in result.evidence}
+    for hop in result.hops:
+        found |= {(hop.number, tuple(s.titles)): s.score for s in hop.document_sets}
+        found |= {(hop.number, s.key): s.score for s in hop.evidence}
+    return found
 
 
 class Way:
@@ -210,17 +212,17 @@ def _ways(config: RetrievalConfig, alone_threads: int, opened: ExitStack) -> lis
     threads = config.threads or torch.get_num_threads()
     few = alone_threads or threads
     batched = opened.enter_context(Admiral.from_pretrained(config=config))
-    alone = Admiral(batched.kb, batched.checkpoint, replace(config, threads=few))
+    alone = Admiral(batched.kb, batched.checkpoint, replace(batched.config, threads=few))
     # What is loaded at the first use is not counted; these claims are not asked again.
     for system in (alone, batched):
         list(system.retrieve_many([Claim("1", "A river in Paris."), Claim("2", "A bridge.")], 1))
     return [
         Way(
-            f"{config.precision}, one at a time, threads: {few}",
+            f"{batched.config.precision}, one at a time, threads: {few}",
             lambda some: list(map(alone.retrieve, some)),
         ),
         Way(
-            f"{config.precision}, in batches of {config.batch_size}, threads: {threads}",
+            f"{batched.config.precision}, in batches of {config.batch_size}, threads: {threads}",
             lambda some: list(batched.retrieve_many(some)),
         ),
     ]

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from trie.attention import LEAST_ROWS
 from trie.bits import Ints
 from trie.choice import Chooser, rank
 from trie.constraint import Constraint
@@ -135,9 +136,6 @@ def beam_search(
 # Rows of logits that one call may compute beyond the first of each beam: enough to keep two cores
 # busy; more would only take memory.
 _AT_ONCE = 128
-# Products of fewer rows than these are computed in another way than those of more, which changes
-# the last bits.
-_ROWS = 4
 
 
 def _lay_out(claims: Ints) -> tuple[Ints, Ints]:
@@ -146,14 +144,14 @@ def _lay_out(claims: Ints) -> tuple[Ints, Ints]:
     Returns
     -------
     Ints
-        The beam at each place, (claims, beams); `_ROWS` places at least. Lines with fewer beams
-        repeat the last one; its copies are computed, but nobody looks at them.
+        The beam at each place, (claims, beams); `LEAST_ROWS` places at least. Lines with fewer
+        beams repeat the last one; its copies are computed, but nobody looks at them.
     Ints
         The place of each beam, counted through all lines.
     """
     firsts = np.flatnonzero(np.diff(claims, prepend=-1))
     counts = np.diff(firsts, append=len(claims))
-    columns = np.arange(max(counts.max(), -(-_ROWS // len(counts))))
+    columns = np.arange(max(counts.max(), -(-LEAST_ROWS // len(counts))))
     slots = firsts[:, None] + np.minimum(columns, counts[:, None] - 1)
     return slots, np.repeat(np.arange(len(counts)) * len(columns), counts) + rank(claims)
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 def bfloat16_is_fast(device: torch.device) -> bool:
     """Whether a device has instructions for products in bfloat16, which is slow without them."""
     if device.type == "cuda":
-        return torch.cuda.is_bf16_supported(including_emulation=False)
+        return bool(torch.version.hip) or torch.cuda.get_device_capability(device)[0] >= 8
     return device.type == "cpu" and (
         torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
     )

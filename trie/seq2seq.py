@@ -46,6 +46,7 @@ class Seq2Seq:
         check_model(model)
         if dtype not in (torch.float32, torch.bfloat16, torch.int8):
             raise ValueError(f"dtype is {dtype}; use torch.float32, torch.bfloat16 or torch.int8")
+        self.dtype = dtype
         self._model = model.eval()
         self._decoder = model.get_decoder()
         # Of the encoder, and of all else.

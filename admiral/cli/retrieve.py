@@ -64,7 +64,7 @@ Source = Callable[[], Iterable["Claim"]]
 @click.option(
     "--claim-seconds",
     type=float,
-    help="With --engine ray: a claim that takes longer has failed (default 600).",
+    help="With --engine ray: a claim alone that takes longer has failed (default 300).",
 )
 @click.option("--quiet", is_flag=True, help="No progress.")
 def retrieve_command(
@@ -195,6 +195,10 @@ def _to_file(
     from admiral.provenance import recorded_settings
     from admiral.trec import write_trec
 
+    if cluster is not None:
+        from admiral.cluster.worker import worker_config
+
+        config = worker_config(config, cluster.cpus, cluster.gpus)
     with ResumableWriter(output, recorded_settings(config), overwrite=overwrite) as writer:
         # Changed claims are told before the model is loaded.
         todo = sum(1 for _ in writer.pending(source()))

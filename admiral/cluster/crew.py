@@ -23,6 +23,16 @@ Start = Callable[[], tuple[Any, Any]]
 
 
 @dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a lot: its records, or an error, and whether its worker hung."""
+
+    lot: Lot
+    records: list[Record]
+    error: str = ""
+    hung: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class _Task:
     """A lot, the actor that has it, and when its time is over, by the monotonic clock."""
 
@@ -57,7 +67,6 @@ class Crew:
         self._busy: dict[Any, _Task] = {}
         self._idle: list[Any] = []
         self._stillborn = 0
-        self._heard = time.monotonic()
         for _ in range(count):
             self._hire()
 
@@ -72,8 +81,8 @@ class Crew:
         end = time.monotonic() + self._claim_seconds * len(lot.claims)
         self._busy[actor.answer.remote(encode_claims(lot.claims))] = _Task(actor, lot, end)
 
-    def wait(self) -> Iterator[tuple[Lot, list[Record], str]]:
-        """Wait until something happens; yield lots with their records, or with an error.
+    def wait(self) -> Iterator[Outcome]:
+        """Wait until something happens; yield what came of lots.
 
         Raises
         ------
@@ -93,11 +102,21 @@ class Crew:
                 self._opened(future)
             else:
                 yield self._finished(future)
+        yield from self._overdue()
+
+    def _overdue(self) -> Iterator[Outcome]:
+        """Yield the lots whose time is over; some may have an answer that nobody looked at."""
         now = time.monotonic()
-        for future in [future for future, task in self._busy.items() if task.end <= now]:
+        late = [future for future, task in self._busy.items() if task.end <= now]
+        if not late:
+            return
+        ready, hung = self._ray.wait(late, num_returns=len(late), timeout=0)
+        for future in ready:
+            yield self._finished(future)
+        for future in hung:
             task = self._busy.pop(future)
             limit = self._claim_seconds * len(task.lot.claims)
-            yield self._failed(task, f"no answer in {limit:.0f} s")
+            yield self._failed(task, f"no answer in {limit:.0f} s", hung=True)
 
     def close(self) -> None:
         """End all workers."""
@@ -111,6 +130,7 @@ class Crew:
         self._idle, self._opening, self._busy = [], {}, {}
 
     def _hire(self) -> None:
+        self._heard = time.monotonic()  # a new one has the whole time to start
         actor, opening = self._start()
         self._opening[opening] = actor
 
@@ -133,23 +153,23 @@ class Crew:
             self._stillborn = 0
             self._idle.append(actor)
 
-    def _finished(self, future: Any) -> tuple[Lot, list[Record], str]:
+    def _finished(self, future: Any) -> Outcome:
         task = self._busy.pop(future)
         answer, death = self._result(future)
         records, error = ([], f"its worker died: {death}") if death else decode_answer(answer)
         if error:
             return self._failed(task, error)
         self._idle.append(task.actor)
-        return task.lot, records, ""
+        return Outcome(task.lot, records)
 
-    def _failed(self, task: _Task, error: str) -> tuple[Lot, list[Record], str]:
+    def _failed(self, task: _Task, error: str, *, hung: bool = False) -> Outcome:
         lot = task.lot
         others = f" and {len(lot.claims) - 1} more" if len(lot.claims) > 1 else ""
         what = f"claim {lot.claims[0].id!r}{others}: failure {lot.failures + 1}"
         logger.warning("%s: %s", what, error)
         self._ray.kill(task.actor)
         self._hire()
-        return lot, [], error
+        return Outcome(lot, [], error, hung)
 
     def _result(self, future: Any) -> tuple[str, str]:
         """Return what a worker said, or why it can say nothing any more."""

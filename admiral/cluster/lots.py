@@ -1,8 +1,9 @@
 """Who answers which claims: lots are handed out, tried again when they fail, and told in order.
 
 A lot that fails, because it raised an error or because its worker or node died, is tried again as
-it is; the second time it is taken apart. From then on each of its claims is alone, so that a claim
-is blamed for nothing but its own failures: after so many of these it is passed over.
+it is; the second time, or if its worker hung, it is taken apart. From then on each of its claims is
+alone, so that a claim is blamed for nothing but its own failures: after so many of these it is
+passed over.
 """
 
 from __future__ import annotations
@@ -106,15 +107,15 @@ class Ledger:
             raise ValueError(f"records of {ids} for other claims")
         self._outcomes.update(enumerate(records, lot.first))
 
-    def failed(self, lot: Lot, error: str) -> None:
-        """Note that nothing came of a lot, and why."""
+    def failed(self, lot: Lot, error: str, *, apart: bool = False) -> None:
+        """Note that nothing came of a lot, and why; `apart` is whether not to try it as it is."""
         failures = lot.failures + 1
         if len(lot.claims) == 1:
             if failures < self._attempts:
                 self._again.append(replace(lot, failures=failures))
             else:
                 self._outcomes[lot.first] = Failure(lot.claims[0], failures, error)
-        elif failures == 1:
+        elif failures == 1 and not apart:
             self._again.append(replace(lot, failures=failures))
         else:
             self._again.extend(Lot(n, (c,)) for n, c in enumerate(lot.claims, lot.first))

@@ -88,8 +88,8 @@ def _answers(ledger: Ledger, crew: Crew) -> Iterator[Record | Failure]:
         yield from ledger.in_order()
         if ledger.done:
             return
-        for lot, records, error in crew.wait():
-            if error:
-                ledger.failed(lot, error)
+        for outcome in crew.wait():
+            if outcome.error:
+                ledger.failed(outcome.lot, outcome.error, apart=outcome.hung)
             else:
-                ledger.answered(lot, records)
+                ledger.answered(outcome.lot, outcome.records)

@@ -42,7 +42,7 @@ class ClusterOptions:
     cpus: int = 1
     gpus: float = 0.0
     attempts: int = 3
-    claim_seconds: float = 600.0
+    claim_seconds: float = 300.0
 
     def __post_init__(self) -> None:
         leasts = {"workers": 0, "cpus": 1, "gpus": 0, "attempts": 1, "claim_seconds": 1}

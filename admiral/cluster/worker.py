@@ -53,12 +53,9 @@ def worker_config(config: RetrievalConfig, cpus: int, gpus: float) -> RetrievalC
         device = "cuda"  # Ray shows a worker only its own
     if device == "auto" and not gpus:
         device = "cpu"
-    made = replace(
-        config,
-        device=device,
-        threads=config.threads or cpus,
-        precision=choose_precision(config),  # the same one on all nodes
-    )
+    made = replace(config, device=device, threads=config.threads or cpus)
+    # Decided here, so that it is the same on all nodes; those that have GPUs may not be this one.
+    made.precision = choose_precision(replace(made, device="cuda") if gpus else made)
     for key in ("model", "kb", *FILES):
         value = getattr(config, key)
         if value and not is_bundled(value) and Path(value).exists():

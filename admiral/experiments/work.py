@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -113,6 +114,8 @@ def _answer(job: Job, track: Track) -> Record:
     config = RetrievalConfig(**job["config"])
     claims = [Claim(id, text) for id, text in job["claims"]]
     output = Path(job["output"])
+    if job["baseline"] is not None:  # no model computes, in whatever precision
+        config = replace(config, precision="fp32")
     settings = recorded_settings(config) | {"baseline": job["baseline"]}
     with ResumableWriter(output, settings, overwrite=job["overwrite"]) as writer:
         todo = list(writer.pending(claims))

@@ -26,7 +26,7 @@ def test_lists_join_the_built_in_lexicon(tmp_path: Path) -> None:
         assert lexicon.relation(one, other) is known
         assert plain.relation(one, other) is None
     assert lexicon.relation("in 1873", "in 1874") is NatOp.ALTERNATION
-    assert lists.fingerprint() != RetrievalConfig().fingerprint()
+    assert lists.settings() != RetrievalConfig().settings()
 
 
 @pytest.mark.parametrize("key", ["antonyms", "paraphrases"])

@@ -17,6 +17,8 @@ import torch
 from admiral import Admiral, AdmiralError, Claim, RetrievalConfig, RetrievalResult
 from admiral.arriving import Arriving
 from admiral.assembly import Stages
+from admiral.checkpoint import load_checkpoint
+from admiral.provenance import recorded_settings
 from admiral.records import Document, DocumentSet, ScoredTitle, Sentence
 from proofs import Judgement
 from proofs.judges import AlwaysSufficient, NeverSufficient
@@ -78,6 +80,18 @@ def test_a_batch_gives_the_same_as_one_claim_at_a_time(
         # Products of a few rows in float32 are added up in another order by two threads.
         gap = 0 if precision == "bf16" else 1e-4
         assert scores(one) == pytest.approx(scores(other), abs=gap, rel=0)
+
+
+@pytest.mark.parametrize(("dtype", "name"), [(torch.float32, "fp32"), (torch.bfloat16, "bf16")])
+def test_the_precision_is_that_of_the_checkpoint_unless_it_is_named(
+    system: Admiral, model: Path, dtype: torch.dtype, name: str
+) -> None:
+    checkpoint = load_checkpoint(model, dtype=dtype)
+    made = Admiral(system.kb, checkpoint, RetrievalConfig())
+    assert made.config.precision == name
+    assert recorded_settings(made.config)["precision"] == name
+    named = Admiral(system.kb, checkpoint, RetrievalConfig(precision="int8", reranker="bm25"))
+    assert named.config.precision == "int8"
 
 
 def scores(result: RetrievalResult) -> list[float]:

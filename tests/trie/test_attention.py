@@ -11,6 +11,7 @@ from transformers import BartForConditionalGeneration
 
 import admiral
 from tests.trie.processor import SAME_BITS
+from trie import Hypothesis, TokenTrie, TrieConstraint, beam_search
 from trie.seq2seq import Seq2Seq
 
 MINI = Path(admiral.__file__).parent / "data" / "mini"
@@ -34,11 +35,14 @@ def decoded(
     return torch.cat(found, dim=2).log_softmax(-1)
 
 
+def mini(dtype: torch.dtype) -> Seq2Seq:
+    return Seq2Seq(BartForConditionalGeneration.from_pretrained(MINI, dtype=torch.float32), dtype)
+
+
 @pytest.mark.parametrize(("dtype", "gap"), [(torch.float32, 1e-4), (torch.bfloat16, 0.3)])
 def test_steps_do_not_depend_on_the_batch(dtype: torch.dtype, gap: float, threads: None) -> None:
     """Nor on threads, on beams that other claims have more of, or on tokens that come together."""
-    loaded = BartForConditionalGeneration.from_pretrained(MINI, dtype=torch.float32)
-    model = Seq2Seq(loaded, dtype)
+    model = mini(dtype)
     generator = torch.Generator().manual_seed(0)
     inputs = [torch.randint(1000, 30000, (n,), generator=generator).tolist() for n in LENGTHS]
     tokens = torch.randint(1000, 30000, (len(inputs), BEAMS, STEPS), generator=generator)
@@ -49,3 +53,26 @@ def test_steps_do_not_depend_on_the_batch(dtype: torch.dtype, gap: float, thread
         for at, ids in enumerate(inputs):
             alone = decoded(model, [ids], tokens[at, None, :beams], parts)[0]
             assert (alone - together[at, :beams]).abs().max() <= (0 if SAME_BITS else gap)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_sequences_score_alone_what_they_score_together(dtype: torch.dtype, threads: None) -> None:
+    """From the first step on, when every claim has one beam."""
+    torch.set_num_threads(1)
+    model = mini(dtype)
+    generator = torch.Generator().manual_seed(1)
+    inputs = [torch.randint(1000, 30000, (n,), generator=generator).tolist() for n in LENGTHS]
+    titles = torch.randint(1000, 30000, (200, 4), generator=generator).tolist()
+    constraint = TrieConstraint(TokenTrie.build(titles), model.eos)
+
+    def found(some: Sequence[Sequence[int]]) -> list[list[Hypothesis]]:
+        return beam_search(model, some, [constraint] * len(some), beam_size=5, max_length=8)
+
+    for ids, together in zip(inputs, found(inputs), strict=True):
+        (alone,) = found([ids])
+        if SAME_BITS:
+            assert alone == together
+        else:
+            gap = 1e-3 if dtype is torch.float32 else 0.3
+            scores = [[one.score for one in some] for some in (alone, together)]
+            assert scores[0] == pytest.approx(scores[1], abs=gap)

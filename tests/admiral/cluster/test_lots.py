@@ -87,6 +87,14 @@ def test_a_lot_is_tried_again_whole_then_claim_by_claim() -> None:
     assert not ledger.done
 
 
+def test_a_lot_whose_worker_hung_is_taken_apart_at_once() -> None:
+    ledger = Ledger(claims(2), size=2, ahead=4, attempts=1)
+    lot = ledger.take()
+    assert lot is not None
+    ledger.failed(lot, "no answer", apart=True)
+    assert [ledger.take(), ledger.take()] == [Lot(n, (claims(2)[n],)) for n in range(2)]
+
+
 def test_claims_are_read_no_further_ahead_than_asked() -> None:
     read = []
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from admiral import Admiral, RetrievalConfig
 from admiral.cluster.lots import Failure, Record
@@ -119,7 +120,7 @@ def test_poison_is_passed_over_and_nothing_else(cluster: Any, config: RetrievalC
 
 @pytest.mark.slow
 def test_a_claim_that_hangs_is_passed_over(cluster: Any, config: RetrievalConfig) -> None:
-    claims = [CLAIMS[0], Claim("hangs", "An endless claim."), *CLAIMS[1:3]]
+    claims = [CLAIMS[0], Claim("hangs", "An endless claim."), *CLAIMS[1:15]]
     quick = replace(config, hops="1")
     found = list(outcomes(cluster, quick, claims, open_poisoned, attempts=1, claim_seconds=20))
     assert [f.claim.id if isinstance(f, Failure) else f["id"] for f in found] == [
@@ -162,9 +163,18 @@ def test_settings_of_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert (alone.device, alone.threads) == ("cpu", 4)
     assert (alone.kb, alone.model) == (str(tmp_path / "kb"), "mini")
     assert worker_config(config, 4, 0.5).device == "auto"
-    assert alone.precision == choose_precision(config) != "auto"
-    on_gpu = replace(config, device="cuda:3", threads=2, precision="fp32")
-    assert worker_config(on_gpu, 4, 1) == replace(on_gpu, device="cuda", kb=alone.kb)
+    assert alone.precision == choose_precision(replace(config, device="cpu")) != "auto"
+    on_gpu = replace(config, device="cuda:3", threads=2)
+    assert worker_config(on_gpu, 4, 1) == replace(
+        on_gpu, device="cuda", kb=alone.kb, precision="bf16"
+    )
+    named = worker_config(replace(on_gpu, precision="fp32"), 4, 1)
+    assert (named.precision, worker_config(named, 4, 1)) == ("fp32", named)
+    assert worker_config(config, 4, 0.5).precision == "bf16"
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)  # a GPU that no worker uses
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: False)
+    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: False)
+    assert worker_config(config, 4, 0).precision == "fp32"
     with pytest.raises(AdmiralError, match="add --gpus-per-worker"):
         worker_config(replace(config, device="cuda"), 4, 0)
 
