@@ -52,14 +52,15 @@ def check_files(directory: Path, files: Mapping[str, FileEntry]) -> None:
                 f"{directory / name}: {size:,} bytes where the manifest says {entry.size:,}; the "
                 f"file was cut off or changed. {REBUILD}"
             )
-        if name.endswith(".marisa") and _is_changed(directory / name, entry):
-            raise AdmiralError(
-                f"{directory / name}: damaged (not what was built, or not readable). {REBUILD}"
-            )
+        if name.endswith(".marisa") and _described(directory / name) != entry:
+            raise AdmiralError(f"{directory / name}: damaged (not what was built). {REBUILD}")
 
 
-def _is_changed(file: Path, entry: FileEntry) -> bool:
+def _described(file: Path) -> FileEntry:
     try:
-        return describe_file(file) != entry
-    except OSError:
-        return True
+        return describe_file(file)
+    except OSError as error:
+        raise AdmiralError(
+            f"{file}: cannot be read ({error.strerror}). Make it readable, or build the knowledge "
+            "base again with `admiral index`."
+        ) from error
