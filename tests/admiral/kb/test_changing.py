@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from filelock import FileLock
+from tqdm import tqdm
 
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, add, build, compact, remove, verify
@@ -168,6 +169,12 @@ def test_every_failing_call_leaves_the_old_or_the_new_version(
 
 def _kill() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def own_lock() -> None:
+    """Progress bars' lock is shared with forked processes: one killed while it has it, keeps it."""
+    tqdm.set_lock(threading.RLock())
 
 
 def _killed(kb: Path, change: str, owner: Any, name: str, n: int) -> bool:
