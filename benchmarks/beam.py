@@ -22,7 +22,7 @@ import numpy as np
 import torch
 
 from benchmarks.models import Timed, load
-from benchmarks.nested import prefix_function
+from benchmarks.nested import generate, prefix_function
 from benchmarks.timing import best
 from benchmarks.titles import Titles
 from trie import Hypothesis, TokenTrie, Transitions, TrieConstraint, beam_search
@@ -56,18 +56,12 @@ def by_generate(model: Any, sequences: Sequences, beams: int) -> Decode:
     following = prefix_function(sequences, end)
 
     def decode(inputs: Sequences) -> list[list[Hypothesis]]:
-        out = model.generate(
-            torch.tensor(inputs),
-            attention_mask=torch.ones(len(inputs), len(inputs[0]), dtype=torch.int64),
-            num_beams=beams,
-            num_return_sequences=beams,
-            max_new_tokens=max(map(len, sequences)) + 1,
-            length_penalty=0.0,
-            early_stopping=False,
-            do_sample=False,
-            forced_bos_token_id=None,
-            forced_eos_token_id=None,
-            prefix_allowed_tokens_fn=following,
+        out = generate(
+            model,
+            inputs,
+            following,
+            beams=beams,
+            most=max(map(len, sequences)) + 1,
             output_scores=True,
             return_dict_in_generate=True,
         )

@@ -33,7 +33,7 @@ from admiral.kb import KnowledgeBase, locate
 from admiral.memory import ran_out, release
 from admiral.stages import hop
 from benchmarks.models import SIZES, load
-from benchmarks.nested import constraint_function
+from benchmarks.nested import constraint_function, generate
 from trie import Constraint, Seq2Seq, Tokens, beam_search
 
 _DEMO = Path(str(files("admiral"))) / "data" / "demo" / "claims.jsonl"
@@ -111,24 +111,15 @@ def ours(model: Seq2Seq, decodings: Sequence[Decoding], batch: int) -> None:
 
 def by_generate(model: Any, decodings: Sequence[Decoding], batch: int) -> None:
     """Decode all by transformers."""
-    pad, end = model.config.pad_token_id, model.config.eos_token_id
     for some in grouped(decodings, batch):
-        width = max(len(one.ids) for one in some)
-        ids = torch.tensor([[*one.ids, *[pad] * (width - len(one.ids))] for one in some])
-        lengths = torch.tensor([len(one.ids) for one in some])
+        constraints = [one.constraint for one in some]
         with torch.inference_mode():
-            model.generate(
-                ids.to(model.device),
-                attention_mask=(torch.arange(width) < lengths[:, None]).to(model.device),
-                num_beams=some[0].beams,
-                num_return_sequences=some[0].beams,
-                max_new_tokens=model.config.max_position_embeddings - 1,
-                length_penalty=0.0,
-                early_stopping=False,
-                do_sample=False,
-                forced_bos_token_id=None,
-                forced_eos_token_id=None,
-                prefix_allowed_tokens_fn=constraint_function([o.constraint for o in some], end),
+            generate(
+                model,
+                [one.ids for one in some],
+                constraint_function(constraints, model.config.eos_token_id),
+                beams=some[0].beams,
+                most=model.config.max_position_embeddings - 1,
             )
 
 

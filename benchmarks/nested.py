@@ -9,8 +9,36 @@ import numpy as np
 import torch
 
 from trie.constraint import Constraint
+from trie.padding import padded
 
 Prefixed = Callable[[int, torch.Tensor], list[int]]
+
+
+def generate(
+    model: Any,
+    inputs: Sequence[Sequence[int]],
+    following: Prefixed,
+    *,
+    beams: int,
+    most: int,
+    **more: Any,
+) -> Any:
+    """Decode by transformers as our beam search does: all beams, by sums of log probabilities."""
+    ids, mask = padded(inputs, model.config.pad_token_id)
+    return model.generate(
+        ids.to(model.device),
+        attention_mask=mask.to(model.device),
+        num_beams=beams,
+        num_return_sequences=beams,
+        max_new_tokens=most,
+        length_penalty=0.0,
+        early_stopping=False,
+        do_sample=False,
+        forced_bos_token_id=None,
+        forced_eos_token_id=None,
+        prefix_allowed_tokens_fn=following,
+        **more,
+    )
 
 
 def prefix_function(sequences: Sequence[Sequence[int]], end: int) -> Prefixed:

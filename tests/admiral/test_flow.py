@@ -62,12 +62,9 @@ def in_a_new_thread(call: Callable[[], int]) -> int:
 
 
 @pytest.fixture
-def three_threads() -> Iterator[None]:
+def three_threads(set_threads: Callable[[int], None]) -> None:
     """Another default than the workers', whatever the environment says."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(3)
-    yield
-    torch.set_num_threads(before)
+    set_threads(3)
 
 
 def ids(found: Iterable[Progress]) -> list[int]:

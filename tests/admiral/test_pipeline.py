@@ -54,11 +54,8 @@ def essence(result: RetrievalResult) -> object:
 
 
 @pytest.fixture
-def two_threads() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    yield
-    torch.set_num_threads(before)
+def two_threads(set_threads: Callable[[int], None]) -> None:
+    set_threads(2)
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])

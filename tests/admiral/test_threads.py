@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -12,11 +12,9 @@ from admiral.threads import take_threads, taking_threads
 
 
 @pytest.fixture
-def default() -> Iterator[int]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(3)
-    yield 3
-    torch.set_num_threads(before)
+def default(set_threads: Callable[[int], None]) -> int:
+    set_threads(3)
+    return 3
 
 
 def in_a_new_thread() -> int:

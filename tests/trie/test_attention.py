@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -19,13 +19,6 @@ LENGTHS = [37, 141, 64, 230]
 BEAMS, STEPS = 25, 6
 
 
-@pytest.fixture
-def threads() -> Iterator[None]:
-    before = torch.get_num_threads()
-    yield
-    torch.set_num_threads(before)
-
-
 def decoded(
     model: Seq2Seq, inputs: Sequence[Sequence[int]], tokens: torch.Tensor, parts: Sequence[int]
 ) -> torch.Tensor:
@@ -40,25 +33,29 @@ def mini(dtype: torch.dtype) -> Seq2Seq:
 
 
 @pytest.mark.parametrize(("dtype", "gap"), [(torch.float32, 1e-4), (torch.bfloat16, 0.3)])
-def test_steps_do_not_depend_on_the_batch(dtype: torch.dtype, gap: float, threads: None) -> None:
+def test_steps_do_not_depend_on_the_batch(
+    dtype: torch.dtype, gap: float, set_threads: Callable[[int], None]
+) -> None:
     """Nor on threads, on beams that other claims have more of, or on tokens that come together."""
     model = mini(dtype)
     generator = torch.Generator().manual_seed(0)
     inputs = [torch.randint(1000, 30000, (n,), generator=generator).tolist() for n in LENGTHS]
     tokens = torch.randint(1000, 30000, (len(inputs), BEAMS, STEPS), generator=generator)
-    torch.set_num_threads(1)
+    set_threads(1)
     together = decoded(model, inputs, tokens, [1] * STEPS)
     for number, beams, parts in ((1, 25, [1, 3, 2]), (2, 25, [1] * STEPS), (1, 4, [2, 4])):
-        torch.set_num_threads(number)
+        set_threads(number)
         for at, ids in enumerate(inputs):
             alone = decoded(model, [ids], tokens[at, None, :beams], parts)[0]
             assert (alone - together[at, :beams]).abs().max() <= (0 if SAME_BITS else gap)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_sequences_score_alone_what_they_score_together(dtype: torch.dtype, threads: None) -> None:
+def test_sequences_score_alone_what_they_score_together(
+    dtype: torch.dtype, set_threads: Callable[[int], None]
+) -> None:
     """From the first step on, when every claim has one beam."""
-    torch.set_num_threads(1)
+    set_threads(1)
     model = mini(dtype)
     generator = torch.Generator().manual_seed(1)
     inputs = [torch.randint(1000, 30000, (n,), generator=generator).tolist() for n in LENGTHS]
