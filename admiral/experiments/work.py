@@ -114,7 +114,7 @@ def _answer(job: Job, track: Track) -> Record:
     config = RetrievalConfig(**job["config"])
     claims = [Claim(id, text) for id, text in job["claims"]]
     output = Path(job["output"])
-    if job["baseline"] is not None:  # no model computes, in whatever precision
+    if job["baseline"] is not None and config.precision == "auto":  # no model computes
         config = replace(config, precision="fp32")
     settings = recorded_settings(config) | {"baseline": job["baseline"]}
     with ResumableWriter(output, settings, overwrite=job["overwrite"]) as writer:
