@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from admiral.errors import AdmiralError
 from admiral.experiments.run import FORMAT, NAME
 from admiral.files import write_atomically
 from benchmarks.results_plots import plots
+from benchmarks.results_tables import measured, published
 
 Record = dict[str, Any]
 # The order of the page; experiments of one's own come last.
@@ -38,31 +39,6 @@ and F1 are of documents.
 "Insufficient precision" and "recall" say how well the stopping rule tells incomplete evidence, over
 all hops that were made; evidence is complete when it has a sentence of every gold document.
 """
-
-
-def _mb(value: float | None) -> str:
-    return "–" if value is None else f"{value / 1e6:,.1f}"
-
-
-def _figure(value: float | None, form: str = ".3f") -> str:
-    return "–" if value is None else format(value, form)
-
-
-# Columns that are not measures: what they show of a system.
-_COLUMNS: dict[str, Callable[[Record], str]] = {
-    "s/claim": lambda s: _figure(s["seconds_per_claim"], ".2f"),
-    "memory MB": lambda s: _mb(s["run"]["peak_memory"]),
-    "documents": lambda s: f"{s['kb']['documents']:,}",
-    "BM25 MB": lambda s: _mb(s["kb"]["bytes"]["bm25"]),
-    "trie MB": lambda s: _mb(s["kb"]["bytes"]["tries"]),
-    "texts MB": lambda s: _mb(s["kb"]["bytes"]["documents"]),
-    "disk MB": lambda s: _mb(s["kb"]["bytes"]["total"]),
-    "index seconds": lambda s: _figure(s["kb"]["build"].get("seconds"), ".1f"),
-    "index memory MB": lambda s: _mb(s["kb"]["build"].get("peak_memory")),
-    "hops": lambda s: _figure(s.get("stopping", {}).get("hops"), ".2f"),
-    "insufficient precision": lambda s: _figure(s.get("stopping", {}).get("precision")),
-    "insufficient recall": lambda s: _figure(s.get("stopping", {}).get("recall")),
-}
 
 
 def read_runs(folder: Path) -> list[Record]:
@@ -101,11 +77,13 @@ def section(record: Record) -> Iterator[str]:
     yield ""
     yield from _facts(record)
     yield ""
-    yield from _table(record)
+    yield from measured(record)
     for name, title, _ in plots(record):
         yield ""
         yield f"![{title}](results/{name})"
-    yield from _paper(record["paper"])
+    if record["paper"]:
+        yield ""
+        yield from published(record["paper"])
 
 
 def _command(record: Record) -> str:
@@ -133,6 +111,12 @@ def _facts(record: Record) -> Iterator[str]:
     for note, names in of_note.items():
         everyone = len(names) == len(record["systems"])
         yield f"- {note}" if everyone else f"- {', '.join(names)}: {note}"
+    # Misspelt, or of none of the claims that the limit left: which, the page cannot know.
+    evaluated = {group["name"] for system in record["systems"] for group in system["groups"]}
+    for name in record["groups"]:
+        if name not in evaluated:
+            there = ", ".join(sorted(evaluated))
+            yield f"- no claim is of the group '{name}' (groups are {there})"
 
 
 def _surroundings(run: Record) -> str:
@@ -140,58 +124,6 @@ def _surroundings(run: Record) -> str:
     changed = " with changes" if commit.endswith("+") else ""
     packages = ", ".join(f"{name} {version}" for name, version in run["versions"].items())
     return f"{run['date']}, {run['hardware']}; commit {commit[:12]}{changed}; {packages}"
-
-
-def _table(record: Record) -> Iterator[str]:
-    columns = record["show"]
-    known = {*_COLUMNS, *(one["name"] for s in record["systems"] for one in s["measures"])}
-    for column in columns:
-        if column not in known:
-            raise AdmiralError(
-                f"{record['file']}: key 'show': {column!r} is measured for no system. There are "
-                f"{', '.join(sorted(known))}"
-            )
-    yield f"| system | claims | number | {' | '.join(columns)} |"
-    yield "|---" * (len(columns) + 3) + "|"
-    for system in record["systems"]:
-        for first, group in _groups(record, system):
-            cells = [_cell(system, column, group["name"], first) for column in columns]
-            yield (
-                f"| {system['name']} | {group['name']} | {group['claims']} | {' | '.join(cells)} |"
-            )
-
-
-def _groups(record: Record, system: Record) -> Iterator[tuple[bool, Record]]:
-    """Yield the groups that are shown, and whether each is the system's first."""
-    chosen = [g for g in system["groups"] if g["name"] in record["groups"]] or system["groups"]
-    for at, group in enumerate(chosen):
-        yield at == 0, group
-
-
-def _cell(system: Record, column: str, group: str, first: bool) -> str:
-    if column in _COLUMNS:
-        return _COLUMNS[column](system) if first else ""
-    for measure in system["measures"]:
-        if measure["name"] == column:  # the first of the name
-            one = next(value for value in measure["groups"] if value["group"] == group)
-            if one["value"] is None:
-                return "–"
-            return f"{one['value']:.3f} [{one['low']:.2f}, {one['high']:.2f}]"
-    return "–"
-
-
-def _paper(paper: Record) -> Iterator[str]:
-    if not paper:
-        return
-    yield ""
-    yield f"The paper's figures (table {paper['table']}):".replace("table section", "section")
-    yield ""
-    yield f"| system | {' | '.join(paper['columns'])} |"
-    yield "|---" * (len(paper["columns"]) + 1) + "|"
-    for name, row in paper["rows"].items():
-        yield f"| {name} | {' | '.join('–' if v is None else f'{v:,}' for v in row)} |"
-    yield ""
-    yield paper["note"]
 
 
 def page(records: Sequence[Record], before: str = "") -> str:

@@ -45,9 +45,18 @@ _CUTS = (10, 100)
 _WIDTH, _ROWS = 384, 1 << 16  # of a vector of MiniLM; vectors that are made at once
 
 
-def built(corpus: Path, count: int, work: Path, bm25: str) -> Path:
-    """Return the knowledge base of so many documents, built if it is not there."""
+def built(corpus: Path, count: int, work: Path, bm25: str) -> tuple[Path, dict[str, Any]]:
+    """Return the knowledge base of so many documents and what its build took.
+
+    It is built if it is not there.
+
+    Raises
+    ------
+    AdmiralError
+        If the one that is there was built of another corpus, or with another BM25 backend.
+    """
     kb, note = work / f"kb-{count}", work / f"kb-{count}.json"
+    made_of = {"corpus": str(corpus.resolve()), "bytes": corpus.stat().st_size, "bm25": bm25}
     if not note.exists():
         documents = work / f"{count}.jsonl"
         write_corpus(enlarged(list(read(corpus, None)), count), documents)
@@ -55,8 +64,13 @@ def built(corpus: Path, count: int, work: Path, bm25: str) -> Path:
         command += ["--overwrite", "--on-duplicate", "skip", "--no-progress"]
         found = measure("admiral index", command, lambda: sizes(kb))
         documents.unlink()
-        note.write_text(json.dumps(asdict(found)))
-    return kb
+        note.write_text(json.dumps({"made_of": made_of, "build": asdict(found)}))
+    record = json.loads(note.read_text())
+    if record["made_of"] != made_of:
+        raise AdmiralError(
+            f"{kb}: was built of {record['made_of']}, not of {made_of}. Give another --work"
+        )
+    return kb, dict(record["build"])
 
 
 def recalled(rankings: Sequence[Sequence[str]], gold: Sequence[GoldClaim]) -> list[float]:
@@ -167,7 +181,7 @@ def main(
         return
     work.mkdir(parents=True, exist_ok=True)
     for count in documents:
-        kb = built(corpus, count, work, bm25)
+        kb, build = built(corpus, count, work, bm25)
         command = [sys.executable, "-m", "benchmarks.scale", str(corpus), str(claims)]
         command += ["--documents", str(count), "--work", str(work), "--limit", str(limit)]
         command += [part for one in settings for part in ("--set", one)]
@@ -175,8 +189,7 @@ def main(
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
         if done.returncode:
             raise click.ClickException(f"answering over {kb} failed")
-        note = json.loads((work / f"kb-{count}.json").read_text())
-        for line in lines(count, note, json.loads(done.stdout)):
+        for line in lines(count, build, json.loads(done.stdout)):
             click.echo(line)
 
 

@@ -94,6 +94,13 @@ def test_the_page_has_tables_and_the_papers_figures(tmp_path: Path) -> None:
     assert text.count("a box; commit cccccccccccc with changes; admiral 1; seed of") == 2
 
 
+def test_groups_that_no_claim_is_of_are_named(tmp_path: Path) -> None:
+    runs = written(tmp_path, one=record(system("One"), groups=["all", "2 hop"]))
+    text = page(read_runs(runs))
+    assert "- no claim is of the group '2 hop' (groups are 1 hop, 2 hops, all)\n" in text
+    assert "| One | all | 5 |" in text and "| One | 1 hop |" not in text
+
+
 def test_the_command_writes_page_and_plots(tmp_path: Path) -> None:
     runs = written(tmp_path, small=record(system("One"), system("Two", stopping=STOPPING)))
     docs = tmp_path / "docs"

@@ -1,0 +1,92 @@
+"""The tables of a recorded experiment: what was measured, and what the paper published."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from admiral.errors import AdmiralError
+
+Record = dict[str, Any]
+
+
+def _mb(value: float | None) -> str:
+    return "–" if value is None else f"{value / 1e6:,.1f}"
+
+
+def _figure(value: float | None, form: str = ".3f") -> str:
+    return "–" if value is None else format(value, form)
+
+
+# Columns that are not measures: what they show of a system.
+_COLUMNS: dict[str, Callable[[Record], str]] = {
+    "s/claim": lambda s: _figure(s["seconds_per_claim"], ".2f"),
+    "memory MB": lambda s: _mb(s["run"]["peak_memory"]),
+    "documents": lambda s: f"{s['kb']['documents']:,}",
+    "BM25 MB": lambda s: _mb(s["kb"]["bytes"]["bm25"]),
+    "trie MB": lambda s: _mb(s["kb"]["bytes"]["tries"]),
+    "texts MB": lambda s: _mb(s["kb"]["bytes"]["documents"]),
+    "disk MB": lambda s: _mb(s["kb"]["bytes"]["total"]),
+    "index seconds": lambda s: _figure(s["kb"]["build"].get("seconds"), ".1f"),
+    "index memory MB": lambda s: _mb(s["kb"]["build"].get("peak_memory")),
+    "hops": lambda s: _figure(s.get("stopping", {}).get("hops"), ".2f"),
+    "insufficient precision": lambda s: _figure(s.get("stopping", {}).get("precision")),
+    "insufficient recall": lambda s: _figure(s.get("stopping", {}).get("recall")),
+}
+
+
+def measured(record: Record) -> Iterator[str]:
+    """Yield the lines of its table: each system, by groups of claims.
+
+    Raises
+    ------
+    AdmiralError
+        If a column is to be shown that is measured for no system.
+    """
+    columns = record["show"]
+    known = {*_COLUMNS, *(one["name"] for s in record["systems"] for one in s["measures"])}
+    for column in columns:
+        if column not in known:
+            raise AdmiralError(
+                f"{record['file']}: key 'show': {column!r} is measured for no system. There are "
+                f"{', '.join(sorted(known))}"
+            )
+    yield f"| system | claims | number | {' | '.join(columns)} |"
+    yield "|---" * (len(columns) + 3) + "|"
+    for system in record["systems"]:
+        for first, group in _groups(record, system):
+            cells = [_cell(system, column, group["name"], first) for column in columns]
+            yield (
+                f"| {system['name']} | {group['name']} | {group['claims']} | {' | '.join(cells)} |"
+            )
+
+
+def _groups(record: Record, system: Record) -> Iterator[tuple[bool, Record]]:
+    """Yield the groups that are shown, and whether each is the system's first."""
+    chosen = [g for g in system["groups"] if g["name"] in record["groups"]] or system["groups"]
+    for at, group in enumerate(chosen):
+        yield at == 0, group
+
+
+def _cell(system: Record, column: str, group: str, first: bool) -> str:
+    if column in _COLUMNS:
+        return _COLUMNS[column](system) if first else ""
+    for measure in system["measures"]:
+        if measure["name"] == column:  # the first of the name
+            one = next(value for value in measure["groups"] if value["group"] == group)
+            if one["value"] is None:
+                return "–"
+            return f"{one['value']:.3f} [{one['low']:.2f}, {one['high']:.2f}]"
+    return "–"
+
+
+def published(paper: Record) -> Iterator[str]:
+    """Yield the lines of the paper's table."""
+    yield f"The paper's figures (table {paper['table']}):".replace("table section", "section")
+    yield ""
+    yield f"| system | {' | '.join(paper['columns'])} |"
+    yield "|---" * (len(paper["columns"]) + 1) + "|"
+    for name, row in paper["rows"].items():
+        yield f"| {name} | {' | '.join('–' if v is None else f'{v:,}' for v in row)} |"
+    yield ""
+    yield paper["note"]
