@@ -5,9 +5,10 @@ from __future__ import annotations
 from admiral.checkpoint import Checkpoint
 from admiral.config import RetrievalConfig
 from admiral.progress import Progress
-from admiral.records import RetrievalResult
-from admiral.stages.mentions import MentionFinder
+from admiral.records import RankedDocument, RetrievalResult
+from admiral.stages.clues import document_clues
 from admiral.stages.ranking import rank_documents
+from admiral.stages.relevance import Relevance
 from trie.inputs import claim_ids
 
 
@@ -15,27 +16,40 @@ def answer(
     progress: Progress,
     config: RetrievalConfig,
     checkpoint: Checkpoint,
-    mentions: MentionFinder | None,
+    relevance: Relevance | None,
 ) -> RetrievalResult:
-    """Return the result of a claim that has stopped; `mentions` finds the documents it names."""
-    text = progress.claim.text
-    ranking = rank_documents(
-        progress.sets,
-        progress.candidates or (),
-        config.top_k,
-        read=progress.read,
-        linked=progress.linked,
-        named=mentions.in_text(text) if mentions else (),
-        fused=config.ranking == "fused",
-    )
+    """Return the result of a claim that has stopped, its documents ranked as `ranked` says."""
     return RetrievalResult(
         progress.claim,
-        tuple(ranking),
+        tuple(ranked(progress, config, relevance)[: config.top_k]),
         progress.evidence,
         tuple(progress.hops),
         progress.stopped or "dead_end",
-        _warnings(text, checkpoint),
+        _warnings(progress.claim.text, checkpoint),
     )
+
+
+def ranked(
+    progress: Progress, config: RetrievalConfig, relevance: Relevance | None
+) -> list[RankedDocument]:
+    """Rank all documents that the hops of a claim have found.
+
+    Parameters
+    ----------
+    config
+        Says by which rule.
+    relevance
+        What ranks them in the end; None for the votes, or the order of the last hop.
+    """
+    found = rank_documents(
+        progress.sets,
+        progress.candidates or (),
+        read=progress.read,
+        linked=progress.linked,
+        named=progress.named,
+        fused=config.ranking != "last-hop",
+    )
+    return found if relevance is None else relevance.rank(found, document_clues(progress))
 
 
 def _warnings(claim: str, checkpoint: Checkpoint) -> tuple[str, ...]:

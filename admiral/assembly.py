@@ -19,6 +19,7 @@ from admiral.stages.first_stage import Bm25FirstStage, FusedFirstStage
 from admiral.stages.hop import TrieHopRetriever
 from admiral.stages.linked import LinkedRetriever
 from admiral.stages.mentions import MentionFinder
+from admiral.stages.relevance import Relevance
 from admiral.stages.similarity import SimilarityReranker, minilm_directory
 from admiral.stages.term_matching import TermReranker
 from proofs.calibrated import CalibratedJudge, Weights
@@ -96,6 +97,18 @@ def build_judge(checkpoint: Checkpoint, config: RetrievalConfig) -> SufficiencyJ
                     checkpoint.model, checkpoint.tokens, stop_at_independence=config.early_exit
                 )
             )
+
+
+def build_relevance(config: RetrievalConfig) -> Relevance | None:
+    """Return what ranks the documents in the end; None where no weights do."""
+    if config.ranking != "learned":
+        return None
+    if not config.ranking_weights:
+        return Relevance.bundled()
+    try:
+        return Relevance.read(Path(config.ranking_weights))
+    except AdmiralError as error:
+        raise AdmiralError(f"setting 'ranking_weights': {error}") from error
 
 
 def _weights(config: RetrievalConfig) -> Weights | None:

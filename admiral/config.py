@@ -14,12 +14,12 @@ from admiral.settings import build_settings, read_settings
 # Settings that change how fast a run is, not what it returns.
 _SPEED_ONLY = frozenset({"batch_size", "device", "threads"})
 # Settings that name files, or are empty.
-FILES = ("judge_weights", "paraphrases", "antonyms")
+FILES = ("judge_weights", "ranking_weights", "paraphrases", "antonyms")
 _CHOICES = {
     "bm25": ("auto", "lucene", "bm25s"),
     "reranker": ("combined", "cross-encoder", "similarity", "bm25"),
     "judge": ("never", "always", "lexical", "generated", "classifier", "calibrated"),
-    "ranking": ("fused", "last-hop"),
+    "ranking": ("learned", "fused", "last-hop"),
     "variant": ("ours", "top-1", "not-joint", "joint-docs"),
     "precision": ("auto", "fp32", "bf16", "int8"),
 }
@@ -96,8 +96,12 @@ class RetrievalConfig:
     paraphrases, antonyms
         Files of words for the judges by rules, see `proofs.PairLexicon`; none where empty.
     ranking
-        ``fused``: all hops and the first stage vote; ``last-hop``: the last hop's document sets
-        first, filled up from the hops before (see `admiral.stages.ranking`).
+        ``learned``: by what all hops say about a document, with fitted weights (see
+        `admiral.stages.relevance`); ``fused``: all hops and the first stage vote; ``last-hop``: the
+        last hop's document sets first, filled up from the hops before (`admiral.stages.ranking`).
+    ranking_weights
+        File of the weights of ``learned``, as `training.ranking` writes it; the bundled ones where
+        empty.
     variant
         How document sets are scored: ``ours``, or ``top-1``, ``not-joint`` or ``joint-docs``, with
         which the paper compares (see `admiral.stages.hop`).
@@ -142,7 +146,8 @@ class RetrievalConfig:
     wordnet: bool = False
     paraphrases: str = ""
     antonyms: str = ""
-    ranking: str = "fused"
+    ranking: str = "learned"
+    ranking_weights: str = ""
     variant: str = "ours"
     hyperlinks: bool = False
     trie_normalised: bool = False

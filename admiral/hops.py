@@ -57,11 +57,13 @@ class Hops:
             self._read(reading, began)
 
     def _search(self, batch: Sequence[Progress]) -> None:
-        """Ask the first stage."""
+        """Ask the first stage, and find what the claims name."""
         found = self._stages.first.candidates(
             [p.claim.text for p in batch], self._config.first_stage_documents
         )
         for progress, titles in zip(batch, found, strict=True):
+            if self._mentions is not None:
+                progress.named = self._mentions.in_text(progress.claim.text)
             progress.candidates = titles
 
     def _expand(self, batch: Sequence[Progress]) -> None:

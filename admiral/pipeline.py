@@ -11,7 +11,7 @@ import torch
 
 from admiral.answers import answer
 from admiral.arriving import Arriving
-from admiral.assembly import Stages, build_stages
+from admiral.assembly import Stages, build_relevance, build_stages
 from admiral.awaitable import AwaitableRetrieval
 from admiral.checkpoint import Checkpoint, load_checkpoint
 from admiral.config import RetrievalConfig
@@ -70,6 +70,7 @@ class Admiral(AwaitableRetrieval):
         self.kb, self.checkpoint, self.config = kb, checkpoint, config
         self.stages = stages or build_stages(kb, checkpoint, config)
         self._mentions = MentionFinder(kb) if config.mentions else None
+        self._relevance = build_relevance(config)
         self.uses = Uses()
         # Once and for all: what torch tells later depends on the thread that asks.
         self._threads = config.threads or torch.get_num_threads()
@@ -128,6 +129,21 @@ class Admiral(AwaitableRetrieval):
         this object was closed. What is wrong with a claim, or with the stream, is raised when
         those before it have been answered.
         """
+        try:
+            for progress in self.explore(claims, hops):
+                with self.uses:
+                    result = answer(progress, self.config, self.checkpoint, self._relevance)
+                trim()
+                yield result
+        finally:
+            trim(pause=0)
+
+    def explore(self, claims: Iterable[Claim], hops: str | int | None = None) -> Iterator[Progress]:
+        """Yield what the hops of each claim have found, before its documents are ranked.
+
+        That is for who ranks them in another way, or looks into the hops. It takes and raises what
+        `retrieve_many` does.
+        """
         config = replace(self.config)
         config.hops = config.hops if hops is None else str(hops)
         config.validate()
@@ -146,15 +162,10 @@ class Admiral(AwaitableRetrieval):
             threads=self._threads,
         )
         stream = map(_started, claims)
-        done = flow.run(stream, claims.ready) if isinstance(claims, Arriving) else flow.run(stream)
-        try:
-            for progress in done:
-                with self.uses:
-                    result = answer(progress, config, self.checkpoint, self._mentions)
-                trim()
-                yield result
-        finally:
-            trim(pause=0)
+        if isinstance(claims, Arriving):
+            yield from flow.run(stream, claims.ready)
+        else:
+            yield from flow.run(stream)
 
     def prove(self, claim: str, evidence: Sequence[tuple[str, str]]) -> Judgement:
         """Judge a claim against (title, sentence) pairs by the judge of the settings.

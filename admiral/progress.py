@@ -19,12 +19,16 @@ class Progress:
         The claim.
     candidates
         The first stage's documents, best first; None before it was asked.
+    named
+        The documents that the claim names.
     sets
         The document sets of each hop, best first.
     hops
         The hops that have been made.
     read
         The documents that each hop read, that of the best sentence first.
+    best
+        The score of the best sentence of each document that a hop read.
     linked
         The documents that each hop's evidence mentions.
     stopped
@@ -33,9 +37,11 @@ class Progress:
 
     claim: Claim
     candidates: list[ScoredTitle] | None = None
+    named: list[str] = field(default_factory=list)
     sets: list[list[DocumentSet]] = field(default_factory=list)
     hops: list[Hop] = field(default_factory=list)
     read: list[list[str]] = field(default_factory=list)
+    best: list[dict[str, float]] = field(default_factory=list)
     linked: list[list[str]] = field(default_factory=list)
     stopped: Stopped | None = None
 
@@ -73,15 +79,18 @@ class Progress:
         return [best[title] for title in self.sets[-1][0].titles[:-1] if title in best]
 
     def note_read(self, sentences: Sequence[Sentence]) -> None:
-        """Keep the order of the documents that a hop read; the first hop's are its sets, `D_1`.
+        """Keep the order and the scores of the documents that a hop read.
 
-        These are single documents in the order of their best sentences, unread ones last.
+        The first hop's are its sets, `D_1`: single documents in the order of their best sentences,
+        unread ones last.
 
         Parameters
         ----------
         sentences
             The scored sentences of the hop, best first.
         """
+        best = {s.title: s.score for s in reversed(sentences)}  # the first, so the best, wins
+        self.best.append(best)
         read = list(dict.fromkeys(s.title for s in sentences))
         self.read.append(read)
         if not self.sets:

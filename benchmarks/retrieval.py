@@ -20,7 +20,7 @@ from admiral.evaluation.pairing import pair_up
 from admiral.evaluation.predictions import Prediction, same_title
 from admiral.gold import GoldClaim, read_gold
 
-_CUTS = (5, 10, 20, 100)
+CUTS = (5, 10, 20, 100)
 
 
 def recalls(
@@ -44,7 +44,7 @@ def recall_table(
     name: str, rankings: Sequence[Sequence[str]], gold: Sequence[GoldClaim], seconds: float
 ) -> list[str]:
     """Return lines: share of claims with all gold titles in the top k, over all and by number."""
-    measures, groups = recalls(rankings, gold, _CUTS)
+    measures, groups = recalls(rankings, gold, CUTS)
     lines = []
     for group in groups:
         cells = [f"{measure.value(group.members):.3f}" for measure in measures]
@@ -70,12 +70,12 @@ def main(
 
     gold = spread(list(read_gold(claims)), limit)
     config: RetrievalConfig = load_config(None, [f"model={model}", f"kb={kb}", *settings])
-    heads = " | ".join(f"@{k}" for k in _CUTS)
+    heads = " | ".join(f"@{k}" for k in CUTS)
     click.echo(f"| system | gold documents | claims | {heads} | s/claim |")
-    click.echo("|---" * (len(_CUTS) + 4) + "|")
+    click.echo("|---" * (len(CUTS) + 4) + "|")
     with Admiral.from_pretrained(config=config) as system:
         began = time.perf_counter()
-        found = system.kb.search([one.claim for one in gold], max(_CUTS))
+        found = system.kb.search([one.claim for one in gold], max(CUTS))
         spent = time.perf_counter() - began
         for line in recall_table("BM25", [[f.title for f in one] for one in found], gold, spent):
             click.echo(line)

@@ -1,4 +1,4 @@
-"""Logistic regressions behind the fitted judges, and the thresholds that keep a recall."""
+"""Fits of the judges and of the final ranking, and the thresholds that keep a recall."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from collections.abc import Callable, Sequence
 
 import torch
 from torch import nn
+from torch.nn.utils.rnn import pad_sequence
 
+from admiral.stages.clues import CLUES
+from admiral.stages.relevance import Relevance, Unit
 from proofs.calibrated import Weights
 from proofs.support import CLAIM_FEATURES, STEP_FEATURES, Support
 
@@ -15,6 +18,8 @@ from proofs.support import CLAIM_FEATURES, STEP_FEATURES, Support
 _SHARPNESS = 5.0
 _RIDGE = 1e-3
 _HEAD_RIDGE = 3e-2
+# Of the network that ranks documents.
+_UNITS, _STEPS, _RATE, _UNIT_RIDGE = 8, 300, 0.03, 1e-2
 
 
 def fit_weights(supports: Sequence[Support], insufficient: torch.Tensor) -> Weights:
@@ -77,6 +82,60 @@ def threshold_of_recall(scores: Sequence[float], positive: Sequence[bool], recal
     ]
     below = max((s for s in scores if s < least), default=least - 1.0)
     return (least + below) / 2
+
+
+def fit_relevance(
+    clues: Sequence[torch.Tensor], gold: Sequence[torch.Tensor], seed: int = 0
+) -> Relevance:
+    """Fit the weights that rank documents, so that all gold documents come before the others.
+
+    What counts is the gold document with the lowest score, against all others together: a claim is
+    answered when the last of its documents has been found.
+
+    Parameters
+    ----------
+    clues
+        For each claim the clues of its documents, float32, (documents, clues).
+    gold
+        For each claim which of them are gold, bool, (documents,); some, and not all.
+    seed
+        Of the first weights.
+
+    Returns
+    -------
+    Relevance
+        With units that read clues as they are, not standardised.
+    """
+    rows = torch.cat(list(clues))
+    centre, spread = rows.mean(0), rows.std(0).clamp(min=1e-6)
+    inputs = pad_sequence([(one - centre) / spread for one in clues], batch_first=True)
+    right = pad_sequence(list(gold), batch_first=True)
+    wrong = pad_sequence([~one for one in gold], batch_first=True)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        hidden = nn.Linear(rows.shape[1], _UNITS)
+        votes = nn.Linear(_UNITS, 1, bias=False)
+    parameters = [*hidden.parameters(), *votes.parameters()]
+    optimizer = torch.optim.Adam(parameters, _RATE)
+    for _ in range(_STEPS):
+        scores = votes(hidden(inputs).tanh()).squeeze(-1)
+        best_wrong = scores.masked_fill(~wrong, -torch.inf).logsumexp(1)
+        worst_right = -(-scores).masked_fill(~right, -torch.inf).logsumexp(1)
+        loss = nn.functional.softplus(best_wrong - worst_right).mean()
+        loss = loss + _UNIT_RIDGE * sum(one.square().sum() for one in parameters)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    with torch.no_grad():
+        weights = hidden.weight / spread
+        biases = hidden.bias - weights @ centre
+        worth = votes.weight[0].tolist()
+    return Relevance(
+        tuple(
+            Unit(vote, bias, dict(zip(CLUES, row, strict=True)))
+            for vote, bias, row in zip(worth, biases.tolist(), weights.tolist(), strict=True)
+        )
+    )
 
 
 def _minimise(

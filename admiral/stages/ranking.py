@@ -21,7 +21,7 @@ _LINKED = 0.8
 def rank_documents(
     hops: Sequence[Sequence[DocumentSet]],
     first_stage: Sequence[ScoredTitle],
-    k: int,
+    k: int | None = None,
     *,
     read: Sequence[Sequence[str]] = (),
     linked: Sequence[Sequence[str]] = (),
@@ -50,7 +50,7 @@ def rank_documents(
     first_stage
         The first stage's candidates, best first.
     k
-        Documents to return at most.
+        Documents to return at most; None for all.
     read
         The documents that were read at hop 1, 2, ..., that of the best sentence first.
     linked

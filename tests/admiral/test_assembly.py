@@ -1,4 +1,4 @@
-"""Every judge that the settings know can be built and asked."""
+"""What the settings name can be built: every judge, and the weights of the ranking."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -8,9 +8,10 @@ import torch
 from safetensors.torch import save_file
 
 from admiral import Admiral, AdmiralError
-from admiral.assembly import build_judge
+from admiral.assembly import build_judge, build_relevance
 from admiral.checkpoint import Checkpoint
 from admiral.heads import SUFFICIENCY_HEAD
+from admiral.stages.relevance import Relevance
 from proofs.calibrated import WEIGHTS, Weights
 
 CLAIM = "Ada Lovelace was born in London in 1815."
@@ -83,3 +84,16 @@ def test_the_generated_proof_may_end_early(system: Admiral, checkpoint: Checkpoi
     for one in early:
         assert (one.proof is None) == (not one.sufficient)
     assert not early[1].sufficient
+
+
+def test_weights_of_the_ranking_may_be_given(system: Admiral, tmp_path: Path) -> None:
+    path = tmp_path / "ranking.json"
+    config = replace(system.config, ranking_weights=str(path))
+    with pytest.raises(AdmiralError, match=r"'ranking_weights': .*ranking\.json: not a file of"):
+        build_relevance(config)
+    other = Relevance(Relevance.bundled().units[:1])
+    path.write_text(other.to_json())
+    assert build_relevance(config) == other
+    assert build_relevance(system.config) == Relevance.bundled()
+    for ranking in ("fused", "last-hop"):
+        assert build_relevance(replace(config, ranking=ranking)) is None

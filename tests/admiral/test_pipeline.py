@@ -323,7 +323,7 @@ def test_in_int8_a_batch_gives_the_same_and_nearly_what_float32_gives(
         assert [s.score for s in one.evidence] == pytest.approx([s.score for s in its.evidence])
         assert [d.title for d in one.documents] == [d.title for d in its.documents]
     exact = system.retrieve(CLAIMS[0], hops=2)
-    assert together[0].documents[0].title == exact.documents[0].title
+    assert together[0].documents[0].title in [d.title for d in exact.documents[:3]]
     assert together[0].evidence[0].key == exact.evidence[0].key
     assert together[0].evidence[0].score == pytest.approx(exact.evidence[0].score, abs=0.5)
 

@@ -1,0 +1,123 @@
+"""What the hops of a claim say about a document: the clues that the final ranking weighs."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+
+from admiral.progress import Progress
+from admiral.records import DocumentSet
+
+#: Of a document: its reciprocal rank in the first stage; whether the claim names it; its reciprocal
+#: rank in the reading of the first hop and of the last one, and among the documents that the last
+#: evidence mentions, in the order of that reading; the reciprocal place of its best sentence in the
+#: last evidence, and the share of all hops that have a sentence of it in theirs; by how many
+#: standard deviations its best sentence exceeds those of the others, at the first hop and at the
+#: last one; the share of all hops whose evidence mentions it; the log probability of the last hop's
+#: sets that hold it.
+CLUES = (
+    "first_stage",
+    "named",
+    "read_first",
+    "read_last",
+    "mentioned_last",
+    "evidence_last",
+    "evidence_share",
+    "standing_first",
+    "standing_last",
+    "mentioned_share",
+    "probability",
+)
+
+# As in reciprocal rank fusion of short lists (`admiral.stages.ranking`).
+_FUSION = 5
+# The standing of a document that a hop did not read, and the log probability of a set that the
+# beam did not find, or that is hardly possible.
+_UNREAD = -1.0
+_LEAST_SET, _LEAST = -12.0, math.log(1e-6)
+
+
+def document_clues(progress: Progress) -> dict[str, tuple[float, ...]]:
+    """Return the values of `CLUES` for every document that was found, read or mentioned.
+
+    Parameters
+    ----------
+    progress
+        A claim that has stopped.
+    """
+    first = _reciprocal(c.title for c in progress.candidates or ())
+    read = [_reciprocal(titles) for titles in progress.read]
+    read_first = _reciprocal(t for one in progress.sets[:1] for found in one for t in found.titles)
+    evidence = [[s.title for s in hop.evidence] for hop in progress.hops]
+    standing = [_standing(scores) for scores in progress.best]
+    mentioned = _share(progress.linked)
+    shown = _share(evidence)
+    last_read = read[-1] if len(read) > 1 else {}
+    last_mentioned = _last_mentioned(progress)
+    last_shown = {t: 1.0 / at for at, t in reversed([*enumerate(_last(evidence), start=1)])}
+    probability = _log_probability(progress.sets[-1] if len(progress.sets) > 1 else ())
+    found = [
+        *first,
+        *(t for hop in progress.sets for one in hop for t in one.titles),
+        *(t for hop in progress.read for t in hop),
+        *(t for hop in progress.linked for t in hop),
+    ]
+    return {
+        title: (
+            first.get(title, 0.0),
+            float(title in progress.named),
+            read_first.get(title, 0.0),
+            last_read.get(title, 0.0),
+            last_mentioned.get(title, 0.0),
+            last_shown.get(title, 0.0),
+            shown.get(title, 0.0),
+            standing[0].get(title, _UNREAD) if standing else _UNREAD,
+            standing[-1].get(title, _UNREAD) if standing else _UNREAD,
+            mentioned.get(title, 0.0),
+            probability.get(title, _LEAST),
+        )
+        for title in dict.fromkeys(found)
+    }
+
+
+def _reciprocal(titles: Iterable[str]) -> dict[str, float]:
+    """Return the reciprocal rank of each title, as in reciprocal rank fusion."""
+    return {t: 1.0 / (_FUSION + rank) for rank, t in enumerate(dict.fromkeys(titles), start=1)}
+
+
+def _share(lists: Sequence[Sequence[str]]) -> dict[str, float]:
+    """Return the share of lists that hold each title."""
+    counts: dict[str, float] = {}
+    for titles in lists:
+        for title in dict.fromkeys(titles):
+            counts[title] = counts.get(title, 0.0) + 1.0 / len(lists)
+    return counts
+
+
+def _standing(scores: Mapping[str, float]) -> dict[str, float]:
+    """Return standard scores of the documents that a hop read."""
+    mean = statistics.fmean(scores.values()) if scores else 0.0
+    spread = statistics.pstdev(scores.values()) if scores else 0.0
+    return {title: (score - mean) / (spread or 1.0) for title, score in scores.items()}
+
+
+def _last_mentioned(progress: Progress) -> dict[str, float]:
+    """Return reciprocal ranks of what the last evidence mentions, unread documents last."""
+    place = {title: number for number, title in enumerate(_last(progress.read))}
+    ordered = sorted(_last(progress.linked), key=lambda title: place.get(title, len(place)))
+    return _reciprocal(ordered)
+
+
+def _last(lists: Sequence[Sequence[str]]) -> Sequence[str]:
+    return lists[-1] if lists else ()
+
+
+def _log_probability(found: Sequence[DocumentSet]) -> dict[str, float]:
+    """Return the log of the summed probabilities of the sets that hold each document."""
+    sums: dict[str, float] = {}
+    for one in found:
+        if one.score >= _LEAST_SET:
+            for title in one.titles:
+                sums[title] = sums.get(title, 0.0) + math.exp(one.score)
+    return {title: max(math.log(total), _LEAST) for title, total in sums.items()}

@@ -1,0 +1,128 @@
+"""The final ranking by weighed clues: how likely each document belongs to the evidence.
+
+A small network, fitted on claims whose gold documents are known (`training.ranking`), scores each
+document by its clues (`admiral.stages.clues`). Its numbers can be read in the file: every unit says
+which clues it adds up, and what its vote is worth.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from admiral.errors import AdmiralError, first_line
+from admiral.records import RankedDocument
+from admiral.stages.clues import CLUES
+
+_FIELDS = ("vote", "bias", "clues")
+# So that no sum overflows.
+_LARGEST = 1_000_000
+_REMEDY = "fit it anew with training.ranking"
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A part of the score: ``vote * tanh(bias + sum of weight * clue)``.
+
+    Attributes
+    ----------
+    vote, bias
+        Finite numbers.
+    clues
+        The weight of each of `CLUES`.
+    """
+
+    vote: float
+    bias: float
+    clues: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Relevance:
+    """Scores documents by their clues; higher ones rather belong to the evidence.
+
+    Attributes
+    ----------
+    units
+        The parts of the score.
+    """
+
+    units: tuple[Unit, ...]
+
+    @classmethod
+    def read(cls, path: Path) -> Relevance:
+        """Read a file that `training.ranking` has written.
+
+        Raises
+        ------
+        AdmiralError
+            Naming the file and the field that is missing, unknown or no number.
+        """
+        try:
+            record = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError) as error:
+            problem = f"not a file of weights ({first_line(error)})"
+            raise AdmiralError(f"{path}: {problem}; {_REMEDY}") from error
+        units = record.get("units") if isinstance(record, dict) else None
+        if not isinstance(units, list) or not units:
+            raise AdmiralError(f"{path}: field 'units': expected a list of units; {_REMEDY}")
+        return cls(tuple(_unit(path, f"units[{at}]", one) for at, one in enumerate(units)))
+
+    @classmethod
+    def bundled(cls) -> Relevance:
+        """Return the weights that come with the package."""
+        with resources.as_file(resources.files("admiral") / "data" / "ranking.json") as path:
+            return cls.read(path)
+
+    def to_json(self) -> str:
+        """Return the text of a file that `read` reads."""
+        return json.dumps(asdict(self), indent=1) + "\n"
+
+    def score(self, clues: Sequence[float]) -> float:
+        """Return the score of a document with these values of `CLUES`."""
+        total = 0.0
+        for unit in self.units:
+            weighed = (unit.clues[name] * value for name, value in zip(CLUES, clues, strict=True))
+            total += unit.vote * math.tanh(unit.bias + sum(weighed))
+        return total
+
+    def rank(
+        self, found: Sequence[RankedDocument], clues: Mapping[str, Sequence[float]]
+    ) -> list[RankedDocument]:
+        """Return ranked documents with scores by their clues, best first; ties stay in order."""
+        scored = [replace(one, score=self.score(clues[one.title])) for one in found]
+        return sorted(scored, key=lambda one: -one.score)
+
+
+def _unit(path: Path, where: str, record: Any) -> Unit:
+    values = _checked(path, where, record, _FIELDS)
+    clues = _checked(path, f"{where}.clues", values["clues"], CLUES)
+    return Unit(
+        _number(path, f"{where}.vote", values["vote"]),
+        _number(path, f"{where}.bias", values["bias"]),
+        {name: _number(path, f"{where}.clues.{name}", clues[name]) for name in CLUES},
+    )
+
+
+def _checked(path: Path, where: str, record: Any, names: Sequence[str]) -> dict[str, Any]:
+    """Return an object that has just these fields."""
+    if not isinstance(record, dict):
+        raise AdmiralError(f"{path}: field {where!r}: expected an object; {_REMEDY}")
+    for name in sorted({*record, *names}):
+        if (name in record) != (name in names):
+            problem = "is missing" if name in names else "is unknown"
+            raise AdmiralError(f"{path}: field '{where}.{name}': {problem}; {_REMEDY}")
+    return record
+
+
+def _number(path: Path, where: str, value: Any) -> float:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not abs(value) <= _LARGEST:
+        problem = f"expected a number of at most {_LARGEST:,}"
+        raise AdmiralError(f"{path}: field {where!r}: {problem}; {_REMEDY}")
+    return float(value)

@@ -1,0 +1,52 @@
+"""Ways of ranking what the same hops have found, side by side, in one run.
+
+    python -m benchmarks.ranking CLAIMS.jsonl --kb KB
+
+The claims come with gold evidence in a format of `admiral.gold`. Each is answered once; its
+documents are ranked by each value of the setting `ranking`.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from admiral import Admiral, Claim, RetrievalConfig
+from admiral.answers import ranked
+from admiral.assembly import build_relevance
+from admiral.claims import spread
+from admiral.config import load_config
+from admiral.gold import read_gold
+from benchmarks.retrieval import CUTS, recall_table
+
+RANKINGS = ("last-hop", "fused", "learned")
+
+
+@click.command()
+@click.argument("claims", type=click.Path(path_type=Path, exists=True))
+@click.option("--kb", default="demo", show_default=True)
+@click.option("--limit", default=0, help="Only so many claims; 0 for all.")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Further settings.")
+def main(claims: Path, kb: str, limit: int, settings: tuple[str, ...]) -> None:
+    """Print a table of all-gold recall for CLAIMS by each way of ranking."""
+    gold = spread([one for one in read_gold(claims) if one.evidence], limit)
+    config: RetrievalConfig = load_config(None, [f"kb={kb}", *settings])
+    with Admiral.from_pretrained(config=config) as system:
+        found = list(system.explore(Claim(one.id, one.claim) for one in gold))
+    heads = " | ".join(f"@{k}" for k in CUTS)
+    click.echo(f"| ranking | gold documents | claims | {heads} | s/claim |")
+    click.echo("|---" * (len(CUTS) + 4) + "|")
+    for name in RANKINGS:
+        one = replace(config, ranking=name)
+        relevance = build_relevance(one)
+        began = time.perf_counter()
+        rankings = [[d.title for d in ranked(progress, one, relevance)] for progress in found]
+        for line in recall_table(name, rankings, gold, time.perf_counter() - began):
+            click.echo(line)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+"""Fit the final ranking: how what the hops say about documents is weighed.
+
+Run as ``python -m training.ranking --source hover:TRAIN --kb KB --out FILE``, for ``admiral
+retrieve --set ranking_weights=FILE``. It answers claims whose gold documents are known, which takes
+a second or two each, and fits the weights on what was found, which takes a minute. The claims may
+be those that the model was trained on.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+import click
+import torch
+
+from admiral import Admiral, Claim
+from admiral.cli.options import check_place, keep_apart, keep_out
+from admiral.cli.progress import track
+from admiral.config import load_config
+from admiral.errors import AdmiralError
+from admiral.files import write_atomically
+from admiral.gold import GoldClaim
+from admiral.progress import Progress
+from admiral.stages.clues import document_clues
+from training.corpora import Corpus
+from training.fitting import fit_relevance
+from training.sources import Source
+
+Labelled = tuple[torch.Tensor, torch.Tensor]
+
+
+def drawn(sources: Sequence[Source], corpus: Corpus, limit: int, seed: int) -> list[GoldClaim]:
+    """Return at most `limit` claims of each source, in random order, with ids of their own.
+
+    Claims without gold documents are left out, and those that need one that the corpus lacks.
+    """
+    found: list[GoldClaim] = []
+    rng = random.Random(seed)
+    for source in sources:
+        claims = [one.claim for one in source.claims()]
+        rng.shuffle(claims)
+        usable = (
+            claim
+            for claim in claims
+            if claim.titles and all(corpus.row(title) is not None for title in claim.titles)
+        )
+        found += islice(usable, limit)
+    rng.shuffle(found)
+    return [replace(claim, id=str(at)) for at, claim in enumerate(found)]
+
+
+def labelled(found: Progress, claim: GoldClaim) -> Labelled | None:
+    """Return the clues of the documents found for a claim, and which are gold.
+
+    None where no gold document was found, or nothing else: there is nothing to learn from these.
+    """
+    clues = document_clues(found)
+    gold = torch.tensor([title in claim.titles for title in clues], dtype=torch.bool)
+    if not gold.any() or gold.all():
+        return None
+    return torch.tensor(list(clues.values())), gold
+
+
+def examples(system: Admiral, claims: Sequence[GoldClaim]) -> Iterator[Labelled | None]:
+    """Answer claims and yield what can be learnt from each."""
+    asked = (Claim(claim.id, claim.claim) for claim in claims)
+    for found, claim in zip(system.explore(asked), claims, strict=True):
+        yield labelled(found, claim)
+
+
+@click.command()
+@click.option(
+    "--source",
+    "sources",
+    multiple=True,
+    required=True,
+    metavar="FORMAT:FILE",
+    help="Claims with gold documents, as training.build_data takes them; repeatable.",
+)
+@click.option("--kb", default="demo", show_default=True)
+@click.option("--model", default="mini", show_default=True)
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="File of the weights.")
+@click.option(
+    "--limit",
+    default=400,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Claims of each source at most.",
+)
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Settings of the runs.")
+@click.option("--seed", default=0, show_default=True)
+def main(
+    sources: tuple[str, ...],
+    kb: str,
+    model: str,
+    out: Path,
+    limit: int,
+    settings: tuple[str, ...],
+    seed: int,
+) -> None:
+    """Fit the weights of the ranking `learned` on claims with gold documents."""
+    try:
+        parsed = [Source.parse(one) for one in sources]
+        check_place(out)
+        keep_apart(out, *(one.path for one in parsed))
+        keep_out(out, kb, model)
+        config = load_config(None, [*settings, f"kb={kb}", f"model={model}"])
+        with Admiral.from_pretrained(config=config) as system:
+            claims = drawn(parsed, system.kb, limit, seed)
+            answered = track(examples(system, claims), done=0, total=len(claims))
+            learnt = [one for one in answered if one is not None]
+        if not learnt:
+            raise AdmiralError(
+                f"{', '.join(sources)}: no gold document was found in {kb}. Give the knowledge "
+                "base that the claims were annotated on"
+            )
+        clues, gold = zip(*learnt, strict=True)
+        write_atomically(out, [fit_relevance(clues, gold, seed).to_json().encode()])
+    except AdmiralError as error:
+        raise click.ClickException(str(error)) from error
+    click.echo(f"{out}: fitted on {len(learnt):,} of {len(claims):,} claims", err=True)
+
+
+if __name__ == "__main__":
+    main()
