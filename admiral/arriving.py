@@ -24,7 +24,7 @@ class Arriving(Iterator[T], Generic[T]):
     """
 
     def __init__(self, stream: Iterable[T], most: int = 1024) -> None:
-        self._there: Queue[tuple[T] | Exception] = Queue(most)
+        self._there: Queue[tuple[T] | BaseException] = Queue(most)
         threading.Thread(
             target=self._read, args=(stream,), name="admiral-arriving", daemon=True
         ).start()
@@ -35,7 +35,7 @@ class Arriving(Iterator[T], Generic[T]):
 
     def __next__(self) -> T:
         item = self._there.get()
-        if isinstance(item, Exception):
+        if isinstance(item, BaseException):
             self._there.put(item)  # whoever asks again is told again
             raise item
         return item[0]
@@ -44,7 +44,7 @@ class Arriving(Iterator[T], Generic[T]):
         try:
             for item in stream:
                 self._there.put((item,))
-        except Exception as error:
+        except BaseException as error:  # SystemExit, too: nobody else would tell who waits
             self._there.put(error)
         else:
             self._there.put(StopIteration())

@@ -31,15 +31,17 @@ def test_one_sees_what_is_there() -> None:
     assert list(stream) == list(stream) == []
 
 
-def test_an_error_comes_behind_what_came_before() -> None:
+@pytest.mark.parametrize("kind", [ValueError, SystemExit, KeyboardInterrupt])
+def test_an_error_comes_behind_what_came_before(kind: type[BaseException]) -> None:
     def source() -> Iterator[int]:
         yield from range(3)
-        raise ValueError("item 3 is bad")
+        raise kind("item 3 is bad")
 
     stream = Arriving(source())
     assert [next(stream) for _ in range(3)] == [0, 1, 2]
+    wait_until_ready(stream)
     for _ in range(2):
-        with pytest.raises(ValueError, match="item 3"):
+        with pytest.raises(kind, match="item 3"):
             next(stream)
 
 
