@@ -62,7 +62,8 @@ def find_mentions(titles: Titles, text: str) -> Iterator[Mention]:
     """Yield the mentions in `text`, left to right, without overlap.
 
     A mention is the longest run of words, beginning with a capital or a digit, that is a title, or
-    a title without its parenthesis. Matching is by spelling alone.
+    a title without its parenthesis; marks directly behind it belong to it where a title has them.
+    Matching is by spelling alone.
     """
     text = text[:_MAX_TEXT]
     words = list(_WORD.finditer(text))
@@ -83,12 +84,13 @@ def _longest(
         return 0, None
     for length in range(_most_words(titles, text, words), 0, -1):
         end = words[length - 1].end()
-        # A qualifier that is spelled out, as in "Alien (film)", says which one is meant.
-        name = text[start : end + text.startswith(")", end)]
-        bare = name.rstrip(".)")
+        bare = text[start:end].removesuffix(".")
         if length == 1 and (bare in _OPENERS or bare.isdigit()):
             continue
-        for form in dict.fromkeys((name, bare, _POSSESSIVE.sub("", bare))):
+        ends = range(_with_marks(titles, text, start, end), end - 1, -1)
+        for form in dict.fromkeys(
+            (*(text[start:e] for e in ends), bare, _POSSESSIVE.sub("", bare))
+        ):
             found = _named(titles, form)
             if found:
                 return length, Mention(start, start + len(form), found)
@@ -101,6 +103,18 @@ def _most_words(titles: Titles, text: str, words: Sequence[re.Match[str]]) -> in
         if next(titles.complete(text[words[0].start() : words[length].start() + 1]), None) is None:
             return length
     return len(words)
+
+
+def _with_marks(titles: Titles, text: str, start: int, end: int) -> int:
+    """Return how far the marks directly behind a name may belong to it, as in "Jeopardy!".
+
+    So does a qualifier that is spelled out: "Alien (film)" says which one is meant.
+    """
+    while (mark := text[end : end + 1]) and not mark.isspace() and not _WORD.match(mark):
+        if next(titles.complete(text[start : end + 1]), None) is None:
+            break
+        end += 1
+    return end
 
 
 def _named(titles: Titles, name: str) -> tuple[str, ...]:
