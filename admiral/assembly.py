@@ -39,7 +39,14 @@ class Stages:
 
 
 def build_stages(kb: KnowledgeBase, checkpoint: Checkpoint, config: RetrievalConfig) -> Stages:
-    """Build the stages that the settings name."""
+    """Build the stages that the settings name.
+
+    Raises
+    ------
+    AdmiralError
+        If a stage lacks a file or a package, or a setting is more than the model can do.
+    """
+    _check_evidence(checkpoint, config.evidence)
     retriever = TrieHopRetriever(
         checkpoint.model,
         checkpoint.tokens,
@@ -58,6 +65,18 @@ def build_stages(kb: KnowledgeBase, checkpoint: Checkpoint, config: RetrievalCon
     reranker, judge = _reranker(checkpoint, config), build_judge(checkpoint, config)
     last = LinkedRetriever(retriever, kb) if config.hyperlinks else retriever
     return Stages(first, reranker, judge, last)
+
+
+def _check_evidence(checkpoint: Checkpoint, count: int) -> None:
+    """Refuse more sentences than the vocabulary has identifiers for."""
+    for number in range(count):
+        try:
+            checkpoint.tokens.identifier(number)
+        except ValueError as error:
+            raise AdmiralError(
+                f"setting 'evidence': {count} is too large; {checkpoint.path} has tokens to name "
+                f"{number} sentences, so give {number} or less"
+            ) from error
 
 
 def _reranker(checkpoint: Checkpoint, config: RetrievalConfig) -> SentenceReranker:

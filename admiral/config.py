@@ -38,6 +38,9 @@ _AT_LEAST = {
     "batch_size": 1,
     "threads": 0,
 }
+# More is a slip of the finger, and too much for torch, Java, or numbers of 32 bits.
+_AT_MOST = {"min_hops": 999, "max_hops": 999, "threads": 1024}
+_MOST = 1_000_000
 _WEIGHTS = ("title_weight", "text_weight")
 _DEVICE = re.compile(r"auto|cpu|mps|cuda(:\d+)?")
 
@@ -110,7 +113,7 @@ class RetrievalConfig:
     trie_normalised
         Score tokens by the softmax over the allowed ones only (off: the paper's definition).
     title_weight, text_weight
-        Weights of the BM25 fields, not negative and not both zero.
+        Weights of the BM25 fields, from 0 to a million and not both zero.
     precision
         ``fp32``; ``bf16``: two to three times faster on processors with bfloat16 arithmetic
         (``avx512_bf16``, ``amx_bf16``) and on GPUs, much slower without it, scores differing in the
@@ -208,16 +211,19 @@ def _problems(config: RetrievalConfig) -> Iterator[tuple[str, str]]:
         if not getattr(config, key):
             yield key, "is empty; give a name or a directory"
     if config.hops != "dynamic" and not re.fullmatch(r"[1-9][0-9]{0,2}", config.hops):
-        yield "hops", f"{config.hops!r} is neither 'dynamic' nor a number from 1 on"
+        yield "hops", f"{config.hops!r} is neither 'dynamic' nor a number from 1 to 999"
     for key, least in _AT_LEAST.items():
         if getattr(config, key) < least:
             yield key, f"{getattr(config, key)} is too small; the least is {least}"
+        most = _AT_MOST.get(key, _MOST)
+        if getattr(config, key) > most:
+            yield key, f"{getattr(config, key)} is too large; the most is {most}"
     for key, choices in _CHOICES.items():
         if getattr(config, key) not in choices:
             yield key, f"{getattr(config, key)!r} is not one of {', '.join(choices)}"
     for key in _WEIGHTS:
-        if not 0 <= getattr(config, key) < float("inf"):
-            yield key, f"{getattr(config, key)} is not a number from 0 on"
+        if not 0 <= getattr(config, key) <= _MOST:
+            yield key, f"{getattr(config, key)} is not a number from 0 to {_MOST}"
     if config.title_weight == config.text_weight == 0:
         yield "text_weight", "is 0 like title_weight; one of the two must be positive"
     if not _DEVICE.fullmatch(config.device):

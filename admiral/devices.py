@@ -17,6 +17,8 @@ def choose_device(name: str) -> str:
     if name != "auto":
         if name.startswith("cuda") and not torch.cuda.is_available():
             raise AdmiralError(f"device {name!r}: no GPU is visible; use --device cpu")
+        if name == "mps" and not torch.backends.mps.is_available():
+            raise AdmiralError(f"device {name!r}: no GPU of Apple's is visible; use --device cpu")
         return name
     return "cuda" if torch.cuda.is_available() else "cpu"
 

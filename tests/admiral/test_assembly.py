@@ -8,7 +8,7 @@ import torch
 from safetensors.torch import save_file
 
 from admiral import Admiral, AdmiralError
-from admiral.assembly import build_judge, build_relevance
+from admiral.assembly import build_judge, build_relevance, build_stages
 from admiral.checkpoint import Checkpoint
 from admiral.heads import SUFFICIENCY_HEAD
 from admiral.stages.relevance import Relevance
@@ -22,6 +22,15 @@ EVIDENCE = [("Ada Lovelace", "Ada Lovelace was born in London in 1815.")]
 def checkpoint(system: Admiral, tmp_path: Path) -> Checkpoint:
     """The bundled checkpoint, read as if it lay in an empty directory."""
     return replace(system.checkpoint, path=tmp_path)
+
+
+def test_no_more_evidence_than_the_vocabulary_has_names_for(quick: Admiral) -> None:
+    """Behind its ten identifiers, ``mini`` names sentences by the numbers that are one token."""
+    settings = replace(quick.config, evidence=342, evidence_per_document=342)
+    system = Admiral(quick.kb, quick.checkpoint, settings)
+    assert len(system.retrieve(CLAIM, hops=2).hops) == 2
+    with pytest.raises(AdmiralError, match=r"'evidence': 343 is .* so give 342 or less$"):
+        build_stages(quick.kb, quick.checkpoint, replace(settings, evidence=343))
 
 
 @pytest.mark.parametrize(

@@ -59,8 +59,15 @@ def test_text_of_an_override_is_taken_as_it_is(value: str) -> None:
         ("reranker: none", "reranker"),
         ("device: gpu", "device"),
         ("threads: -1", "threads"),
+        ("threads: 1025", "threads"),
+        ("threads: 99999999999", "threads"),
+        ("beam_size: 1000001", "beam_size"),
+        ("max_hops: 1000", "max_hops"),
+        ("hops: 1000", "hops"),
         ("title_weight: .nan", "title_weight"),
         ("text_weight: -1", "text_weight"),
+        ("text_weight: 1.0e39", "text_weight"),
+        ("title_weight: .inf", "title_weight"),
         ("text_weight: 0\ntitle_weight: 0", "text_weight"),
         ("trie_normalised: maybe", "trie_normalised"),
         ("3: 4", "3"),
@@ -107,6 +114,14 @@ def test_validate_names_the_setting() -> None:
     RetrievalConfig().validate()
     with pytest.raises(AdmiralError, match="setting 'top_k': 0 is too small"):
         RetrievalConfig(top_k=0).validate()
+    with pytest.raises(
+        AdmiralError, match="setting 'threads': 1025 is too large; the most is 1024"
+    ):
+        RetrievalConfig(threads=1025).validate()
+    with pytest.raises(
+        AdmiralError, match=r"'text_weight': 1e\+39 is not a number from 0 to 1000000"
+    ):
+        RetrievalConfig(text_weight=1e39).validate()
 
 
 @pytest.mark.parametrize(
@@ -140,7 +155,7 @@ def test_settings_tell_answers_apart_but_not_speed() -> None:
     st.builds(
         RetrievalConfig,
         hops=st.just("dynamic") | st.integers(1, 999).map(str),
-        max_hops=st.integers(1, 10**6),
+        max_hops=st.integers(1, 999),
         title_weight=st.floats(0.5, 1e6),
         trie_normalised=st.booleans(),
         device=st.sampled_from(["auto", "cuda:11"]),

@@ -46,6 +46,14 @@ def test_a_gpu_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     assert choose_precision(RetrievalConfig(device="cuda:1")) == "bf16"
 
 
+def test_a_gpu_of_apple_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+    with pytest.raises(AdmiralError, match="'mps': no GPU of Apple's is visible; use --device cpu"):
+        choose_device("mps")
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
+    assert choose_device("mps") == "mps"
+
+
 def test_int8_is_refused_where_it_is_not_to_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     with pytest.raises(AdmiralError, match="'precision': int8 runs on processors only, not on"):
