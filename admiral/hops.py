@@ -13,6 +13,7 @@ from admiral.records import Hop
 from admiral.stages.evidence import choose_evidence, favoured
 from admiral.stages.long_documents import shortened
 from admiral.stages.mentions import MentionFinder
+from admiral.stages.plain_scores import plain_scores
 
 
 class Hops:
@@ -64,7 +65,7 @@ class Hops:
         for progress, titles in zip(batch, found, strict=True):
             if self._mentions is not None:
                 progress.named = self._mentions.in_text(progress.claim.text)
-            progress.candidates = titles
+            progress.candidates = plain_scores("first", titles)
 
     def _expand(self, batch: Sequence[Progress]) -> None:
         """Find the document sets of the next hop, and mark the claims that have none."""
@@ -74,8 +75,8 @@ class Hops:
             [len(p.hops) for p in batch],
         )
         for progress, sets in zip(batch, expanded, strict=True):
-            if sets:
-                progress.sets.append(sets)
+            if usable := plain_scores("retriever", sets):
+                progress.sets.append(usable)
             else:
                 progress.stopped = "dead_end"
 
@@ -92,7 +93,7 @@ class Hops:
         ]
         kept = [p.kept() for p in batch]
         scored = [
-            favoured(sentences, p.mentioned)
+            favoured(plain_scores("reranker", sentences), p.mentioned)
             for p, sentences in zip(
                 batch, self._stages.reranker.score(texts, documents, kept), strict=True
             )

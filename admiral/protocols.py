@@ -2,7 +2,8 @@
 
 All methods take and return batches: position ``i`` of the result answers position ``i`` of the
 input, and a batch gives the same answers as its members one at a time. Where claims travel in
-batches, several threads may call them.
+batches, several threads may call them. Scores are finite numbers of any kind; what a stage scores
+minus infinity is left out.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from queue import Queue
 
+import numpy as np
 import pytest
 import torch
 
@@ -200,6 +203,41 @@ def test_a_stage_can_be_replaced(system: Admiral) -> None:
     mentioned = " ".join(system.kb.document("Seth Meyers").sentences)
     assert all(d.title.split(" (")[0] in mentioned for d in result.documents[1:])
     assert {s.title for s in result.evidence} == {"Seth Meyers"}
+
+
+def test_scores_of_other_stages_may_be_of_numpy_or_leave_out(quick: Admiral) -> None:
+    class Odd:
+        """A reranker that has scores of NumPy's, and none for what `left_out` names."""
+
+        def __init__(self, left_out: str, score: float) -> None:
+            self._left_out, self._score = left_out, score
+
+        def score(
+            self,
+            claims: Sequence[str],
+            documents: Sequence[Sequence[Document]],
+            evidence: Sequence[Sequence[Sentence]],
+        ) -> list[list[Sentence]]:
+            return [
+                [replace(s, score=self._odd(s)) for s in one]
+                for one in old.score(claims, documents, evidence)
+            ]
+
+        def _odd(self, sentence: Sentence) -> np.float32:
+            return np.float32(self._score if sentence.title == self._left_out else sentence.score)
+
+    old = quick.stages.reranker
+    best = quick.retrieve(CLAIMS[0], hops=2).evidence[0].title
+    with swapped(quick, reranker=Odd(best, -math.inf)):
+        result = quick.retrieve(CLAIMS[0], hops=2)
+        json.dumps(result.to_json(), allow_nan=False)
+        assert result.evidence
+        assert all(best not in {s.title for s in hop.evidence} for hop in result.hops)
+    with (
+        swapped(quick, reranker=Odd(best, math.nan)),
+        pytest.raises(AdmiralError, match=rf"stage 'reranker': .* of '{best}' is nan"),
+    ):
+        quick.retrieve(CLAIMS[0], hops=2)
 
 
 def test_a_claim_that_is_too_long_is_cut_and_it_is_said(system: Admiral) -> None:
