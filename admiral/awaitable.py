@@ -19,10 +19,11 @@ from collections.abc import (
 )
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
+from itertools import count
 from typing import Self, TypeVar
 
 from admiral.config import RetrievalConfig
-from admiral.records import Claim, RetrievalResult
+from admiral.records import Claim, RetrievalResult, given_claim, several
 from admiral.uses import closed_error
 
 T = TypeVar("T")
@@ -47,7 +48,7 @@ class AwaitableRetrieval(ABC):
 
     @abstractmethod
     def retrieve_many(
-        self, claims: Iterable[Claim], hops: str | int | None = None
+        self, claims: Iterable[str | Claim], hops: str | int | None = None
     ) -> Iterator[RetrievalResult]:
         """Yield a result for each claim, in order."""
 
@@ -67,7 +68,7 @@ class AwaitableRetrieval(ABC):
 
     async def aretrieve_many(
         self,
-        claims: Iterable[Claim] | AsyncIterable[Claim],
+        claims: Iterable[str | Claim] | AsyncIterable[str | Claim],
         hops: str | int | None = None,
     ) -> AsyncGenerator[RetrievalResult, None]:
         """Yield a result for each claim, in order, without blocking the event loop.
@@ -136,14 +137,15 @@ class _Worker:
 
 
 async def _batches(
-    claims: Iterable[Claim] | AsyncIterable[Claim], size: int
+    claims: Iterable[str | Claim] | AsyncIterable[str | Claim], size: int
 ) -> AsyncGenerator[list[Claim], None]:
     """Yield the claims in lists of `size`, the last one shorter; then raise what they raised."""
     batch: list[Claim] = []
+    numbers = count(1)  # of all claims: each list is a call of its own
     failure: Exception | None = None
     try:
         async for claim in claims if isinstance(claims, AsyncIterable) else _each(claims):
-            batch.append(claim)
+            batch.append(given_claim(claim, next(numbers)))
             if len(batch) == size:
                 yield batch
                 batch = []
@@ -155,8 +157,8 @@ async def _batches(
         raise failure
 
 
-async def _each(claims: Iterable[Claim]) -> AsyncGenerator[Claim, None]:
-    for claim in claims:
+async def _each(claims: Iterable[str | Claim]) -> AsyncGenerator[str | Claim, None]:
+    for claim in several(claims):
         yield claim
 
 

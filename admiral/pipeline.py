@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from types import TracebackType
 
@@ -23,7 +24,7 @@ from admiral.kb import KnowledgeBase, locate
 from admiral.kb.text import clean_text, clean_title
 from admiral.memory import trim
 from admiral.progress import Progress
-from admiral.records import Claim, RetrievalResult
+from admiral.records import Claim, RetrievalResult, given_claim, several
 from admiral.stages.mentions import MentionFinder
 from admiral.threads import taking_threads
 from admiral.uses import Uses
@@ -113,15 +114,16 @@ class Admiral(AwaitableRetrieval):
 
         Raises `AdmiralError` as `retrieve_many` does.
         """
-        one = Claim("1", claim) if isinstance(claim, str) else claim
         with self.uses:
-            (result,) = self.retrieve_many([one], hops=hops)
+            (result,) = self.retrieve_many([claim], hops=hops)
         return result
 
     def retrieve_many(
-        self, claims: Iterable[Claim], hops: str | int | None = None
+        self, claims: Iterable[str | Claim], hops: str | int | None = None
     ) -> Iterator[RetrievalResult]:
         """Yield a result for each claim, in order; `batch_size` claims travel at a time.
+
+        A claim that is text has its place for an id: "1" is the first.
 
         It reads ahead of what it yields by a few batches, and waits for a batch to come together;
         of an `Arriving` stream it takes what is there. Raises `AdmiralError` for an empty claim,
@@ -138,7 +140,9 @@ class Admiral(AwaitableRetrieval):
         finally:
             trim(pause=0)
 
-    def explore(self, claims: Iterable[Claim], hops: str | int | None = None) -> Iterator[Progress]:
+    def explore(
+        self, claims: Iterable[str | Claim], hops: str | int | None = None
+    ) -> Iterator[Progress]:
         """Yield what the hops of each claim have found, before its documents are ranked.
 
         That is for who ranks them in another way, or looks into the hops. It takes and raises what
@@ -161,7 +165,7 @@ class Admiral(AwaitableRetrieval):
             workers=_MOST_WORKERS if on_processor else 1,
             threads=self._threads,
         )
-        stream = map(_started, claims)
+        stream = map(_started, several(claims), count(1))
         if isinstance(claims, Arriving):
             yield from flow.run(stream, claims.ready)
         else:
@@ -198,7 +202,8 @@ class Admiral(AwaitableRetrieval):
         self.close()
 
 
-def _started(claim: Claim) -> Progress:
+def _started(given: str | Claim, number: int) -> Progress:
+    claim = given_claim(given, number)
     if not claim.text.strip():
         raise AdmiralError(f"claim {claim.id!r}: is empty; give a sentence to verify")
     return Progress(Claim(claim.id, clean_text(claim.text)))

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
+from admiral.errors import AdmiralError
 from proofs import Proof
+
+T = TypeVar("T")
 
 Stopped = Literal["sufficient", "max_hops", "dead_end"]
 
@@ -17,6 +20,28 @@ class Claim:
 
     id: str
     text: str
+
+
+def given_claim(claim: str | Claim, number: int) -> Claim:
+    """Return a claim that a program gives; one that is text has its place, `number`, for an id.
+
+    Raises
+    ------
+    AdmiralError
+        If it is neither.
+    """
+    if isinstance(claim, str):
+        return Claim(str(number), claim)
+    if isinstance(claim, Claim):
+        return claim
+    raise AdmiralError(f"claim {number}: is of type {type(claim).__name__}; give a text or a Claim")
+
+
+def several(claims: T) -> T:
+    """Return claims as they are; `AdmiralError` for one text, which is no list of its letters."""
+    if isinstance(claims, str):
+        raise AdmiralError("claims: is a single text; give a list of claims, or use retrieve")
+    return claims
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import pytest
 
 from admiral import Admiral, AdmiralError, Claim, RetrievalConfig, RetrievalResult
 from admiral.awaitable import AwaitableRetrieval
+from admiral.records import given_claim
 
 CLAIMS = [
     Claim("a", "The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1973."),
@@ -30,13 +31,12 @@ class Gate(AwaitableRetrieval):
         self.closed = False
 
     def retrieve(self, claim: str | Claim, hops: str | int | None = None) -> RetrievalResult:
-        one = Claim("1", claim) if isinstance(claim, str) else claim
-        return next(self.retrieve_many([one], hops))
+        return next(self.retrieve_many([claim], hops))
 
     def retrieve_many(
-        self, claims: Iterable[Claim], hops: str | int | None = None
+        self, claims: Iterable[str | Claim], hops: str | int | None = None
     ) -> Iterator[RetrievalResult]:
-        batch = list(claims)
+        batch = [given_claim(claim, number) for number, claim in enumerate(claims, 1)]
         self.asked.append([claim.text for claim in batch])
         self.threads.add(threading.current_thread().name)
         self.begun.release()
@@ -93,6 +93,25 @@ def test_threads_may_share_one(quick: Admiral) -> None:
     assert [(one.documents, one.evidence) for one in found] == [
         (wanted.documents, wanted.evidence)
     ] * 2
+
+
+def test_texts_are_numbered_through_all_batches() -> None:
+    async def stream() -> AsyncIterator[str | Claim]:
+        for claim in given:
+            yield claim
+
+    async def ask(claims: Iterable[str | Claim] | AsyncIterator[str | Claim]) -> list[Claim]:
+        gate = opened(2)
+        found = [one.claim async for one in gate.aretrieve_many(claims)]
+        gate.close()
+        return found
+
+    given = ["one", Claim("x", "two"), "three"]
+    for claims in (given, stream()):
+        found = asyncio.run(ask(claims))
+        assert [(one.id, one.text) for one in found] == [("1", "one"), ("x", "two"), ("3", "three")]
+    with pytest.raises(AdmiralError, match="claims: is a single text"):
+        asyncio.run(ask("A river of Paris."))
 
 
 def test_many_are_taken_a_batch_at_a_time_from_any_stream() -> None:

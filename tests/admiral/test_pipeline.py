@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from queue import Queue
+from typing import Any
 
 import numpy as np
 import pytest
@@ -262,6 +263,23 @@ def test_the_claims_before_an_empty_one_are_answered(quick: Admiral) -> None:
         for one in quick.retrieve_many([*CLAIMS, Claim("7", ""), CLAIMS[0]], hops=1):
             found.append(one)
     assert [one.claim for one in found] == CLAIMS
+
+
+def test_claims_may_be_texts_with_their_places_for_ids(quick: Admiral) -> None:
+    claims = [CLAIMS[1].text, CLAIMS[0], CLAIMS[1].text]
+    found = list(quick.retrieve_many(claims, hops=1))
+    assert [one.claim for one in found] == [
+        Claim("1", CLAIMS[1].text),
+        CLAIMS[0],
+        Claim("3", CLAIMS[1].text),
+    ]
+    with pytest.raises(AdmiralError, match="claims: is a single text; give a list"):
+        next(quick.retrieve_many(CLAIMS[1].text))
+    bad: list[Any] = [CLAIMS[1].text, {"claim": "A river."}]
+    results = quick.retrieve_many(bad, hops=1)
+    assert next(results).claim.id == "1"
+    with pytest.raises(AdmiralError, match="claim 2: is of type dict; give a text or a Claim"):
+        next(results)
 
 
 def test_claims_that_are_there_do_not_wait_for_those_to_come(quick: Admiral) -> None:
