@@ -7,9 +7,11 @@ from admiral.config import RetrievalConfig
 from admiral.progress import Progress
 from admiral.records import RankedDocument, RetrievalResult
 from admiral.stages.clues import document_clues
+from admiral.stages.cross_encoder import claim_tokens
 from admiral.stages.ranking import rank_documents
 from admiral.stages.relevance import Relevance
-from trie.inputs import claim_ids
+from admiral.stages.similarity import CLAIM_TOKENS
+from trie.inputs import claim_room
 
 
 def answer(
@@ -25,7 +27,7 @@ def answer(
         progress.evidence,
         tuple(progress.hops),
         progress.stopped or "dead_end",
-        _warnings(progress.claim.text, checkpoint),
+        _warnings(progress.claim.text, config, checkpoint),
     )
 
 
@@ -52,17 +54,20 @@ def ranked(
     return found if relevance is None else relevance.rank(found, document_clues(progress))
 
 
-def _warnings(claim: str, checkpoint: Checkpoint) -> tuple[str, ...]:
-    """Say which end of a claim the model did not see."""
+def _warnings(claim: str, config: RetrievalConfig, checkpoint: Checkpoint) -> tuple[str, ...]:
+    """Say which stages a claim is too long for, and which end of it not all of them read."""
     tokens = checkpoint.tokens
-    ids, cut = claim_ids(tokens, "retrieve", claim, checkpoint.model.max_source // 2)
-    if not cut:
-        return ()
-    seen = len(ids) - 2 - (tokens.task("retrieve") is not None)
+    reads = {"the hop retriever": claim_room(tokens, "retrieve", checkpoint.model.max_source // 2)}
+    if config.reranker in ("combined", "cross-encoder"):
+        reads["the cross-encoder"] = claim_tokens(checkpoint)
+    if config.reranker in ("combined", "similarity"):
+        # Of tokens of its own: of the same text there are about as many.
+        reads["the sentence encoder"] = CLAIM_TOKENS
     _, spans = tokens.encode_with_offsets(claim)
-    rest = claim[spans[seen][0] :]
+    rooms = sorted((room, stage) for stage, room in reads.items() if room < len(spans))
+    if not rooms:
+        return ()
+    rest = claim[spans[rooms[0][0]][0] :]
     shown = rest if len(rest) <= 60 else rest[:60] + "…"
-    return (
-        f"the claim has {len(spans)} tokens, the model reads {seen} of them beside evidence; "
-        f"cut from: {shown!r}",
-    )
+    each = ", ".join(f"{stage} reads {room}" for room, stage in rooms)
+    return (f"of the claim's {len(spans)} tokens {each}; cut from: {shown!r}",)

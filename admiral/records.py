@@ -144,7 +144,7 @@ class RetrievalResult:
     stopped
         ``sufficient`` (the judge was content), ``max_hops``, or ``dead_end`` (nothing to go on).
     warnings
-        What the reader should know, such as a claim that was cut to the model's length.
+        What the reader should know, such as a claim that is longer than a stage can read.
     """
 
     claim: Claim

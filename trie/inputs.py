@@ -21,6 +21,11 @@ class SourceInput:
     cut: bool
 
 
+def claim_room(tokens: Tokens, task: str, limit: int) -> int:
+    """Return how many tokens of a claim there are in the `limit` ids that `claim_ids` returns."""
+    return max(limit - 2 - (tokens.task(task) is not None), 0)
+
+
 def claim_ids(tokens: Tokens, task: str, claim: str, limit: int) -> tuple[list[int], bool]:
     """Return ``<s> [task] claim </s>`` in at most `limit` ids and whether the claim was cut."""
     head = [tokens.bos]
@@ -28,7 +33,7 @@ def claim_ids(tokens: Tokens, task: str, claim: str, limit: int) -> tuple[list[i
     if marker is not None:
         head.append(marker)
     body = tokens.encode(claim)
-    room = max(limit - len(head) - 1, 0)
+    room = claim_room(tokens, task, limit)
     return head + body[:room] + [tokens.eos], len(body) > room
 
 

@@ -10,10 +10,19 @@ from admiral.checkpoint import Checkpoint
 from admiral.errors import AdmiralError
 from admiral.heads import RerankHead
 from admiral.records import Document, Sentence
-from admiral.stages.passes import RerankPass, length_batches, rerank_passes
+from admiral.stages.passes import RerankPass, length_batches, rerank_passes, rerank_room
 from admiral.stages.scoring import best_first
 
 _MAX_LENGTH = 256
+
+
+def claim_tokens(checkpoint: Checkpoint) -> int:
+    """Return how many tokens of a claim the cross-encoder reads."""
+    return rerank_room(checkpoint.tokens, _longest_pass(checkpoint))
+
+
+def _longest_pass(checkpoint: Checkpoint) -> int:
+    return min(_MAX_LENGTH, checkpoint.model.max_source)
 
 
 class CrossEncoderReranker:
@@ -35,7 +44,7 @@ class CrossEncoderReranker:
             )
         self._model, self._tokens = checkpoint.model, checkpoint.tokens
         self._head: RerankHead = checkpoint.head
-        self._max_length = min(_MAX_LENGTH, checkpoint.model.max_source)
+        self._max_length = _longest_pass(checkpoint)
         self._batch_tokens = batch_tokens
 
     def score(

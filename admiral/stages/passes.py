@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from trie import Tokens
-from trie.inputs import claim_ids
+from trie.inputs import claim_ids, claim_room
 
 # Of the encoder's length, at most these shares for the claim and for what was chosen before.
 _CLAIM_SHARE, _CHOSEN_SHARE = 0.4, 0.7
@@ -48,6 +48,11 @@ def length_batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
             batches.append([])
         batches[-1].append(i)
     return batches
+
+
+def rerank_room(tokens: Tokens, max_length: int) -> int:
+    """Return how many tokens of a claim a pass reads."""
+    return claim_room(tokens, "rerank", int(max_length * _CLAIM_SHARE))
 
 
 def rerank_passes(

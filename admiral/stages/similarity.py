@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from transformers import BertModel
 
 _MAX_LENGTH = 128
+# Of a claim, beside the marks of its beginning and end; of evidence, what room it leaves.
+CLAIM_TOKENS = _MAX_LENGTH - 2
 # Embeddings that are remembered: at 1.5 kB each, 50 MB. A claim reads some 400 sentences.
 _REMEMBERED = 1 << 15
 

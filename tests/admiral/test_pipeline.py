@@ -251,6 +251,29 @@ def test_a_claim_that_is_too_long_is_cut_and_it_is_said(system: Admiral) -> None
     assert system.retrieve(CLAIMS[1], hops=1).warnings == ()
 
 
+@pytest.mark.parametrize(
+    ("reranker", "tokens", "said"),
+    [
+        ("combined", 99, None),
+        ("combined", 100, "100 tokens the cross-encoder reads 99; cut from: 'pi'"),
+        ("cross-encoder", 130, "130 tokens the cross-encoder reads 99; cut"),
+        ("combined", 130, "the cross-encoder reads 99, the sentence encoder reads 126; cut"),
+        ("similarity", 126, None),
+        ("similarity", 127, "127 tokens the sentence encoder reads 126; cut from: 'pi'"),
+        ("bm25", 253, None),
+        ("bm25", 254, "254 tokens the hop retriever reads 253; cut from: 'pi'"),
+    ],
+)
+def test_a_claim_is_cut_by_what_the_settings_read_of_it(
+    quick: Admiral, reranker: str, tokens: int, said: str | None
+) -> None:
+    settings = replace(quick.config, reranker=reranker)
+    system = Admiral(quick.kb, quick.checkpoint, settings, quick.stages)
+    warnings = system.retrieve("a " * (tokens - 1) + "pi", hops=1).warnings
+    assert len(warnings) == (said is not None)
+    assert said is None or said in warnings[0]
+
+
 @pytest.mark.parametrize("text", ["", " \n"])
 def test_an_empty_claim_is_an_error(system: Admiral, text: str) -> None:
     with pytest.raises(AdmiralError, match="claim '7'"):

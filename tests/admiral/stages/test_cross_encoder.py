@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from admiral import Admiral
 from admiral.records import Document
-from admiral.stages.cross_encoder import CrossEncoderReranker
+from admiral.stages.cross_encoder import CrossEncoderReranker, claim_tokens
 from admiral.stages.passes import rerank_passes
 from admiral.stages.similarity import minilm_directory
 from training.warm_start import mini_tokenizer
@@ -56,3 +56,11 @@ def test_scores_do_not_depend_on_the_batch(system: Admiral) -> None:
         ("Tiber", i) for i in range(9)
     }
     assert large.score([claim], [[]], [[]]) == [[]]
+
+
+def test_so_many_tokens_of_a_claim_are_read(system: Admiral) -> None:
+    reranker, room = CrossEncoderReranker(system.checkpoint), claim_tokens(system.checkpoint)
+    for words, alike in ((room - 1, False), (room, True)):
+        claims = ["river " * words + end for end in ("paris", "film")]
+        one, other = reranker.score(claims, [DOCUMENTS[:1]] * 2, [[], []])
+        assert ([s.score for s in one] == [s.score for s in other]) == alike

@@ -9,7 +9,7 @@ from transformers import AutoModel, AutoTokenizer
 from admiral.checkpoint import quiet
 from admiral.records import Document, Sentence
 from admiral.stages import similarity
-from admiral.stages.similarity import SimilarityReranker, minilm_directory
+from admiral.stages.similarity import CLAIM_TOKENS, SimilarityReranker, minilm_directory
 from trie import int8
 
 CLAIMS = ["The Danube flows through Vienna.", "A comedian was born in 1973."]
@@ -50,6 +50,17 @@ def test_scores_are_cosines(reranker: SimilarityReranker) -> None:
         assert [s.score for s in found] == sorted((s.score for s in found), reverse=True)
         for s in found:
             assert s.score == pytest.approx(cosine(query, f"{s.title}: {s.text}"), abs=1e-5)
+
+
+def test_so_many_tokens_of_a_claim_are_read(reranker: SimilarityReranker) -> None:
+    def read(words: int) -> list[float]:
+        claims = ["river " * words + end for end in ("Paris", "film")]
+        return [one[0].score for one in reranker.score(claims, [DOCUMENTS[0]] * 2, [[], []])]
+
+    one, other = read(CLAIM_TOKENS - 1)
+    assert one != other
+    one, other = read(CLAIM_TOKENS)
+    assert one == other
 
 
 def test_in_bfloat16_cosines_are_nearly_the_same(reranker: SimilarityReranker) -> None:
