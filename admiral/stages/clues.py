@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
 
-from admiral.progress import Progress
-from admiral.records import DocumentSet
+from admiral.records import DocumentSet, Hop, ScoredTitle
 
 #: Of a document: its reciprocal rank in the first stage; whether the claim names it; its reciprocal
 #: rank in the reading of the first hop and of the last one, and among the documents that the last
@@ -38,7 +38,19 @@ _UNREAD = -1.0
 _LEAST_SET, _LEAST = -12.0, math.log(1e-6)
 
 
-def document_clues(progress: Progress) -> dict[str, tuple[float, ...]]:
+class Found(Protocol):
+    """What the hops of a claim have found, as `admiral.progress.Progress` holds it."""
+
+    candidates: list[ScoredTitle] | None
+    named: list[str]
+    sets: list[list[DocumentSet]]
+    hops: list[Hop]
+    read: list[list[str]]
+    best: list[dict[str, float]]
+    linked: list[list[str]]
+
+
+def document_clues(progress: Found) -> dict[str, tuple[float, ...]]:
     """Return the values of `CLUES` for every document that was found, read or mentioned.
 
     Parameters
@@ -102,7 +114,7 @@ def _standing(scores: Mapping[str, float]) -> dict[str, float]:
     return {title: (score - mean) / (spread or 1.0) for title, score in scores.items()}
 
 
-def _last_mentioned(progress: Progress) -> dict[str, float]:
+def _last_mentioned(progress: Found) -> dict[str, float]:
     """Return reciprocal ranks of what the last evidence mentions, unread documents last."""
     place = {title: number for number, title in enumerate(_last(progress.read))}
     ordered = sorted(_last(progress.linked), key=lambda title: place.get(title, len(place)))
