@@ -19,6 +19,8 @@ from proofs.words import Word, pieces
 if TYPE_CHECKING:  # an encoder needs torch, the words alone do not
     from proofs.contextual import ContextualLikeness
 
+#: Longer claim spans are aligned with nothing: no quotation says as much, and comparing takes time.
+MAX_SPAN_WORDS = 64
 # How much a pair of words counts towards similarity.
 _MATCH = {
     NatOp.EQUIVALENCE: 0.9,
@@ -100,9 +102,12 @@ class Aligner:
         -------
         Alignment or None
             Similarity 0, and the first quotable words of the evidence, where no word matches.
-            None if nothing can be quoted: no evidence, or stop words alone.
+            None if nothing can be quoted: no evidence, or stop words alone. None also for spans of
+            more than `MAX_SPAN_WORDS` words.
         """
         words = [word for word in pieces(span) if word.norm]
+        if len(words) > MAX_SPAN_WORDS:
+            return None
         weights = [_weight(word, span) for word in words]
         best: tuple[float, Alignment] | None = None
         for text in self._texts:

@@ -7,8 +7,9 @@ capitalised words ("The Lord of the Rings") stay whole.
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+from itertools import pairwise
 
 from proofs.words import STOP_WORDS, normalise, word_list, word_spans
 
@@ -84,11 +85,11 @@ def chunk(claim: str, *, max_words: int = 7, max_chunks: int = 16) -> list[tuple
         else:
             groups.append([token])
     split = [part for group in _joined(groups, max_words) for part in _split(group, max_words)]
-    while len(split) > max_chunks:
-        sizes = [len(a) + len(b) for a, b in itertools.pairwise(split)]
-        at = sizes.index(min(sizes))
-        split[at : at + 2] = [split[at] + split[at + 1]]
-    return [(group[0].start, group[-1].end) for group in split]
+    firsts = _firsts([len(part) for part in split], max_chunks)
+    return [
+        (split[first][0].start, split[end - 1][-1].end)
+        for first, end in pairwise([*firsts, len(split)])
+    ]
 
 
 def _begins_chunk(tokens: list[_Token], at: int, group: list[_Token]) -> bool:
@@ -143,15 +144,46 @@ def _weak(group: list[_Token]) -> bool:
 
 def _split(group: list[_Token], max_words: int) -> list[list[_Token]]:
     """Split a group that is too long, outside names where that can be."""
-    if len(group) <= max_words:
-        return [group]
-    low = max(1, len(group) - max_words) if len(group) <= 2 * max_words else max_words // 2 or 1
-    cuts = range(low, max_words + 1)
+    parts, begin = [], 0
+    while len(group) - begin > max_words:
+        end = _cut(group, begin, max_words)
+        parts.append(group[begin:end])
+        begin = end
+    return [*parts, group[begin:]]
+
+
+def _cut(group: list[_Token], begin: int, max_words: int) -> int:
+    """Return where the part of a group ends that begins at a word."""
+    left = len(group) - begin
+    low = max(1, left - max_words) if left <= 2 * max_words else max_words // 2 or 1
 
     def cost(cut: int) -> tuple[int, int]:
         inside = group[cut - 1].capital and group[cut].capital
         loose = group[cut - 1].norm in STOP_WORDS
-        return 2 * inside + loose, abs(cut - min(max_words, len(group) // 2))
+        return 2 * inside + loose, abs(cut - begin - min(max_words, left // 2))
 
-    cut = min(cuts, key=cost)
-    return [group[:cut], *_split(group[cut:], max_words)]
+    return min(range(begin + low, begin + max_words + 1), key=cost)
+
+
+def _firsts(sizes: list[int], most: int) -> list[int]:
+    """Join neighbours, the shortest two first, until so many are left; return where each begins."""
+    sizes, end = list(sizes), len(sizes)
+    before, behind = list(range(-1, end)), list(range(1, end + 1))
+    pairs = [(one + other, at) for at, (one, other) in enumerate(pairwise(sizes))]
+    heapify(pairs)
+    left = end
+    while left > most:
+        size, at = heappop(pairs)
+        other = behind[at]
+        # A pair of which one has been joined to others since is passed over.
+        if not sizes[at] or other == end or size != sizes[at] + sizes[other]:
+            continue
+        sizes[at], sizes[other] = size, 0
+        behind[at] = behind[other]
+        before[behind[at]] = at
+        left -= 1
+        if behind[at] < end:
+            heappush(pairs, (size + sizes[behind[at]], at))
+        if before[at] >= 0:
+            heappush(pairs, (sizes[before[at]] + size, before[at]))
+    return [at for at, size in enumerate(sizes) if size]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from proofs.alignment import MAX_SPAN_WORDS
 from proofs.drafting import Draft, draft
 from proofs.lexicon import SpanLexicon
 from proofs.links import Links
@@ -106,7 +107,8 @@ class SupportFinder:
         near = {links.titles[at] for at in reached}
         rows = []
         for one in drafts:
-            words = [word for word in pieces(one.claim) if word.content]
+            # Those of a longer step are not aligned, either.
+            words = [word for word in pieces(one.claim) if word.content][:MAX_SPAN_WORDS]
             rows.append(self._step(one, words, every, linked, near))
         weakest, second, *_ = [*sorted(one.similarity for one in drafts), 1.0]
         bridges = sum(

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 from proofs import GeneratedProofJudge, Judgement, LexicalJudge, NatOp, ProofGenerator, Verdict
+from proofs.calibrated import CalibratedJudge
 from tests.proofs.hostile import claims, evidence
 from tests.proofs.models import bart
 from trie import Seq2Seq, Tokens
@@ -65,6 +66,19 @@ def test_enormous_evidence_takes_a_moment() -> None:
     judgement = judged(CLAIM, enormous)
     assert time.process_time() - began < 20
     assert judgement.missing and "born" not in judgement.missing
+
+
+@pytest.mark.parametrize(
+    "claim",
+    ["word " * 10**5, "Quill, said in " * 33_000, " ".join(f"word{at}" for at in range(10**5))],
+    ids=["split", "joined", "different"],
+)
+def test_an_enormous_claim_takes_a_moment(claim: str) -> None:
+    texts = [ENGINEER, *(("T", " ".join(f"Quill {at}{n}" for at in range(250))) for n in range(5))]
+    began = time.process_time()
+    for judgement in (judged(claim, texts), *CalibratedJudge().judge([claim], [texts])):
+        assert not judgement.sufficient
+    assert time.process_time() - began < 20
 
 
 @pytest.mark.parametrize("count", [1, 2, 200])

@@ -1,5 +1,8 @@
 """Chunks partition the claim and follow its grammar."""
 
+import time
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,6 +29,27 @@ def test_joined_chunks_are_at_most_twice_the_average(words: int, max_chunks: int
     claim = "word " * words
     longest = max(b - a for a, b in chunk(claim, max_chunks=max_chunks)) // 5 + 1
     assert longest <= max(7, -(-2 * words // max_chunks))
+
+
+@given(claims, st.integers(1, 9), st.integers(1, 20))
+def test_the_shortest_neighbours_are_joined_first(
+    claim: str, max_words: int, max_chunks: int
+) -> None:
+    spans = chunk(claim, max_words=max_words, max_chunks=len(claim))
+    while len(spans) > max_chunks:
+        counts = [len(claim[a:b].split()) for a, b in spans]
+        sums = [one + other for one, other in pairwise(counts)]
+        at = sums.index(min(sums))
+        spans[at : at + 2] = [(spans[at][0], spans[at + 1][1])]
+    assert chunk(claim, max_words=max_words, max_chunks=max_chunks) == spans
+
+
+@pytest.mark.parametrize("text", ["word ", "Word, said in ", "the "])
+def test_an_enormous_claim_takes_a_moment(text: str) -> None:
+    claim = text * 50_000
+    began = time.process_time()
+    assert len(chunk(claim)) <= 16
+    assert time.process_time() - began < 10
 
 
 @pytest.mark.parametrize(
