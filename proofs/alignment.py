@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from proofs.lexicon import SpanLexicon
 from proofs.operators import NatOp
 from proofs.quotes import Quotable, quotables
+from proofs.scope import is_quantified, reach
 from proofs.values import value
 from proofs.words import Word, pieces
 
@@ -43,7 +44,8 @@ class Alignment:
     Attributes
     ----------
     span
-        Quoted text, at most seven words, not stop words alone.
+        Quoted text, at most seven words, not stop words alone; with the negation or quantifier
+        before it, if it has one.
     source
         The title of the document that it comes from.
     similarity
@@ -109,14 +111,18 @@ class Aligner:
         if len(words) > MAX_SPAN_WORDS:
             return None
         weights = [_weight(word, span) for word in words]
-        best: tuple[float, Alignment] | None = None
+        best: tuple[float, tuple[Quotable, int, int, float]] | None = None
         for text in self._texts:
             bonus = _SAME_SOURCE if text.source == near else 0.0
             matches = self._matches(text, words, start)
             for first, last, similarity, rank in _spans(text, words, weights, matches):
                 if best is None or rank + bonus > best[0] + 1e-9:
-                    best = rank + bonus, Alignment(text.quote(first, last), text.source, similarity)
-        return best[1] if best is not None else self._anything(near)
+                    best = rank + bonus, (text, first, last, similarity)
+        if best is None:
+            return self._anything(near)
+        text, first, last, similarity = best[1]
+        first = reach(text, first, last, is_quantified([word.norm for word in words]))
+        return Alignment(text.quote(first, last), text.source, similarity)
 
     def _matches(self, text: Quotable, words: list[Word], start: int) -> list[list[float]]:
         """Return for each word of a text how well each word of the claim span matches it."""

@@ -20,10 +20,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from proofs.drafting import RELATED_SIMILARITY, Draft, finish
+from proofs.drafting import RELATED_SIMILARITY, Draft, finish, unobjected
 from proofs.judgement import Judgement
 from proofs.judges import Evidence, nothing_to_go_on
-from proofs.lexicon import SpanLexicon
+from proofs.lexicon import SpanLexicon, is_bare_negation
 from proofs.operators import NatOp
 from proofs.proof import MAX_STEPS, Proof
 from proofs.support import CLAIM_FEATURES, STEP_FEATURES, Support, SupportFinder
@@ -128,11 +128,14 @@ class CalibratedJudge:
             # Of the steps above the threshold those decide that the words leave uncovered, too,
             # and the highest in any case: what the claim as a whole lacks raises all of them.
             decides = score > self._weights.threshold and (independent or score == highest)
-            if one.aligned is None or decides:
+            # "Is not" alone would turn the step that it joined; what it denies stands elsewhere.
+            bare = one.similarity < RELATED_SIMILARITY and is_bare_negation(one.claim)
+            if one.aligned is None or decides or bare:
                 one = replace(one, operator=NatOp.INDEPENDENCE, bare=not independent)
             elif independent:
                 relation = self._lexicon.relation(one.claim, one.aligned.span)
-                one = replace(one, operator=relation or NatOp.EQUIVALENCE)
+                unknown = unobjected(one.claim, one.aligned, self._lexicon)
+                one = replace(one, operator=relation or unknown)
             steps.append(one)
         return finish(_joined(claim, steps))
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
 
-from proofs.words import STOP_WORDS, normalise, word_list, word_spans
+from proofs.words import NEGATIONS, STOP_WORDS, normalise, word_list, word_spans
 
 _PREPOSITIONS = word_list(
     "about above after against along among around as at before behind below beside between beyond "
@@ -29,6 +29,8 @@ _VERBS = word_list(
     "stars stood takes taught told took went won wrote"
 )
 _CONJUNCTIONS = word_list("and but or nor")
+# Words that a chunk should neither end with nor be made of.
+_DEPENDENT = STOP_WORDS | NEGATIONS
 # Lower-case words that occur inside names.
 _CONNECTORS = word_list("of the and for de la le du da van von der den di del & a")
 
@@ -126,20 +128,32 @@ def _name_goes_on(tokens: list[_Token], at: int) -> bool:
 
 
 def _joined(groups: list[list[_Token]], max_words: int) -> list[list[_Token]]:
-    """Join groups of stop words alone to their successor, the last one to its predecessor."""
+    """Join groups of stop words alone to their successor, the last one to its predecessor.
+
+    So are groups of negations ("is not"), whatever the length, since they decide what follows; the
+    last one stays alone, since what it denies is left out ("Harrier is not").
+    """
     done: list[list[_Token]] = []
     for group in groups:
-        if done and _weak(done[-1]) and len(done[-1]) + len(group) <= max_words:
+        if (
+            done
+            and _weak(done[-1])
+            and (len(done[-1]) + len(group) <= max_words or _negates(done[-1]))
+        ):
             done[-1] = done[-1] + group
         else:
             done.append(group)
-    if len(done) > 1 and _weak(done[-1]):
+    if len(done) > 1 and _weak(done[-1]) and not _negates(done[-1]):
         done[-2:] = [done[-2] + done[-1]]
     return done
 
 
 def _weak(group: list[_Token]) -> bool:
-    return all(token.norm in STOP_WORDS or not token.norm for token in group)
+    return all(token.norm in _DEPENDENT or not token.norm for token in group)
+
+
+def _negates(group: list[_Token]) -> bool:
+    return any(token.norm in NEGATIONS for token in group)
 
 
 def _split(group: list[_Token], max_words: int) -> list[list[_Token]]:
@@ -159,7 +173,7 @@ def _cut(group: list[_Token], begin: int, max_words: int) -> int:
 
     def cost(cut: int) -> tuple[int, int]:
         inside = group[cut - 1].capital and group[cut].capital
-        loose = group[cut - 1].norm in STOP_WORDS
+        loose = group[cut - 1].norm in _DEPENDENT
         return 2 * inside + loose, abs(cut - begin - min(max_words, left // 2))
 
     return min(range(begin + low, begin + max_words + 1), key=cost)

@@ -101,10 +101,14 @@ def _operator(
         # "in 1973" is not contradicted by any other year, only by one said of the same thing.
         said = any(a.source == found.source and a.similarity > 0.5 for a in around)
         return relation if said else NatOp.INDEPENDENCE
-    if relation is not None:
-        return relation
-    similar = found.similarity >= EQUIVALENT_SIMILARITY
-    return NatOp.EQUIVALENCE if similar else NatOp.INDEPENDENCE
+    if relation is None and found.similarity < EQUIVALENT_SIMILARITY:
+        return NatOp.INDEPENDENCE
+    return relation or unobjected(span, found, lexicon)
+
+
+def unobjected(span: str, found: Alignment, lexicon: SpanLexicon) -> NatOp:
+    """Return the operator of a span that is covered though the lexicon knows no relation."""
+    return NatOp.NEGATION if lexicon.turned(span, found.span) else NatOp.EQUIVALENCE
 
 
 def finish(steps: Sequence[Draft]) -> Proof:

@@ -15,7 +15,7 @@ from proofs.joins import compose
 from proofs.operators import NatOp
 from proofs.quantifiers import Amounts, Share
 from proofs.values import excludes, merged, same_value, value, within
-from proofs.words import NEGATIONS, is_content, pieces, stems
+from proofs.words import NEGATIONS, is_content, pieces, stems, word_list
 
 
 class WordLexicon(Protocol):
@@ -94,6 +94,16 @@ class SpanLexicon:
             return rest
         return quantifiers.relation(mine, other) if rest is NatOp.EQUIVALENCE else None
 
+    def turned(self, claim_span: str, evidence_span: str) -> bool:
+        """Whether one of two spans denies what the other says, though their relation is unknown.
+
+        A negation is of the words behind it, and decides where the other span has any of them.
+        """
+        claim, evidence = _norms(claim_span), _norms(evidence_span)
+        mine, others = _content(_scope(claim)), _content(_scope(evidence))
+        said = any(self._best(word, others) is NatOp.EQUIVALENCE for word in mine)
+        return said and _negated(claim) != _negated(evidence)
+
     def _of_words(self, claim: Sequence[str], evidence: Sequence[str]) -> NatOp | None:
         mine, others = _content(claim), _content(evidence)
         if not mine or not others:
@@ -122,6 +132,10 @@ _PREFERENCE = (
 )
 
 
+# "Not only a writer" was a writer.
+_NO_NEGATION = word_list("only just merely")
+
+
 def _combined(relations: Iterable[NatOp]) -> NatOp:
     """Return the relation of two phrases from the relations of their words."""
     found = set(relations)
@@ -129,6 +143,12 @@ def _combined(relations: Iterable[NatOp]) -> NatOp:
         if operator in found:
             return operator
     return compose(found).operator  # equivalence and entailments, in any order
+
+
+def is_bare_negation(span: str) -> bool:
+    """Whether a span holds no more than a negation and stop words."""
+    norms = _norms(span)
+    return bool(_negated(norms)) and not _content(norms)
 
 
 def _norms(span: str) -> list[str]:
@@ -140,6 +160,12 @@ def _content(norms: Sequence[str]) -> list[str]:
     return [n for n in norms if is_content(n) and n not in NEGATIONS]
 
 
+def _scope(norms: Sequence[str]) -> Sequence[str]:
+    """Return the words behind the last negation, all where there is none."""
+    return norms[max((at + 1 for at, norm in enumerate(norms) if norm in NEGATIONS), default=0) :]
+
+
 def _negated(norms: Sequence[str]) -> int:
     """Return 1 if a span holds an odd number of negation words, else 0."""
-    return sum(norm in NEGATIONS for norm in norms) % 2
+    pairs = zip(norms, [*norms[1:], ""], strict=False)
+    return sum(norm in NEGATIONS and after not in _NO_NEGATION for norm, after in pairs) % 2

@@ -40,6 +40,8 @@ _MODIFIERS = {
     ("under",): _FEWER,
     ("exactly",): _EXACTLY,
 }
+#: Words that quantifiers are made of.
+QUANTIFYING = frozenset(_SHARES).union(*_MODIFIERS)
 # A bound is a number and the side of it where the amounts end: just below, at, or just above it.
 Bound = tuple[float, int]
 

@@ -34,9 +34,9 @@ STOP_WORDS = word_list(
 )
 # Words that turn a statement round. They are content: "not" decides a claim.
 NEGATIONS = word_list(
-    "not no never none neither nor nobody nothing nowhere without cannot n't isn't wasn't aren't "
-    "weren't doesn't didn't don't hasn't haven't hadn't won't wouldn't can't couldn't failed fails "
-    "refused refuses denied denies lacks lacked"
+    "not no never none neither nor nobody nothing nowhere hardly without cannot n't isn't wasn't "
+    "aren't weren't doesn't didn't don't hasn't haven't hadn't won't wouldn't can't couldn't "
+    "failed fails refused refuses denied denies lacks lacked"
 )
 
 

@@ -1,0 +1,101 @@
+"""Negations and quantifiers, of the claim or of the evidence, decide the steps that they are of."""
+
+import pytest
+from hypothesis import given
+
+from proofs import LexicalJudge, NatOp, default_lexicon
+from proofs.alignment import Aligner
+from proofs.calibrated import CalibratedJudge
+from proofs.chunking import chunk
+from proofs.proof import ProofStep
+from tests.proofs.hostile import claims, evidence
+
+JUDGES = [CalibratedJudge(), LexicalJudge()]
+
+
+def steps(judge: CalibratedJudge | LexicalJudge, claim: str, said: str) -> dict[str, ProofStep]:
+    texts = [("Ada Quill" if "Ada" in said else "Show", said)]
+    (judgement,) = judge.judge([claim], [texts])
+    assert judgement.proof is not None
+    judgement.proof.validate(claim, texts)
+    return {step.claim: step for step in judgement.proof.steps}
+
+
+@pytest.mark.parametrize("judge", JUDGES)
+@pytest.mark.parametrize(
+    ("claim", "said", "span", "quoted", "operator"),
+    [
+        # What the claim denies.
+        ("Ada Quill is not in Paris.", "Ada Quill is in Paris.",
+         "is not in Paris.", "is in Paris", "!"),
+        ("Ada Quill never built a tower.", "Ada Quill built a tower.",
+         "Ada Quill never built a tower.", "Ada Quill built a tower", "!"),
+        ("Ada Quill was not an old Irish engineer.", "Ada Quill was an Irish engineer.",
+         "was not an old Irish engineer.", "was an Irish engineer", "!"),
+        # What the evidence denies.
+        ("Ada Quill is in Paris.", "Ada Quill is not in Paris.", "is in Paris.",
+         "not in Paris", "!"),
+        ("Ada Quill was an Irish engineer.", "Ada Quill was not an Irish engineer.",
+         "was an Irish engineer.", "not an Irish engineer", "!"),
+        ("Ada Quill was an old Irish engineer.", "Ada Quill was not an Irish engineer.",
+         "was an old Irish engineer.", "not an Irish engineer", "!"),
+        ("Ada Quill hosted the show.", "Ada Quill did not host the show.",
+         "hosted the show.", "not host the show", "!"),
+        ("Ada Quill hosted the show.", "Ada Quill never hosted the show.",
+         "hosted the show.", "never hosted the show", "!"),
+        ("Ada Quill hosted the show.", "Ada Quill hardly hosted the show.",
+         "hosted the show.", "hardly hosted the show", "!"),
+        # Both.
+        ("Ada Quill is not in Paris.", "Ada Quill is not in Paris.",
+         "is not in Paris.", "is not in Paris", "="),
+        # How many.
+        ("All actors left the show.", "No actors left the show.", "All actors", "No actors", "|"),
+        ("No actors left the show.", "All actors left the show.", "No actors", "All actors", "|"),
+        ("All actors left the show.", "Not all of the actors left the show.",
+         "All actors", "Not all of the actors", "!"),
+        ("Some actors left the show.", "None of the actors left the show.",
+         "Some actors", "None of the actors", "!"),
+        ("Seven actors left the show.", "More than seven actors left the show.",
+         "Seven actors", "More than seven actors", "|"),
+    ],
+)  # fmt: skip
+def test_what_turns_a_step_is_seen(
+    judge: CalibratedJudge, claim: str, said: str, span: str, quoted: str, operator: str
+) -> None:
+    step = steps(judge, claim, said)[span]
+    assert (step.evidence, step.operator.value) == (quoted, operator)
+
+
+@pytest.mark.parametrize("judge", JUDGES)
+@pytest.mark.parametrize(
+    ("claim", "said"),
+    [
+        ("Ada Quill was an engineer.", "Ada Quill, who never married, was an engineer."),
+        ("Ada Quill was an engineer.", "Not married, Ada Quill was an engineer."),
+        ("Ada Quill was an engineer.", "Ada Quill was not a singer but an engineer."),
+        ("Ada Quill was an engineer.", "Ada Quill was not only a singer but also an engineer."),
+        ("Ada Quill was a singer.", "Ada Quill was not only a singer but also an engineer."),
+        ("Ada Quill lived in Paris.", "Ada Quill did not marry and lived in Paris."),
+        ("Ada Quill was an engineer.", "Ada Quill was No. 1, an engineer."),
+        ("The actors left the show.", "Most actors left the show."),
+    ],
+)
+def test_what_belongs_to_other_words_is_not(judge: CalibratedJudge, claim: str, said: str) -> None:
+    assert {one.operator for one in steps(judge, claim, said).values()} == {NatOp.EQUIVALENCE}
+
+
+def test_a_denial_whose_words_stand_elsewhere_is_not_covered() -> None:
+    claim = "The lighthouse at Port Merrow is not."
+    texts = [("Port Merrow", "The lighthouse at Port Merrow is old.")]
+    (judgement,) = CalibratedJudge().judge([claim], [texts])
+    assert judgement.missing == ("is not.",)
+
+
+@given(claims, evidence)
+def test_quotations_may_still_be_quoted(claim: str, texts: list[tuple[str, str]]) -> None:
+    aligner = Aligner(texts, default_lexicon())
+    for begin, end in chunk(claim):
+        found = aligner.align(claim[begin:end])
+        if found is not None:
+            ProofStep(claim[begin:end], found.span, NatOp.EQUIVALENCE)
+            assert len(found.span.split()) <= 7
