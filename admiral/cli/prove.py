@@ -17,7 +17,7 @@ from admiral.errors import AdmiralError
 if TYPE_CHECKING:
     from proofs import Judgement
 
-_TITLED = re.compile(r"\[(?P<title>.*?)\]\s+(?P<text>.*)", re.DOTALL)
+_BRACKET = re.compile(r"[\[\]]")
 
 
 @click.command("prove")
@@ -123,8 +123,15 @@ def _judgement_of(path: Path, claim: str, evidence: Sequence[tuple[str, str]]) -
 
 
 def split_title(sentence: str) -> tuple[str, str]:
-    """Return (title, text) of ``[Title] sentence``; a plain sentence has the title ''."""
-    match = _TITLED.fullmatch(sentence)
-    if match is None or not match["title"].strip() or not match["text"].strip():
-        return "", sentence
-    return match["title"].strip(), match["text"].strip()
+    """Return (title, text) of ``[Title] sentence``; a plain sentence has the title ''.
+
+    The title ends at the bracket that closes it, behind pairs of brackets of its own.
+    """
+    depth = 0
+    for bracket in _BRACKET.finditer(sentence) if sentence.startswith("[") else ():
+        depth += 1 if bracket[0] == "[" else -1
+        end = bracket.end()
+        if depth <= 0 and sentence[end : end + 1].isspace():
+            title, text = sentence[1 : end - 1].strip(), sentence[end:].strip()
+            return (title, text) if title and text else ("", sentence)
+    return "", sentence
