@@ -31,7 +31,7 @@ class NeverSufficient:
 
 
 class AlwaysSufficient:
-    """Content with any evidence: retrieval stops after its first hop."""
+    """Content with any evidence: retrieval stops after the fewest hops that are allowed."""
 
     def judge(self, claims: Sequence[str], evidence: Sequence[Evidence]) -> list[Judgement]:
         """Return a judgement without proof for each claim, sufficient where there is evidence."""
