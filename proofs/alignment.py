@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from proofs.lexicon import SpanLexicon
-from proofs.operators import NatOp
+from proofs.matching import matches
 from proofs.quotes import Quotable, quotables
-from proofs.scope import is_quantified, reach
+from proofs.scope import is_quantified, reach, whole
 from proofs.values import value
 from proofs.words import Word, pieces
 
@@ -22,15 +22,6 @@ if TYPE_CHECKING:  # an encoder needs torch, the words alone do not
 
 #: Longer claim spans are aligned with nothing: no quotation says as much, and comparing takes time.
 MAX_SPAN_WORDS = 64
-# How much a pair of words counts towards similarity.
-_MATCH = {
-    NatOp.EQUIVALENCE: 0.9,
-    NatOp.FORWARD: 0.7,
-    NatOp.NEGATION: 0.5,
-    NatOp.REVERSE: 0.4,
-    NatOp.ALTERNATION: 0.3,
-}
-_SAME_BEGINNING = 0.6
 # Weights of a claim word: names and values identify, stop words hardly count.
 _STOP_WEIGHT, _PLAIN_WEIGHT, _NAME_WEIGHT = 0.03, 1.0, 1.5
 # What ranks spans of equal similarity: nothing foreign in them, short, near the step before.
@@ -114,19 +105,20 @@ class Aligner:
         best: tuple[float, tuple[Quotable, int, int, float]] | None = None
         for text in self._texts:
             bonus = _SAME_SOURCE if text.source == near else 0.0
-            matches = self._matches(text, words, start)
-            for first, last, similarity, rank in _spans(text, words, weights, matches):
+            columns = self._matches(text, words, start)
+            for first, last, similarity, rank in _spans(text, words, weights, columns):
                 if best is None or rank + bonus > best[0] + 1e-9:
                     best = rank + bonus, (text, first, last, similarity)
         if best is None:
             return self._anything(near)
         text, first, last, similarity = best[1]
+        first, last = whole(self._lexicon.phrases, text, first, last)
         first = reach(text, first, last, is_quantified([word.norm for word in words]))
         return Alignment(text.quote(first, last), text.source, similarity)
 
     def _matches(self, text: Quotable, words: list[Word], start: int) -> list[list[float]]:
         """Return for each word of a text how well each word of the claim span matches it."""
-        columns = [[self._match(word, other) for word in words] for other in text.words]
+        columns = matches(self._lexicon, words, text.words)
         alike = self._alike.get(text.text)
         if alike is None:
             return columns
@@ -139,18 +131,6 @@ class Aligner:
             ]
             for column, other, row in zip(columns, text.words, alike, strict=False)
         ]
-
-    def _match(self, claim: Word, evidence: Word) -> float:
-        """Return how well two words match, from 0 to 1."""
-        mine, other = claim.norm, evidence.norm
-        if mine == other:
-            return 1.0
-        if not other or not claim.content or not evidence.content:
-            return 0.0
-        relation = self._lexicon.word_relation(mine, other)
-        if relation is not None:
-            return _MATCH.get(relation, 0.0)
-        return _SAME_BEGINNING if _same_beginning(mine, other) else 0.0
 
     def _anything(self, near: str | None) -> Alignment | None:
         """Return the first quotable span, from the document `near` if it has one."""
@@ -196,13 +176,3 @@ def _weight(word: Word, span: str) -> float:
         return _STOP_WEIGHT
     named = span[word.start].isupper() or value(word.norm) is not None
     return _NAME_WEIGHT if named else _PLAIN_WEIGHT
-
-
-def _same_beginning(one: str, other: str) -> bool:
-    """Whether two words share five letters and more than half of the longer one."""
-    same = 0
-    for a, b in zip(one, other, strict=False):
-        if a != b:
-            break
-        same += 1
-    return same >= 5 and 2 * same > max(len(one), len(other)) and value(one) is None

@@ -8,11 +8,13 @@ dates, ordinals, nationalities), quantifiers and negation words.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from itertools import chain
+from typing import Protocol, runtime_checkable
 
 from proofs import quantifiers
 from proofs.joins import compose
 from proofs.operators import NatOp
+from proofs.phrases import Phrases
 from proofs.quantifiers import Amounts, Share
 from proofs.values import excludes, merged, same_value, value, within
 from proofs.words import NEGATIONS, is_content, pieces, stems, word_list
@@ -23,6 +25,16 @@ class WordLexicon(Protocol):
 
     def word_relation(self, claim: str, evidence: str) -> NatOp | None:
         """Return how two normalised words are related, or None where nothing is known."""
+        ...
+
+
+@runtime_checkable
+class PhraseLexicon(WordLexicon, Protocol):
+    """A word lexicon that knows phrases as words, too."""
+
+    @property
+    def phrases(self) -> frozenset[str]:
+        """Phrases of normalised words, divided by single spaces."""
         ...
 
 
@@ -67,6 +79,9 @@ class SpanLexicon:
 
     def __init__(self, sources: Sequence[WordLexicon]) -> None:
         self.sources = tuple(sources)
+        listed = (s.phrases for s in self.sources if isinstance(s, PhraseLexicon))
+        #: The phrases that some source knows.
+        self.phrases = Phrases(chain.from_iterable(listed))
 
     def word_relation(self, claim: str, evidence: str) -> NatOp | None:
         """Return the first source's answer for two normalised words."""
@@ -79,6 +94,13 @@ class SpanLexicon:
     def relation(self, claim_span: str, evidence_span: str) -> NatOp | None:
         """Return how a claim span is related to an evidence span; see `Lexicon`."""
         claim, evidence = _norms(claim_span), _norms(evidence_span)
+        mine, other = self.phrases.merged(claim), self.phrases.merged(evidence)
+        known = self._relation(mine, other)
+        if known is None and (mine != claim or other != evidence):
+            return self._relation(claim, evidence)  # a word of a phrase may be what is said
+        return known
+
+    def _relation(self, claim: Sequence[str], evidence: Sequence[str]) -> NatOp | None:
         mine, claim_rest = quantifiers.quantifier(claim)
         other, evidence_rest = quantifiers.quantifier(evidence)
         if isinstance(mine, Amounts) and other is None:

@@ -1,4 +1,4 @@
-"""Words before a quotation that turn what it says: negations and quantifiers.
+"""Words around a quotation that belong to it: negations, quantifiers, the rest of a phrase.
 
 "An English writer" out of "was not an English writer" says the opposite of its sentence. A
 quotation reaches back over what belongs to it, such as articles and auxiliaries, to the word that
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from proofs.phrases import Phrases
 from proofs.quantifiers import QUANTIFYING, amount, quantifier
 from proofs.quotes import Quotable
 from proofs.words import NEGATIONS, word_list
@@ -48,6 +49,15 @@ def reach(text: Quotable, first: int, last: int, quantified: bool) -> int:
         ):
             begin = at
     return begin
+
+
+def whole(phrases: Phrases, text: Quotable, first: int, last: int) -> tuple[int, int]:
+    """Return a span that cuts no phrase in two, where that may be quoted."""
+    begin, end = first, last
+    for start, stop, _ in phrases.found([word.norm for word in text.words]):
+        if start <= last and first < stop:
+            begin, end = min(begin, start), max(end, stop - 1)
+    return (begin, end) if end in text.lasts(begin) else (first, last)
 
 
 def _quantifier(text: Quotable, first: int, last: int) -> object:

@@ -15,7 +15,7 @@ from proofs.links import Links
 from proofs.operators import NatOp
 from proofs.proof import MAX_STEPS
 from proofs.values import value
-from proofs.words import Word, pieces
+from proofs.words import pieces
 
 #: Of the claim: its length in tens of words, its steps; the documents of its evidence, those that
 #: it names, the linked pairs among them, those with any link, those that links lead to from the
@@ -102,14 +102,16 @@ class SupportFinder:
         drafts = draft(claim, evidence, self._lexicon, self._max_steps)
         links = Links.of(claim, evidence)
         useful, reached = links.useful, links.reached
-        every = {norm for words in links.words for norm in words if norm}
-        linked = {norm for at in useful for norm in links.words[at] if norm}
+        said = [
+            {norm for norm in words if norm} | {p for _, _, p in self._lexicon.phrases.found(words)}
+            for words in links.words
+        ]
+        every = set[str]().union(*said)
+        linked = set[str]().union(*(said[at] for at in useful))
         near = {links.titles[at] for at in reached}
         rows = []
         for one in drafts:
-            # Those of a longer step are not aligned, either.
-            words = [word for word in pieces(one.claim) if word.content][:MAX_SPAN_WORDS]
-            rows.append(self._step(one, words, every, linked, near))
+            rows.append(self._step(one, every, linked, near))
         weakest, second, *_ = [*sorted(one.similarity for one in drafts), 1.0]
         bridges = sum(
             not links.named[at] and any(links.named[other] for other in links.neighbours[at])
@@ -134,10 +136,19 @@ class SupportFinder:
         return Support(tuple(drafts), tuple(map(float, totals)), tuple(rows))
 
     def _step(
-        self, one: Draft, words: Sequence[Word], every: set[str], linked: set[str], near: set[str]
+        self, one: Draft, every: set[str], linked: set[str], near: set[str]
     ) -> tuple[float, ...]:
-        covered = [self._best(word.norm, every) for word in words]
-        by_linked = [self._best(word.norm, linked) for word in words]
+        # Those of a longer step are not aligned, either.
+        read = pieces(one.claim)[:MAX_SPAN_WORDS]
+        words = [word for word in read if word.content]
+        phrases = self._lexicon.phrases.found([word.norm for word in read])
+        names = [
+            [word.norm, *(text for first, end, text in phrases if first <= at < end)]
+            for at, word in enumerate(read)
+            if word.content
+        ]
+        covered = [max(self._best(norm, every) for norm in norms) for norms in names]
+        by_linked = [max(self._best(norm, linked) for norm in norms) for norms in names]
         valued = [value(word.norm) is not None for word in words]
         named = [one.claim[word.start].isupper() for word in words]
         lost = [cover < _COVERED for cover in covered]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
 from proofs.operators import NatOp
@@ -17,7 +18,8 @@ class PairLexicon:
 
     Each line holds two or more words; the first is paired with each of the others. Words are
     divided by tabs, else by spaces; a language prefix such as ``en_`` is left out, and ``_`` stands
-    for a space. Lines that begin with ``#`` are comments.
+    for a space. Lines that begin with ``#`` are comments. Words with spaces are `phrases`, which
+    span lexicons look up as one word.
     """
 
     operator: NatOp
@@ -52,6 +54,12 @@ class PairLexicon:
                     pairs[first].update(filter(None, others))
         return cls(operator, {first: frozenset(others) for first, others in pairs.items()})
 
+    @property
+    def phrases(self) -> frozenset[str]:
+        """The entries of several words."""
+        entries = {*self.pairs, *chain.from_iterable(self.pairs.values())}
+        return frozenset(entry for entry in entries if " " in entry)
+
     def word_relation(self, claim: str, evidence: str) -> NatOp | None:
         """Return the list's relation if it holds the pair in either order."""
         found = evidence in self.pairs.get(claim, ()) or claim in self.pairs.get(evidence, ())
@@ -63,4 +71,5 @@ def _fields(text: str) -> list[str]:
     # Control characters are white space to Python, and words of some lists.
     parts = text.split("\t" if "\t" in text else " ")
     bare = [part[3:] if part[:2].isalpha() and part[2:3] == "_" else part for part in parts if part]
-    return [normalise(part.replace("_", " ").strip()) for part in bare]
+    words = [map(normalise, part.replace("_", " ").split()) for part in bare]
+    return [" ".join(filter(None, entry)) for entry in words]

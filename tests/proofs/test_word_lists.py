@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proofs import LexicalJudge, NatOp, PairLexicon, default_lexicon
+from proofs.calibrated import CalibratedJudge
 from proofs.words import normalise
 
 WORDS = st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=5)
@@ -29,6 +30,40 @@ def test_antonyms_and_paraphrases(tmp_path: Path) -> None:
     for known in (lexicon, default_lexicon()):
         (judgement,) = LexicalJudge(known).judge(["Ada wed in Oslo."], [evidence])
         assert judgement.sufficient is (known is lexicon)
+
+
+def test_entries_of_several_words(tmp_path: Path) -> None:
+    paraphrases, antonyms = tmp_path / "paraphrases.txt", tmp_path / "antonyms.txt"
+    paraphrases.write_text(
+        "motion picture\tfilm\nprime minister\thead of the Government\n"
+        "en_new_year's_eve en_silvester\n"
+    )
+    antonyms.write_text("box office hit\tflop\n")
+    lexicon = default_lexicon(
+        PairLexicon.read(paraphrases, NatOp.EQUIVALENCE), PairLexicon.read(antonyms, NatOp.NEGATION)
+    )
+    for claim, evidence, expected in [
+        ("a motion picture", "a film", "="),
+        ("a film", "the motion picture", "="),
+        ("not a motion picture", "a film", "!"),
+        ("the head of the government", "prime minister", "="),
+        ("on New Year's Eve", "Silvester", "="),
+        ("was a flop", "was a box office hit", "!"),
+        ("a minister", "the prime minister", "="),
+        ("a motion", "a film", None),
+    ]:
+        relation = lexicon.relation(claim, evidence)
+        assert (relation and relation.value) == expected, claim
+    for judge in (LexicalJudge(lexicon), CalibratedJudge(lexicon=lexicon)):
+        for claim, said, quoted, operator in [
+            ("Merrow is a motion picture.", "Merrow is a film.", "is a film", "="),
+            ("Merrow is a film.", "Merrow is a motion picture.", "is a motion picture", "="),
+            ("Merrow was a flop.", "Merrow was a box office hit.", "was a box office hit", "!"),
+        ]:
+            (judgement,) = judge.judge([claim], [[("Merrow", said)]])
+            assert judgement.sufficient and judgement.proof is not None
+            last = judgement.proof.steps[-1]
+            assert (last.evidence, last.operator.value) == (quoted, operator)
 
 
 @given(st.lists(st.lists(WORDS, min_size=2, max_size=4), max_size=5))
