@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bz2
 import gzip
 import io
 import json
@@ -15,6 +14,7 @@ from typing import IO, Any
 import pyarrow as pa
 
 from admiral.errors import AdmiralError, RecordError
+from admiral.kb.archives import open_bz2, open_xz
 from admiral.kb.remote import Place
 
 # The longest record; one with no end in sight would otherwise fill the memory.
@@ -73,8 +73,8 @@ def _zstd(plain: IO[bytes]) -> IO[bytes]:
 
 _OPENERS: dict[bytes, Callable[[IO[bytes]], Any]] = {
     b"\x1f\x8b": gzip.open,
-    b"BZh": bz2.open,
-    b"\xfd7zXZ\x00": lzma.open,
+    b"BZh": open_bz2,
+    b"\xfd7zXZ\x00": open_xz,
     b"\x28\xb5\x2f\xfd": _zstd,
 }
 

@@ -29,6 +29,34 @@ def test_compressed_files_are_read_whatever_they_are_called(suffix: str, tmp_pat
     assert values == [*range(3000), *range(3000)]
 
 
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz"])
+def test_padding_between_streams_and_behind_them_is_passed_over(
+    suffix: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "corpus"
+    one = COMPRESS[suffix](DATA)
+    # The second stream begins at the end of a chunk that is read, too.
+    for padding in (4, 512, 2**16 - len(one) - 3, 2**17):
+        path.write_bytes(one + bytes(padding) + COMPRESS[suffix](DATA) + bytes(padding))
+        assert len(list(numbered_lines(path))) == 6000
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+@pytest.mark.parametrize("padding", [0, 512])
+def test_what_follows_a_stream_and_is_none_is_an_error(
+    suffix: str, padding: int, tmp_path: Path
+) -> None:
+    path = tmp_path / f"corpus{suffix}"
+    one = COMPRESS[suffix](DATA)
+    padding = 0 if suffix == ".zst" else padding  # it has none
+    damaged = bytearray(one)
+    damaged[1] ^= 0x10
+    for second in (damaged, b"Z", b"rubbish that is longer than a header", one[:3]):
+        path.write_bytes(one + bytes(padding) + second)
+        with pytest.raises(AdmiralError, match=f"corpus{suffix}: .*damaged or cut off"):
+            list(numbered_lines(path))
+
+
 @pytest.mark.parametrize("suffix", COMPRESS)
 @pytest.mark.parametrize("keep", [0.5, 0.98])
 def test_cut_off_archives_are_errors(suffix: str, keep: float, tmp_path: Path) -> None:
