@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, NoReturn
 
 from admiral.errors import AdmiralError, RecordError
 from admiral.kb.remote import Place, RemotePath
@@ -66,15 +69,44 @@ def data_files(path: Place) -> Sequence[Place]:
 
 
 def files_below(folder: Place) -> Sequence[Place]:
-    """Return all files below `folder` that are not hidden, sorted by name."""
+    """Return all files below `folder` that are not hidden, sorted by name.
+
+    Links are followed; a folder that is reached on several ways is read once.
+
+    Raises
+    ------
+    AdmiralError
+        If a folder cannot be listed, or a link leads nowhere: the corpus would not be whole.
+    """
     if isinstance(folder, RemotePath):
         return folder.files_below()
-    found = []
-    for file in folder.rglob("*"):
-        hidden = any(part.startswith(".") for part in file.relative_to(folder).parts)
-        if not hidden and file.is_file():
-            found.append(file)
-    return sorted(found)
+    try:
+        return sorted(_walk(folder))
+    except OSError as error:
+        raise AdmiralError(
+            f"{error.filename}: cannot be read ({error.strerror}), so the corpus {folder} would "
+            "not be whole. Make it readable, or remove the link or the folder."
+        ) from error
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    seen = set()  # a link may lead to a folder above itself
+    for parent, folders, names in os.walk(folder, onerror=_raise, followlinks=True):
+        here = os.stat(parent)
+        if (here.st_dev, here.st_ino) in seen:
+            folders.clear()
+            continue
+        seen.add((here.st_dev, here.st_ino))
+        # Sorted, so that a folder with several names has the same one each time.
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in names:
+            file = Path(parent, name)
+            if not name.startswith(".") and stat.S_ISREG(file.stat().st_mode):
+                yield file
+
+
+def _raise(error: OSError) -> NoReturn:
+    raise error
 
 
 def text_suffix(file: Place) -> str | None:

@@ -16,7 +16,7 @@ from admiral.kb.sentences import split_sentences
 from admiral.kb.streams import COMPRESSED_SUFFIXES, LONGEST_RECORD, open_binary
 from admiral.records import Document
 
-_HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]+|$)(.*?)(?:[ \t]#+)?[ \t]*$")
+_HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]+|$)")
 _FENCE = re.compile(r" {0,3}(```|~~~)")
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
 
@@ -80,11 +80,22 @@ def _markdown(text: str) -> tuple[str, str]:
         if marker and fence in ("", marker.group(1)):
             fence = "" if fence else marker.group(1)
             continue
-        heading = None if fence else _HEADING.match(line)
+        heading = None if fence else _heading(line)
         if heading is None:
             kept.append(line if fence else _LINK.sub(r"\1", line))
-        elif not title and heading.group(1):
-            title = _LINK.sub(r"\1", heading.group(1))
+        elif not title and heading:
+            title = _LINK.sub(r"\1", heading)
         else:
-            kept += ["", heading.group(1), ""]
+            kept += ["", heading, ""]
     return title, "\n".join(kept)
+
+
+def _heading(line: str) -> str | None:
+    """Return the text of a heading, without the ``#`` that may close it; None for other lines."""
+    start = _HEADING.match(line)
+    if start is None:
+        return None
+    # By hand: an expression for the end is tried at every space of the line, to its end each time.
+    text = line[start.end() :].rstrip(" \t")
+    opened = text.rstrip("#")
+    return opened[:-1] if opened != text and opened.endswith((" ", "\t")) else text

@@ -4,15 +4,20 @@ import bz2
 import gzip
 import json
 import os
+import re
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError, RecordError
 from admiral.kb import build
 from admiral.kb.readers import FORMATS, Item, Record, detect_format, read_corpus
+from admiral.kb.readers.plain import _heading
 from admiral.records import Document
 
 
@@ -181,3 +186,58 @@ def test_unusable_titles(title: str, tmp_path: Path) -> None:
     (item,) = read_corpus(path, "jsonl")
     assert isinstance(item, RecordError)
     assert item.field == "title"
+
+
+def test_a_heading_of_many_spaces_takes_a_moment(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# Title\n# a" + " " * 100_000 + "b")
+    began = time.process_time()
+    (document,) = _documents(_read(tmp_path))
+    assert document.title == "Title"
+    assert time.process_time() - began < 5  # minutes if every space looks for the end
+
+
+@given(st.text(" \t#a", max_size=20).map("#".__add__))
+def test_headings_are_those_of_the_plain_expression(line: str) -> None:
+    plain = re.match(r" {0,3}#{1,6}(?:[ \t]+|$)(.*?)(?:[ \t]#+)?[ \t]*$", line)
+    assert _heading(line) == (plain and plain[1])
+
+
+def _pages(folder: Path, *names: str) -> Path:
+    for name in names:
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps({"title": name, "text": "x"}))
+    return folder
+
+
+def test_linked_folders_are_read_and_loops_end(tmp_path: Path) -> None:
+    _pages(tmp_path / "elsewhere", "b.jsonl", ".hidden/c.jsonl")
+    corpus = _pages(tmp_path / "corpus", "a.jsonl", "sub/d.jsonl")
+    (corpus / "linked").symlink_to(tmp_path / "elsewhere")
+    (corpus / "sub" / "up").symlink_to(corpus)
+    (tmp_path / "elsewhere" / "round").symlink_to(tmp_path / "elsewhere")
+    titles = [document.title for document in _documents(_read(corpus))]
+    assert titles == ["a.jsonl", "b.jsonl", "sub/d.jsonl"]
+
+
+def test_a_link_that_leads_nowhere_is_an_error(tmp_path: Path) -> None:
+    _pages(tmp_path, "a.jsonl")
+    (tmp_path / "gone.jsonl").symlink_to(tmp_path / "none")
+    with pytest.raises(AdmiralError, match=r"gone\.jsonl: cannot be read \(No such file"):
+        _read(tmp_path)
+
+
+def test_a_folder_that_cannot_be_listed_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _pages(tmp_path, "a.jsonl", "closed/b.jsonl")
+    scandir = os.scandir
+
+    def refusing(path: str | Path) -> object:
+        if str(path).endswith("closed"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    with pytest.raises(AdmiralError, match=r"closed: cannot be read \(Permission denied\)"):
+        _read(tmp_path)
