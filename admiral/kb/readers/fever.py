@@ -27,7 +27,8 @@ _ESCAPE = re.compile("|".join(_ESCAPES))
 _IDENTIFIERS = {plain: escape for escape, plain in _ESCAPES.items()}
 _PLAIN = re.compile("|".join(map(re.escape, _IDENTIFIERS)))
 _QUOTES = re.compile(r"(?<!\S)(?:``|'')(?!\S)")
-# Sentences left out of the dump leave gaps in the numbers; a larger gap is a damaged record.
+# Sentences left out of the dump leave gaps in the numbers; a larger gap is a damaged record, and
+# so are gaps that are larger together: a few bytes would otherwise fill the memory.
 _LARGEST_GAP = 10_000
 
 
@@ -55,12 +56,21 @@ def parse_fever(value: dict[str, Any], where: str) -> Document | None:
         return None
     sentences: list[str] = []
     links: list[list[str]] = []
+    left_out = 0
     for line in lines.split("\n"):
         number, _, rest = line.partition("\t")
         index = int(number) if number.isascii() and number.isdigit() and len(number) < 10 else None
         fields = rest.split("\t")
         if index is not None and len(sentences) <= index <= len(sentences) + _LARGEST_GAP:
             gap = index - len(sentences)
+            left_out += gap
+            if left_out > _LARGEST_GAP:
+                raise RecordError(
+                    where,
+                    "lines",
+                    f"its numbers leave out more than {_LARGEST_GAP:,} sentences",
+                    SKIP_REMEDY,
+                )
             sentences += [""] * gap + [_sentence(fields[0])]
             links += [[] for _ in range(gap)] + [_targets(fields[1:])]
         elif sentences:

@@ -17,7 +17,10 @@ from admiral.kb.readers.base import SKIP_REMEDY, same_title, strings, text_field
 from admiral.kb.text import wikipedia_title
 from admiral.records import Document
 
-_HREF = re.compile(r"""<a\s[^<>]*?href\s*=\s*(?:"([^"<>]*)"|'([^'<>]*)')[^<>]*>""", re.IGNORECASE)
+# That the tag ends is looked up first: once, not behind every href of a tag that does not.
+_HREF = re.compile(
+    r"""<a(?=\s[^<>]*>)\s[^<>]*?href\s*=\s*(?:"([^"<>]*)"|'([^'<>]*)')[^<>]*>""", re.IGNORECASE
+)
 _ANCHOR = re.compile(r"</?a(?:\s[^<>]*)?>", re.IGNORECASE)
 
 

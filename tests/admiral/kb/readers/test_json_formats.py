@@ -1,13 +1,17 @@
 """JSON Lines, BEIR, FEVER, HotpotQA and KILT records."""
 
+import re
+import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from admiral.errors import RecordError
 from admiral.kb.readers.fever import fever_title, parse_fever
-from admiral.kb.readers.hotpotqa import parse_hotpotqa
+from admiral.kb.readers.hotpotqa import _HREF, parse_hotpotqa
 from admiral.kb.readers.jsonl import parse_beir, parse_jsonl, parse_wiki_jsonl
 from admiral.kb.readers.kilt import parse_kilt
 from admiral.records import Document
@@ -151,3 +155,28 @@ def test_bad_records_name_place_and_field(parse: Parse, record: dict[str, Any], 
         parse(record, "c.jsonl:7")
     assert caught.value.field == field
     assert str(caught.value).startswith(f"c.jsonl:7: field {field!r}: ")
+
+
+def test_gaps_of_fever_that_are_large_together_are_a_bad_record() -> None:
+    one = {"id": "A", "lines": "0\tx\n9000\tx"}
+    document = parse_fever(one, "c:1")
+    assert document is not None and len(document.sentences) == 9001
+    lines = "".join(f"{i * 10000}\tx\n" for i in range(3000))
+    with pytest.raises(RecordError, match=r"c:1: field 'lines': .* more than 10,000 sentences"):
+        parse_fever({"id": "A", "lines": lines}, "c:1")
+
+
+def test_a_tag_of_many_hrefs_that_does_not_end_takes_a_moment() -> None:
+    marked = "<a " + 'href="x"' * 40_000
+    began = time.process_time()
+    parse_hotpotqa({"title": "T", "text": ["x"], "text_with_links": [marked]}, "c:1")
+    assert time.process_time() - began < 5  # more than a minute if every href looks for the end
+
+
+@given(st.lists(st.sampled_from(["<a", "<A", " ", "href", "=", '"', "'", "x", ">", "<", "</a>"])))
+def test_hrefs_are_those_of_the_plain_expression(parts: list[str]) -> None:
+    plain = re.compile(
+        r"""<a\s[^<>]*?href\s*=\s*(?:"([^"<>]*)"|'([^'<>]*)')[^<>]*>""", re.IGNORECASE
+    )
+    marked = "".join(parts)
+    assert _HREF.findall(marked) == plain.findall(marked)
