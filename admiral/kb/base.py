@@ -13,6 +13,7 @@ from admiral.kb.collection import Collection, opened
 from admiral.kb.contents import BM25, Contents
 from admiral.kb.indexes import NO_BM25
 from admiral.kb.members import read_holdings
+from admiral.kb.places import kb_place
 from admiral.kb.repeated import open_contents
 from admiral.kb.text import clean_prefix, clean_title
 from admiral.kb.tries import title_trie
@@ -87,7 +88,8 @@ class KnowledgeBase:
             backend asked for, or its files were truncated; if it joins others and one of them is
             missing, or a title is in several of them against the terms on which they were joined.
         """
-        directory = Path(path)
+        # From here on it is the same place, wherever the process goes.
+        directory = kb_place(path).absolute()
 
         def make(collection: Collection) -> KnowledgeBase:
             found = collection.holdings.bm25

@@ -13,6 +13,7 @@ from admiral.kb.durable import staging
 from admiral.kb.indexes import NO_BM25, write_indexes
 from admiral.kb.ingest import Ingest
 from admiral.kb.manifest import is_knowledge_base, write_manifest
+from admiral.kb.places import kb_place
 from admiral.kb.shards import ShardedSources
 from admiral.kb.sources import Sources, check_choice
 from admiral.kb.spread import SHARDS, Spread
@@ -86,7 +87,7 @@ def build(
     began = time.monotonic()
     _check_bm25(bm25)
     check_choice("on_duplicate", on_duplicate, POLICIES)
-    target = Path(kb_path)
+    target = kb_place(kb_path)
     sources = Sources(corpora, format, skip_bad)
     with staging(target, overwrite=overwrite, owned=is_knowledge_base) as directory:
         if spread is not None:

@@ -16,13 +16,14 @@ from admiral.kb.build import build
 from admiral.kb.checksums import check_files
 from admiral.kb.manifest import read_manifest
 from admiral.kb.parts import FORMAT_VERSION
+from admiral.kb.places import kb_place
 
 logger = logging.getLogger(__name__)
 
 
 def locate(kb: str | Path | None) -> Path:
     """Return the directory of a knowledge base: the demo for None or ``demo``, else the path."""
-    return demo_kb() if kb is None or str(kb) == DEMO else Path(kb)
+    return demo_kb() if kb is None or str(kb) == DEMO else kb_place(kb)
 
 
 def demo_kb(bm25: str | None = None) -> Path:

@@ -85,8 +85,13 @@ def exclusive(target: Path, wait: bool) -> Iterator[None]:
     Raises
     ------
     AdmiralError
-        If another one is at work, unless this one shall `wait` for it.
+        If another one is at work, unless this one shall `wait` for it, or no lock can lie beside
+        `target`, as it is the root of the file system.
     """
+    if not target.name:
+        raise AdmiralError(
+            f"{target}: the root of the file system cannot be replaced. Name a directory in it."
+        )
     lock = FileLock(target.with_name(f".{target.name}.lock"), timeout=-1 if wait else 0)
     try:
         lock.acquire()

@@ -16,6 +16,7 @@ from admiral.kb.durable import staging
 from admiral.kb.indexes import NO_BM25
 from admiral.kb.manifest import is_knowledge_base, read_manifest
 from admiral.kb.members import POLICIES, Join, name_of, read_join, write_join
+from admiral.kb.places import kb_place
 from admiral.kb.repeated import NAME, find_repeated, write_repeated
 from admiral.kb.sources import check_choice
 
@@ -77,7 +78,7 @@ def join(
     """
     began = time.monotonic()
     check_choice("on_duplicate", on_duplicate, POLICIES)
-    target, places = Path(path), [Path(member) for member in members]
+    target, places = kb_place(path), [kb_place(member) for member in members]
     if not places:
         raise AdmiralError("no knowledge base given. Name at least one to be joined.")
     _check_places(places, target)

@@ -134,5 +134,7 @@ Place: TypeAlias = Path | RemotePath
 
 
 def corpus_path(path: str | Path) -> Place:
-    """Return a path, or the remote path of a URL."""
+    """Return a path, or the remote path of a URL; AdmiralError if it is empty."""
+    if not str(path):
+        raise AdmiralError("the path of a corpus is empty. Name a file or a folder.")
     return RemotePath(path) if isinstance(path, str) and "://" in path else Path(path)

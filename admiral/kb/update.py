@@ -27,6 +27,7 @@ from admiral.kb.delta import write_delta
 from admiral.kb.documents import DocumentWriter
 from admiral.kb.indexes import NO_BM25, write_indexes
 from admiral.kb.parts import Base
+from admiral.kb.places import kb_place
 from admiral.kb.progress import track
 from admiral.kb.sources import Sources, check_choice
 from admiral.kb.text import clean_title
@@ -105,7 +106,10 @@ def add(
     began = time.monotonic()
     check_choice("on_duplicate", on_duplicate, POLICIES)
     sources = Sources(corpora, format, skip_bad)
-    with changing(Path(kb_path), wait) as change, closing(Contents([change.version])) as contents:
+    with (
+        changing(kb_place(kb_path), wait) as change,
+        closing(Contents([change.version])) as contents,
+    ):
         _check_bm25(change)
         additions = Additions(change.folder / "incoming", contents.row, on_duplicate)
         additions.read(sources, progress)
@@ -158,7 +162,10 @@ def remove(
     wanted = list(dict.fromkeys(map(clean_title, several)))
     if not wanted:
         raise AdmiralError("no title given. Name at least one document to remove.")
-    with changing(Path(kb_path), wait) as change, closing(Contents([change.version])) as contents:
+    with (
+        changing(kb_place(kb_path), wait) as change,
+        closing(Contents([change.version])) as contents,
+    ):
         _check_bm25(change)
         rows = {title: contents.row(title) for title in wanted}
         missing = [title for title, row in rows.items() if row is None]
@@ -192,7 +199,10 @@ def compact(kb_path: str | Path, *, wait: bool = False, progress: bool = True) -
         If the knowledge base cannot be changed; it is then as it was.
     """
     began = time.monotonic()
-    with changing(Path(kb_path), wait) as change, closing(Contents([change.version])) as contents:
+    with (
+        changing(kb_place(kb_path), wait) as change,
+        closing(Contents([change.version])) as contents,
+    ):
         manifest = change.manifest
         if manifest.delta is not None:
             _check_bm25(change)

@@ -1,0 +1,70 @@
+"""Paths of knowledge bases and corpora that cannot be used, or mean another place later."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from admiral.errors import AdmiralError
+from admiral.kb import KnowledgeBase, add, build, compact, join, locate, remove
+
+
+def test_a_relative_path_stays_the_same_place(
+    birds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    build(birds, "kb", bm25="bm25s", progress=False)
+    with KnowledgeBase.open("kb") as kb:
+        monkeypatch.chdir("/")
+        assert len(kb.search(["seed"], 1)[0]) == 1
+        assert kb.current
+        assert kb.path == tmp_path / "kb"
+
+
+USES: dict[str, Callable[[Path, str], object]] = {
+    "index": lambda corpus, path: build(corpus, path, bm25="none", progress=False),
+    "add": lambda corpus, path: add(corpus, path, progress=False),
+    "remove": lambda _, path: remove("Bird", path),
+    "compact": lambda _, path: compact(path, progress=False),
+    "join": lambda _, path: join([path], "joined"),
+    "open": lambda _, path: KnowledgeBase.open(path),
+    "locate": lambda _, path: locate(path),
+}
+
+
+@pytest.mark.parametrize("use", USES)
+def test_an_empty_path_is_not_the_folder_that_one_is_in(
+    use: str, birds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    with pytest.raises(
+        AdmiralError, match=r"path of the knowledge base is empty\. Name a directory"
+    ):
+        USES[use](birds, "")
+    assert not os.listdir()
+
+
+@pytest.mark.parametrize("use", USES)
+def test_a_path_that_is_not_utf8_is_told(
+    use: str, birds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    with pytest.raises(AdmiralError, match=r"z\\udcff': the path .* must be UTF-8") as caught:
+        USES[use](birds, os.fsdecode(b"z\xff"))
+    assert str(caught.value).isprintable()
+    assert not os.listdir()
+
+
+def test_an_empty_corpus_path_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(AdmiralError, match=r"path of a corpus is empty\. Name a file or a folder"):
+        build("", tmp_path / "kb", bm25="none", progress=False)
+
+
+def test_the_root_is_not_replaced(birds: Path) -> None:
+    with pytest.raises(AdmiralError, match="/: the root of the file system cannot be replaced"):
+        build(birds, "/", bm25="none", progress=False)
