@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 from collections.abc import Mapping
@@ -43,10 +44,15 @@ def check_files(directory: Path, files: Mapping[str, FileEntry]) -> None:
     for name, entry in files.items():
         try:
             size = (directory / name).stat().st_size
-        except OSError as error:
+        except (FileNotFoundError, NotADirectoryError) as error:
             raise AdmiralError(
                 f"{directory / name}: missing ({error.strerror}). {REBUILD}"
             ) from error
+        except OSError as error:
+            raise _unreadable(directory / name, error.strerror) from error
+        # Asked here, as the libraries that read it would call it damaged.
+        if not os.access(directory / name, os.R_OK):
+            raise _unreadable(directory / name, os.strerror(errno.EACCES))
         if size != entry.size:
             raise AdmiralError(
                 f"{directory / name}: {size:,} bytes where the manifest says {entry.size:,}; the "
@@ -60,7 +66,11 @@ def _described(file: Path) -> FileEntry:
     try:
         return describe_file(file)
     except OSError as error:
-        raise AdmiralError(
-            f"{file}: cannot be read ({error.strerror}). Make it readable, or build the knowledge "
-            "base again with `admiral index`."
-        ) from error
+        raise _unreadable(file, error.strerror) from error
+
+
+def _unreadable(file: Path, why: str | None) -> AdmiralError:
+    return AdmiralError(
+        f"{file}: cannot be read ({why}). Make it and its folders readable; nothing need be built "
+        "again."
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -43,3 +44,22 @@ def test_a_file_that_cannot_be_read_is_not_called_damaged(
     monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(AdmiralError, match=r"titles\.marisa: cannot be read \(Too many open files"):
         check_files(files, entries)
+
+
+def test_what_may_not_be_read_is_not_to_be_built_again(
+    files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entries = describe_files(files)
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    told = r"rows\.npy: cannot be read \(Permission denied\).* nothing need be built again"
+    with monkeypatch.context() as patch:  # the superuser may read anything
+        patch.setattr(os, "access", lambda path, mode: Path(path).name != "rows.npy")
+        with pytest.raises(AdmiralError, match=told):
+            check_files(files, entries)
+    with monkeypatch.context() as patch:  # its folder may not be entered
+        patch.setattr(Path, "stat", refuse)
+        with pytest.raises(AdmiralError, match=told):
+            check_files(files, entries)
