@@ -7,8 +7,9 @@ import errno
 import fcntl
 import logging
 import os
+import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -20,7 +21,7 @@ _UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
 
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Give a file to write that takes the place of `path` when the block ends well.
+    """Give a file to write that takes the place, and the mode, of `path` when the block ends well.
 
     It is written beside it as ``NAME.new.partial``, forced to the disk and renamed. Whoever else
     writes the same `path` waits for it (where the file system has locks); what a killed writer left
@@ -36,6 +37,7 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
         try:
             yield file
             file.flush()
+            _keep_mode(file, path)
             os.fsync(file.fileno())
             temporary.replace(path)
         except BaseException:
@@ -72,6 +74,14 @@ def exchange(one: Path, other: Path) -> bool:
     if number in _UNSUPPORTED:
         return False
     raise OSError(number, os.strerror(number), str(other))
+
+
+def _keep_mode(file: IO[bytes], path: Path) -> None:
+    # Whoever could read the older file can read this one, whatever the umask is.
+    with suppress(FileNotFoundError):
+        mode = stat.S_IMODE(path.stat().st_mode)
+        if mode != stat.S_IMODE(os.fstat(file.fileno()).st_mode):
+            os.fchmod(file.fileno(), mode)
 
 
 def _locked(temporary: Path) -> IO[bytes]:

@@ -13,6 +13,7 @@ from admiral.kb.durable import staging
 from admiral.kb.indexes import NO_BM25, write_indexes
 from admiral.kb.ingest import Ingest
 from admiral.kb.manifest import is_knowledge_base, write_manifest
+from admiral.kb.modes import share
 from admiral.kb.places import kb_place
 from admiral.kb.shards import ShardedSources
 from admiral.kb.sources import Sources, check_choice
@@ -109,6 +110,8 @@ def build(
             "duplicates": ingest.duplicates,
         }
         manifest = write_manifest(directory, counts, settings)
+        if is_knowledge_base(target):
+            share(directory, target)
     return BuildReport(
         path=target,
         bad=sources.bad,

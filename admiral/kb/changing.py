@@ -22,6 +22,7 @@ from admiral.kb.checksums import describe_files
 from admiral.kb.contents import BM25, DOCUMENTS
 from admiral.kb.durable import exclusive, sync_tree
 from admiral.kb.manifest import NAME, read_manifest, replace_manifest
+from admiral.kb.modes import share
 from admiral.kb.parts import SEGMENTS, Base, Delta, Manifest, part_of
 from admiral.kb.titles import KEYS, ROWS, TRIE
 from admiral.kb.tries import FOLDER as TRIES
@@ -57,6 +58,7 @@ class Change:
         self, counts: dict[str, int], settings: dict[str, Any], base: Base, delta: Delta | None
     ) -> None:
         """Make these parts, the new one or those that were there, the version that readers see."""
+        share(self.folder, self.version.path)
         sync_tree(self.folder)
         sync_file(self.folder.parent)
         sync_file(self.version.path)
@@ -92,7 +94,10 @@ def changing(kb: Path, wait: bool) -> Iterator[Change]:
             folder = path / SEGMENTS / secrets.token_hex(8)
             try:
                 with Version.open(path) as version:
-                    folder.mkdir(parents=True)
+                    if not folder.parent.exists():
+                        folder.parent.mkdir()
+                        share(folder.parent, path)
+                    folder.mkdir()
                     yield Change(version, folder)
             finally:
                 sweep(path)

@@ -16,6 +16,7 @@ from admiral.kb.durable import staging
 from admiral.kb.indexes import NO_BM25
 from admiral.kb.manifest import is_knowledge_base, read_manifest
 from admiral.kb.members import POLICIES, Join, name_of, read_join, write_join
+from admiral.kb.modes import share
 from admiral.kb.places import kb_place
 from admiral.kb.repeated import NAME, find_repeated, write_repeated
 from admiral.kb.sources import check_choice
@@ -90,6 +91,8 @@ def join(
                 found = find_repeated(collection, contents)
         write_repeated(directory / NAME, collection.holdings.digest, found)
         write_join(directory, made)
+        if is_knowledge_base(target):
+            share(directory, target)
     hidden = len(found.rows)
     documents = collection.holdings.counts["documents"] - hidden
     return JoinReport(target, len(places), documents, hidden, time.monotonic() - began)

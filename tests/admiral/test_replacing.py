@@ -30,6 +30,15 @@ def test_the_file_appears_as_a_whole_and_nothing_stays(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["file"]
 
 
+def test_the_new_file_has_the_mode_of_the_old_one(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    put(path, "old")
+    for mode in (0o644, 0o640, 0o600):
+        path.chmod(mode)
+        put(path, "new")
+        assert path.stat().st_mode & 0o777 == mode
+
+
 @pytest.mark.parametrize("function", ["fsync", "replace"])
 def test_what_fails_leaves_the_old_one(
     function: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

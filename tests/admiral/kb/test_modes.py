@@ -1,0 +1,55 @@
+"""A shared knowledge base stays one, whatever the umask of whoever changes it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from admiral.kb import add, build, compact, join, remove
+
+
+@pytest.fixture
+def set_umask() -> Iterator[Callable[[int], int]]:
+    before = os.umask(0o022)
+    yield os.umask
+    os.umask(before)
+
+
+def _modes(kb: Path) -> tuple[set[int], set[int]]:
+    """The modes of all folders and of all files."""
+    paths = [kb, *kb.rglob("*")]
+    return (
+        {path.stat().st_mode & 0o777 for path in paths if path.is_dir()},
+        {path.stat().st_mode & 0o777 for path in paths if path.is_file()},
+    )
+
+
+@pytest.mark.parametrize(("umask", "modes"), [(0o022, (0o755, 0o644)), (0o027, (0o750, 0o640))])
+def test_what_changes_keep_the_modes_of_the_knowledge_base(
+    umask: int,
+    modes: tuple[int, int],
+    set_umask: Callable[[int], int],
+    birds: Path,
+    write_jsonl: Callable[..., Path],
+    tmp_path: Path,
+) -> None:
+    kb, wanted = tmp_path / "kb", ({modes[0]}, {modes[1]})
+    set_umask(umask)
+    build(birds, kb, bm25="bm25s", progress=False)
+    join([kb], tmp_path / "joined")
+    assert _modes(kb) == wanted == _modes(tmp_path / "joined")
+    set_umask(0o077)
+    add(write_jsonl([{"title": "Emu", "text": "A bird."}]), kb, progress=False)
+    assert (kb / "segments").is_dir()
+    assert _modes(kb) == wanted
+    remove("Bird", kb, progress=False)
+    assert _modes(kb) == wanted
+    compact(kb, progress=False)
+    assert _modes(kb) == wanted
+    join([kb], tmp_path / "joined", overwrite=True)
+    assert _modes(tmp_path / "joined") == wanted
+    build(birds, kb, bm25="bm25s", overwrite=True, progress=False)
+    assert _modes(kb) == wanted
