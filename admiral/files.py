@@ -27,10 +27,13 @@ def encode_record(record: Mapping[str, Any]) -> bytes:
 def write_atomically(path: Path, chunks: Iterable[bytes]) -> None:
     """Write `chunks` to a temporary neighbour of `path`, then rename it into place.
 
+    A link stays, and what it leads to is replaced.
+
     Raises
     ------
     AdmiralError
-        If that fails; the old file, where there was one, is untouched.
+        If that fails, or something is there that is no regular file. The old file, where there was
+        one, is untouched.
     """
     with explained(path), replacing(path) as file:
         file.writelines(chunks)

@@ -25,7 +25,7 @@ from admiral.files import encode_record, explained
 from admiral.output_settings import check_settings, write_settings
 from admiral.passed_over import PassedOver
 from admiral.records import Claim
-from admiral.replacing import sync_file
+from admiral.replacing import replaceable, sync_file
 
 _SYNC_SECONDS = 2.0
 
@@ -69,7 +69,7 @@ class ResumableWriter:
     """
 
     def __init__(self, path: Path, settings: Mapping[str, Any], *, overwrite: bool = False) -> None:
-        self.path = Path(os.path.realpath(path))
+        self._given, self.path = path, Path(os.path.realpath(path))
         self.finished: list[tuple[str, str]] = []
         self._partial, self._sidecar, failed, lock = companions(self.path)
         self.passed_over = PassedOver(failed)
@@ -81,9 +81,7 @@ class ResumableWriter:
         self._synced = 0.0
 
     def __enter__(self) -> Self:
-        if self.path.exists() and not self.path.is_file():
-            remedy = "Name a file, or leave --output out to write to standard output"
-            raise AdmiralError(f"{self.path}: is not a regular file. {remedy}")
+        replaceable(self._given)
         if not self.path.parent.is_dir():
             raise AdmiralError(f"{self.path}: its directory does not exist. Create it first")
         with explained(self.path):

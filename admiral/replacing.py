@@ -13,6 +13,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from admiral.errors import AdmiralError
+
 logger = logging.getLogger(__name__)
 
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
@@ -23,15 +25,19 @@ _UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
 def replacing(path: Path) -> Iterator[IO[bytes]]:
     """Give a file to write that takes the place, and the mode, of `path` when the block ends well.
 
-    It is written beside it as ``NAME.new.partial``, forced to the disk and renamed. Whoever else
-    writes the same `path` waits for it (where the file system has locks); what a killed writer left
-    is taken up by the next one, so that there is one such file at most.
+    It is written beside it as ``NAME.new.partial``, forced to the disk and renamed. A link stays,
+    and what it leads to is replaced. Whoever else writes the same `path` waits for it (where the
+    file system has locks); what a killed writer left is taken up by the next one, so that there is
+    one such file at most.
 
     Raises
     ------
+    AdmiralError
+        If something is there that is no regular file.
     OSError
         If that fails; the older file is untouched and the partial one gone.
     """
+    path = replaceable(path)
     temporary = path.with_name(f"{path.name}.new.partial")
     with _locked(temporary) as file:
         try:
@@ -44,6 +50,22 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
             temporary.unlink(missing_ok=True)
             raise
     sync_file(path.parent)
+
+
+def replaceable(path: Path) -> Path:
+    """Return where a file is that may take the place of `path`: behind all links.
+
+    Raises
+    ------
+    AdmiralError
+        If a directory, a device, a pipe or the like is there, or a link that leads to itself. A
+        rename would put a file in its place.
+    """
+    target = Path(os.path.realpath(path))
+    # Of `path` itself: a link of /proc, as /dev/stdout, leads to pipes that have no path.
+    if path.is_file() or not (path.exists() or target.is_symlink()):
+        return target
+    raise AdmiralError(f"{path}: is not a regular file. Name a file, or a place where nothing is")
 
 
 def sync_file(path: Path) -> None:

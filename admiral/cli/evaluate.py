@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from admiral.cli.options import keep_apart
+from admiral.cli.options import check_place, keep_apart, keep_out
 
 if TYPE_CHECKING:
     from admiral.evaluation.tasks import Evaluation
@@ -54,6 +54,9 @@ def evaluate_command(
 
     if submission is not None:
         keep_apart(submission, gold, predictions)
+        if kb is not None:
+            keep_out(submission, kb)
+        check_place(submission)
 
     from admiral.evaluation import tables
     from admiral.evaluation.bootstrap import intervals as of_group

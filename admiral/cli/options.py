@@ -12,6 +12,7 @@ import click
 
 from admiral.bundled import is_bundled
 from admiral.errors import AdmiralError
+from admiral.replacing import replaceable
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -69,10 +70,13 @@ def checked_text(text: str, what: str) -> str:
 
 
 def check_place(output: Path) -> None:
-    """Raise `AdmiralError` if a file cannot be written there: no directory, or one in its place."""
+    """Raise `AdmiralError` if a file cannot be put there, or behind the link that is there.
+
+    That is where there is no directory to hold it, or something that is no regular file.
+    """
     if output.is_dir():
         raise AdmiralError(f"{output}: is a directory. Name a file")
-    if not output.absolute().parent.is_dir():
+    if not replaceable(output).parent.is_dir():
         raise AdmiralError(f"{output}: its directory does not exist. Create it first")
 
 

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from admiral.cli.options import check_place, checked_text, colour, engine_options, overrides
+from admiral.cli.options import (
+    check_place,
+    checked_text,
+    colour,
+    engine_options,
+    keep_apart,
+    keep_out,
+    overrides,
+)
 from admiral.errors import AdmiralError
 
 if TYPE_CHECKING:
@@ -68,6 +76,8 @@ def prove_command(
     ]
     config = load_config(config_path, overrides(assignments, flags))
     if page is not None:
+        keep_apart(page, proof_path, config_path)
+        keep_out(page, config.kb, config.model)
         check_place(page)
 
     from admiral.files import write_atomically

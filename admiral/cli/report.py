@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from admiral.cli.options import check_place, keep_apart
+from admiral.cli.options import check_place, keep_apart, keep_out
 
 _FILE = click.Path(path_type=Path)
 
@@ -33,6 +33,8 @@ def report_command(results: Path, gold: Path, output: Path, kb: str | None) -> N
     from admiral.kb import KnowledgeBase, locate
 
     keep_apart(output, results, gold)
+    if kb is not None:
+        keep_out(output, kb)
     check_place(output)
     settings = run_settings(results)
     cases, notes = cases_of(results, gold, settings)

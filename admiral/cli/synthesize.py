@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 import admiral
+from admiral.cli.options import check_place, keep_out
 from admiral.cli.progress import track
 from admiral.errors import AdmiralError
 
@@ -79,10 +80,13 @@ def synthesize_command(
     gives the same claims.
     """
     from admiral.kb import KnowledgeBase, locate
-    from admiral.output import ResumableWriter
+    from admiral.output import ResumableWriter, companions
     from admiral.provenance import identity
     from admiral.synthesis import Settings, Synthesizer
 
+    for file in (output, *companions(output)):
+        keep_out(file, kb)
+    check_place(output)
     path = locate(kb)
     chosen = Settings(*hops, labels=labels, seed=seed)  # type: ignore[arg-type]
     settings = {

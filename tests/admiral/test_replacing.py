@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from admiral.errors import AdmiralError
 from admiral.replacing import exchange, replacing
 
 
@@ -118,3 +119,34 @@ def test_directories_are_swapped_or_stay(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         exchange(one, tmp_path / "none")
     assert (one / "name").read_text() == "other"
+
+
+def test_a_link_stays_and_what_it_leads_to_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    link = tmp_path / "link"
+    link.symlink_to(Path("real") / "file")
+    for text in ("first", "second"):
+        put(link, text)
+        assert link.is_symlink()
+        assert (tmp_path / "real" / "file").read_text() == text
+    assert sorted(os.listdir(tmp_path)) == ["link", "real"]
+    assert os.listdir(tmp_path / "real") == ["file"]
+
+
+def test_what_is_no_regular_file_stays(tmp_path: Path) -> None:
+    pipe, loop, through = (tmp_path / name for name in ("pipe", "loop", "through"))
+    os.mkfifo(pipe)
+    loop.symlink_to(loop)
+    through.symlink_to(pipe)
+    for path in (pipe, loop, through, tmp_path):
+        with pytest.raises(AdmiralError, match=r"is not a regular file\. Name a file"):
+            put(path, "new")
+    assert pipe.is_fifo() and loop.is_symlink() and through.is_symlink()
+    assert sorted(os.listdir(tmp_path)) == ["loop", "pipe", "through"]
+    reading, writing = os.pipe()
+    try:  # as /dev/stdout is, whose path is none
+        with pytest.raises(AdmiralError, match="is not a regular file"):
+            put(Path(f"/proc/self/fd/{writing}"), "new")
+    finally:
+        os.close(reading)
+        os.close(writing)

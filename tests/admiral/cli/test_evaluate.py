@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -103,3 +104,19 @@ def test_compare_prints_differences(
     score = next(d for d in json.loads(done.stdout)["differences"] if d["name"] == "FEVER score")
     # Two of four claims differ: one in two exchanges of them differs as much.
     assert score["difference"] == 0.5 and score["p"] == pytest.approx(0.5, abs=0.03)
+
+
+def test_submissions_have_a_place_of_their_own(
+    admiral: Admiral, gold: Path, run: Path, tmp_path: Path
+) -> None:
+    kb, pipe = tmp_path / "kb", tmp_path / "pipe"
+    kb.mkdir()
+    os.mkfifo(pipe)
+    command = ("evaluate", "fever", "--gold", gold, "--predictions", run, "--kb", kb)
+    for place, problem in (
+        (kb / "manifest.json", b"which is read. Choose another output"),
+        (pipe, b"is not a regular file"),
+    ):
+        done = admiral(*command, "--submission", place)
+        assert (done.returncode, done.stdout) == (1, b"") and problem in done.stderr
+    assert os.listdir(kb) == [] and pipe.is_fifo()

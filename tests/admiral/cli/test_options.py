@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import os
 import re
+from pathlib import Path
 
 import pytest
 
-from admiral.cli.options import checked_text, overrides
+from admiral.cli.options import check_place, checked_text, overrides
 from admiral.cli.progress import track
 from admiral.cli.prove import split_title
 from admiral.errors import AdmiralError
@@ -45,3 +47,20 @@ def test_progress_off_a_terminal_is_lines(capsys: pytest.CaptureFixture[str]) ->
     assert re.fullmatch(r"5 of 5 claims, ([\d,]+ per second|[\d.]+ s per claim)\n", said)
     assert list(track("abc", done=2, total=5, quiet=True)) == ["a", "b", "c"]
     assert capsys.readouterr().err == ""
+
+
+def test_places_for_a_file(tmp_path: Path) -> None:
+    pipe, link, lost = (tmp_path / name for name in ("pipe", "link", "lost"))
+    os.mkfifo(pipe)
+    link.symlink_to("file")
+    lost.symlink_to(tmp_path / "absent" / "file")
+    for place in (link, tmp_path / "file", Path("file")):
+        check_place(place)
+    for place, problem in (
+        (pipe, "is not a regular file"),
+        (tmp_path, "is a directory"),
+        (lost, "directory does not exist"),
+        (tmp_path / "absent" / "file", "directory does not exist"),
+    ):
+        with pytest.raises(AdmiralError, match=problem):
+            check_place(place)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 from collections.abc import Callable
@@ -117,3 +118,18 @@ def test_bad_input_is_one_error(admiral: Admiral, arguments: list[str], says: st
     assert done.returncode == 1
     assert says in done.stderr.decode()
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_pages_have_a_place_of_their_own(admiral: Admiral, tmp_path: Path) -> None:
+    kb, pipe, proof = tmp_path / "kb", tmp_path / "pipe", tmp_path / "proof"
+    kb.mkdir()
+    os.mkfifo(pipe)
+    proof.write_text("{ Ada } [ Ada ] =")
+    for place, problem in (
+        (kb / "manifest.json", b"which is read. Choose another output"),
+        (pipe, b"is not a regular file"),
+        (proof, b"is the input as well"),
+    ):
+        done = admiral("prove", "Ada", "--set", f"kb={kb}", "--proof", proof, "--html", place)
+        assert (done.returncode, done.stdout) == (1, b"") and problem in done.stderr, done.stderr
+    assert os.listdir(kb) == [] and pipe.is_fifo()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -37,13 +38,16 @@ def test_errors_are_one_line_and_leave_nothing(admiral: Admiral, tmp_path: Path)
     results = written(tmp_path / "r.jsonl", [result(Claim("7", "Ada wrote.")).to_json()])
     gold = written(tmp_path / "g.jsonl", [CLAIM])
     other = written(tmp_path / "o.jsonl", [{**CLAIM, "id": 9}])
-    out = tmp_path / "r.html"
+    out, pipe = tmp_path / "r.html", tmp_path / "pipe"
+    os.mkfifo(pipe)
     for arguments, message in (
         (["--gold", gold, "--output", gold], b"is the input as well"),
         (["--gold", gold, "--output", tmp_path / "no" / "r.html"], b"does not exist"),
+        (["--gold", gold, "--output", pipe], b"is not a regular file"),
+        (["--gold", gold, "--output", out, "--kb", tmp_path], b"which is read. Choose another"),
         (["--gold", other, "--output", out], b"no claim of the gold file is among"),
         (["--gold", gold, "--output", out, "--kb", tmp_path / "kb"], b"kb"),
     ):
         done = admiral("report", results, *arguments)
         assert done.returncode == 1 and message in done.stderr and done.stderr.count(b"\n") == 1
-    assert not out.exists() and gold.read_text().startswith("{")
+    assert not out.exists() and pipe.is_fifo() and gold.read_text().startswith("{")

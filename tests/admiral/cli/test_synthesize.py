@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -109,3 +110,22 @@ def test_nothing_to_write(
     done = admiral("synthesize", "--kb", tmp_path / "kb", "--count", "5", "--output", output)
     assert done.returncode == 1 and problem in done.stderr.decode()
     assert not list(tmp_path.glob("out.jsonl*"))
+
+
+def test_claims_are_kept_out_of_the_knowledge_base(
+    admiral: Admiral, small: Path, tmp_path: Path
+) -> None:
+    manifest, link, pipe = small / "manifest.json", tmp_path / "link", tmp_path / "pipe"
+    before = manifest.read_bytes()
+    link.symlink_to(manifest)
+    os.mkfifo(pipe)
+    for output, problem in (
+        (manifest, b"which is read. Choose another output"),
+        (link, b"which is read. Choose another output"),
+        (small / "claims.jsonl", b"which is read. Choose another output"),
+        (pipe, b"is not a regular file"),
+    ):
+        arguments = ("--count", "5", "--overwrite", "--output", output)
+        done = admiral("synthesize", "--kb", small, *arguments)
+        assert done.returncode == 1 and problem in done.stderr, done.stderr
+    assert manifest.read_bytes() == before and not (small / "claims.jsonl").exists()
