@@ -15,6 +15,7 @@ from accelerate.tracking import get_available_trackers
 from tqdm import tqdm
 
 from admiral.errors import AdmiralError, first_line
+from admiral.terminal import is_watched
 from training.config import TrainConfig
 from training.output import Output
 
@@ -49,7 +50,7 @@ class Reporter:
         self._bar: tqdm | None = None
 
     def __enter__(self) -> Reporter:
-        if self._accelerator.is_main_process and sys.stderr.isatty():
+        if self._accelerator.is_main_process and is_watched():
             self._bar = tqdm(
                 initial=self._step, total=self._config.steps, unit=" steps", file=sys.stderr
             )

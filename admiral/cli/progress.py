@@ -10,6 +10,8 @@ from typing import TypeVar
 import click
 from tqdm import tqdm
 
+from admiral.terminal import is_watched
+
 T = TypeVar("T")
 _SECONDS_BETWEEN_LINES = 15.0
 
@@ -30,7 +32,7 @@ def track(items: Iterable[T], *, done: int, total: int, quiet: bool = False) -> 
     """
     if quiet:
         yield from items
-    elif sys.stderr.isatty():
+    elif is_watched():
         yield from tqdm(items, initial=done, total=total, unit=" claims", file=sys.stderr)
     else:
         yield from _lines(items, done, total)

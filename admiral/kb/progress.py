@@ -10,6 +10,8 @@ from typing import TypeVar
 
 from tqdm import tqdm
 
+from admiral.terminal import is_watched
+
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
 _SECONDS_BETWEEN_LINES = 30.0
@@ -21,7 +23,7 @@ def track(
     """Yield `items`, reporting how many have gone by."""
     if not enabled:
         yield from items
-    elif sys.stderr.isatty():
+    elif is_watched():
         yield from tqdm(items, desc=label, total=total, unit=" docs", file=sys.stderr)
     else:
         yield from _lines(items, label, total)

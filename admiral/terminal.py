@@ -1,0 +1,10 @@
+"""Whether somebody watches: standard error as a terminal."""
+
+from __future__ import annotations
+
+import sys
+
+
+def is_watched() -> bool:
+    """Return whether standard error is a terminal; there is none where the caller closed it."""
+    return sys.stderr is not None and sys.stderr.isatty()
