@@ -88,6 +88,8 @@ class ResumableWriter:
             try:
                 self._lock.acquire()
             except Timeout:
+                # To FileLock a lock that cannot be made is a held one; this tells them apart.
+                Path(self._lock.lock_file).touch()
                 problem = "another process is writing this output"
                 raise AdmiralError(f"{self.path}: {problem}. Wait for it to end") from None
             try:

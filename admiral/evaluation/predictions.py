@@ -11,7 +11,8 @@ from typing import Any
 
 from admiral.claims import claim_id
 from admiral.errors import AdmiralError, RecordError
-from admiral.kb.streams import numbered_lines, parse_object
+from admiral.gold.lines import record_lines
+from admiral.kb.streams import parse_object
 from admiral.trec import unescape_id, unescape_title
 from proofs import Proof, ProofError, Verdict
 
@@ -64,7 +65,7 @@ def read_predictions(path: Path) -> dict[str, Prediction]:
     AdmiralError
         If the file cannot be read or holds nothing.
     """
-    first = next(iter(_lines(path)), None)
+    first = next(iter(record_lines(path, _REMEDY)), None)
     if first is None:
         raise AdmiralError(f"{path}: holds no predictions. {_REMEDY}")
     if not first[1].lstrip().startswith(b"{"):
@@ -81,10 +82,24 @@ def read_predictions(path: Path) -> dict[str, Prediction]:
 
 
 def read_results(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield (place, record) of a file of results, one at a time."""
-    for number, line in _lines(path):
-        where = f"{path}:{number}"
+    """Yield (place, record) of a file of results, one at a time.
+
+    Raises
+    ------
+    RecordError
+        For a line that is no record.
+    AdmiralError
+        If the file cannot be read, holds nothing or is a TREC run.
+    """
+    begun = False
+    for number, line in record_lines(path, _REMEDY):
+        if not begun and not line.lstrip().startswith(b"{"):
+            problem = "does not begin with a record; a TREC run, for one, names documents only"
+            raise AdmiralError(f"{path}: {problem}. {_REMEDY}")
+        begun, where = True, f"{path}:{number}"
         yield where, parse_object(line, where, _EXAMPLE)
+    if not begun:
+        raise AdmiralError(f"{path}: holds no results. {_REMEDY}")
 
 
 def parse_result(record: dict[str, Any], where: str) -> Prediction:
@@ -138,7 +153,7 @@ def _text(one: dict[str, Any], name: str, field: str, where: str) -> str:
 def _read_run(path: Path) -> dict[str, Prediction]:
     """Return the rankings of a TREC run: by score, equal ones in the order of the file."""
     scores: dict[str, dict[str, float]] = {}
-    for number, line in _lines(path):
+    for number, line in record_lines(path, _REMEDY):
         where = f"{path}:{number}"
         try:
             query, _, title, _, score, _ = line.decode("utf-8").split()
@@ -160,10 +175,3 @@ def _read_run(path: Path) -> dict[str, Prediction]:
         query: Prediction(query, tuple(sorted(found, key=found.__getitem__, reverse=True)))
         for query, found in scores.items()
     }
-
-
-def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    for item in numbered_lines(path):
-        if isinstance(item, RecordError):
-            raise RecordError(item.where, item.field, item.problem, _REMEDY)
-        yield item

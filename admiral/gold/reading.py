@@ -10,8 +10,9 @@ from typing import Any
 from admiral.claims import claim_id, claim_text
 from admiral.errors import AdmiralError, RecordError
 from admiral.gold import formats
+from admiral.gold.lines import record_lines
 from admiral.gold.records import EvidenceSet, GoldClaim, Label
-from admiral.kb.streams import numbered_lines, parse_object
+from admiral.kb.streams import parse_object
 
 # Format -> its parser and the fields of which a record must hold one.
 _PARSERS: dict[str, tuple[formats.Parser, tuple[str, ...]]] = {
@@ -165,20 +166,13 @@ def _ordered(record: dict[str, Any], where: str) -> bool:
 
 def _records(path: Path) -> Iterator[tuple[str, int, dict[str, Any]]]:
     """Yield (place, number from 1, record); numbers are of lines, or of members of a JSON list."""
-    lines = _lines(path)
+    lines = record_lines(path, "Write one record a line")
     for number, line in lines:
         if number == 1 and line.lstrip().startswith(b"["):
             yield from _members(path, b"".join([line, *(rest for _, rest in lines)]))
         else:
             where = f"{path}:{number}"
             yield where, number, parse_object(line, where, _EXAMPLE)
-
-
-def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    for item in numbered_lines(path):
-        if isinstance(item, RecordError):
-            raise RecordError(item.where, item.field, item.problem, "Write one record a line")
-        yield item
 
 
 def _members(path: Path, text: bytes) -> Iterator[tuple[str, int, dict[str, Any]]]:

@@ -187,6 +187,8 @@ def test_places_that_cannot_be_written(tmp_path: Path) -> None:
         run(tmp_path)
     with pytest.raises(AdmiralError, match="not a regular file"):
         run(Path(os.devnull))
+    with pytest.raises(AdmiralError, match=r"cannot be written: No such file"):
+        run(Path("/proc/results.jsonl"))  # where not even a lock can be made
     with pytest.raises(AdmiralError, match=r"cannot be written: File name too long"):
         run(tmp_path / ("x" * 250))
 

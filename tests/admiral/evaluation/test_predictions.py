@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral import AdmiralError, RecordError
-from admiral.evaluation.predictions import Prediction, read_predictions, same_title
+from admiral.evaluation.predictions import (
+    Prediction,
+    read_predictions,
+    read_results,
+    same_title,
+)
+from admiral.gold import read_gold
 from admiral.records import Claim
 from admiral.trec import write_trec
 from proofs import Verdict
@@ -117,3 +124,22 @@ def test_bad_files_are_refused(tmp_path: Path, text: str, message: str) -> None:
     path.write_text(text)
     with pytest.raises(AdmiralError, match=message):
         read_predictions(path)
+
+
+def test_a_pipe_is_told_as_what_it_is(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for read in (read_predictions, lambda path: list(read_gold(path))):
+        with pytest.raises(AdmiralError, match=r"pipe: is a pipe or a device.*to a file"):
+            read(pipe)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("", "holds no results"), ("1 Q0 A 1 0.5 x\n", "does not begin with a record; a TREC run")],
+)
+def test_files_that_hold_no_results_are_named(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "run.trec"
+    path.write_text(text)
+    with pytest.raises(AdmiralError, match=rf"^{path}: {message}.*`admiral retrieve` wrote"):
+        list(read_results(path))
