@@ -16,10 +16,18 @@ if TYPE_CHECKING:
 
 _TASKS = ("fever", "hover", "feverous")
 _FILE = click.Path(path_type=Path)
+# More than any ranking holds; ir-measures fails at numbers beyond those of the machine.
+_MOST_DOCUMENTS = 1_000_000
 _KS = click.option(
-    "--k", "ks", multiple=True, type=click.IntRange(min=1), help="Cut of the ranking; repeatable."
+    "--k",
+    "ks",
+    multiple=True,
+    type=click.IntRange(1, _MOST_DOCUMENTS),
+    help="Cut of the ranking; repeatable.",
 )
-_SEED = click.option("--seed", default=0, show_default=True, help="Of the resampling.")
+_SEED = click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the resampling."
+)
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one record.")
 
 

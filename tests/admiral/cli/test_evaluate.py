@@ -9,7 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from admiral.cli.evaluate import compare_command, evaluate_command
 from tests.admiral.evaluation.cases import record, written
 
 Admiral = Callable[..., subprocess.CompletedProcess[bytes]]
@@ -120,3 +122,20 @@ def test_submissions_have_a_place_of_their_own(
         done = admiral(*command, "--submission", place)
         assert (done.returncode, done.stdout) == (1, b"") and problem in done.stderr
     assert os.listdir(kb) == [] and pipe.is_fifo()
+
+
+@pytest.mark.parametrize("option", [("--seed", "-1"), ("--k", "999999999999999999999")])
+def test_numbers_beyond_all_measure_are_wrong_usage(
+    option: tuple[str, str], gold: Path, run: Path, tmp_path: Path
+) -> None:
+    evaluate = ["fever", "--gold", str(gold), "--predictions", str(run), "--intervals"]
+    compare = [str(run), str(run), "--gold", str(gold)]
+    for command, arguments in ((evaluate_command, evaluate), (compare_command, compare)):
+        done = CliRunner().invoke(command, [*arguments, *option])
+        assert done.exit_code == 2 and f"'{option[0]}'" in done.output
+
+
+def test_the_greatest_cut_is_one(gold: Path, run: Path) -> None:
+    arguments = ["fever", "--gold", str(gold), "--predictions", str(run), "--k", "1000000"]
+    done = CliRunner().invoke(evaluate_command, arguments)
+    assert done.exit_code == 0 and "recall@1000000" in done.output
