@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import math
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +11,7 @@ import click
 from tqdm import tqdm
 
 from admiral.download.sources import DATA_SETS
+from admiral.terminal import is_watched
 
 _SECONDS_BETWEEN_LINES = 15.0
 
@@ -41,6 +42,8 @@ def download_command(
 
     from admiral.download.fetch import fetch
 
+    if math.isnan(wait):
+        raise click.BadParameter("give a number of seconds.", param_hint="'--wait'")
     data_set = DATA_SETS[name]
     known = [source.name for source in data_set.files]
     for one in wanted:
@@ -58,10 +61,8 @@ def download_command(
     folder = out or Path("data") / name
     for source in files:
         target = folder / source.name
-        with tqdm(
-            unit="B", unit_scale=True, desc=source.name, disable=not sys.stderr.isatty()
-        ) as bar:
-            report = _on(bar) if sys.stderr.isatty() else _lines(source.name)
+        with tqdm(unit="B", unit_scale=True, desc=source.name, disable=not is_watched()) as bar:
+            report = _on(bar) if is_watched() else _lines(source.name)
             new = fetch(source, target, attempts=attempts, wait=wait, report=report)
         click.echo(f"{target}{'' if new else ' was there already'}")
     click.echo(data_set.after.format(out=folder), err=True)

@@ -75,6 +75,8 @@ def fetch(
                 _validator(partial).unlink(missing_ok=True)
                 sync_file(target.parent)
         except Timeout:
+            # To FileLock a lock that cannot be made is a held one; this tells them apart.
+            Path(lock.lock_file).touch()
             problem = "another process is fetching this file"
             raise AdmiralError(f"{target}: {problem}. Wait for it to end") from None
     return True
@@ -100,18 +102,21 @@ def _complete(
 
 def _attempt(source: Source, partial: Path, timeout: float, report: Report) -> str | None:
     """Read on; return None when everything is there, or else what went wrong."""
-    request = urllib.request.Request(
-        source.url, headers={"User-Agent": f"admiral/{admiral.__version__}"}
-    )
+    headers = {"User-Agent": f"admiral/{admiral.__version__}"}
     have = _size(partial)
     if have:
-        request.add_header("Range", f"bytes={have}-")
+        headers["Range"] = f"bytes={have}-"
         validator = _validator(partial)
         if validator.exists():
-            request.add_header("If-Range", validator.read_text(encoding="latin-1"))
+            headers["If-Range"] = validator.read_text(encoding="latin-1")
     try:
-        with opened(request, timeout) as body:
+        with opened(urllib.request.Request(source.url, headers=headers), timeout) as body:
             return _append(body, partial, report)
+    except (ValueError, http.client.InvalidURL) as error:  # also of where a server points to
+        raise AdmiralError(
+            f"{source.url}: is no address that can be asked, or leads to one ({error}). Give "
+            "--base a folder such as https://example.org/data"
+        ) from error
     except urllib.error.HTTPError as error:
         with error:
             return _refused(source, error, partial)
@@ -126,7 +131,7 @@ def _append(body: Body, partial: Path, report: Report) -> str | None:
     """Write what comes behind what is there, or over it if the server begins anew."""
     have = _size(partial)
     if body.start not in (0, have):
-        partial.unlink()
+        partial.unlink(missing_ok=True)  # a part may come though nothing is there
         return f"the server went on at byte {body.start} where {have} was asked for"
     if body.start == 0 or not have:
         _keep_validator(partial, body.validator)
@@ -151,9 +156,9 @@ def _append(body: Body, partial: Path, report: Report) -> str | None:
 def _refused(source: Source, error: urllib.error.HTTPError, partial: Path) -> str | None:
     if error.code == 416:  # nothing is behind what we have
         have = _size(partial)
-        if error.headers.get("Content-Range") == f"bytes */{have}":
+        if have and error.headers.get("Content-Range") == f"bytes */{have}":
             return None
-        partial.unlink()
+        partial.unlink(missing_ok=True)
         return f"the server has nothing behind byte {have}, which is not the end of its file"
     if error.code in _PASSING:
         return f"the server answers {error.code} {error.reason}"

@@ -42,16 +42,19 @@ def opened(request: urllib.request.Request, timeout: float) -> Iterator[Body]:
         start, total = 0, _number(response.headers.get("Content-Length"))
         if response.status == http.client.PARTIAL_CONTENT:
             found = re.fullmatch(
-                r"bytes (\d+)-\d+/(\d+|\*)", response.headers.get("Content-Range", "")
+                r"bytes (\d{1,30})-\d+/(\d+|\*)", response.headers.get("Content-Range", "")
             )
             if found is None:
                 raise http.client.HTTPException("a part of unknown place")
-            start, total = int(found[1]), _number(found[2])
+            start, total = int(found[1]), None if found[2] == "*" else _number(found[2])
         yield Body(start, total, _strong(response.headers), response)
 
 
 def _number(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isdecimal() else None
+    """Return the length that a header tells; a wrong one is an answer that cannot be trusted."""
+    if text is not None and not re.fullmatch(r"[0-9]{1,30}", text.strip()):
+        raise http.client.HTTPException(f"a length of {text[:20]!r}")
+    return None if text is None else int(text)
 
 
 def _strong(headers: Any) -> str | None:

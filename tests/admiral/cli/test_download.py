@@ -46,6 +46,7 @@ def test_download(admiral: Admiral, base: str, tmp_path: Path) -> None:
     assert done.returncode == 1 and b"404" in done.stderr and done.stderr.count(b"\n") == 1
     assert admiral(*command, "--file", "corpus.db").returncode == 2
     assert admiral("download", "squad").returncode == 2
+    assert admiral(*command, "--wait", "nan").returncode == 2
 
 
 def test_addresses_are_shown(admiral: Admiral, tmp_path: Path) -> None:

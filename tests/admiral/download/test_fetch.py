@@ -32,6 +32,10 @@ class Server:
         After how many bytes of the body the connection breaks, one for each request.
     answers
         Status codes with which the first requests are refused.
+    headers
+        Those of the first answer, which has no body.
+    moved
+        Where ``/moved`` leads to.
     """
 
     content: bytes = CONTENT
@@ -43,6 +47,8 @@ class Server:
     shift: int = 0
     length: bool = True
     always_cut: int | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+    moved: str = "/file"
     asked: list[str | None] = field(default_factory=list)
     url: str = ""
 
@@ -57,7 +63,13 @@ def handler(server: Server) -> type[BaseHTTPRequestHandler]:
             server.asked.append(wanted)
             if self.path == "/moved":
                 self.send_response(302)
-                self.send_header("Location", "/file")
+                self.send_header("Location", server.moved)
+                self.end_headers()
+                return
+            if server.headers:  # once
+                self.send_response(206 if "Content-Range" in server.headers else 200)
+                while server.headers:
+                    self.send_header(*server.headers.popitem())
                 self.end_headers()
                 return
             if server.answers:
@@ -266,3 +278,35 @@ def test_addresses_are_whole() -> None:
         for source in data_set.files:
             assert source.url.startswith("https://") and source.url.endswith("/" + source.name)
             assert source.md5 is None or len(bytes.fromhex(source.md5)) == 16
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Content-Length": "-5"},
+        {"Content-Length": "9" * 5000},
+        {"Content-Range": f"bytes {'9' * 5000}-1/2"},
+        {"Content-Range": f"bytes 0-1/{'9' * 5000}"},
+        {"Content-Range": "bytes 5-9999/10000"},
+    ],
+    ids=["negative", "long", "long place", "long total", "a part that nobody asked for"],
+)
+def test_answers_that_make_no_sense_are_asked_again(
+    server: Server, tmp_path: Path, headers: dict[str, str]
+) -> None:
+    server.headers = headers
+    assert get(server, tmp_path / "file") and (tmp_path / "file").read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize(
+    "url", ["x/file", "/file", "http://[::1/file", "http://[::1", "http://a:b/"]
+)
+def test_addresses_that_are_none(server: Server, tmp_path: Path, url: str) -> None:
+    with pytest.raises(AdmiralError, match=r"is no address that can be asked.*--base"):
+        fetch(Source("file", url), tmp_path / "file")
+    if url.startswith("http:"):
+        server.moved = url
+        moved = Source("file", server.url.replace("/file", "/moved"))
+        with pytest.raises(AdmiralError, match=r"or leads to one.*--base"):
+            fetch(moved, tmp_path / "file")
+    assert not (tmp_path / "file").exists()
