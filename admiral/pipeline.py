@@ -91,6 +91,10 @@ class Admiral(AwaitableRetrieval):
         AdmiralError
             If either does not exist or is damaged, or a setting makes no sense.
         """
+        if not isinstance(config, RetrievalConfig | None):
+            raise AdmiralError(
+                f"config: is of type {type(config).__name__}; give RetrievalConfig(hops=1), say"
+            )
         config = replace(config or RetrievalConfig())
         config.model, config.kb = str(model or config.model), str(kb or config.kb)
         config.validate()
@@ -174,9 +178,11 @@ class Admiral(AwaitableRetrieval):
     def prove(self, claim: str, evidence: Sequence[tuple[str, str]]) -> Judgement:
         """Judge a claim against (title, sentence) pairs by the judge of the settings.
 
-        Raises `AdmiralError` if this object was closed.
+        Raises `AdmiralError` if this object was closed, or something else is given.
         """
-        clean = [(clean_title(title), clean_text(sentence)) for title, sentence in evidence]
+        if not isinstance(claim, str):
+            raise AdmiralError(f"claim: is of type {type(claim).__name__}; give a text")
+        clean = list(map(_pair, evidence, count(1)))
         with self.uses, taking_threads(self._threads):
             return self.stages.judge.judge([clean_text(claim)], [clean])[0]
 
@@ -207,3 +213,10 @@ def _started(given: str | Claim, number: int) -> Progress:
     if not claim.text.strip():
         raise AdmiralError(f"claim {claim.id!r}: is empty; give a sentence to verify")
     return Progress(Claim(claim.id, clean_text(claim.text)))
+
+
+def _pair(given: tuple[str, str], number: int) -> tuple[str, str]:
+    match given:
+        case (str(title), str(sentence)):
+            return clean_title(title), clean_text(sentence)
+    raise AdmiralError(f"evidence {number}: is no (title, sentence); the title may be ''")

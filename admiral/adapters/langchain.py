@@ -13,7 +13,7 @@ try:
     from langchain_core.documents import Document
     from langchain_core.retrievers import BaseRetriever
     from langchain_core.runnables import RunnableConfig
-    from pydantic import Field
+    from pydantic import ConfigDict, Field
 except ImportError as error:
     raise ImportError(
         "LangChain is not installed. Install it with `pip install 'admiral-retrieval[langchain]'`."
@@ -43,6 +43,8 @@ class AdmiralRetriever(BaseRetriever):
     hops
         ``dynamic`` or a number; the setting of the system where not given.
     """
+
+    model_config = ConfigDict(extra="forbid")  # LangChain's passes over what it does not know
 
     system: Admiral
     k: int = Field(default=10, gt=0)

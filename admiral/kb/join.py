@@ -48,7 +48,7 @@ class JoinReport:
 
 
 def join(
-    members: Sequence[str | Path],
+    members: Sequence[str | Path] | str | Path,
     path: str | Path,
     *,
     on_duplicate: str = "error",
@@ -63,7 +63,7 @@ def join(
     Parameters
     ----------
     members
-        Knowledge bases with the same BM25 backend, none of them joined itself.
+        Knowledge bases with the same BM25 backend, none of them joined itself; or a single one.
     path
         The directory to make; it takes a few kilobytes.
     on_duplicate
@@ -79,7 +79,8 @@ def join(
     """
     began = time.monotonic()
     check_choice("on_duplicate", on_duplicate, POLICIES)
-    target, places = kb_place(path), [kb_place(member) for member in members]
+    given = [members] if isinstance(members, str | Path) else members
+    target, places = kb_place(path), [kb_place(member) for member in given]
     if not places:
         raise AdmiralError("no knowledge base given. Name at least one to be joined.")
     _check_places(places, target)

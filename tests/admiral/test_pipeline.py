@@ -438,3 +438,24 @@ def test_what_comes_after_closing_is_one_clear_error(model: Path, quick: Admiral
         with pytest.raises(AdmiralError, match=r"^the system was closed\. Open another one\.$"):
             call()
     system.close()
+
+
+@pytest.mark.parametrize("given", ["s", ("s",), ("a", "b", "c"), (1, "s"), None])
+def test_evidence_is_pairs_of_texts(quick: Admiral, given: Any) -> None:
+    with pytest.raises(AdmiralError, match=r"evidence 2: is no \(title, sentence\)"):
+        quick.prove("a", [("", "s"), given])
+    with pytest.raises(AdmiralError, match="claim: is of type NoneType; give a text"):
+        quick.prove(None, [])  # type: ignore[arg-type]
+
+
+def test_settings_are_no_dictionary() -> None:
+    with pytest.raises(AdmiralError, match=r"config: is of type dict; give RetrievalConfig\("):
+        Admiral.from_pretrained(config={"hops": 1})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("given", [None, 5])
+def test_what_is_no_claim_is_told_awaited_or_not(quick: Admiral, given: Any) -> None:
+    with pytest.raises(AdmiralError, match="claim 1: is of type"):
+        quick.retrieve(given)
+    with pytest.raises(AdmiralError, match="claim 1: is of type"):
+        asyncio.run(quick.aretrieve(given))

@@ -127,6 +127,8 @@ def test_settings_are_checked(quick: Admiral) -> None:
         AdmiralRetriever(system=quick, k=0)
     with pytest.raises(ValidationError, match="Admiral"):
         AdmiralRetriever(system="mini")
+    with pytest.raises(ValidationError, match="top_k"):
+        AdmiralRetriever(system=quick, top_k=3)  # it is `k` here
     with pytest.raises(AdmiralError, match="hops"):
         AdmiralRetriever(system=quick, hops="many").invoke(CLAIM)
 

@@ -480,6 +480,9 @@ def test_bad_requests(shards: list[Path], tmp_path: Path, birds: Path) -> None:
     assert not (tmp_path / "new").exists()
     join([b, a], kb, overwrite=True)
     assert titles(kb) == ["tit", "Bird", "Seed"]
+    for single in (b, str(b)):
+        assert join(single, tmp_path / "one", overwrite=True).members == 1
+        assert titles(tmp_path / "one") == titles(b)
 
 
 def test_old_bm25s_indexes_are_refused(shards: list[Path], tmp_path: Path) -> None:
