@@ -31,7 +31,7 @@ class RemotePath:
         except Exception as error:  # every kind of storage has errors of its own
             raise AdmiralError(
                 f"{url}: cannot be opened ({error}). Check the URL, and install what fsspec needs "
-                "for it, such as s3fs or gcsfs"
+                "for it, such as s3fs or gcsfs, or aiohttp and requests for https"
             ) from error
 
     def __str__(self) -> str:

@@ -79,6 +79,15 @@ def test_a_bad_url_is_one_error(url: str, says: str) -> None:
     assert says in str(caught.value)
 
 
+def test_what_https_needs_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(_: str) -> None:
+        raise ImportError('HTTPFileSystem requires "requests" and "aiohttp" to be installed')
+
+    monkeypatch.setattr("fsspec.core.url_to_fs", missing)
+    with pytest.raises(AdmiralError, match=r"install .* or aiohttp and requests for https"):
+        RemotePath("https://example.org/corpus.jsonl")
+
+
 def test_a_bad_record_and_damage_name_the_url(folder: Path) -> None:
     url = f"file://{folder}/b.jsonl"
     (folder / "b.jsonl").write_text('{"title": "A", "text": "B."}\n{"title": 3}\n')
