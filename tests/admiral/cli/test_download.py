@@ -54,3 +54,12 @@ def test_addresses_are_shown(admiral: Admiral, tmp_path: Path) -> None:
     text = done.stdout.decode()
     assert done.returncode == 0 and text.startswith("documented at https://fever.ai/")
     assert text.count("MD5") == 3 and not list(tmp_path.iterdir())
+
+
+def test_download_with_standard_error_closed(
+    command: list[str], environment: dict[str, str], base: str, tmp_path: Path
+) -> None:
+    fetching = ["download", "hover", "--base", base, "--out", str(tmp_path), "--file", FILE]
+    closing = ["sh", "-c", 'exec "$@" 2>&-', "sh"]
+    done = subprocess.run([*closing, *command, *fetching], env=environment, timeout=300)
+    assert done.returncode == 0 and (tmp_path / FILE).read_text() == "[]"
