@@ -41,7 +41,7 @@ def ranked(
     config
         Says by which rule.
     relevance
-        What ranks them in the end; None for the votes, or the order of the last hop.
+        What ranks the first of them in the end; None for the votes, or the order of the last hop.
     """
     found = rank_documents(
         progress.sets,

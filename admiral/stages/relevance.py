@@ -19,6 +19,8 @@ from admiral.errors import AdmiralError, first_line
 from admiral.records import RankedDocument
 from admiral.stages.clues import CLUES
 
+# Documents that are ranked by their clues.
+_HEAD = 50
 _FIELDS = ("vote", "bias", "clues")
 # So that no sum overflows.
 _LARGEST = 1_000_000
@@ -94,9 +96,18 @@ class Relevance:
     def rank(
         self, found: Sequence[RankedDocument], clues: Mapping[str, Sequence[float]]
     ) -> list[RankedDocument]:
-        """Return ranked documents with scores by their clues, best first; ties stay in order."""
-        scored = [replace(one, score=self.score(clues[one.title])) for one in found]
-        return sorted(scored, key=lambda one: -one.score)
+        """Return ranked documents with scores by their clues, best first; ties stay in order.
+
+        Those beyond the first fifty stay behind, in the order of the votes: what is found by hardly
+        any clue, votes find at least as well. Their scores fall from the least one as their votes
+        do.
+        """
+        head = [replace(one, score=self.score(clues[one.title])) for one in found[:_HEAD]]
+        head.sort(key=lambda one: -one.score)
+        rest = found[_HEAD:]
+        return head + [
+            replace(one, score=head[-1].score - (rest[0].score - one.score)) for one in rest
+        ]
 
 
 def _unit(path: Path, where: str, record: Any) -> Unit:

@@ -40,6 +40,19 @@ def test_documents_are_in_the_order_of_a_small_network(
     assert keys == sorted(keys)  # ties stay in the order that they came in
 
 
+@given(WEIGHTS, st.integers(51, 60))
+def test_documents_beyond_the_first_fifty_stay_behind_in_order(
+    relevance: Relevance, count: int
+) -> None:
+    found = [RankedDocument(str(at), 1 / (1 + at), 0) for at in range(count)]
+    clues = {one.title: tuple(float(at % 7) for _ in CLUES) for at, one in enumerate(found)}
+    ranked = relevance.rank(found, clues)
+    assert {one.title for one in ranked[:50]} == {one.title for one in found[:50]}
+    assert [one.title for one in ranked[50:]] == [one.title for one in found[50:]]
+    scores = [one.score for one in ranked]
+    assert scores == sorted(scores, reverse=True)
+
+
 @given(relevance=WEIGHTS)
 def test_what_is_written_is_read(relevance: Relevance, tmp_path_factory: Any) -> None:
     path = tmp_path_factory.mktemp("weights") / "ranking.json"
