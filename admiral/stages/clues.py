@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from admiral.records import DocumentSet, Hop, ScoredTitle
+from admiral.stages.ranking import FUSION, as_read, probabilities
 
 #: Of a document: its reciprocal rank in the first stage; whether the claim names it; its reciprocal
 #: rank in the reading of the first hop and of the last one, and among the documents that the last
@@ -30,12 +31,10 @@ CLUES = (
     "probability",
 )
 
-# As in reciprocal rank fusion of short lists (`admiral.stages.ranking`).
-_FUSION = 5
 # The standing of a document that a hop did not read, and the log probability of a set that the
 # beam did not find, or that is hardly possible.
 _UNREAD = -1.0
-_LEAST_SET, _LEAST = -12.0, math.log(1e-6)
+_LEAST = math.log(1e-6)
 
 
 class Found(Protocol):
@@ -66,9 +65,9 @@ def document_clues(progress: Found) -> dict[str, tuple[float, ...]]:
     mentioned = _share(progress.linked)
     shown = _share(evidence)
     last_read = read[-1] if len(read) > 1 else {}
-    last_mentioned = _last_mentioned(progress)
+    last_mentioned = _reciprocal(as_read(_last(progress.linked), progress.read[-1:]))
     last_shown = {t: 1.0 / at for at, t in reversed([*enumerate(_last(evidence), start=1)])}
-    probability = _log_probability(progress.sets[-1] if len(progress.sets) > 1 else ())
+    sums = probabilities(progress.sets[-1] if len(progress.sets) > 1 else ())
     found = [
         *first,
         *(t for hop in progress.sets for one in hop for t in one.titles),
@@ -87,7 +86,7 @@ def document_clues(progress: Found) -> dict[str, tuple[float, ...]]:
             standing[0].get(title, _UNREAD) if standing else _UNREAD,
             standing[-1].get(title, _UNREAD) if standing else _UNREAD,
             mentioned.get(title, 0.0),
-            probability.get(title, _LEAST),
+            max(math.log(sums[title]), _LEAST) if title in sums else _LEAST,
         )
         for title in dict.fromkeys(found)
     }
@@ -95,7 +94,7 @@ def document_clues(progress: Found) -> dict[str, tuple[float, ...]]:
 
 def _reciprocal(titles: Iterable[str]) -> dict[str, float]:
     """Return the reciprocal rank of each title, as in reciprocal rank fusion."""
-    return {t: 1.0 / (_FUSION + rank) for rank, t in enumerate(dict.fromkeys(titles), start=1)}
+    return {t: 1.0 / (FUSION + rank) for rank, t in enumerate(dict.fromkeys(titles), start=1)}
 
 
 def _share(lists: Sequence[Sequence[str]]) -> dict[str, float]:
@@ -114,22 +113,5 @@ def _standing(scores: Mapping[str, float]) -> dict[str, float]:
     return {title: (score - mean) / (spread or 1.0) for title, score in scores.items()}
 
 
-def _last_mentioned(progress: Found) -> dict[str, float]:
-    """Return reciprocal ranks of what the last evidence mentions, unread documents last."""
-    place = {title: number for number, title in enumerate(_last(progress.read))}
-    ordered = sorted(_last(progress.linked), key=lambda title: place.get(title, len(place)))
-    return _reciprocal(ordered)
-
-
 def _last(lists: Sequence[Sequence[str]]) -> Sequence[str]:
     return lists[-1] if lists else ()
-
-
-def _log_probability(found: Sequence[DocumentSet]) -> dict[str, float]:
-    """Return the log of the summed probabilities of the sets that hold each document."""
-    sums: dict[str, float] = {}
-    for one in found:
-        if one.score >= _LEAST_SET:
-            for title in one.titles:
-                sums[title] = sums.get(title, 0.0) + math.exp(one.score)
-    return {title: max(math.log(total), _LEAST) for title, total in sums.items()}

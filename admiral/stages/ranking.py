@@ -9,7 +9,7 @@ from itertools import chain
 from admiral.records import DocumentSet, RankedDocument, ScoredTitle
 
 # Reciprocal rank fusion uses 60 for long lists; the lists of a hop are short and their tops count.
-_FUSION = 5
+FUSION = 5
 # The weight of a ranking by sentences beside that by generated sets, and the log probability below
 # which a set says nothing: the beam had nothing better among the titles of the knowledge base.
 _READ = 0.6
@@ -21,7 +21,6 @@ _LINKED = 0.8
 def rank_documents(
     hops: Sequence[Sequence[DocumentSet]],
     first_stage: Sequence[ScoredTitle],
-    k: int | None = None,
     *,
     read: Sequence[Sequence[str]] = (),
     linked: Sequence[Sequence[str]] = (),
@@ -49,8 +48,6 @@ def rank_documents(
         The document sets of hop 1, 2, ..., each best first.
     first_stage
         The first stage's candidates, best first.
-    k
-        Documents to return at most; None for all.
     read
         The documents that were read at hop 1, 2, ..., that of the best sentence first.
     linked
@@ -63,7 +60,7 @@ def rank_documents(
     entries = (
         _fused(hops, first_stage, read, linked, named) if fused else _last_first(hops, first_stage)
     )
-    return list(entries)[:k]
+    return list(entries)
 
 
 def _fused(
@@ -82,14 +79,14 @@ def _fused(
     voters += [(1.0, hop, _by_probability(found)) for hop, found in enumerate(hops[1:], start=2)]
     voters += [(_READ, hop, titles) for hop, titles in enumerate(read[1:], start=2)]
     voters += [
-        (_LINKED, hop, _as_read(found, read[hop : hop + 1] or read[-1:]))
+        (_LINKED, hop, as_read(found, read[hop : hop + 1] or read[-1:]))
         for hop, found in enumerate(linked, start=1)
     ]
     scores: dict[str, float] = {}
     best: dict[str, tuple[float, int]] = {}
     for weight, hop, titles in voters:
         for rank, title in enumerate(dict.fromkeys(titles), start=1):
-            vote = weight / (_FUSION + rank)
+            vote = weight / (FUSION + rank)
             scores[title] = scores.get(title, 0.0) + vote
             best[title] = max(best.get(title, (0.0, 0)), (vote, hop))
     for hop, found in enumerate(hops, start=1):
@@ -100,7 +97,7 @@ def _fused(
     return sorted(ranked, key=lambda d: -d.score)  # stable: ties stay in the order of the lists
 
 
-def _as_read(titles: Sequence[str], read: Sequence[Sequence[str]]) -> list[str]:
+def as_read(titles: Sequence[str], read: Sequence[Sequence[str]]) -> list[str]:
     """Return titles in the order of a reading, those that were not read last."""
     place = {title: number for number, title in enumerate(chain(*read))}
     return sorted(titles, key=lambda title: place.get(title, len(place)))
@@ -108,12 +105,21 @@ def _as_read(titles: Sequence[str], read: Sequence[Sequence[str]]) -> list[str]:
 
 def _by_probability(found: Sequence[DocumentSet]) -> list[str]:
     """Return the titles of sets by the sum of their sets' probabilities."""
+    sums = probabilities(found)
+    return sorted(sums, key=lambda title: -sums[title])
+
+
+def probabilities(found: Sequence[DocumentSet]) -> dict[str, float]:
+    """Return the sum of the probabilities of the sets that hold each title.
+
+    Hardly possible sets do not count.
+    """
     sums: dict[str, float] = {}
     for one in found:
         if one.score >= _LEAST:
             for title in one.titles:
                 sums[title] = sums.get(title, 0.0) + math.exp(one.score)
-    return sorted(sums, key=lambda title: -sums[title])
+    return sums
 
 
 def _last_first(

@@ -25,7 +25,7 @@ def test_the_last_hop_comes_first_then_the_hops_before_then_the_first_stage() ->
         [DocumentSet(("b", "c"), -0.5), DocumentSet(("b", "d"), -0.7)],
     ]
     first = [ScoredTitle("e", 9.0), ScoredTitle("a", 8.0)]
-    ranking = rank_documents(hops, first, 10, fused=False)
+    ranking = rank_documents(hops, first, fused=False)
     assert [(d.title, d.score, d.hop) for d in ranking] == [
         ("b", -0.5, 2),
         ("c", -0.5, 2),
@@ -35,17 +35,15 @@ def test_the_last_hop_comes_first_then_the_hops_before_then_the_first_stage() ->
     ]
 
 
-@given(st.lists(SETS, max_size=3), st.lists(TITLES, max_size=6), st.integers(1, 8))
-def test_each_document_once_and_no_more_than_asked(
-    hops: list[list[DocumentSet]], first: list[str], k: int
-) -> None:
+@given(st.lists(SETS, max_size=3), st.lists(TITLES, max_size=6))
+def test_each_document_once(hops: list[list[DocumentSet]], first: list[str]) -> None:
     candidates = [ScoredTitle(t, 0.0) for t in first]
-    ranking = [d.title for d in rank_documents(hops, candidates, k, fused=False)]
+    ranking = [d.title for d in rank_documents(hops, candidates, fused=False)]
     plain = [t for sets in reversed(hops) for s in sets for t in s.titles] + first
-    assert ranking == list(dict.fromkeys(plain))[:k]
-    fused = rank_documents(hops, candidates, k)
+    assert ranking == list(dict.fromkeys(plain))
+    fused = rank_documents(hops, candidates)
     assert len({d.title for d in fused}) == len(fused) == len(ranking)
-    everyone = {d.title for d in rank_documents(hops, candidates, 100)}
+    everyone = {d.title for d in rank_documents(hops, candidates)}
     assert everyone == set(plain)
     assert [d.score for d in fused] == sorted((d.score for d in fused), reverse=True)
 
@@ -59,7 +57,7 @@ def test_fused_hops_vote_by_reciprocal_rank_and_probability() -> None:
             DocumentSet(("b", "c"), math.log(0.2)),
         ],
     ]
-    ranking = rank_documents(hops, [ScoredTitle("b", 9.0), ScoredTitle("a", 8.0)], 10)
+    ranking = rank_documents(hops, [ScoredTitle("b", 9.0), ScoredTitle("a", 8.0)])
     # The second hop ranks c (0.6), b (0.55), a (0.4), d (0.35).
     votes = {
         "a": 1 / 7 + 1 / 6 + 1 / 8,
@@ -78,7 +76,7 @@ def test_sets_that_are_hardly_possible_do_not_vote_but_are_listed() -> None:
         [DocumentSet(("a",), 3.0)],
         [DocumentSet(("a", "b"), -2.0), DocumentSet(("z", "y"), -30.0)],
     ]
-    ranking = rank_documents(hops, [ScoredTitle("c", 1.0)], 10)
+    ranking = rank_documents(hops, [ScoredTitle("c", 1.0)])
     assert [(d.title, d.hop) for d in ranking] == [
         ("a", 2),
         ("c", 0),
@@ -92,9 +90,9 @@ def test_sets_that_are_hardly_possible_do_not_vote_but_are_listed() -> None:
 def test_what_was_read_votes_from_the_second_hop_on_with_less_weight() -> None:
     hops = [[DocumentSet(("a",), 3.0)], [DocumentSet(("a", "b"), -2.0)]]
     first = [ScoredTitle("a", 1.0)]
-    without = {d.title: d.score for d in rank_documents(hops, first, 10)}
+    without = {d.title: d.score for d in rank_documents(hops, first)}
     read = [["x", "y"], ["c", "b"]]  # hop 1's reading is in its document sets
-    ranking = rank_documents(hops, first, 10, read=read)
+    ranking = rank_documents(hops, first, read=read)
     scores = {d.title: d.score for d in ranking}
     assert set(scores) == {"a", "b", "c"}
     assert scores["a"] == without["a"]
@@ -105,7 +103,7 @@ def test_what_was_read_votes_from_the_second_hop_on_with_less_weight() -> None:
 
 def test_documents_found_that_the_claim_names_have_a_vote_each() -> None:
     first = [ScoredTitle(t, 0.0) for t in "abc"]
-    ranking = rank_documents([], first, 10, named=["c", "z"])
+    ranking = rank_documents([], first, named=["c", "z"])
     assert [(d.title, d.hop) for d in ranking] == [("c", 0), ("a", 0), ("b", 0)]  # z is not found
     assert math.isclose(ranking[0].score, 1 / 8 + 1 / 6)
 
@@ -113,8 +111,8 @@ def test_documents_found_that_the_claim_names_have_a_vote_each() -> None:
 def test_every_hop_votes_for_what_its_evidence_mentions() -> None:
     hops = [[DocumentSet(("a",), 3.0)], [DocumentSet(("a", "b"), -2.0)]]
     first = [ScoredTitle(t, 0.0) for t in "abc"]
-    without = {d.title: d.score for d in rank_documents(hops, first, 10)}
-    ranking = rank_documents(hops, first, 10, linked=[["c", "m"], ["c"]])
+    without = {d.title: d.score for d in rank_documents(hops, first)}
+    ranking = rank_documents(hops, first, linked=[["c", "m"], ["c"]])
     scores = {d.title: d.score for d in ranking}
     assert set(scores) == {*"abcm"}
     assert scores["c"] > without["c"] + scores["m"] > without["c"]
@@ -125,11 +123,11 @@ def test_every_hop_votes_for_what_its_evidence_mentions() -> None:
 def test_mentioned_documents_vote_in_the_order_of_the_next_reading() -> None:
     linked = [["a", "b", "c", "d"], []]
     read = [["a"], ["d", "x", "b"]]
-    ranking = rank_documents([], [], 10, read=read, linked=linked)
+    ranking = rank_documents([], [], read=read, linked=linked)
     votes = {d.title: d.score for d in ranking if d.title != "x"}
-    without = {d.title: d.score for d in rank_documents([], [], 10, read=read)}
+    without = {d.title: d.score for d in rank_documents([], [], read=read)}
     gained = {title: score - without.get(title, 0.0) for title, score in votes.items()}
     assert sorted(gained, key=lambda title: -gained[title]) == ["d", "b", "a", "c"]
     # The last hop has no next one: its own reading counts.
-    last = rank_documents([], [], 10, read=[["a", "b"]], linked=[["b", "a"]])
+    last = rank_documents([], [], read=[["a", "b"]], linked=[["b", "a"]])
     assert [d.title for d in last] == ["a", "b"]
