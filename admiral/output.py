@@ -18,10 +18,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
-from filelock import FileLock, Timeout
+from filelock import FileLock
 
 from admiral.errors import AdmiralError
 from admiral.files import encode_record, explained
+from admiral.locks import acquire
 from admiral.output_settings import check_settings, write_settings
 from admiral.passed_over import PassedOver
 from admiral.records import Claim
@@ -85,13 +86,7 @@ class ResumableWriter:
         if not self.path.parent.is_dir():
             raise AdmiralError(f"{self.path}: its directory does not exist. Create it first")
         with explained(self.path):
-            try:
-                self._lock.acquire()
-            except Timeout:
-                # To FileLock a lock that cannot be made is a held one; this tells them apart.
-                Path(self._lock.lock_file).touch()
-                problem = "another process is writing this output"
-                raise AdmiralError(f"{self.path}: {problem}. Wait for it to end") from None
+            acquire(self._lock, self.path, "writing this output")
             try:
                 self._take_up()
             except BaseException:

@@ -13,13 +13,14 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from filelock import FileLock, Timeout
+from filelock import FileLock
 
 import admiral
 from admiral.download.response import Body, opened
 from admiral.download.sources import Source
 from admiral.errors import AdmiralError
 from admiral.files import explained
+from admiral.locks import acquire
 from admiral.replacing import sync_file
 
 Report = Callable[[int, int | None], None]
@@ -67,18 +68,15 @@ def fetch(
     lock = FileLock(target.with_name(target.name + ".lock"), timeout=0)
     with explained(target):
         target.parent.mkdir(parents=True, exist_ok=True)
+        acquire(lock, target, "fetching this file")
         try:
-            with lock:
-                _complete(source, partial, attempts, wait, timeout, report)
-                _check(source, partial, target)
-                partial.replace(target)
-                _validator(partial).unlink(missing_ok=True)
-                sync_file(target.parent)
-        except Timeout:
-            # To FileLock a lock that cannot be made is a held one; this tells them apart.
-            Path(lock.lock_file).touch()
-            problem = "another process is fetching this file"
-            raise AdmiralError(f"{target}: {problem}. Wait for it to end") from None
+            _complete(source, partial, attempts, wait, timeout, report)
+            _check(source, partial, target)
+            partial.replace(target)
+            _validator(partial).unlink(missing_ok=True)
+            sync_file(target.parent)
+        finally:
+            lock.release()
     return True
 
 

@@ -18,9 +18,10 @@ from contextlib import contextmanager, suppress
 from glob import escape
 from pathlib import Path
 
-from filelock import FileLock, Timeout
+from filelock import FileLock
 
 from admiral.errors import AdmiralError
+from admiral.locks import acquire
 from admiral.replacing import exchange, sync_file
 
 logger = logging.getLogger(__name__)
@@ -93,12 +94,7 @@ def exclusive(target: Path, wait: bool) -> Iterator[None]:
             f"{target}: the root of the file system cannot be replaced. Name a directory in it."
         )
     lock = FileLock(target.with_name(f".{target.name}.lock"), timeout=-1 if wait else 0)
-    try:
-        lock.acquire()
-    except Timeout as error:
-        raise AdmiralError(
-            f"{target}: another process is building or changing it. Wait for it to end."
-        ) from error
+    acquire(lock, target, "building or changing it")
     try:
         yield
     finally:
