@@ -15,12 +15,28 @@ _DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "int8": torch.int8}
 def choose_device(name: str) -> str:
     """Return the device that a setting names; ``auto`` is the GPU where there is one."""
     if name != "auto":
-        if name.startswith("cuda") and not torch.cuda.is_available():
-            raise AdmiralError(f"device {name!r}: no GPU is visible; use --device cpu")
+        if _is_missing(name):
+            raise AdmiralError(f"device {name!r}: {_why_missing()}")
         if name == "mps" and not torch.backends.mps.is_available():
             raise AdmiralError(f"device {name!r}: no GPU of Apple's is visible; use --device cpu")
         return name
     return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def _is_missing(name: str) -> bool:
+    """Return whether a device is a GPU of CUDA's that is not here."""
+    if not name.startswith("cuda"):
+        return False
+    if not torch.cuda.is_available():
+        return True
+    return (torch.device(name).index or 0) >= torch.cuda.device_count()
+
+
+def _why_missing() -> str:
+    if not torch.cuda.is_available():
+        return "no GPU is visible; use --device cpu"
+    last = torch.cuda.device_count() - 1
+    return f"the GPUs here are cuda:0 to cuda:{last}" if last else "the only GPU here is cuda:0"
 
 
 def choose_precision(config: RetrievalConfig) -> str:
@@ -30,7 +46,7 @@ def choose_precision(config: RetrievalConfig) -> str:
     """
     if config.precision != "auto":
         return config.precision
-    if config.device.startswith("cuda") and not torch.cuda.is_available():
+    if _is_missing(config.device):
         return "bf16"
     return "bf16" if bfloat16_is_fast(torch.device(choose_device(config.device))) else "fp32"
 

@@ -29,6 +29,7 @@ def test_auto_is_bfloat16_where_the_processor_has_it(
 def test_auto_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     capabilities = {"cuda": (9, 0), "cuda:1": (7, 5)}
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     monkeypatch.setattr(
         torch.cuda, "get_device_capability", lambda device: capabilities[str(device)]
     )
@@ -46,6 +47,19 @@ def test_a_gpu_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     assert choose_precision(RetrievalConfig(device="cuda:1")) == "bf16"
 
 
+@pytest.mark.parametrize(
+    ("count", "says"),
+    [(1, "the only GPU here is cuda:0"), (3, "the GPUs here are cuda:0 to cuda:2")],
+)
+def test_a_gpu_beyond_the_last_one(monkeypatch: pytest.MonkeyPatch, count: int, says: str) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: count)
+    with pytest.raises(AdmiralError, match=f"'cuda:{count}': {says}"):
+        choose_device(f"cuda:{count}")
+    assert choose_device(f"cuda:{count - 1}") == f"cuda:{count - 1}"
+    assert choose_precision(RetrievalConfig(device=f"cuda:{count}")) == "bf16"  # of another node
+
+
 def test_a_gpu_of_apple_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
     with pytest.raises(AdmiralError, match="'mps': no GPU of Apple's is visible; use --device cpu"):
@@ -56,6 +70,7 @@ def test_a_gpu_of_apple_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_int8_is_refused_where_it_is_not_to_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     with pytest.raises(AdmiralError, match="'precision': int8 runs on processors only, not on"):
         choose_dtype(RetrievalConfig(precision="int8", device="cuda:1"))
     monkeypatch.setattr(int8, "int8_works", lambda: False)
