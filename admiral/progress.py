@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from admiral.records import Claim, DocumentSet, Hop, ScoredTitle, Sentence, Stopped
 from admiral.stages.mentions import interleaved
@@ -70,6 +70,17 @@ class Progress:
         read = dict.fromkeys(s.title for s in self.evidence)
         others = interleaved(found, self.mentioned, candidates)
         return list(dict.fromkeys([*read, *others]))[: max(count, len(read) + 1)]
+
+    def until(self, count: int) -> Progress:
+        """Return what the first `count` hops found, as if they had been all."""
+        return replace(
+            self,
+            sets=self.sets[:count],
+            hops=self.hops[:count],
+            read=self.read[:count],
+            best=self.best[:count],
+            linked=self.linked[:count],
+        )
 
     def kept(self) -> list[Sentence]:
         """Return the sentences of the best set's kept documents, which the reranker reads too."""

@@ -2,8 +2,9 @@
 
     python -m benchmarks.ranking CLAIMS.jsonl --kb KB
 
-The claims come with gold evidence in a format of `admiral.gold`. Each is answered once; its
-documents are ranked by each value of the setting `ranking`.
+The claims come with gold evidence in a format of `admiral.gold`. Each is answered once; the
+documents that its first hop found, and those of all hops, are ranked by each value of the setting
+`ranking`.
 """
 
 from __future__ import annotations
@@ -39,13 +40,15 @@ def main(claims: Path, kb: str, limit: int, settings: tuple[str, ...]) -> None:
     heads = " | ".join(f"@{k}" for k in CUTS)
     click.echo(f"| ranking | gold documents | claims | {heads} | s/claim |")
     click.echo("|---" * (len(CUTS) + 4) + "|")
-    for name in RANKINGS:
-        one = replace(config, ranking=name)
-        relevance = build_relevance(one)
-        began = time.perf_counter()
-        rankings = [[d.title for d in ranked(progress, one, relevance)] for progress in found]
-        for line in recall_table(name, rankings, gold, time.perf_counter() - began):
-            click.echo(line)
+    for hops, reached in (("one hop", [one.until(1) for one in found]), ("all hops", found)):
+        for name in RANKINGS:
+            one = replace(config, ranking=name)
+            relevance = build_relevance(one)
+            began = time.perf_counter()
+            rankings = [[d.title for d in ranked(progress, one, relevance)] for progress in reached]
+            spent = time.perf_counter() - began
+            for line in recall_table(f"{name}, {hops}", rankings, gold, spent):
+                click.echo(line)
 
 
 if __name__ == "__main__":

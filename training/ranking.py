@@ -11,7 +11,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import click
@@ -65,11 +65,16 @@ def labelled(found: Progress, claim: GoldClaim) -> Labelled | None:
     return torch.tensor(list(clues.values())), gold
 
 
-def examples(system: Admiral, claims: Sequence[GoldClaim]) -> Iterator[Labelled | None]:
-    """Answer claims and yield what can be learnt from each."""
+def examples(system: Admiral, claims: Sequence[GoldClaim]) -> Iterator[list[Labelled]]:
+    """Answer claims and yield what can be learnt from each.
+
+    That is an example for every number of hops, so that the weights serve runs that make one hop as
+    well as runs that make all: many clues mean something else where there was but one hop.
+    """
     asked = (Claim(claim.id, claim.claim) for claim in claims)
     for found, claim in zip(system.explore(asked), claims, strict=True):
-        yield labelled(found, claim)
+        parts = (found.until(count) for count in range(1, len(found.hops) + 1))
+        yield [one for part in parts if (one := labelled(part, claim)) is not None]
 
 
 @click.command()
@@ -108,17 +113,18 @@ def main(
         check_place(out)
         keep_apart(out, *(one.path for one in parsed))
         keep_out(out, kb, model)
-        config = load_config(None, [*settings, f"kb={kb}", f"model={model}"])
+        # Nothing is ranked here: the bundled weights may be of other clues.
+        config = load_config(None, [*settings, f"kb={kb}", f"model={model}", "ranking=fused"])
         with Admiral.from_pretrained(config=config) as system:
             claims = drawn(parsed, system.kb, limit, seed)
             answered = track(examples(system, claims), done=0, total=len(claims))
-            learnt = [one for one in answered if one is not None]
+            learnt = [one for one in answered if one]
         if not learnt:
             raise AdmiralError(
                 f"{', '.join(sources)}: no gold document was found in {kb}. Give the knowledge "
                 "base that the claims were annotated on"
             )
-        clues, gold = zip(*learnt, strict=True)
+        clues, gold = zip(*chain(*learnt), strict=True)
         write_atomically(out, [fit_relevance(clues, gold, seed).to_json().encode()])
     except AdmiralError as error:
         raise click.ClickException(str(error)) from error

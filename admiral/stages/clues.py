@@ -15,8 +15,8 @@ from admiral.stages.ranking import FUSION, as_read, probabilities
 #: evidence mentions, in the order of that reading; the reciprocal place of its best sentence in the
 #: last evidence, and the share of all hops that have a sentence of it in theirs; by how many
 #: standard deviations its best sentence exceeds those of the others, at the first hop and at the
-#: last one; the share of all hops whose evidence mentions it; the log probability of the last hop's
-#: sets that hold it.
+#: last one; whether the last hop read it; the share of all hops whose evidence mentions it; the log
+#: probability of the last hop's sets that hold it.
 CLUES = (
     "first_stage",
     "named",
@@ -27,6 +27,7 @@ CLUES = (
     "evidence_share",
     "standing_first",
     "standing_last",
+    "seen_last",
     "mentioned_share",
     "probability",
 )
@@ -85,6 +86,7 @@ def document_clues(progress: Found) -> dict[str, tuple[float, ...]]:
             shown.get(title, 0.0),
             standing[0].get(title, _UNREAD) if standing else _UNREAD,
             standing[-1].get(title, _UNREAD) if standing else _UNREAD,
+            float(bool(standing) and title in standing[-1]),
             mentioned.get(title, 0.0),
             max(math.log(sums[title]), _LEAST) if title in sums else _LEAST,
         )

@@ -199,10 +199,11 @@ def test_a_dead_end_keeps_what_was_found(system: Admiral) -> None:
 def test_a_stage_can_be_replaced(system: Admiral) -> None:
     with swapped(system, first=OneTitle()):
         result = system.retrieve(CLAIMS[1], hops=1)
+    titles = [d.title for d in result.documents]
+    assert "Seth Meyers" in titles
     # The others are what the document that was read mentions.
-    assert result.documents[0].title == "Seth Meyers"
     mentioned = " ".join(system.kb.document("Seth Meyers").sentences)
-    assert all(d.title.split(" (")[0] in mentioned for d in result.documents[1:])
+    assert all(title.split(" (")[0] in mentioned for title in titles)
     assert {s.title for s in result.evidence} == {"Seth Meyers"}
 
 

@@ -19,5 +19,6 @@ def test_every_ranking_has_a_line(user_cache: None) -> None:
     done = CliRunner().invoke(main, [str(DEMO), "--limit", "4", *arguments], catch_exceptions=False)
     assert done.exit_code == 0
     lines = [line.split(" | ") for line in done.output.splitlines()]
-    assert [line[0] for line in lines if line[1:2] == ["all"]] == [f"| {n}" for n in RANKINGS]
+    names = [f"| {name}, {hops}" for hops in ("one hop", "all hops") for name in RANKINGS]
+    assert [line[0] for line in lines if line[1:2] == ["all"]] == names
     assert RetrievalConfig().ranking in RANKINGS

@@ -11,8 +11,9 @@ import torch
 from click.testing import CliRunner, Result
 
 from admiral import Admiral, Claim, RetrievalConfig
+from admiral.answers import ranked
 from admiral.gold import read_gold
-from admiral.stages.clues import CLUES
+from admiral.stages.clues import CLUES, document_clues
 from admiral.stages.relevance import Relevance
 from training.fitting import fit_relevance
 from training.ranking import drawn, examples, main
@@ -64,16 +65,20 @@ def test_claims_are_drawn_of_every_source(tmp_path: Path, user_cache: None) -> N
         assert found != drawn(sources, system.kb, 5, seed=1)
         learnt = list(examples(system, found))
         for one, claim in zip(learnt, found, strict=True):
-            if one is not None:
-                clues, right = one
+            for clues, right in one:
                 assert clues.shape == (len(right), len(CLUES))
                 assert 0 < int(right.sum()) <= len(claim.titles)
-        assert any(one is not None for one in learnt)
+        assert 2 in map(len, learnt)  # an example for every number of hops
         # What the hops found is what the answers rank.
         claim = Claim("1", found[0].claim)
         (progress,) = system.explore([claim])
         result = system.retrieve(claim)
         assert [hop.evidence for hop in progress.hops] == [hop.evidence for hop in result.hops]
+        # What the first of them found is what a run of one hop finds.
+        (alone,) = system.explore([claim], hops=1)
+        first = progress.until(1)
+        assert len(progress.hops) == 2 and document_clues(first) == document_clues(alone)
+        assert ranked(first, system.config, None) == ranked(alone, system.config, None)
 
 
 def run(*arguments: object) -> Result:

@@ -70,6 +70,7 @@ def by_hand(progress: Progress, title: str) -> dict[str, float]:
         "evidence_share": sum(title in one for one in evidence) / max(hops, 1),
         "standing_first": standing(progress.best[0]) if hops else -1.0,
         "standing_last": standing(progress.best[-1]) if hops else -1.0,
+        "seen_last": float(title in last_read),
         "mentioned_share": sum(title in one for one in progress.linked) / max(hops, 1),
         "probability": max(math.log(sum(map(math.exp, holding))), math.log(1e-6))
         if holding
