@@ -25,8 +25,11 @@ def acquire(lock: FileLock, path: Path, doing: str) -> None:
         If it cannot be made.
     """
     try:
-        lock.acquire()
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            # To FileLock a lock that cannot be made is a held one; this tells them apart.
+            Path(lock.lock_file).touch()
+            lock.acquire()
     except Timeout:
-        # To FileLock a lock that cannot be made is a held one; this tells them apart.
-        Path(lock.lock_file).touch()
         raise AdmiralError(f"{path}: another process is {doing}. Wait for it to end") from None
