@@ -12,13 +12,11 @@ standing for the claim (`training.judges`); what they are can be read in
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 from proofs.drafting import RELATED_SIMILARITY, Draft, finish, unobjected
 from proofs.judgement import Judgement
@@ -27,6 +25,7 @@ from proofs.lexicon import SpanLexicon, is_bare_negation
 from proofs.operators import NatOp
 from proofs.proof import MAX_STEPS, Proof
 from proofs.support import CLAIM_FEATURES, STEP_FEATURES, Support, SupportFinder
+from proofs.weight_files import numbers, read_weights
 from proofs.wordnet import default_lexicon
 from proofs.words import located
 
@@ -60,15 +59,11 @@ class Weights:
         ValueError
             Naming the file and the field that is missing, unknown or no number.
         """
-        try:
-            record = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError) as error:
-            raise ValueError(f"{path}: not a file of weights ({error}); fit it anew") from None
-        threshold = _numbers(path, record, ("threshold",))["threshold"]
+        found = read_weights(path, ("claim", "steps", "threshold"))
         return cls(
-            _numbers(path, record.get("claim"), CLAIM_FEATURES, "claim."),
-            _numbers(path, record.get("steps"), STEP_FEATURES, "steps."),
-            threshold,
+            numbers(path, "claim", found["claim"], CLAIM_FEATURES),
+            numbers(path, "steps", found["steps"], STEP_FEATURES),
+            numbers(path, "", {"threshold": found["threshold"]}, ("threshold",))["threshold"],
         )
 
     def to_json(self) -> str:
@@ -190,26 +185,6 @@ def _texts(claim: str, steps: Sequence[Draft]) -> list[str]:
 
 def _weighed(weights: Mapping[str, float], names: Sequence[str], values: Sequence[float]) -> float:
     return sum(weights[name] * value for name, value in zip(names, values, strict=True))
-
-
-def _numbers(path: Path, record: Any, names: Sequence[str], prefix: str = "") -> dict[str, float]:
-    """Return the numbers of a record that has just these fields, or others besides at the top."""
-    if not isinstance(record, dict):
-        where = f"field {prefix.rstrip('.')!r}: " if prefix else ""
-        raise ValueError(f"{path}: {where}expected an object; fit it anew")
-    unknown = sorted(set(record) - set(names)) if prefix else []
-    if unknown:
-        raise ValueError(f"{path}: field {prefix + unknown[0]!r}: no such feature; fit it anew")
-    for name in names:
-        number = record.get(name)
-        # Of whole numbers, those that a float cannot hold are none, either.
-        if (
-            isinstance(number, bool)
-            or not isinstance(number, int | float)
-            or not abs(number) <= sys.float_info.max
-        ):
-            raise ValueError(f"{path}: field {prefix + name!r}: expected a number; fit it anew")
-    return {name: float(record[name]) for name in names}
 
 
 @cache

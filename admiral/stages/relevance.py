@@ -15,16 +15,13 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from admiral.errors import AdmiralError, first_line
+from admiral.errors import AdmiralError
 from admiral.records import RankedDocument
 from admiral.stages.clues import CLUES
+from proofs.weight_files import bad_field, fields, numbers, read_weights
 
 # Documents that are ranked by their clues.
 _HEAD = 50
-_FIELDS = ("vote", "bias", "clues")
-# So that no sum overflows.
-_LARGEST = 1_000_000
-_REMEDY = "fit it anew with training.ranking"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +63,12 @@ class Relevance:
             Naming the file and the field that is missing, unknown or no number.
         """
         try:
-            record = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError) as error:
-            problem = f"not a file of weights ({first_line(error)})"
-            raise AdmiralError(f"{path}: {problem}; {_REMEDY}") from error
-        units = record.get("units") if isinstance(record, dict) else None
-        if not isinstance(units, list) or not units:
-            raise AdmiralError(f"{path}: field 'units': expected a list of units; {_REMEDY}")
-        return cls(tuple(_unit(path, f"units[{at}]", one) for at, one in enumerate(units)))
+            units = read_weights(path, ("units",))["units"]
+            if not isinstance(units, list) or not units:
+                raise bad_field(path, "units", "expected a list of units")
+            return cls(tuple(_unit(path, f"units[{at}]", one) for at, one in enumerate(units)))
+        except ValueError as error:
+            raise AdmiralError(f"{error} with training.ranking") from error
 
     @classmethod
     def bundled(cls) -> Relevance:
@@ -111,29 +106,7 @@ class Relevance:
 
 
 def _unit(path: Path, where: str, record: Any) -> Unit:
-    values = _checked(path, where, record, _FIELDS)
-    clues = _checked(path, f"{where}.clues", values["clues"], CLUES)
-    return Unit(
-        _number(path, f"{where}.vote", values["vote"]),
-        _number(path, f"{where}.bias", values["bias"]),
-        {name: _number(path, f"{where}.clues.{name}", clues[name]) for name in CLUES},
-    )
-
-
-def _checked(path: Path, where: str, record: Any, names: Sequence[str]) -> dict[str, Any]:
-    """Return an object that has just these fields."""
-    if not isinstance(record, dict):
-        raise AdmiralError(f"{path}: field {where!r}: expected an object; {_REMEDY}")
-    for name in sorted({*record, *names}):
-        if (name in record) != (name in names):
-            problem = "is missing" if name in names else "is unknown"
-            raise AdmiralError(f"{path}: field '{where}.{name}': {problem}; {_REMEDY}")
-    return record
-
-
-def _number(path: Path, where: str, value: Any) -> float:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not abs(value) <= _LARGEST:
-        problem = f"expected a number of at most {_LARGEST:,}"
-        raise AdmiralError(f"{path}: field {where!r}: {problem}; {_REMEDY}")
-    return float(value)
+    found = fields(path, where, record, ("vote", "bias", "clues"))
+    clues = numbers(path, f"{where}.clues", found["clues"], CLUES)
+    own = {name: found[name] for name in ("vote", "bias")}
+    return Unit(**numbers(path, where, own, ("vote", "bias")), clues=clues)

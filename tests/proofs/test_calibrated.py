@@ -125,8 +125,8 @@ def test_what_the_evidence_says_word_for_word_is_covered(claim: str, title: str)
         ({"threshold": float("nan")}, "field 'threshold': expected a number"),
         ({"threshold": 10**400}, "field 'threshold': expected a number"),
         ({"claim": None}, "field 'claim': expected an object"),
-        ({"steps": {}}, "field 'steps.similarity': expected a number"),
-        ({"claim": {"colour": 1.0}}, "field 'claim.colour': no such feature"),
+        ({"steps": {}}, "field 'steps.coverage': is missing"),
+        ({"colour": 1.0}, "field 'colour': is unknown"),
     ],
 )
 def test_bad_weights_are_named(tmp_path: Path, change: dict[str, object], says: str) -> None:

@@ -93,7 +93,7 @@ def test_bad_files_are_told_by_field(tmp_path: Path) -> None:
 
         return change
 
-    told(lambda content: [], "field 'units': expected a list")
+    told(lambda content: [], ": expected an object; fit")
     told(lambda content: {"units": []}, "field 'units': expected a list")
     told(lambda content: {"units": [7]}, r"field 'units\[0\]': expected an object")
     told(changed("other", 1), r"'units\[1\].other': is unknown")
