@@ -100,8 +100,9 @@ class RetrievalConfig:
         Files of words for the judges by rules, see `proofs.PairLexicon`; none where empty.
     ranking
         ``learned``: by what all hops say about a document, with fitted weights (see
-        `admiral.stages.relevance`); ``fused``: all hops and the first stage vote; ``last-hop``: the
-        last hop's document sets first, filled up from the hops before (`admiral.stages.ranking`).
+        `admiral.stages.relevance`), which also help to choose the evidence of each hop; ``fused``:
+        all hops and the first stage vote; ``last-hop``: the last hop's document sets first, filled
+        up from the hops before (`admiral.stages.ranking`).
     ranking_weights
         File of the weights of ``learned``, as `training.ranking` writes it; the bundled ones where
         empty.

@@ -9,11 +9,13 @@ from admiral.assembly import Stages
 from admiral.config import RetrievalConfig
 from admiral.kb import KnowledgeBase
 from admiral.progress import Progress
-from admiral.records import Hop
-from admiral.stages.evidence import choose_evidence, favoured
+from admiral.records import Hop, Sentence
+from admiral.stages.clues import document_clues
+from admiral.stages.evidence import choose_evidence, favoured, weighed
 from admiral.stages.long_documents import shortened
 from admiral.stages.mentions import MentionFinder
 from admiral.stages.plain_scores import plain_scores
+from admiral.stages.relevance import Relevance
 
 
 class Hops:
@@ -29,6 +31,8 @@ class Hops:
         Finds what evidence mentions; None to do without.
     config
         Settings.
+    relevance
+        What tells which documents belong to the evidence; None to choose by sentences alone.
     """
 
     def __init__(
@@ -37,7 +41,9 @@ class Hops:
         stages: Stages,
         mentions: MentionFinder | None,
         config: RetrievalConfig,
+        relevance: Relevance | None = None,
     ) -> None:
+        self._relevance = relevance
         self._kb, self._stages, self._mentions, self._config = kb, stages, mentions, config
         self._dynamic = config.hops == "dynamic"
         self._limit = config.max_hops if self._dynamic else int(config.hops)
@@ -98,23 +104,21 @@ class Hops:
                 batch, self._stages.reranker.score(texts, documents, kept), strict=True
             )
         ]
-        evidence = [
-            choose_evidence(s, config.evidence, config.evidence_per_document) for s in scored
-        ]
+        chosen = [self._choose(*pair) for pair in zip(batch, scored, strict=True)]
+        evidence = [sentences for sentences, _ in chosen]
         judgements = self._stages.judge.judge(
             texts, [[(s.title, s.text) for s in sentences] for sentences in evidence]
         )
-        linked = [self._mentions.in_evidence(one) if self._mentions else [] for one in evidence]
         seconds = (time.perf_counter() - began) / len(batch)
-        for progress, sentences, chosen, judgement, mentioned in zip(
-            batch, scored, evidence, judgements, linked, strict=True
+        for progress, sentences, (found, linked), judgement in zip(
+            batch, scored, chosen, judgements, strict=True
         ):
             progress.note_read(sentences)
-            progress.linked.append(mentioned)
+            progress.linked.append(linked)
             hop = Hop(
                 len(progress.hops) + 1,
                 tuple(progress.sets[-1][: config.beam_size]),
-                chosen,
+                found,
                 judgement.proof,
                 judgement.sufficient,
                 seconds,
@@ -122,6 +126,30 @@ class Hops:
             )
             progress.hops.append(hop)
             self._may_stop(progress, hop)
+
+    def _choose(
+        self, progress: Progress, scored: Sequence[Sentence]
+    ) -> tuple[tuple[Sentence, ...], list[str]]:
+        """Return the evidence among the scored sentences, and the documents that it mentions.
+
+        What tells relevant documents asks which of them give evidence; so the first choice, by the
+        sentences alone, is for this.
+        """
+        evidence = self._best(scored)
+        linked = self._mentioned(evidence)
+        if self._relevance is None:
+            return evidence, linked
+        clues = document_clues(progress.supposing(scored, evidence, linked))
+        read = dict.fromkeys(s.title for s in scored)
+        relevance = {title: self._relevance.score(clues[title]) for title in read}
+        evidence = self._best(weighed(scored, relevance))
+        return evidence, self._mentioned(evidence)
+
+    def _best(self, scored: Sequence[Sentence]) -> tuple[Sentence, ...]:
+        return choose_evidence(scored, self._config.evidence, self._config.evidence_per_document)
+
+    def _mentioned(self, evidence: Sequence[Sentence]) -> list[str]:
+        return self._mentions.in_evidence(evidence) if self._mentions else []
 
     def _may_stop(self, progress: Progress, hop: Hop) -> None:
         least = min(self._config.min_hops, self._limit)

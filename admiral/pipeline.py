@@ -156,7 +156,7 @@ class Admiral(AwaitableRetrieval):
         config.hops = config.hops if hops is None else str(hops)
         config.validate()
         with self.uses:
-            hops_of = Hops(self.kb, self.stages, self._mentions, config)
+            hops_of = Hops(self.kb, self.stages, self._mentions, config, self._relevance)
 
         def step(batch: Sequence[Progress]) -> None:
             with self.uses:

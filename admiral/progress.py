@@ -71,6 +71,22 @@ class Progress:
         others = interleaved(found, self.mentioned, candidates)
         return list(dict.fromkeys([*read, *others]))[: max(count, len(read) + 1)]
 
+    def supposing(
+        self, sentences: Sequence[Sentence], evidence: tuple[Sentence, ...], linked: list[str]
+    ) -> Progress:
+        """Return what would have been found if a hop had read, chosen and linked to these."""
+        hop = Hop(len(self.hops) + 1, (), evidence, None, False, 0.0)
+        supposed = replace(
+            self,
+            sets=[*self.sets],
+            hops=[*self.hops, hop],
+            read=[*self.read],
+            best=[*self.best],
+            linked=[*self.linked, linked],
+        )
+        supposed.note_read(sentences)
+        return supposed
+
     def until(self, count: int) -> Progress:
         """Return what the first `count` hops found, as if they had been all."""
         return replace(

@@ -3,7 +3,9 @@
 Run as ``python -m training.ranking --source hover:TRAIN --kb KB --out FILE``, for ``admiral
 retrieve --set ranking_weights=FILE``. It answers claims whose gold documents are known, which takes
 a second or two each, and fits the weights on what was found, which takes a minute. The claims may
-be those that the model was trained on.
+be those that the model was trained on. The hops choose their evidence by the weights that are there
+already, so a second round, with the weights of the first, fits them to their own choice; weights of
+other clues than the code's are got round by ``--set ranking=fused``.
 """
 
 from __future__ import annotations
@@ -113,8 +115,7 @@ def main(
         check_place(out)
         keep_apart(out, *(one.path for one in parsed))
         keep_out(out, kb, model)
-        # Nothing is ranked here: the bundled weights may be of other clues.
-        config = load_config(None, [*settings, f"kb={kb}", f"model={model}", "ranking=fused"])
+        config = load_config(None, [*settings, f"kb={kb}", f"model={model}"])
         with Admiral.from_pretrained(config=config) as system:
             claims = drawn(parsed, system.kb, limit, seed)
             answered = track(examples(system, claims), done=0, total=len(claims))

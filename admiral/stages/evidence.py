@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from admiral.records import Sentence
@@ -12,6 +12,10 @@ from admiral.stages.scoring import best_first
 
 # By how much a mention raises a sentence, in standard deviations of its claim's scores.
 _MENTIONED = 0.6
+# In standard deviations of the documents' best sentences: what a standard deviation of relevance
+# counts, and what a sentence loses for each better one of its document.
+_RELEVANCE = 1.0
+_REPEATED = 1.0
 
 
 def favoured(scored: Sequence[Sentence], mentioned: Collection[str]) -> list[Sentence]:
@@ -37,6 +41,40 @@ def favoured(scored: Sequence[Sentence], mentioned: Collection[str]) -> list[Sen
     return best_first(
         replace(s, score=s.score + _MENTIONED * spread) if s.title in titles else s for s in scored
     )
+
+
+def weighed(scored: Sequence[Sentence], relevance: Mapping[str, float]) -> list[Sentence]:
+    """Weigh sentences by how likely their documents belong to the evidence, too.
+
+    A sentence covers but a part of the claim, and many look like that part; what else is known of
+    their documents tells these apart. What a document says besides its best sentence counts the
+    less, so that there is room for the documents of the other parts.
+
+    Parameters
+    ----------
+    scored
+        The sentences that were read for a claim, best first.
+    relevance
+        The score of each of their documents, on any scale.
+
+    Returns
+    -------
+    list
+        Best first, with the new scores.
+    """
+    best = {s.title: s.score for s in reversed(scored)}  # the first, so the best, wins
+    spread = statistics.pstdev(best.values()) if best else 0.0
+    worths = [relevance[title] for title in best]
+    mean = statistics.fmean(worths) if worths else 0.0
+    scale = statistics.pstdev(worths) if worths else 0.0
+    before: Counter[str] = Counter()
+    found = []
+    for sentence in scored:
+        worth = (relevance[sentence.title] - mean) / (scale or 1.0)
+        change = _RELEVANCE * worth - _REPEATED * before[sentence.title]
+        found.append(replace(sentence, score=sentence.score + change * spread))
+        before[sentence.title] += 1
+    return best_first(found)
 
 
 def choose_evidence(

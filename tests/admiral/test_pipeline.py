@@ -157,6 +157,7 @@ def test_documents_are_ranked_by_sets_and_exist(system: Admiral) -> None:
     settings = replace(system.config, ranking="last-hop")
     last = Admiral(system.kb, system.checkpoint, settings, system.stages)
     found = last.retrieve(CLAIMS[0], hops=2)
+    best = found.hops[-1].document_sets[0].titles
     assert tuple(d.title for d in found.documents[: len(best)]) == best
     scores = [s.score for s in result.hops[-1].document_sets]
     assert scores == sorted(scores, reverse=True)

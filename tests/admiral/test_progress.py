@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,6 +44,23 @@ def test_later_hops_read_evidence_then_sets_mentions_and_candidates_by_turns() -
     one.note_read([Sentence("s", 0, "x")])
     assert one.read[1] == ["s"]
     assert len(one.sets) == 2  # only the first hop makes its own
+
+
+def test_what_is_supposed_or_left_out_changes_nothing() -> None:
+    one = progress(["a", "b"])
+    assert one.until(1) == one
+    first = [Sentence("b", 0, "x", 2.0), Sentence("a", 0, "y", 1.0)]
+    supposed = one.supposing(first, (first[1],), ["m"])
+    assert one == progress(["a", "b"])
+    assert (supposed.evidence, supposed.mentioned) == ((first[1],), ["m"])
+    assert supposed.read == [["b", "a"]] and supposed.best == [{"b": 2.0, "a": 1.0}]
+    assert [s.titles for s in supposed.sets[0]] == [("b",), ("a",)]
+    supposed.sets.append([DocumentSet(("c",), -1.0)])
+    second = [Sentence("c", 0, "z", 1.0)]
+    further = supposed.supposing(second, tuple(second), [])
+    assert [h.number for h in further.hops] == [1, 2]
+    assert further.until(2) == further
+    assert further.until(1) == replace(supposed, sets=supposed.sets[:1])
 
 
 @given(TITLES, TITLES, TITLES, st.integers(1, 9))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import statistics
 from collections import Counter
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.records import Sentence
-from admiral.stages.evidence import choose_evidence, favoured
+from admiral.stages.evidence import choose_evidence, favoured, weighed
 
 
 def sentences(titles: str) -> list[Sentence]:
@@ -58,3 +60,46 @@ def test_equal_scores_have_no_spread_to_rise_by() -> None:
     scored = [Sentence(t, 0, t, 1.0) for t in "ab"]
     assert favoured(scored, ["b"]) == scored
     assert favoured([], ["b"]) == []
+
+
+SCORED = st.lists(
+    st.tuples(st.sampled_from("abcd"), st.integers(-50, 50).map(lambda n: n / 8)), max_size=9
+).map(
+    lambda pairs: [
+        Sentence(title, at, title, score)
+        for at, (title, score) in enumerate(sorted(pairs, key=lambda pair: -pair[1]))
+    ]
+)
+WORTHS = st.fixed_dictionaries(dict.fromkeys("abcd", st.integers(-20, 20).map(float)))
+
+
+@given(SCORED, WORTHS)
+def test_sentences_gain_by_their_document_and_lose_by_better_ones_of_it(
+    scored: list[Sentence], worths: dict[str, float]
+) -> None:
+    found = weighed(scored, worths)
+    assert sorted(s.index for s in found) == list(range(len(scored)))
+    assert [s.score for s in found] == sorted((s.score for s in found), reverse=True)
+    tops = {s.title: s.score for s in reversed(scored)}
+    spread = statistics.pstdev(tops.values()) if tops else 0.0
+    values = [worths[title] for title in tops]
+    for sentence in found:
+        was = scored[sentence.index]
+        standing = (worths[sentence.title] - statistics.fmean(values)) / (
+            statistics.pstdev(values) or 1.0
+        )
+        better = sum(s.title == sentence.title for s in scored[: was.index])
+        assert math.isclose(sentence.score, was.score + spread * (standing - better), abs_tol=1e-9)
+
+
+@given(SCORED, WORTHS, st.sampled_from([0.25, 8.0]), st.sampled_from([-64.0, 16.0]))
+def test_no_scale_matters_to_the_order(
+    scored: list[Sentence], worths: dict[str, float], factor: float, shift: float
+) -> None:
+    order = [s.index for s in weighed(scored, worths)]
+    other = [Sentence(s.title, s.index, s.text, s.score * factor) for s in scored]
+    assert [s.index for s in weighed(other, worths)] == order
+    moved = {title: worth * factor + shift for title, worth in worths.items()}
+    values = {s.index: s.score for s in weighed(scored, worths)}
+    for sentence in weighed(scored, moved):
+        assert math.isclose(sentence.score, values[sentence.index], abs_tol=1e-6)
