@@ -34,8 +34,8 @@ Written by `python -m benchmarks.results_page RUNS --docs docs` from runs of `ad
 do not edit it. [evaluation.md](evaluation.md) defines the measures. In brackets are 95% intervals,
 by bootstrap over claims; seconds and memory are of the machine that each section names, mostly with
 other work beside: [throughput.md](throughput.md) has seconds of an idle one. Recall, exact match
-and F1 are of documents. The fitted ranking of documents is of commit 801c8b56c911; sections that
-name an earlier one (2026-11-21 and 22) ranked them by votes, as `--set ranking=fused` does.
+and F1 are of documents. The weights that rank documents and help to choose evidence are of commit
+30d32c1a7cbd; sections that name another one did without, as `--set ranking=fused` does.
 
 "Insufficient precision" and "recall" say how well the stopping rule tells incomplete evidence, over
 all hops that were made; evidence is complete when it has a sentence of every gold document.

@@ -259,7 +259,8 @@ def test_int8_is_a_setting(admiral: Admiral, emmy: dict[str, Any]) -> None:
     assert done.returncode == 0, done.stderr.decode()
     found = json.loads(done.stdout)
     assert found["stopped"] == emmy["stopped"]
-    assert found["documents"][0]["title"] == emmy["documents"][0]["title"]
+    first = [one["title"] for one in emmy["documents"][:3]]  # their scores are near each other's
+    assert found["documents"][0]["title"] in first
     assert found["evidence"] != emmy["evidence"]  # by their scores at least
 
 
