@@ -119,7 +119,7 @@ def build_judge(checkpoint: Checkpoint, config: RetrievalConfig) -> SufficiencyJ
 
 
 def build_relevance(config: RetrievalConfig) -> Relevance | None:
-    """Return what ranks the documents in the end; None where no weights do."""
+    """Return what tells relevant documents by fitted weights; None where votes rank them."""
     if config.ranking != "learned":
         return None
     if not config.ranking_weights:
@@ -136,4 +136,4 @@ def _weights(config: RetrievalConfig) -> Weights | None:
     try:
         return Weights.read(Path(config.judge_weights))
     except ValueError as error:
-        raise AdmiralError(f"setting 'judge_weights': {error}") from error
+        raise AdmiralError(f"setting 'judge_weights': {error} with training.judges") from error

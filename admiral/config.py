@@ -42,7 +42,7 @@ _AT_LEAST = {
 _AT_MOST = {"min_hops": 999, "max_hops": 999, "threads": 1024}
 _MOST = 1_000_000
 _WEIGHTS = ("title_weight", "text_weight")
-_DEVICE = re.compile(r"auto|cpu|mps|cuda(:\d+)?")
+_DEVICE = re.compile(r"auto|cpu|mps|cuda(:(0|[1-9][0-9]{0,8}))?")
 
 
 @dataclass

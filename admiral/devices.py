@@ -29,7 +29,8 @@ def _is_missing(name: str) -> bool:
         return False
     if not torch.cuda.is_available():
         return True
-    return (torch.device(name).index or 0) >= torch.cuda.device_count()
+    # Not asked of torch, to which cuda:256 is cuda:0.
+    return int(name.partition(":")[2] or 0) >= torch.cuda.device_count()
 
 
 def _why_missing() -> str:

@@ -65,7 +65,10 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence of a document with the reranker's score (a logit; higher is more relevant)."""
+    """A sentence of a document with its score; higher is more relevant.
+
+    That is the reranker's; of evidence it counts what is known of the document, too.
+    """
 
     title: str
     index: int

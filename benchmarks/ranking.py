@@ -4,7 +4,8 @@
 
 The claims come with gold evidence in a format of `admiral.gold`. Each is answered once; the
 documents that its first hop found, and those of all hops, are ranked by each value of the setting
-`ranking`.
+`ranking`. All hops choose their evidence as the settings say, so the lines differ in the ranking
+only.
 """
 
 from __future__ import annotations

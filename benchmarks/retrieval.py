@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from admiral import Admiral, Claim, RetrievalConfig
+from admiral import Admiral, Claim, RetrievalConfig, RetrievalResult
 from admiral.claims import spread
 from admiral.evaluation.documents import ranking_measures
 from admiral.evaluation.measures import Group, Measure, groups_of
@@ -55,6 +55,12 @@ def recall_table(
     return lines
 
 
+def _shows_all(result: RetrievalResult, gold: GoldClaim) -> bool:
+    """Return whether the evidence of the last hop has a sentence of every gold document."""
+    shown = {same_title(sentence.title) for sentence in result.evidence}
+    return shown.issuperset(map(same_title, gold.titles))
+
+
 @click.command()
 @click.argument("claims", type=click.Path(path_type=Path, exists=True))
 @click.option("--kb", default="demo", show_default=True)
@@ -89,7 +95,11 @@ def main(
                 click.echo(line)
             run = sum(len(r.hops) for r in results) / len(results)
             enough = sum(r.stopped == "sufficient" for r in results) / len(results)
-            click.echo(f"  hops run: {run:.2f} on average; stopped as sufficient: {enough:.2f}")
+            shown = sum(map(_shows_all, results, gold)) / len(results)
+            click.echo(
+                f"  hops run: {run:.2f} on average; stopped as sufficient: {enough:.2f}; "
+                f"evidence of all gold documents: {shown:.3f}"
+            )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Fit the final ranking: how what the hops say about documents is weighed.
+"""Fit what tells relevant documents: how what the hops say about them is weighed.
 
 Run as ``python -m training.ranking --source hover:TRAIN --kb KB --out FILE``, for ``admiral
 retrieve --set ranking_weights=FILE``. It answers claims whose gold documents are known, which takes

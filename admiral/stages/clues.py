@@ -1,4 +1,4 @@
-"""What the hops of a claim say about a document: the clues that the final ranking weighs."""
+"""What the hops of a claim say about a document: what `admiral.stages.relevance` weighs."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def document_clues(progress: Found) -> dict[str, tuple[float, ...]]:
     Parameters
     ----------
     progress
-        A claim that has stopped.
+        A claim that has made some hops.
     """
     first = _reciprocal(c.title for c in progress.candidates or ())
     read = [_reciprocal(titles) for titles in progress.read]

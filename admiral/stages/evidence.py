@@ -47,8 +47,9 @@ def weighed(scored: Sequence[Sentence], relevance: Mapping[str, float]) -> list[
     """Weigh sentences by how likely their documents belong to the evidence, too.
 
     A sentence covers but a part of the claim, and many look like that part; what else is known of
-    their documents tells these apart. What a document says besides its best sentence counts the
-    less, so that there is room for the documents of the other parts.
+    their documents tells these apart, alone where all sentences have one score. What a document
+    says besides its best sentence counts the less, so that there is room for the documents of the
+    other parts.
 
     Parameters
     ----------
@@ -63,14 +64,14 @@ def weighed(scored: Sequence[Sentence], relevance: Mapping[str, float]) -> list[
         Best first, with the new scores.
     """
     best = {s.title: s.score for s in reversed(scored)}  # the first, so the best, wins
-    spread = statistics.pstdev(best.values()) if best else 0.0
+    spread = (statistics.pstdev(best.values()) if best else 0.0) or 1.0
     worths = [relevance[title] for title in best]
     mean = statistics.fmean(worths) if worths else 0.0
-    scale = statistics.pstdev(worths) if worths else 0.0
+    scale = (statistics.pstdev(worths) if worths else 0.0) or 1.0
     before: Counter[str] = Counter()
     found = []
     for sentence in scored:
-        worth = (relevance[sentence.title] - mean) / (scale or 1.0)
+        worth = (relevance[sentence.title] - mean) / scale
         change = _RELEVANCE * worth - _REPEATED * before[sentence.title]
         found.append(replace(sentence, score=sentence.score + change * spread))
         before[sentence.title] += 1

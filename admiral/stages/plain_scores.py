@@ -10,6 +10,9 @@ from typing import TypeVar
 from admiral.errors import AdmiralError
 from admiral.records import DocumentSet, ScoredTitle, Sentence
 
+# So that sums of scores, and their squares, are finite, too.
+_LARGEST = 1e100
+
 T = TypeVar("T", Sentence, DocumentSet, ScoredTitle)
 
 
@@ -19,12 +22,12 @@ def plain_scores(stage: str, found: Iterable[T]) -> list[T]:
     Raises
     ------
     AdmiralError
-        For a score that is no number or infinite; the message names the stage.
+        For a score that is no number, infinite or huge; the message names the stage.
     """
     kept = []
     for one in found:
         score = float(one.score)  # of NumPy's float32, too, which JSON refuses
-        if math.isfinite(score):
+        if abs(score) <= _LARGEST:
             kept.append(replace(one, score=score) if type(one.score) is not float else one)
         elif score != -math.inf:
             raise AdmiralError(

@@ -1,4 +1,4 @@
-"""The final ranking by weighed clues: how likely each document belongs to the evidence.
+"""Weighed clues: how likely each document belongs to the evidence, for its choice and the ranking.
 
 A small network, fitted on claims whose gold documents are known (`training.ranking`), scores each
 document by its clues (`admiral.stages.clues`). Its numbers can be read in the file: every unit says

@@ -54,8 +54,9 @@ def test_a_gpu_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_gpu_beyond_the_last_one(monkeypatch: pytest.MonkeyPatch, count: int, says: str) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: count)
-    with pytest.raises(AdmiralError, match=f"'cuda:{count}': {says}"):
-        choose_device(f"cuda:{count}")
+    for beyond in (count, 128, 256 + count - 1):
+        with pytest.raises(AdmiralError, match=f"'cuda:{beyond}': {says}"):
+            choose_device(f"cuda:{beyond}")
     assert choose_device(f"cuda:{count - 1}") == f"cuda:{count - 1}"
     assert choose_precision(RetrievalConfig(device=f"cuda:{count}")) == "bf16"  # of another node
 

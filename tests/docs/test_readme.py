@@ -49,7 +49,8 @@ class MyReranker:
 
 
 def test_a_stage_is_replaced() -> None:
-    config = RetrievalConfig(reranker="bm25", judge="lexical", title_beams=0)
+    # By votes, so that evidence has the scores of the reranker alone.
+    config = RetrievalConfig(reranker="bm25", judge="lexical", title_beams=0, ranking="fused")
     with Admiral.from_pretrained("mini", kb="my-kb", config=config) as system:
         exec(compile(REPLACE, str(PAGE), "exec"), {"system": system, "MyReranker": MyReranker})
         found = system.retrieve("A claim.", hops=1).evidence

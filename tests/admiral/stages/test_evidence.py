@@ -81,7 +81,7 @@ def test_sentences_gain_by_their_document_and_lose_by_better_ones_of_it(
     assert sorted(s.index for s in found) == list(range(len(scored)))
     assert [s.score for s in found] == sorted((s.score for s in found), reverse=True)
     tops = {s.title: s.score for s in reversed(scored)}
-    spread = statistics.pstdev(tops.values()) if tops else 0.0
+    spread = (statistics.pstdev(tops.values()) if tops else 0.0) or 1.0
     values = [worths[title] for title in tops]
     for sentence in found:
         was = scored[sentence.index]
