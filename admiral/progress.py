@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from admiral.records import Claim, DocumentSet, Hop, ScoredTitle, Sentence, Stopped
 from admiral.stages.mentions import interleaved
+from admiral.stages.scoring import best_scores
 
 
 @dataclass(slots=True)
@@ -116,8 +117,7 @@ class Progress:
         sentences
             The scored sentences of the hop, best first.
         """
-        best = {s.title: s.score for s in reversed(sentences)}  # the first, so the best, wins
-        self.best.append(best)
+        self.best.append(best_scores(sentences))
         read = list(dict.fromkeys(s.title for s in sentences))
         self.read.append(read)
         if not self.sets:

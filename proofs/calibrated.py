@@ -25,7 +25,7 @@ from proofs.lexicon import SpanLexicon, is_bare_negation
 from proofs.operators import NatOp
 from proofs.proof import MAX_STEPS, Proof
 from proofs.support import CLAIM_FEATURES, STEP_FEATURES, Support, SupportFinder
-from proofs.weight_files import numbers, read_weights
+from proofs.weight_files import number, numbers, read_weights
 from proofs.wordnet import default_lexicon
 from proofs.words import located
 
@@ -63,7 +63,7 @@ class Weights:
         return cls(
             numbers(path, "claim", found["claim"], CLAIM_FEATURES),
             numbers(path, "steps", found["steps"], STEP_FEATURES),
-            numbers(path, "", {"threshold": found["threshold"]}, ("threshold",))["threshold"],
+            number(path, "threshold", found["threshold"]),
         )
 
     def to_json(self) -> str:

@@ -109,9 +109,7 @@ class SupportFinder:
         every = set[str]().union(*said)
         linked = set[str]().union(*(said[at] for at in useful))
         near = {links.titles[at] for at in reached}
-        rows = []
-        for one in drafts:
-            rows.append(self._step(one, every, linked, near))
+        rows = [self._step(one, every, linked, near) for one in drafts]
         weakest, second, *_ = [*sorted(one.similarity for one in drafts), 1.0]
         bridges = sum(
             not links.named[at] and any(links.named[other] for other in links.neighbours[at])

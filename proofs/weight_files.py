@@ -47,12 +47,14 @@ def fields(path: Path, where: str, record: Any, names: Sequence[str]) -> dict[st
 def numbers(path: Path, where: str, record: Any, names: Sequence[str]) -> dict[str, float]:
     """Return `fields` that are numbers, none of them infinite or huge; errors as above."""
     found = fields(path, where, record, names)
-    for name, value in found.items():
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not number or not abs(value) <= _LARGEST:
-            problem = f"expected a number of at most {_LARGEST:,}"
-            raise bad_field(path, _inner(where, name), problem)
-    return {name: float(found[name]) for name in names}
+    return {name: number(path, _inner(where, name), found[name]) for name in names}
+
+
+def number(path: Path, where: str, value: Any) -> float:
+    """Return the value of a field that is a number, neither infinite nor huge; errors as above."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= _LARGEST:
+        raise bad_field(path, where, f"expected a number of at most {_LARGEST:,}")
+    return float(value)
 
 
 def bad_field(path: Path, where: str, problem: str) -> ValueError:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from admiral.records import DocumentSet, Hop, ScoredTitle
 from admiral.stages.ranking import FUSION, as_read, probabilities
+from admiral.stages.scoring import standings
 
 #: Of a document: its reciprocal rank in the first stage; whether the claim names it; its reciprocal
 #: rank in the reading of the first hop and of the last one, and among the documents that the last
@@ -62,7 +62,7 @@ def document_clues(progress: Found) -> dict[str, tuple[float, ...]]:
     read = [_reciprocal(titles) for titles in progress.read]
     read_first = _reciprocal(t for one in progress.sets[:1] for found in one for t in found.titles)
     evidence = [[s.title for s in hop.evidence] for hop in progress.hops]
-    standing = [_standing(scores) for scores in progress.best]
+    standing = [standings(scores) for scores in progress.best]
     mentioned = _share(progress.linked)
     shown = _share(evidence)
     last_read = read[-1] if len(read) > 1 else {}
@@ -106,13 +106,6 @@ def _share(lists: Sequence[Sequence[str]]) -> dict[str, float]:
         for title in dict.fromkeys(titles):
             counts[title] = counts.get(title, 0.0) + 1.0 / len(lists)
     return counts
-
-
-def _standing(scores: Mapping[str, float]) -> dict[str, float]:
-    """Return standard scores of the documents that a hop read."""
-    mean = statistics.fmean(scores.values()) if scores else 0.0
-    spread = statistics.pstdev(scores.values()) if scores else 0.0
-    return {title: (score - mean) / (spread or 1.0) for title, score in scores.items()}
 
 
 def _last(lists: Sequence[Sequence[str]]) -> Sequence[str]:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from admiral.records import Sentence
-from admiral.stages.scoring import best_first
+from admiral.stages.scoring import best_first, best_scores, standings
 
 # By how much a mention raises a sentence, in standard deviations of its claim's scores.
 _MENTIONED = 0.6
@@ -63,16 +63,13 @@ def weighed(scored: Sequence[Sentence], relevance: Mapping[str, float]) -> list[
     list
         Best first, with the new scores.
     """
-    best = {s.title: s.score for s in reversed(scored)}  # the first, so the best, wins
+    best = best_scores(scored)
     spread = (statistics.pstdev(best.values()) if best else 0.0) or 1.0
-    worths = [relevance[title] for title in best]
-    mean = statistics.fmean(worths) if worths else 0.0
-    scale = (statistics.pstdev(worths) if worths else 0.0) or 1.0
+    worth = standings({title: relevance[title] for title in best})
     before: Counter[str] = Counter()
     found = []
     for sentence in scored:
-        worth = (relevance[sentence.title] - mean) / scale
-        change = _RELEVANCE * worth - _REPEATED * before[sentence.title]
+        change = _RELEVANCE * worth[sentence.title] - _REPEATED * before[sentence.title]
         found.append(replace(sentence, score=sentence.score + change * spread))
         before[sentence.title] += 1
     return best_first(found)

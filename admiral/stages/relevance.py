@@ -18,7 +18,7 @@ from typing import Any
 from admiral.errors import AdmiralError
 from admiral.records import RankedDocument
 from admiral.stages.clues import CLUES
-from proofs.weight_files import bad_field, fields, numbers, read_weights
+from proofs.weight_files import bad_field, fields, number, numbers, read_weights
 
 # Documents that are ranked by their clues.
 _HEAD = 50
@@ -107,6 +107,8 @@ class Relevance:
 
 def _unit(path: Path, where: str, record: Any) -> Unit:
     found = fields(path, where, record, ("vote", "bias", "clues"))
-    clues = numbers(path, f"{where}.clues", found["clues"], CLUES)
-    own = {name: found[name] for name in ("vote", "bias")}
-    return Unit(**numbers(path, where, own, ("vote", "bias")), clues=clues)
+    return Unit(
+        number(path, f"{where}.vote", found["vote"]),
+        number(path, f"{where}.bias", found["bias"]),
+        numbers(path, f"{where}.clues", found["clues"], CLUES),
+    )

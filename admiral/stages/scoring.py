@@ -1,8 +1,9 @@
-"""What the rerankers share: which sentences are read, and in which order they come back."""
+"""What is made of scores: which sentences are read and in which order, how documents compare."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from admiral.records import Document, Sentence
@@ -26,3 +27,15 @@ def scored(sentences: Sequence[Sentence], scores: Iterable[float]) -> list[Sente
 def best_first(sentences: Iterable[Sentence]) -> list[Sentence]:
     """Return sentences by score, equal ones by title and place."""
     return sorted(sentences, key=lambda s: (-s.score, s.title, s.index))
+
+
+def best_scores(sentences: Sequence[Sentence]) -> dict[str, float]:
+    """Return the score of the best sentence of each document; sentences are best first."""
+    return {s.title: s.score for s in reversed(sentences)}  # the first, so the best, wins
+
+
+def standings(scores: Mapping[str, float]) -> dict[str, float]:
+    """Return standard scores; all are 0 where there is no spread."""
+    mean = statistics.fmean(scores.values()) if scores else 0.0
+    spread = statistics.pstdev(scores.values()) if scores else 0.0
+    return {title: (score - mean) / (spread or 1.0) for title, score in scores.items()}

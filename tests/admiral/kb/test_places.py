@@ -35,12 +35,16 @@ USES: dict[str, Callable[[Path, str], object]] = {
 }
 
 
+@pytest.fixture
+def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty folder, in which the process is."""
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+
+
 @pytest.mark.parametrize("use", USES)
-def test_an_empty_path_is_not_the_folder_that_one_is_in(
-    use: str, birds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "empty").mkdir()
-    monkeypatch.chdir(tmp_path / "empty")
+def test_an_empty_path_is_not_the_folder_that_one_is_in(use: str, birds: Path, empty: None) -> None:
     with pytest.raises(
         AdmiralError, match=r"path of the knowledge base is empty\. Name a directory"
     ):
@@ -49,11 +53,7 @@ def test_an_empty_path_is_not_the_folder_that_one_is_in(
 
 
 @pytest.mark.parametrize("use", USES)
-def test_a_path_that_is_not_utf8_is_told(
-    use: str, birds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "empty").mkdir()
-    monkeypatch.chdir(tmp_path / "empty")
+def test_a_path_that_is_not_utf8_is_told(use: str, birds: Path, empty: None) -> None:
     with pytest.raises(AdmiralError, match=r"z\\udcff': the path .* must be UTF-8") as caught:
         USES[use](birds, os.fsdecode(b"z\xff"))
     assert str(caught.value).isprintable()
