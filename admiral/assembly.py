@@ -46,7 +46,11 @@ def build_stages(kb: KnowledgeBase, checkpoint: Checkpoint, config: RetrievalCon
     AdmiralError
         If a stage lacks a file or a package, or a setting is more than the model can do.
     """
-    _check_evidence(checkpoint, config.evidence)
+    if (room := nameable(checkpoint, config.evidence)) < config.evidence:
+        raise AdmiralError(
+            f"setting 'evidence': {config.evidence} is too large; {checkpoint.path} has tokens to "
+            f"name {room} sentences, so give {room} or less"
+        )
     retriever = TrieHopRetriever(
         checkpoint.model,
         checkpoint.tokens,
@@ -67,16 +71,14 @@ def build_stages(kb: KnowledgeBase, checkpoint: Checkpoint, config: RetrievalCon
     return Stages(first, reranker, judge, last)
 
 
-def _check_evidence(checkpoint: Checkpoint, count: int) -> None:
-    """Refuse more sentences than the vocabulary has identifiers for."""
+def nameable(checkpoint: Checkpoint, count: int) -> int:
+    """Return how many of `count` sentences the vocabulary has tokens to name."""
     for number in range(count):
         try:
             checkpoint.tokens.identifier(number)
-        except ValueError as error:
-            raise AdmiralError(
-                f"setting 'evidence': {count} is too large; {checkpoint.path} has tokens to name "
-                f"{number} sentences, so give {number} or less"
-            ) from error
+        except ValueError:
+            return number
+    return count
 
 
 def _reranker(checkpoint: Checkpoint, config: RetrievalConfig) -> SentenceReranker:

@@ -450,6 +450,15 @@ def test_evidence_is_pairs_of_texts(quick: Admiral, given: Any) -> None:
         quick.prove(None, [])  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("judge", ["generated", "classifier"])
+def test_no_more_evidence_than_the_model_can_name(quick: Admiral, judge: str) -> None:
+    system = Admiral(quick.kb, quick.checkpoint, replace(quick.config, judge=judge))
+    evidence = [("A", f"It is {number}.") for number in range(343)]
+    assert isinstance(system.prove("It is 7.", evidence[:342]), Judgement)
+    with pytest.raises(AdmiralError, match=r"^evidence: 343 sentences .* so give 342 or less$"):
+        system.prove("It is 7.", evidence)
+
+
 def test_settings_are_no_dictionary() -> None:
     with pytest.raises(AdmiralError, match=r"config: is of type dict; give RetrievalConfig\("):
         Admiral.from_pretrained(config={"hops": 1})  # type: ignore[arg-type]
