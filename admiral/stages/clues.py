@@ -10,16 +10,18 @@ from admiral.records import DocumentSet, Hop, ScoredTitle
 from admiral.stages.ranking import FUSION, as_read, probabilities
 from admiral.stages.scoring import standings
 
-#: Of a document: its reciprocal rank in the first stage; whether the claim names it; its reciprocal
-#: rank in the reading of the first hop and of the last one, and among the documents that the last
-#: evidence mentions, in the order of that reading; the reciprocal place of its best sentence in the
-#: last evidence, and the share of all hops that have a sentence of it in theirs; by how many
-#: standard deviations its best sentence exceeds those of the others, at the first hop and at the
-#: last one; whether the last hop read it; the share of all hops whose evidence mentions it; the log
-#: probability of the last hop's sets that hold it.
+#: Of a document: its reciprocal rank in the first stage; whether the claim names it, and its
+#: reciprocal place among those that the claim names, since what a claim is about comes early in it;
+#: its reciprocal rank in the reading of the first hop and of the last one, and among the documents
+#: that the last evidence mentions, in the order of that reading; the reciprocal place of its best
+#: sentence in the last evidence, and the share of all hops that have a sentence of it in theirs; by
+#: how many standard deviations its best sentence exceeds those of the others, at the first hop and
+#: at the last one; whether the last hop read it; the share of all hops whose evidence mentions it;
+#: the log probability of the last hop's sets that hold it.
 CLUES = (
     "first_stage",
     "named",
+    "named_early",
     "read_first",
     "read_last",
     "mentioned_last",
@@ -67,7 +69,8 @@ def document_clues(progress: Found) -> dict[str, tuple[float, ...]]:
     shown = _share(evidence)
     last_read = read[-1] if len(read) > 1 else {}
     last_mentioned = _reciprocal(as_read(_last(progress.linked), progress.read[-1:]))
-    last_shown = {t: 1.0 / at for at, t in reversed([*enumerate(_last(evidence), start=1)])}
+    last_shown = _places(_last(evidence))
+    named = _places(progress.named)
     sums = probabilities(progress.sets[-1] if len(progress.sets) > 1 else ())
     found = [
         *first,
@@ -78,7 +81,8 @@ def document_clues(progress: Found) -> dict[str, tuple[float, ...]]:
     return {
         title: (
             first.get(title, 0.0),
-            float(title in progress.named),
+            float(title in named),
+            named.get(title, 0.0),
             read_first.get(title, 0.0),
             last_read.get(title, 0.0),
             last_mentioned.get(title, 0.0),
@@ -97,6 +101,11 @@ def document_clues(progress: Found) -> dict[str, tuple[float, ...]]:
 def _reciprocal(titles: Iterable[str]) -> dict[str, float]:
     """Return the reciprocal rank of each title, as in reciprocal rank fusion."""
     return {t: 1.0 / (FUSION + rank) for rank, t in enumerate(dict.fromkeys(titles), start=1)}
+
+
+def _places(titles: Iterable[str]) -> dict[str, float]:
+    """Return one by the first place of each title."""
+    return {title: 1.0 / at for at, title in reversed([*enumerate(titles, start=1)])}
 
 
 def _share(lists: Sequence[Sequence[str]]) -> dict[str, float]:

@@ -61,6 +61,7 @@ def by_hand(progress: Progress, title: str) -> dict[str, float]:
     return {
         "first_stage": reciprocal([c.title for c in progress.candidates or ()]),
         "named": float(title in progress.named),
+        "named_early": 1 / (1 + progress.named.index(title)) if title in progress.named else 0.0,
         "read_first": reciprocal([s.titles[0] for s in progress.sets[0]]) if hops else 0.0,
         "read_last": reciprocal(last_read) if hops > 1 else 0.0,
         "mentioned_last": reciprocal(read_linked + [t for t in linked if t not in last_read]),
