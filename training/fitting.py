@@ -20,6 +20,11 @@ _RIDGE = 1e-3
 _HEAD_RIDGE = 3e-2
 # Of the network that ranks documents.
 _UNITS, _STEPS, _RATE, _UNIT_RIDGE = 8, 300, 0.03, 1e-2
+# What a hop reads, chooses or mentions never counts against a document. The other clues depend on
+# the kind of claim as well: one that names many documents rather asks for another one.
+_IN_FAVOUR = frozenset(
+    name for name in CLUES if name.startswith(("read_", "mentioned_", "evidence_", "standing_"))
+)
 
 
 def fit_weights(supports: Sequence[Support], insufficient: torch.Tensor) -> Weights:
@@ -104,8 +109,14 @@ def fit_relevance(
     Returns
     -------
     Relevance
-        With units that read clues as they are, not standardised.
+        With units that read clues as they are, not standardised; no vote is negative, nor is the
+        weight of what a hop reads, chooses or mentions.
     """
+    free = torch.tensor([name not in _IN_FAVOUR for name in CLUES])
+
+    def weights() -> tuple[torch.Tensor, torch.Tensor]:
+        return torch.where(free, hidden.weight, hidden.weight.abs()), votes.weight[0].abs()
+
     rows = torch.cat(list(clues))
     centre, spread = rows.mean(0), rows.std(0).clamp(min=1e-6)
     inputs = pad_sequence([(one - centre) / spread for one in clues], batch_first=True)
@@ -118,7 +129,8 @@ def fit_relevance(
     parameters = [*hidden.parameters(), *votes.parameters()]
     optimizer = torch.optim.Adam(parameters, _RATE)
     for _ in range(_STEPS):
-        scores = votes(hidden(inputs).tanh()).squeeze(-1)
+        weight, vote = weights()
+        scores = (inputs @ weight.T + hidden.bias).tanh() @ vote
         best_wrong = scores.masked_fill(~wrong, -torch.inf).logsumexp(1)
         worst_right = -(-scores).masked_fill(~right, -torch.inf).logsumexp(1)
         loss = nn.functional.softplus(best_wrong - worst_right).mean()
@@ -127,13 +139,13 @@ def fit_relevance(
         loss.backward()
         optimizer.step()
     with torch.no_grad():
-        weights = hidden.weight / spread
-        biases = hidden.bias - weights @ centre
-        worth = votes.weight[0].tolist()
+        weight, vote = weights()
+        weight = weight / spread
+        bias = hidden.bias - weight @ centre
     return Relevance(
         tuple(
-            Unit(vote, bias, dict(zip(CLUES, row, strict=True)))
-            for vote, bias, row in zip(worth, biases.tolist(), weights.tolist(), strict=True)
+            Unit(worth, start, dict(zip(CLUES, row, strict=True)))
+            for worth, start, row in zip(vote.tolist(), bias.tolist(), weight.tolist(), strict=True)
         )
     )
 
