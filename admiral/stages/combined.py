@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from admiral.protocols import SentenceReranker
 from admiral.records import Document, Sentence
-from admiral.stages.scoring import scored
+from admiral.stages.scoring import scored, standings
 
 _Key = tuple[str, int]
 
@@ -83,11 +82,8 @@ class _Standard(NamedTuple):
 
 
 def _standardised(found: Sequence[Sentence], read: Collection[str] | None = None) -> _Standard:
-    values = [s.score for s in found]
-    mean = statistics.fmean(values) if values else 0.0
-    spread = (statistics.pstdev(values) if values else 0.0) or 1.0
     sentences = {(s.title, s.index): s for s in found}
-    scores = {key: (s.score - mean) / spread for key, s in sentences.items()}
+    scores = standings({key: s.score for key, s in sentences.items()})
     return _Standard(sentences, scores, min(scores.values(), default=0.0), read)
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from admiral.records import Document, Sentence
+
+_Scored = TypeVar("_Scored", bound=Hashable)
 
 
 def readable(documents: Iterable[Document]) -> list[Sentence]:
@@ -34,8 +37,8 @@ def best_scores(sentences: Sequence[Sentence]) -> dict[str, float]:
     return {s.title: s.score for s in reversed(sentences)}  # the first, so the best, wins
 
 
-def standings(scores: Mapping[str, float]) -> dict[str, float]:
+def standings(scores: Mapping[_Scored, float]) -> dict[_Scored, float]:
     """Return standard scores; all are 0 where there is no spread."""
     mean = statistics.fmean(scores.values()) if scores else 0.0
     spread = statistics.pstdev(scores.values()) if scores else 0.0
-    return {title: (score - mean) / (spread or 1.0) for title, score in scores.items()}
+    return {one: (score - mean) / (spread or 1.0) for one, score in scores.items()}
