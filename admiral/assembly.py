@@ -26,6 +26,7 @@ from proofs.calibrated import CalibratedJudge, Weights
 from proofs.classifier import ClassifierJudge
 from proofs.generator import ProofGenerator
 from proofs.judges import AlwaysSufficient, GeneratedProofJudge, LexicalJudge, NeverSufficient
+from trie import NoIdentifierError
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +47,7 @@ def build_stages(kb: KnowledgeBase, checkpoint: Checkpoint, config: RetrievalCon
     AdmiralError
         If a stage lacks a file or a package, or a setting is more than the model can do.
     """
-    if (room := nameable(checkpoint, config.evidence)) < config.evidence:
-        raise AdmiralError(
-            f"setting 'evidence': {config.evidence} is too large; {checkpoint.path} has tokens to "
-            f"name {room} sentences, so give {room} or less"
-        )
+    _check_evidence(checkpoint, config.evidence)
     retriever = TrieHopRetriever(
         checkpoint.model,
         checkpoint.tokens,
@@ -71,14 +68,16 @@ def build_stages(kb: KnowledgeBase, checkpoint: Checkpoint, config: RetrievalCon
     return Stages(first, reranker, judge, last)
 
 
-def nameable(checkpoint: Checkpoint, count: int) -> int:
-    """Return how many of `count` sentences the vocabulary has tokens to name."""
+def _check_evidence(checkpoint: Checkpoint, count: int) -> None:
+    """Refuse more sentences than the vocabulary has identifiers for."""
     for number in range(count):
         try:
             checkpoint.tokens.identifier(number)
-        except ValueError:
-            return number
-    return count
+        except NoIdentifierError as error:
+            raise AdmiralError(
+                f"setting 'evidence': {count} is too large; {checkpoint.path} has tokens to name "
+                f"{number} sentences, so give {number} or less"
+            ) from error
 
 
 def _reranker(checkpoint: Checkpoint, config: RetrievalConfig) -> SentenceReranker:

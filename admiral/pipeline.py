@@ -12,7 +12,7 @@ import torch
 
 from admiral.answers import answer
 from admiral.arriving import Arriving
-from admiral.assembly import Stages, build_relevance, build_stages, nameable
+from admiral.assembly import Stages, build_relevance, build_stages
 from admiral.awaitable import AwaitableRetrieval
 from admiral.checkpoint import Checkpoint, load_checkpoint
 from admiral.config import RetrievalConfig
@@ -29,6 +29,7 @@ from admiral.stages.mentions import MentionFinder
 from admiral.threads import taking_threads
 from admiral.uses import Uses
 from proofs import Judgement
+from trie import NoIdentifierError
 
 # On a processor a core does more with claims of its own than as the half of two that share every
 # product. Beyond a few, they would wait for Python's lock.
@@ -178,22 +179,20 @@ class Admiral(AwaitableRetrieval):
     def prove(self, claim: str, evidence: Sequence[tuple[str, str]]) -> Judgement:
         """Judge a claim against (title, sentence) pairs by the judge of the settings.
 
-        Raises `AdmiralError` if this object was closed, something else is given, or more sentences
-        than the model can name to a judge that reads them with it.
+        Raises `AdmiralError` if this object was closed, something else is given, or the judge reads
+        with a model whose vocabulary cannot name so many sentences.
         """
         if not isinstance(claim, str):
             raise AdmiralError(f"claim: is of type {type(claim).__name__}; give a text")
         clean = list(map(_pair, evidence, count(1)))
-        judge = self.config.judge
-        if judge in ("generated", "classifier"):
-            room = nameable(self.checkpoint, len(clean))
-            if room < len(clean):
-                raise AdmiralError(
-                    f"evidence: {len(clean)} sentences are too many for the judge {judge!r}; "
-                    f"{self.checkpoint.path} has tokens to name {room}, so give {room} or less"
-                )
         with self.uses, taking_threads(self._threads):
-            return self.stages.judge.judge([clean_text(claim)], [clean])[0]
+            try:
+                return self.stages.judge.judge([clean_text(claim)], [clean])[0]
+            except NoIdentifierError as error:
+                raise AdmiralError(
+                    f"evidence: {len(clean)} sentences are too many for this judge; its model has "
+                    f"tokens to name {error.number}, so give {error.number} or less"
+                ) from error
 
     def close(self) -> None:
         """Close the knowledge base, once what other threads have begun is finished.

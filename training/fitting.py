@@ -20,10 +20,18 @@ _RIDGE = 1e-3
 _HEAD_RIDGE = 3e-2
 # Of the network that ranks documents.
 _UNITS, _STEPS, _RATE, _UNIT_RIDGE = 8, 300, 0.03, 1e-2
-# What a hop reads, chooses or mentions never counts against a document. The other clues depend on
-# the kind of claim as well: one that names many documents rather asks for another one.
-_IN_FAVOUR = frozenset(
-    name for name in CLUES if name.startswith(("read_", "mentioned_", "evidence_", "standing_"))
+# A better place, standing or share among what hops read, choose or mention never counts against a
+# document. Other clues may: `seen_last` makes up for the standing that documents have unread, and
+# the rest depends on the kind of claim; one that names many documents rather asks for another one.
+_IN_FAVOUR = (
+    "read_first",
+    "read_last",
+    "mentioned_last",
+    "evidence_last",
+    "evidence_share",
+    "standing_first",
+    "standing_last",
+    "mentioned_share",
 )
 
 
@@ -109,8 +117,8 @@ def fit_relevance(
     Returns
     -------
     Relevance
-        With units that read clues as they are, not standardised; no vote is negative, nor is the
-        weight of what a hop reads, chooses or mentions.
+        With units that read clues as they are, not standardised. No vote is negative, nor is a
+        weight of what must not count against a document.
     """
     free = torch.tensor([name not in _IN_FAVOUR for name in CLUES])
 

@@ -11,7 +11,7 @@ from trie.automaton import Automaton
 from trie.compose import Declaration, OneOf, Then, several
 from trie.composed import Composed
 from trie.constraint import Constraint, Transitions, Trie
-from trie.errors import TrieFileError
+from trie.errors import NoIdentifierError, TrieFileError
 from trie.identifiers import Identifiers
 from trie.inputs import SourceInput, evidence_input
 from trie.listed import TrieConstraint
@@ -41,6 +41,7 @@ __all__ = [
     "Identifiers",
     "InTrie",
     "Limited",
+    "NoIdentifierError",
     "OneOf",
     "Renumbered",
     "Segment",

@@ -1,4 +1,4 @@
-"""What is raised where the files of a trie cannot be used."""
+"""What is raised where the files of a trie, or a vocabulary, cannot be used."""
 
 from __future__ import annotations
 
@@ -17,3 +17,17 @@ class TrieFileError(ValueError):
     def __init__(self, path: Path, problem: str) -> None:
         super().__init__(f"{path}: {problem}")
         self.path = path
+
+
+class NoIdentifierError(ValueError):
+    """A vocabulary has no token to name an evidence sentence.
+
+    Attributes
+    ----------
+    number
+        The number of the sentence, from 0; so many can be named where it is the first.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"the vocabulary has no token to name evidence sentence {number}")
+        self.number = number

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from tokenizers import Tokenizer, processors
 
+from trie.errors import NoIdentifierError
+
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
@@ -111,9 +113,18 @@ class Tokens:
         raise ValueError(f"the vocabulary has no single token for {mark!r}")
 
     def identifier(self, number: int) -> int:
-        """Return the token that names evidence sentence `number`: ``<e0>``, or its digit."""
+        """Return the token that names evidence sentence `number`: ``<e0>``, or its digit.
+
+        Raises
+        ------
+        NoIdentifierError
+            If the vocabulary has none.
+        """
         special = self._backend.token_to_id(f"<e{number}>")
-        return int(special) if special is not None else self.symbol(str(number))
+        try:
+            return int(special) if special is not None else self.symbol(str(number))
+        except ValueError as error:
+            raise NoIdentifierError(number) from error
 
     def task(self, name: str) -> int | None:
         """Return the token of a task (``retrieve``, ``prove``, ``rerank``), if there is one."""

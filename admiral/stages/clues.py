@@ -11,7 +11,7 @@ from admiral.stages.ranking import FUSION, as_read, probabilities
 from admiral.stages.scoring import standings
 
 #: Of a document: its reciprocal rank in the first stage; whether the claim names it, and its
-#: reciprocal place among those that the claim names, since what a claim is about comes early in it;
+#: reciprocal place among the titles that the claim names, since what it is about comes early in it;
 #: its reciprocal rank in the reading of the first hop and of the last one, and among the documents
 #: that the last evidence mentions, in the order of that reading; the reciprocal place of its best
 #: sentence in the last evidence, and the share of all hops that have a sentence of it in theirs; by
@@ -104,7 +104,7 @@ def _reciprocal(titles: Iterable[str]) -> dict[str, float]:
 
 
 def _places(titles: Iterable[str]) -> dict[str, float]:
-    """Return one by the first place of each title."""
+    """Return the reciprocal of each title's first place."""
     return {title: 1.0 / at for at, title in reversed([*enumerate(titles, start=1)])}
 
 

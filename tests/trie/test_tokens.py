@@ -7,7 +7,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
 from training.warm_start import mini_tokenizer, minilm_directory
-from trie import Tokens
+from trie import NoIdentifierError, Tokens
 
 SPECIALS = [
     "[CLS]",
@@ -145,6 +145,9 @@ def test_marks_identifiers_and_tasks() -> None:
     assert Tokens(fast, decoder_start=7).start == 7
     with pytest.raises(ValueError, match="no single token"):
         tokens.symbol("great tit")
+    with pytest.raises(NoIdentifierError, match=r"to name evidence sentence 12345678$") as told:
+        tokens.identifier(12345678)
+    assert told.value.number == 12345678
     with pytest.raises(ValueError, match="unknown task"):
         tokens.task("dance")
     assert _tokens("bpe").task("retrieve") is None
