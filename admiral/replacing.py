@@ -62,8 +62,17 @@ def replaceable(path: Path) -> Path:
         rename would put a file in its place.
     """
     target = Path(os.path.realpath(path))
-    # Of `path` itself: a link of /proc, as /dev/stdout, leads to pipes that have no path.
-    if path.is_file() or not (path.exists() or target.is_symlink()):
+    try:
+        # Of `path` itself: a link of /proc, as /dev/stdout, leads to pipes that have no path. One
+        # look at it: another writer may put the file there between two.
+        regular = stat.S_ISREG(path.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return target
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        regular = False
+    if regular:
         return target
     raise AdmiralError(f"{path}: is not a regular file. Name a file, or a place where nothing is")
 

@@ -8,11 +8,12 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from admiral.errors import AdmiralError
-from admiral.replacing import exchange, replacing
+from admiral.replacing import exchange, replaceable, replacing
 
 
 def put(path: Path, text: str) -> None:
@@ -105,6 +106,23 @@ def test_writers_of_one_file_wait_for_each_other(tmp_path: Path) -> None:
         thread.join()
     assert path.read_text() in texts
     assert os.listdir(tmp_path) == ["file"]
+
+
+def test_a_file_may_appear_while_one_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another writer is done right after the first look, which found nothing."""
+    path, look = tmp_path / "file", os.stat
+
+    def looking(place: Any, *arguments: Any, **options: Any) -> os.stat_result:
+        try:
+            return look(place, *arguments, **options)
+        finally:
+            if place == path:
+                monkeypatch.setattr(os, "stat", look)
+                path.write_text("theirs")
+
+    monkeypatch.setattr(os, "stat", looking)
+    assert replaceable(path) == path
+    assert path.read_text() == "theirs"
 
 
 def test_directories_are_swapped_or_stay(tmp_path: Path) -> None:
