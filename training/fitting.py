@@ -20,19 +20,10 @@ _RIDGE = 1e-3
 _HEAD_RIDGE = 3e-2
 # Of the network that ranks documents.
 _UNITS, _STEPS, _RATE, _UNIT_RIDGE = 8, 300, 0.03, 1e-2
-# A better place, standing or share among what hops read, choose or mention never counts against a
-# document. Other clues may: `seen_last` makes up for the standing that documents have unread, and
-# the rest depends on the kind of claim; one that names many documents rather asks for another one.
-_IN_FAVOUR = (
-    "read_first",
-    "read_last",
-    "mentioned_last",
-    "evidence_last",
-    "evidence_share",
-    "standing_first",
-    "standing_last",
-    "mentioned_share",
-)
+# Clues that may count against a document: `seen_last` makes up for the standing that documents have
+# unread, the rest depends on the kind of claim; one that names many documents rather asks for
+# another one. A better place, standing or share among what hops read, choose or mention never does.
+_EITHER_WAY = ("first_stage", "named", "named_early", "seen_last", "probability")
 
 
 def fit_weights(supports: Sequence[Support], insufficient: torch.Tensor) -> Weights:
@@ -120,7 +111,7 @@ def fit_relevance(
         With units that read clues as they are, not standardised. No vote is negative, nor is a
         weight of what must not count against a document.
     """
-    free = torch.tensor([name not in _IN_FAVOUR for name in CLUES])
+    free = torch.tensor([name in _EITHER_WAY for name in CLUES])
 
     def weights() -> tuple[torch.Tensor, torch.Tensor]:
         return torch.where(free, hidden.weight, hidden.weight.abs()), votes.weight[0].abs()
