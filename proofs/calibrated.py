@@ -1,53 +1,58 @@
 """A judge whose proof steps are scored by weighed evidence for and against their being covered.
 
-Each step gets a score: a weighed sum of its own features and of the claim's (`proofs.support`). If
-any score exceeds a threshold, the highest step is independent of the evidence, together with those
-above the threshold that words leave uncovered. The evidence suffices where there is none: the proof
-is the decision, not a comment on it. A claim that one document covers nearly word for word needs no
-score. Weights are fitted on claims whose evidence is known to suffice or not, the highest step
-standing for the claim (`training.judges`); what they are can be read in
-`proofs/data/calibrated.json`.
+Each step gets a score by a small network (`proofs.network`) that reads the step's own features
+(`proofs.support`) and those of the claim with its evidence (`proofs.claim_features`). If any score
+exceeds a threshold, the highest step is independent of the evidence, together with those above the
+threshold that words leave uncovered. The evidence suffices where there is none: the proof is the
+decision, not a comment on it. A claim that one document covers nearly word for word needs no score.
+Weights are fitted on claims whose evidence is known to suffice or not, the highest step standing
+for the claim (`training.judges`); what they are can be read in `proofs/data/calibrated.json`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
+from proofs.claim_features import CLAIM_FEATURES
 from proofs.drafting import RELATED_SIMILARITY, Draft, finish, unobjected
 from proofs.judgement import Judgement
 from proofs.judges import Evidence, nothing_to_go_on
 from proofs.lexicon import SpanLexicon, is_bare_negation
+from proofs.network import Unit, read_units, score_of
 from proofs.operators import NatOp
 from proofs.proof import MAX_STEPS, Proof
-from proofs.support import CLAIM_FEATURES, STEP_FEATURES, Support, SupportFinder
-from proofs.weight_files import number, numbers, read_weights
+from proofs.support import STEP_FEATURES, Support, SupportFinder
+from proofs.weight_files import number, read_weights
 from proofs.wordnet import default_lexicon
 from proofs.words import located
 
 # The least similarity of a step that is covered nearly word for word.
 _VERBATIM = 0.9
+# What only the lexicon finds: a step that these words turn round, or say more or less than.
+_KNOWN = frozenset({NatOp.NEGATION, NatOp.ALTERNATION, NatOp.FORWARD, NatOp.REVERSE})
+#: What a step's score is made of.
+FEATURES = (*CLAIM_FEATURES, *STEP_FEATURES)
 WEIGHTS = Path(__file__).parent / "data" / "calibrated.json"
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What each feature counts, and from which score on a step is independent.
+    """What scores the steps, and from which score on a step is independent.
 
     Attributes
     ----------
-    claim, steps
-        A weight for each of `CLAIM_FEATURES` and of `STEP_FEATURES`.
+    units
+        The parts of a step's score, with a weight for each of `FEATURES`.
     threshold
         Evidence with a step of a higher score does not suffice.
     """
 
-    claim: Mapping[str, float]
-    steps: Mapping[str, float]
+    units: tuple[Unit, ...]
     threshold: float
 
     @classmethod
@@ -59,21 +64,21 @@ class Weights:
         ValueError
             Naming the file and the field that is missing, unknown or no number.
         """
-        found = read_weights(path, ("claim", "steps", "threshold"))
-        return cls(
-            numbers(path, "claim", found["claim"], CLAIM_FEATURES),
-            numbers(path, "steps", found["steps"], STEP_FEATURES),
-            number(path, "threshold", found["threshold"]),
-        )
+        found = read_weights(path, ("units", "threshold"))
+        units = read_units(path, found["units"], FEATURES)
+        return cls(units, number(path, "threshold", found["threshold"]))
 
     def to_json(self) -> str:
         """Return the text of a file that `read` reads."""
-        return json.dumps(asdict(self), indent=2) + "\n"
+        return json.dumps(asdict(self), indent=1) + "\n"
 
     def scores(self, support: Support) -> list[float]:
         """Return the score of each step; higher ones are less covered."""
-        base = _weighed(self.claim, CLAIM_FEATURES, support.claim)
-        return [base + _weighed(self.steps, STEP_FEATURES, row) for row in support.steps]
+        claim = dict(zip(CLAIM_FEATURES, support.claim, strict=True))
+        return [
+            score_of(self.units, claim | dict(zip(STEP_FEATURES, row, strict=True)))
+            for row in support.steps
+        ]
 
 
 class CalibratedJudge:
@@ -136,12 +141,12 @@ class CalibratedJudge:
 
 
 def said_by_one(drafts: Sequence[Draft]) -> bool:
-    """Return whether one document covers every step, nearly word for word.
+    """Return whether one document covers every step, nearly word for word, or turns it round.
 
     Then nothing has to be concluded from several documents, and what links them says nothing.
     """
     return (
-        all(one.similarity >= _VERBATIM for one in drafts)
+        all(one.similarity >= _VERBATIM or one.operator in _KNOWN for one in drafts)
         and all(one.operator is not NatOp.INDEPENDENCE for one in drafts)
         and len({one.aligned.source for one in drafts if one.aligned}) == 1
     )
@@ -181,10 +186,6 @@ def _texts(claim: str, steps: Sequence[Draft]) -> list[str]:
     """Return the claim's text up to the end of each step from the end of the one before."""
     ends = [0, *(end for _, end in located(claim, (step.claim for step in steps)))]
     return [claim[begin:end] for begin, end in pairwise(ends)]
-
-
-def _weighed(weights: Mapping[str, float], names: Sequence[str], values: Sequence[float]) -> float:
-    return sum(weights[name] * value for name, value in zip(names, values, strict=True))
 
 
 @cache

@@ -10,14 +10,21 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
-from proofs.words import pieces
+from proofs.words import pieces, word_list
 
 _QUALIFIER = re.compile(r"\s\([^()]*\)$")
 _BREAK = ""  # between two texts: no word
+# What stands before a title where the claim means somebody or something else by it, as in "the
+# director of Chinatown" and "the song from Chinatown".
+_BEFORE = word_list(
+    "of in from by at on with for to featuring directed created wrote writer starring behind "
+    "called named"
+)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Links:
     """The documents of the evidence as a graph.
 
@@ -29,14 +36,21 @@ class Links:
         Of each document the normalised words of its title and sentences.
     named
         Whether the claim holds the title.
-    neighbours
-        Of each document those that name it or that it names.
+    described
+        Whether the claim holds it behind a preposition or the like: so it rather tells another one
+        by it.
+    naming
+        Of each document those that its sentences name.
+    names
+        The normalised words of each title, without its parenthesis.
     """
 
     titles: tuple[str, ...]
     words: tuple[tuple[str, ...], ...]
     named: tuple[bool, ...]
-    neighbours: tuple[frozenset[int], ...]
+    described: tuple[bool, ...]
+    naming: tuple[frozenset[int], ...]
+    names: tuple[tuple[str, ...], ...]
 
     @classmethod
     def of(cls, claim: str, evidence: Sequence[tuple[str, str]]) -> Links:
@@ -50,24 +64,27 @@ class Links:
             tuple(norm for text in texts[title] for norm in (*_norms(text), _BREAK))
             for title in titles
         ]
-        neighbours: list[set[int]] = [set() for _ in titles]
-        for at, name in enumerate(names):
-            for other, body in enumerate(bodies):
-                if at != other and _holds(body, name):
-                    neighbours[at].add(other)
-                    neighbours[other].add(at)
         words = _norms(claim)
+        places = [_places(words, name) for name in names]
         return cls(
             titles,
             tuple((*_norms(t), _BREAK, *body) for t, body in zip(titles, bodies, strict=True)),
-            tuple(_holds(words, name) for name in names),
-            tuple(map(frozenset, neighbours)),
+            tuple(map(bool, places)),
+            tuple(any(at and words[at - 1] in _BEFORE for at in found) for found in places),
+            tuple(
+                frozenset(o for o, name in enumerate(names) if o != at and _places(body, name))
+                for at, body in enumerate(bodies)
+            ),
+            tuple(names),
         )
 
-    @property
-    def links(self) -> int:
-        """Number of linked pairs."""
-        return sum(map(len, self.neighbours)) // 2
+    @cached_property
+    def neighbours(self) -> tuple[frozenset[int], ...]:
+        """Of each document those that name it or that it names."""
+        return tuple(
+            named | {other for other, its in enumerate(self.naming) if at in its}
+            for at, named in enumerate(self.naming)
+        )
 
     @property
     def useful(self) -> frozenset[int]:
@@ -87,6 +104,10 @@ class Links:
         """Most documents that hang together; 0 without evidence."""
         return max((len(self._group(at)) for at in range(len(self.titles))), default=0)
 
+    def titled(self, name: Sequence[str]) -> bool:
+        """Return whether a title is part of a name, given by its normalised words, or has it."""
+        return any(_places(title, name) or _places(name, title) for title in self.names)
+
     def _group(self, start: int) -> frozenset[int]:
         found, edge = {start}, [start]
         while edge:
@@ -100,10 +121,11 @@ def _norms(text: str) -> tuple[str, ...]:
     return tuple(word.norm for word in pieces(text) if word.norm)
 
 
-def _holds(words: Sequence[str], name: Sequence[str]) -> bool:
-    """Whether the words of `name` stand in `words` one behind the other."""
+def _places(words: Sequence[str], name: Sequence[str]) -> list[int]:
+    """Return where the words of `name`, if it has any, stand in `words` one behind the other."""
     size = len(name)
-    return size > 0 and any(
-        words[at] == name[0] and tuple(words[at : at + size]) == tuple(name)
-        for at in range(len(words) - size + 1)
-    )
+    return [
+        at
+        for at in range(len(words) - size + 1 if size else 0)
+        if words[at] == name[0] and tuple(words[at : at + size]) == tuple(name)
+    ]

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from proofs.alignment import MAX_SPAN_WORDS
+from proofs.claim_features import claim_features
 from proofs.drafting import Draft, draft
 from proofs.lexicon import SpanLexicon
 from proofs.links import Links
@@ -17,26 +18,6 @@ from proofs.proof import MAX_STEPS
 from proofs.values import value
 from proofs.words import pieces
 
-#: Of the claim: its length in tens of words, its steps; the documents of its evidence, those that
-#: it names, the linked pairs among them, those with any link, those that links lead to from the
-#: named ones, those that name a named one without being named, the largest group that hangs
-#: together, the named ones that stand alone; the sentences of reached documents; the least and the
-#: second least similarity of a step.
-CLAIM_FEATURES = (
-    "words",
-    "steps",
-    "documents",
-    "named",
-    "links",
-    "linked",
-    "reached",
-    "bridges",
-    "largest",
-    "alone",
-    "sentences",
-    "weakest",
-    "second",
-)
 #: Of a step: its similarity; how well its content words are covered by any evidence, and by the
 #: documents that are named or linked; how many of them no evidence covers: names, values and
 #: others; how many names those documents do not cover; whether it is independent, and whether it
@@ -67,7 +48,7 @@ class Support:
     drafts
         What words alone suggest.
     claim
-        Values of `CLAIM_FEATURES`.
+        Values of `proofs.claim_features.CLAIM_FEATURES`.
     steps
         For each draft the values of `STEP_FEATURES`.
     """
@@ -110,28 +91,8 @@ class SupportFinder:
         linked = set[str]().union(*(said[at] for at in useful))
         near = {links.titles[at] for at in reached}
         rows = [self._step(one, every, linked, near) for one in drafts]
-        weakest, second, *_ = [*sorted(one.similarity for one in drafts), 1.0]
-        bridges = sum(
-            not links.named[at] and any(links.named[other] for other in links.neighbours[at])
-            for at in range(len(links.titles))
-        )
-        alone = sum(n and not links.neighbours[at] for at, n in enumerate(links.named))
-        totals = (
-            len(claim.split()) / 10,
-            len(drafts),
-            len(links.titles),
-            sum(links.named),
-            links.links,
-            sum(map(bool, links.neighbours)),
-            len(reached),
-            bridges,
-            links.largest,
-            alone,
-            sum(title in near for title, _ in evidence),
-            weakest,
-            second,
-        )
-        return Support(tuple(drafts), tuple(map(float, totals)), tuple(rows))
+        totals = claim_features(claim, evidence, links, drafts)
+        return Support(tuple(drafts), totals, tuple(rows))
 
     def _step(
         self, one: Draft, every: set[str], linked: set[str], near: set[str]

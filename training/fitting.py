@@ -3,31 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import nn
 from torch.nn.utils.rnn import pad_sequence
 
 from admiral.stages.clues import CLUES
-from admiral.stages.relevance import Relevance, Unit
-from proofs.calibrated import Weights
-from proofs.support import CLAIM_FEATURES, STEP_FEATURES, Support
+from admiral.stages.relevance import Relevance
+from proofs.calibrated import FEATURES, Weights
+from proofs.support import Support
+from training.networks import Recipe, fit_units, of_rows
 
 # The highest step stands for the claim; while fitting, softly, so that the others learn besides.
 _SHARPNESS = 5.0
-_RIDGE = 1e-3
 _HEAD_RIDGE = 3e-2
-# Of the network that ranks documents.
-_UNITS, _STEPS, _RATE, _UNIT_RIDGE = 8, 300, 0.03, 1e-2
+# Of the networks that score the steps of proofs, and documents.
+_STEPS = Recipe(units=16, iterations=150, rate=0.05, ridge=3e-3)
+_DOCUMENTS = Recipe(units=8, iterations=300, rate=0.03, ridge=1e-2)
 # Clues that may count against a document: `seen_last` makes up for the standing that documents have
 # unread, the rest depends on the kind of claim; one that names many documents rather asks for
 # another one. A better place, standing or share among what hops read, choose or mention never does.
 _EITHER_WAY = ("first_stage", "named", "named_early", "seen_last", "probability")
 
 
-def fit_weights(supports: Sequence[Support], insufficient: torch.Tensor) -> Weights:
-    """Fit the weights of step scores by logistic regression of claims on their highest step.
+def fit_weights(supports: Sequence[Support], insufficient: torch.Tensor, seed: int = 0) -> Weights:
+    """Fit the network of step scores by the logistic loss of claims on their highest step.
 
     Parameters
     ----------
@@ -35,44 +36,45 @@ def fit_weights(supports: Sequence[Support], insufficient: torch.Tensor) -> Weig
         Features of claims.
     insufficient
         1 where the evidence lacks something, else 0; (claims,).
+    seed
+        Of the first weights.
 
     Returns
     -------
     Weights
         With the threshold at which claims are as likely to be insufficient as not.
     """
-    claims = torch.tensor([s.claim for s in supports])
-    owner = torch.tensor([at for at, s in enumerate(supports) for _ in s.steps])
-    rows = torch.cat([claims[owner], torch.tensor([row for s in supports for row in s.steps])], 1)
-    centre, spread = rows.mean(0), rows.std(0).clamp(min=1e-6)
-    rows = (rows - centre) / spread
-    # The rows of each claim, and whether there is one: short claims have places left over.
-    counts = owner.bincount()
-    columns = torch.arange(int(counts.max()))
-    places = (counts.cumsum(0) - counts)[:, None] + columns
-    real = columns < counts[:, None]
-    places = torch.where(real, places, 0)
+    rows = [torch.tensor([(*one.claim, *step) for step in one.steps]) for one in supports]
+    steps = of_rows(rows)
 
-    def claim_scores(scores: torch.Tensor) -> torch.Tensor:
-        each = scores[places].masked_fill(~real, -1e4)
-        return torch.logsumexp(_SHARPNESS * each, 1) / _SHARPNESS
+    def loss(scores: torch.Tensor) -> torch.Tensor:
+        each = scores.masked_fill(~steps, -1e4)
+        highest = torch.logsumexp(_SHARPNESS * each, 1) / _SHARPNESS
+        return nn.functional.binary_cross_entropy_with_logits(highest, insufficient)
 
-    found = _minimise(rows, insufficient, _RIDGE, claim_scores)
-    weight = found[:-1] / spread
-    split = len(CLAIM_FEATURES)
-    return Weights(
-        dict(zip(CLAIM_FEATURES, weight[:split].tolist(), strict=True)),
-        dict(zip(STEP_FEATURES, weight[split:].tolist(), strict=True)),
-        float((weight * centre).sum() - found[-1]),
-    )
+    units, offset = fit_units(rows, FEATURES, loss, _STEPS, seed=seed, shifted=True)
+    return Weights(units, -offset)
 
 
 def fit_head(states: torch.Tensor, sufficient: torch.Tensor) -> tuple[torch.Tensor, float]:
     """Fit weight and bias of a linear head on (claims, width) states by logistic regression."""
     centre, spread = states.mean(0), states.std(0).clamp(min=1e-6)
-    found = _minimise((states - centre) / spread, sufficient, _HEAD_RIDGE, lambda scores: scores)
-    weight = found[:-1] / spread
-    return weight, float(found[-1] - (weight * centre).sum())
+    rows = (states - centre) / spread
+    found = torch.zeros(rows.shape[1] + 1, requires_grad=True)
+    optimizer = torch.optim.LBFGS([found], max_iter=300, line_search_fn="strong_wolfe")
+
+    def loss() -> torch.Tensor:
+        optimizer.zero_grad()
+        logits = rows @ found[:-1] + found[-1]
+        value = nn.functional.binary_cross_entropy_with_logits(logits, sufficient)
+        value = value + _HEAD_RIDGE * found[:-1].square().sum()
+        value.backward()
+        return value
+
+    optimizer.step(loss)
+    with torch.no_grad():
+        weight = found[:-1] / spread
+        return weight, float(found[-1] - (weight * centre).sum())
 
 
 def threshold_of_recall(scores: Sequence[float], positive: Sequence[bool], recall: float) -> float:
@@ -111,61 +113,13 @@ def fit_relevance(
         With units that read clues as they are, not standardised. No vote is negative, nor is a
         weight of what must not count against a document.
     """
-    free = torch.tensor([name in _EITHER_WAY for name in CLUES])
-
-    def weights() -> tuple[torch.Tensor, torch.Tensor]:
-        return torch.where(free, hidden.weight, hidden.weight.abs()), votes.weight[0].abs()
-
-    rows = torch.cat(list(clues))
-    centre, spread = rows.mean(0), rows.std(0).clamp(min=1e-6)
-    inputs = pad_sequence([(one - centre) / spread for one in clues], batch_first=True)
     right = pad_sequence(list(gold), batch_first=True)
     wrong = pad_sequence([~one for one in gold], batch_first=True)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        hidden = nn.Linear(rows.shape[1], _UNITS)
-        votes = nn.Linear(_UNITS, 1, bias=False)
-    parameters = [*hidden.parameters(), *votes.parameters()]
-    optimizer = torch.optim.Adam(parameters, _RATE)
-    for _ in range(_STEPS):
-        weight, vote = weights()
-        scores = (inputs @ weight.T + hidden.bias).tanh() @ vote
+
+    def loss(scores: torch.Tensor) -> torch.Tensor:
         best_wrong = scores.masked_fill(~wrong, -torch.inf).logsumexp(1)
         worst_right = -(-scores).masked_fill(~right, -torch.inf).logsumexp(1)
-        loss = nn.functional.softplus(best_wrong - worst_right).mean()
-        loss = loss + _UNIT_RIDGE * sum(one.square().sum() for one in parameters)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    with torch.no_grad():
-        weight, vote = weights()
-        weight = weight / spread
-        bias = hidden.bias - weight @ centre
-    return Relevance(
-        tuple(
-            Unit(worth, start, dict(zip(CLUES, row, strict=True)))
-            for worth, start, row in zip(vote.tolist(), bias.tolist(), weight.tolist(), strict=True)
-        )
-    )
+        return nn.functional.softplus(best_wrong - worst_right).mean()
 
-
-def _minimise(
-    rows: torch.Tensor,
-    targets: torch.Tensor,
-    ridge: float,
-    claim_scores: Callable[[torch.Tensor], torch.Tensor],
-) -> torch.Tensor:
-    """Return weights of the columns and a bias that minimise the logistic loss of claim scores."""
-    found = torch.zeros(rows.shape[1] + 1, requires_grad=True)
-    optimizer = torch.optim.LBFGS([found], max_iter=300, line_search_fn="strong_wolfe")
-
-    def loss() -> torch.Tensor:
-        optimizer.zero_grad()
-        logits = claim_scores(rows @ found[:-1] + found[-1])
-        value = nn.functional.binary_cross_entropy_with_logits(logits, targets)
-        value = value + ridge * found[:-1].square().sum()
-        value.backward()
-        return value
-
-    optimizer.step(loss)
-    return found.detach()
+    units, _ = fit_units(clues, CLUES, loss, _DOCUMENTS, seed=seed, either_way=_EITHER_WAY)
+    return Relevance(units)

@@ -5,6 +5,9 @@ for ``admiral retrieve --set judge_weights=FILE``, or with ``--judge classifier 
 ``--model DIR --judge classifier``. It takes some minutes on one core. Weights are fitted on the
 training claims; the development claims choose the threshold and nothing else. It is set for a high
 recall of insufficient evidence: to go on in vain costs a hop, to stop too early the answer.
+
+``--retrieved FORMAT:FILE`` lets `calibrated` learn from evidence that the system finds, too, of
+claims of which only the gold documents need be known. That takes a second or two a claim.
 """
 
 from __future__ import annotations
@@ -12,17 +15,20 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import click
 import torch
 from safetensors.torch import save
 
+from admiral import Admiral
 from admiral.bundled import is_bundled
 from admiral.checkpoint import Checkpoint, load_checkpoint
 from admiral.checkpoint_sums import SUMS, write_sums
 from admiral.cli.options import check_place, keep_apart, keep_out
+from admiral.cli.progress import track
+from admiral.config import load_config
 from admiral.errors import AdmiralError
 from admiral.files import write_atomically
 from admiral.gold import read_gold
@@ -33,6 +39,8 @@ from proofs.classifier import pooled_states
 from proofs.support import SupportFinder
 from proofs.wordnet import default_lexicon
 from training.fitting import fit_head, fit_weights, threshold_of_recall
+from training.retrieved import retrieved_evidence
+from training.sources import Source, drawn
 from training.sufficiency import LabelledEvidence, labelled_evidence, own_sentences
 
 # To so many gold claims comes one claim that a single document covers.
@@ -44,17 +52,44 @@ def _insufficient(labelled: Sequence[LabelledEvidence]) -> list[bool]:
 
 
 def fit_calibrated(
-    train: Sequence[LabelledEvidence], held: Sequence[LabelledEvidence], recall: float, seed: int
+    train: Sequence[LabelledEvidence],
+    others: Sequence[LabelledEvidence],
+    held: Sequence[LabelledEvidence],
+    recall: float,
+    seed: int,
 ) -> Weights:
-    """Return the weights of the scored proof; the held claims choose the threshold."""
+    """Return the weights of the scored proof; the held claims choose the threshold.
+
+    Of the training claims, sentences become claims of their own; not of the `others`.
+    """
     finder = SupportFinder(default_lexicon())
-    mixed = [*train, *islice(own_sentences(train, seed), len(train) // _OWN_SHARE)]
+    own = islice(own_sentences(train, seed), len(train) // _OWN_SHARE)
+    mixed = [*train, *others, *own]
     fitted = fit_weights(
         [finder.find(one.claim, one.evidence) for one in mixed],
         torch.tensor(_insufficient(mixed), dtype=torch.float32),
+        seed,
     )
     highest = [max(fitted.scores(finder.find(one.claim, one.evidence))) for one in held]
     return replace(fitted, threshold=threshold_of_recall(highest, _insufficient(held), recall))
+
+
+def _found_evidence(
+    sources: Sequence[Source], kb: str, settings: Sequence[str], limit: int, seed: int
+) -> list[LabelledEvidence]:
+    """Return the evidence that the system finds for at most `limit` claims of each source."""
+    # As many hops for every claim: no judge, which is to be fitted, decides what there is to learn.
+    config = load_config(None, ["hops=2", "judge=never", *settings, f"kb={kb}"])
+    with Admiral.from_pretrained(config=config) as system:
+        claims = drawn(sources, system.kb, limit, seed)
+        answered = track(retrieved_evidence(system, claims, seed), done=0, total=len(claims))
+        found = list(chain.from_iterable(answered))
+    if not found:
+        raise AdmiralError(
+            f"{', '.join(str(one.path) for one in sources)}: {kb} holds the gold documents of no "
+            "claim. Give the knowledge base that the claims were annotated on"
+        )
+    return found
 
 
 def fit_classifier(
@@ -99,10 +134,30 @@ def fit_classifier(
 )
 @click.option(
     "--limit",
-    default=1000,
+    default=2000,
     show_default=True,
     type=click.IntRange(min=1),
     help="Training claims at most.",
+)
+@click.option(
+    "--retrieved",
+    multiple=True,
+    metavar="FORMAT:FILE",
+    help="calibrated: claims with gold documents whose evidence the system finds; repeatable.",
+)
+@click.option(
+    "--retrieved-limit",
+    default=200,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Claims of each --retrieved at most.",
+)
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Settings of the runs for --retrieved.",
 )
 @click.option("--precision", type=click.Choice(["fp32", "bf16"]), default="fp32", show_default=True)
 @click.option("--seed", default=0, show_default=True)
@@ -115,6 +170,9 @@ def main(
     model: str | None,
     recall: float,
     limit: int,
+    retrieved: tuple[str, ...],
+    retrieved_limit: int,
+    settings: tuple[str, ...],
     precision: str,
     seed: int,
 ) -> None:
@@ -123,27 +181,41 @@ def main(
     for option, value in (("--out", out), ("--model", model)):
         if (value is not None) != (option == wanted):
             raise click.UsageError(f"--judge {judge} takes {wanted}, and no other of the two.")
+    if (retrieved and judge != "calibrated") or (settings and not retrieved):
+        option, needed = (
+            ("--retrieved", "--judge calibrated") if retrieved else ("--set", "--retrieved")
+        )
+        raise click.UsageError(f"{option} is of use with {needed} only.")
     if model is not None and is_bundled(model):
         remedy = "Train one, or name the directory of a copy"
         raise click.UsageError(f"--model {model}: the bundled model is not written to. {remedy}.")
     try:
+        sources = [Source.parse(one) for one in retrieved]
         if out is not None:
             check_place(out)
-            keep_apart(out, claims, dev)
+            keep_apart(out, claims, dev, *(one.path for one in sources))
             keep_out(out, kb)
         with KnowledgeBase.open(locate(kb)) as corpus:
-            drawn = list(read_gold(claims))
-            random.Random(seed).shuffle(drawn)
-            train = list(labelled_evidence(corpus, islice(drawn, limit), seed=seed))
+            known = list(read_gold(claims))
+            random.Random(seed).shuffle(known)
+            del known[limit:]
+            train = list(labelled_evidence(corpus, known, seed=seed))
             held = list(labelled_evidence(corpus, read_gold(dev), seed=seed))
-        for path, found in ((claims, train), (dev, held)):
-            if not found:
+            others: list[LabelledEvidence] = []
+            if judge == "calibrated":
+                # People who give evidence themselves give no sentences that only look like it.
+                alone = labelled_evidence(corpus, known, sentences=1, seed=seed)
+                others += (one for one in alone if one.evidence)
+        for path, cases in ((claims, train), (dev, held)):
+            if not cases:
                 raise AdmiralError(
                     f"{path}: {kb} holds all gold sentences of no claim. Give the knowledge base "
                     "that the claims were annotated on"
                 )
         if out is not None:
-            fitted = fit_calibrated(train, held, recall, seed)
+            if sources:
+                others += _found_evidence(sources, kb, settings, retrieved_limit, seed)
+            fitted = fit_calibrated(train, others, held, recall, seed)
             write_atomically(out, [fitted.to_json().encode()])
         elif model is not None:
             dtype = torch.bfloat16 if precision == "bf16" else torch.float32
@@ -154,7 +226,9 @@ def main(
                 write_sums(checkpoint.path)
     except AdmiralError as error:
         raise click.ClickException(str(error)) from error
-    click.echo(f"{out}: fitted on {len(train):,} cases, threshold of {len(held):,}", err=True)
+    click.echo(
+        f"{out}: fitted on {len(train) + len(others):,} cases, threshold of {len(held):,}", err=True
+    )
 
 
 if __name__ == "__main__":

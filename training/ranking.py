@@ -10,10 +10,8 @@ other clues than the code's are got round by ``--set ranking=fused``.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 
 import click
@@ -28,31 +26,10 @@ from admiral.files import write_atomically
 from admiral.gold import GoldClaim
 from admiral.progress import Progress
 from admiral.stages.clues import document_clues
-from training.corpora import Corpus
 from training.fitting import fit_relevance
-from training.sources import Source
+from training.sources import Source, drawn
 
 Labelled = tuple[torch.Tensor, torch.Tensor]
-
-
-def drawn(sources: Sequence[Source], corpus: Corpus, limit: int, seed: int) -> list[GoldClaim]:
-    """Return at most `limit` claims of each source, in random order, with ids of their own.
-
-    Claims without gold documents are left out, and those that need one that the corpus lacks.
-    """
-    found: list[GoldClaim] = []
-    rng = random.Random(seed)
-    for source in sources:
-        claims = [one.claim for one in source.claims()]
-        rng.shuffle(claims)
-        usable = (
-            claim
-            for claim in claims
-            if claim.titles and all(corpus.row(title) is not None for title in claim.titles)
-        )
-        found += islice(usable, limit)
-    rng.shuffle(found)
-    return [replace(claim, id=str(at)) for at, claim in enumerate(found)]
 
 
 def labelled(found: Progress, claim: GoldClaim) -> Labelled | None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 from admiral.errors import AdmiralError
@@ -12,6 +14,7 @@ from admiral.gold import FORMATS as GOLD_FORMATS
 from admiral.gold import GoldClaim, read_gold
 from admiral.records import Document
 from training import data_sets
+from training.corpora import Corpus
 from training.sampling import TASKS
 
 
@@ -94,3 +97,23 @@ class Source:
             If the file cannot be read, holds a bad record, or holds no claims.
         """
         return _FORMATS[self.format][0](self.path)
+
+
+def drawn(sources: Sequence[Source], corpus: Corpus, limit: int, seed: int) -> list[GoldClaim]:
+    """Return at most `limit` claims of each source, in random order, with ids of their own.
+
+    Claims without gold documents are left out, and those that need one that the corpus lacks.
+    """
+    found: list[GoldClaim] = []
+    rng = random.Random(seed)
+    for source in sources:
+        claims = [one.claim for one in source.claims()]
+        rng.shuffle(claims)
+        usable = (
+            claim
+            for claim in claims
+            if claim.titles and all(corpus.row(title) is not None for title in claim.titles)
+        )
+        found += islice(usable, limit)
+    rng.shuffle(found)
+    return [replace(claim, id=str(at)) for at, claim in enumerate(found)]

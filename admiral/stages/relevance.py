@@ -8,37 +8,19 @@ which clues it adds up, and what its vote is worth.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 from admiral.errors import AdmiralError
 from admiral.records import RankedDocument
 from admiral.stages.clues import CLUES
-from proofs.weight_files import bad_field, fields, number, numbers, read_weights
+from proofs.network import Unit, read_units, score_of
+from proofs.weight_files import read_weights
 
 # Documents that are ranked by their clues.
 _HEAD = 50
-
-
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """A part of the score: ``vote * tanh(bias + sum of weight * clue)``.
-
-    Attributes
-    ----------
-    vote, bias
-        Finite numbers.
-    clues
-        The weight of each of `CLUES`.
-    """
-
-    vote: float
-    bias: float
-    clues: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +45,7 @@ class Relevance:
             Naming the file and the field that is missing, unknown or no number.
         """
         try:
-            units = read_weights(path, ("units",))["units"]
-            if not isinstance(units, list) or not units:
-                raise bad_field(path, "units", "expected a list of units")
-            return cls(tuple(_unit(path, f"units[{at}]", one) for at, one in enumerate(units)))
+            return cls(read_units(path, read_weights(path, ("units",))["units"], CLUES))
         except ValueError as error:
             raise AdmiralError(f"{error} with training.ranking") from error
 
@@ -82,11 +61,7 @@ class Relevance:
 
     def score(self, clues: Sequence[float]) -> float:
         """Return the score of a document with these values of `CLUES`."""
-        total = 0.0
-        for unit in self.units:
-            weighed = (unit.clues[name] * value for name, value in zip(CLUES, clues, strict=True))
-            total += unit.vote * math.tanh(unit.bias + sum(weighed))
-        return total
+        return score_of(self.units, dict(zip(CLUES, clues, strict=True)))
 
     def rank(
         self, found: Sequence[RankedDocument], clues: Mapping[str, Sequence[float]]
@@ -103,12 +78,3 @@ class Relevance:
         return head + [
             replace(one, score=head[-1].score - (rest[0].score - one.score)) for one in rest
         ]
-
-
-def _unit(path: Path, where: str, record: Any) -> Unit:
-    found = fields(path, where, record, ("vote", "bias", "clues"))
-    return Unit(
-        number(path, f"{where}.vote", found["vote"]),
-        number(path, f"{where}.bias", found["bias"]),
-        numbers(path, f"{where}.clues", found["clues"], CLUES),
-    )

@@ -68,7 +68,7 @@ def test_weights_of_the_scored_proof_may_be_given(
         (judgement,) = build_judge(checkpoint, settings).judge([CLAIM], [evidence])
         assert judgement.sufficient == (threshold > 0)
     path.write_text("{}")
-    with pytest.raises(AdmiralError, match=r"'judge_weights': .*field 'claim': is missing"):
+    with pytest.raises(AdmiralError, match=r"'judge_weights': .*field 'threshold': is missing"):
         build_judge(checkpoint, settings)
 
 

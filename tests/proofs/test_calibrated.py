@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proofs import NatOp, default_lexicon
-from proofs.calibrated import WEIGHTS, CalibratedJudge, Weights, said_by_one
-from proofs.support import CLAIM_FEATURES, STEP_FEATURES, SupportFinder
+from proofs.calibrated import FEATURES, WEIGHTS, CalibratedJudge, Weights, said_by_one
+from proofs.claim_features import CLAIM_FEATURES
+from proofs.network import Unit
+from proofs.support import STEP_FEATURES, SupportFinder
 from tests.proofs.hostile import claims, evidence
 
 CLAIM = "The lighthouse at Port Merrow was built by an Irish engineer."
@@ -19,11 +21,7 @@ FINDER = SupportFinder(default_lexicon())
 
 
 def weights(threshold: float = 0.0, **features: float) -> Weights:
-    return Weights(
-        {name: features.get(name, 0.0) for name in CLAIM_FEATURES},
-        {name: features.get(name, 0.0) for name in STEP_FEATURES},
-        threshold,
-    )
+    return Weights((Unit(1.0, 0.0, dict.fromkeys(FEATURES, 0.0) | features),), threshold)
 
 
 def test_features_can_be_counted_by_hand() -> None:
@@ -51,7 +49,7 @@ def test_the_steps_that_decide_are_the_independent_ones() -> None:
     assert partly.proof is not None and partly.proof.missing == ("by an Irish engineer.",)
     assert not partly.sufficient
     # A step that the words cover is independent where its score says so, and quotes nothing then.
-    (strict,) = CalibratedJudge(weights(0.9, coverage=1.0)).judge([CLAIM], [[LIGHTHOUSE]])
+    (strict,) = CalibratedJudge(weights(0.7, coverage=1.0)).judge([CLAIM], [[LIGHTHOUSE]])
     assert strict.proof is not None
     assert strict.proof.missing[:3] == ("The lighthouse", "at Port Merrow", "was built")
     assert all(not s.evidence for s in strict.proof.steps if s.operator is NatOp.INDEPENDENCE)
@@ -73,7 +71,7 @@ numbers = st.floats(-3, 3)
 @given(
     claims,
     evidence,
-    st.dictionaries(st.sampled_from([*CLAIM_FEATURES, *STEP_FEATURES]), numbers),
+    st.dictionaries(st.sampled_from(FEATURES), numbers),
     numbers,
 )
 def test_the_proof_is_the_decision(
@@ -124,8 +122,11 @@ def test_what_the_evidence_says_word_for_word_is_covered(claim: str, title: str)
         ({"threshold": "high"}, "field 'threshold': expected a number"),
         ({"threshold": float("nan")}, "field 'threshold': expected a number"),
         ({"threshold": 10**400}, "field 'threshold': expected a number"),
-        ({"claim": None}, "field 'claim': expected an object"),
-        ({"steps": {}}, "field 'steps.coverage': is missing"),
+        ({"units": None}, "field 'units': expected a list of units"),
+        (
+            {"units": [{"vote": 1, "bias": 0, "weights": {}}]},
+            r"units\[0\].weights.alone': is missing",
+        ),
         ({"colour": 1.0}, "field 'colour': is unknown"),
     ],
 )

@@ -20,10 +20,11 @@ def test_a_chain_leads_from_the_claim_to_its_documents() -> None:
     assert links.titles == tuple(title for title, _ in (BRIDGE, PERSON, CITY, OTHER))
     assert links.named == (True, False, True, False)
     assert [sorted(n) for n in links.neighbours] == [[1], [0, 2], [1], []]
-    assert links.links == 2 and links.largest == 3
+    assert [sorted(n) for n in links.naming] == [[1], [2], [], []] and links.largest == 3
     assert links.useful == links.reached == {0, 1, 2}
     broken = Links.of("Ada built it.", [BRIDGE, CITY])
-    assert broken.links == 0 and broken.reached == frozenset() and broken.largest == 1
+    assert broken.naming == (frozenset(),) * 2
+    assert broken.reached == frozenset() and broken.largest == 1
     assert Links.of(CLAIM, []).largest == 0
 
 

@@ -16,8 +16,8 @@ from admiral.gold import read_gold
 from admiral.stages.clues import CLUES, document_clues
 from admiral.stages.relevance import Relevance
 from training.fitting import fit_relevance
-from training.ranking import drawn, examples, main
-from training.sources import Source
+from training.ranking import examples, main
+from training.sources import Source, drawn
 
 DEMO = Path(str(resources.files("admiral"))) / "data" / "demo" / "claims.jsonl"
 # Stages that take little time.

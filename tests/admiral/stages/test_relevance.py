@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from admiral.errors import AdmiralError
 from admiral.records import RankedDocument
 from admiral.stages.clues import CLUES
-from admiral.stages.relevance import Relevance, Unit
+from admiral.stages.relevance import Relevance
+from proofs.network import Unit
 
 NUMBERS = st.floats(-5, 5)
 ROWS = st.tuples(*[NUMBERS for _ in CLUES])
@@ -29,7 +30,7 @@ def test_documents_are_in_the_order_of_a_small_network(
 ) -> None:
     found = [RankedDocument(str(at), 0.5, at) for at in range(len(rows))]
     ranked = relevance.rank(found, {str(at): row for at, row in enumerate(rows)})
-    weights = np.array([list(unit.clues.values()) for unit in relevance.units])
+    weights = np.array([list(unit.weights.values()) for unit in relevance.units])
     biases, votes = np.array([(unit.bias, unit.vote) for unit in relevance.units]).T
     wanted = np.tanh(np.array(rows).reshape(-1, len(CLUES)) @ weights.T + biases) @ votes
     assert sorted(one.hop for one in ranked) == list(range(len(rows)))
@@ -76,7 +77,7 @@ def test_by_the_bundled_weights_no_better_finding_counts_against_a_document() ->
     free = {"first_stage", "named", "named_early", "seen_last", "probability"}
     for unit in Relevance.bundled().units:
         assert unit.vote >= 0.0
-        assert all(weight >= 0.0 for name, weight in unit.clues.items() if name not in free)
+        assert all(weight >= 0.0 for name, weight in unit.weights.items() if name not in free)
 
 
 def test_bad_files_are_told_by_field(tmp_path: Path) -> None:
@@ -93,8 +94,8 @@ def test_bad_files_are_told_by_field(tmp_path: Path) -> None:
 
     def changed(name: str, value: Any) -> Callable[[Any], Any]:
         def change(content: Any) -> Any:
-            content["units"][1]["clues" if name in CLUES else name] = (
-                {**content["units"][1]["clues"], name: value} if name in CLUES else value
+            content["units"][1]["weights" if name in CLUES else name] = (
+                {**content["units"][1]["weights"], name: value} if name in CLUES else value
             )
             return content
 
@@ -104,9 +105,9 @@ def test_bad_files_are_told_by_field(tmp_path: Path) -> None:
     told(lambda content: {"units": []}, "field 'units': expected a list")
     told(lambda content: {"units": [7]}, r"field 'units\[0\]': expected an object")
     told(changed("other", 1), r"'units\[1\].other': is unknown")
-    told(changed("clues", {}), r"'units\[1\].clues.evidence_last': is missing")
-    told(changed("named", "7"), r"'units\[1\].clues.named': expected a number")
-    told(changed("named", True), r"'units\[1\].clues.named': expected a number")
+    told(changed("weights", {}), r"'units\[1\].weights.evidence_last': is missing")
+    told(changed("named", "7"), r"'units\[1\].weights.named': expected a number")
+    told(changed("named", True), r"'units\[1\].weights.named': expected a number")
     told(changed("vote", float("nan")), r"'units\[1\].vote': expected a number")
     told(changed("bias", 10**400), r"'units\[1\].bias': expected a number of at most 1,000,000")
     path.write_bytes(b"\xff{")
