@@ -35,7 +35,9 @@ do not edit it. [evaluation.md](evaluation.md) defines the measures. In brackets
 by bootstrap over claims; seconds and memory are of the machine that each section names, mostly with
 other work beside: [throughput.md](throughput.md) has seconds of an idle one. Recall, exact match
 and F1 are of documents. The weights that rank documents and help to choose evidence are of commit
-1cbf1f71fc3a; sections that name an earlier one did without, as `--set ranking=fused` does.
+1cbf1f71fc3a; sections that name an earlier one did without, as `--set ranking=fused` does. Those
+of the judge `calibrated` are of commit 1dade7a481ab; sections that name an earlier one had others,
+with which dynamic hops stopped somewhat sooner.
 
 "Insufficient precision" and "recall" say how well the stopping rule tells incomplete evidence, over
 all hops that were made; evidence is complete when it has a sentence of every gold document.

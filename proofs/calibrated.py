@@ -4,9 +4,10 @@ Each step gets a score by a small network (`proofs.network`) that reads the step
 (`proofs.support`) and those of the claim with its evidence (`proofs.claim_features`). If any score
 exceeds a threshold, the highest step is independent of the evidence, together with those above the
 threshold that words leave uncovered. The evidence suffices where there is none: the proof is the
-decision, not a comment on it. A claim that one document covers nearly word for word needs no score.
-Weights are fitted on claims whose evidence is known to suffice or not, the highest step standing
-for the claim (`training.judges`); what they are can be read in `proofs/data/calibrated.json`.
+decision, not a comment on it. A claim that one document covers nearly word for word, or denies,
+needs no score. Weights are fitted on claims whose evidence is known to suffice or not, the highest
+step standing for the claim (`training.judges`); what they are can be read in
+`proofs/data/calibrated.json`.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ from proofs.words import located
 
 # The least similarity of a step that is covered nearly word for word.
 _VERBATIM = 0.9
-# What only the lexicon finds: a step that these words turn round, or say more or less than.
-_KNOWN = frozenset({NatOp.NEGATION, NatOp.ALTERNATION, NatOp.FORWARD, NatOp.REVERSE})
+# What turns a step round says something about it, like as it may be or not.
+_TURNED = frozenset({NatOp.NEGATION, NatOp.ALTERNATION})
 #: What a step's score is made of.
 FEATURES = (*CLAIM_FEATURES, *STEP_FEATURES)
 WEIGHTS = Path(__file__).parent / "data" / "calibrated.json"
@@ -113,10 +114,8 @@ class CalibratedJudge:
         if not claim.split() or not evidence:
             return nothing_to_go_on(claim)
         support = self._finder.find(claim, evidence)
-        if said_by_one(support.drafts):
-            proof = finish(support.drafts)
-        else:
-            proof = self._proof(claim, support)
+        said = said_by_one(support)
+        proof = finish(support.drafts) if said else self._proof(claim, support)
         return Judgement(proof.sufficient, proof)
 
     def _proof(self, claim: str, support: Support) -> Proof:
@@ -140,15 +139,19 @@ class CalibratedJudge:
         return finish(_joined(claim, steps))
 
 
-def said_by_one(drafts: Sequence[Draft]) -> bool:
-    """Return whether one document covers every step, nearly word for word, or turns it round.
+def said_by_one(support: Support) -> bool:
+    """Return whether one document covers every step nearly word for word.
 
-    Then nothing has to be concluded from several documents, and what links them says nothing.
+    Then nothing has to be concluded from several documents, and what links them says nothing. A
+    document that the claim names may also turn steps round: of another one it would not be known
+    that it is about the same thing.
     """
-    return (
-        all(one.similarity >= _VERBATIM or one.operator in _KNOWN for one in drafts)
-        and all(one.operator is not NatOp.INDEPENDENCE for one in drafts)
-        and len({one.aligned.source for one in drafts if one.aligned}) == 1
+    sources = {one.aligned.source for one in support.drafts if one.aligned}
+    named = sources <= support.named
+    return len(sources) == 1 and all(
+        one.operator is not NatOp.INDEPENDENCE
+        and (one.similarity >= _VERBATIM or (named and one.operator in _TURNED))
+        for one in support.drafts
     )
 
 

@@ -136,11 +136,11 @@ def _of_links(evidence: Sequence[tuple[str, str]], links: Links) -> Iterator[flo
 def _of_coverage(claim: str, links: Links, drafts: Sequence[Draft]) -> Iterator[float]:
     weakest, second, *_ = [*sorted(one.similarity for one in drafts), 1.0]
     coverage = Coverage.of(claim, links.words)
-    alone = coverage.alone()
+    alone, useful = coverage.alone(), links.useful
     yield weakest
     yield second
     yield coverage.missing(range(len(links.titles)))
-    yield coverage.missing(links.useful)
+    yield coverage.missing(useful)
     yield coverage.largest_share
     yield len(alone)
-    yield sum(count for at, count in alone.items() if at not in links.useful)
+    yield sum(count for at, count in alone.items() if at not in useful)

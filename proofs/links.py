@@ -24,7 +24,7 @@ _BEFORE = word_list(
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True)  # without slots: what is cached needs a place
 class Links:
     """The documents of the evidence as a graph.
 

@@ -51,11 +51,14 @@ class Support:
         Values of `proofs.claim_features.CLAIM_FEATURES`.
     steps
         For each draft the values of `STEP_FEATURES`.
+    named
+        The documents that the claim names.
     """
 
     drafts: tuple[Draft, ...]
     claim: tuple[float, ...]
     steps: tuple[tuple[float, ...], ...]
+    named: frozenset[str] = frozenset()
 
 
 class SupportFinder:
@@ -92,7 +95,10 @@ class SupportFinder:
         near = {links.titles[at] for at in reached}
         rows = [self._step(one, every, linked, near) for one in drafts]
         totals = claim_features(claim, evidence, links, drafts)
-        return Support(tuple(drafts), totals, tuple(rows))
+        named = frozenset(
+            title for title, is_named in zip(links.titles, links.named, strict=True) if is_named
+        )
+        return Support(tuple(drafts), totals, tuple(rows), named)
 
     def _step(
         self, one: Draft, every: set[str], linked: set[str], near: set[str]

@@ -27,9 +27,10 @@ class Wording:
     definite
         Descriptions: "the" before a word in lower case.
     sentences
-        Marks that end one.
+        Marks that end one, before a space or at the end.
     names
-        The normalised words of each name: of words in upper case that follow each other.
+        The normalised words of each name: of words that follow each other and begin in upper case,
+        with numbers behind the first one.
     """
 
     sharing: int

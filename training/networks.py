@@ -11,6 +11,9 @@ from torch.nn.utils.rnn import pad_sequence
 
 from proofs.network import Unit
 
+# Beside its mean, a standard deviation up to this is one of rounding.
+_ROUNDING = 1e-6
+
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
@@ -71,7 +74,10 @@ def fit_units(
     """
     free = torch.tensor([either_way is None or name in either_way for name in names])
     every = torch.cat(list(rows))
-    centre, spread = every.mean(0), every.std(0).clamp(min=1e-6)
+    centre = every.mean(0)
+    spread = every.std(0) if len(every) > 1 else torch.zeros_like(centre)
+    # A feature that is the same everywhere says nothing, neither here nor where it is another one.
+    spread = torch.where(spread > _ROUNDING * (1 + centre.abs()), spread, torch.inf)
     inputs = pad_sequence([(one - centre) / spread for one in rows], batch_first=True)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)

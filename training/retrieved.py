@@ -21,7 +21,7 @@ def retrieved_evidence(
     """Answer claims and yield the evidence of each one's hops, as far as they chose any.
 
     It suffices if it has a sentence of every gold document. Where it does, the same comes once more
-    without those of one gold document, from the first such hop of the claim.
+    without those of one gold document, from the first such hop of the claim whose rest lacks it.
 
     Parameters
     ----------
@@ -53,8 +53,8 @@ def _labelled(found: Progress, claim: GoldClaim, rng: random.Random) -> Iterator
         one = labelled(texts)
         yield one
         if one.sufficient and not withheld:
-            withheld = True
             lost = rng.choice(claim.titles)
             rest = labelled([pair for pair in texts if pair[0] != lost])
             if rest.evidence and not rest.sufficient:
+                withheld = True
                 yield rest

@@ -84,7 +84,7 @@ def test_the_proof_is_the_decision(
     assert judgement.sufficient == judgement.proof.sufficient
     if texts:
         support = FINDER.find(claim, texts)
-        if said_by_one(support.drafts):
+        if said_by_one(support):
             assert judgement.sufficient
             return
         high = [score > threshold for score in fitted.scores(support)]
@@ -114,6 +114,33 @@ def test_what_the_evidence_says_word_for_word_is_covered(claim: str, title: str)
     assert set(judgement.proof.operators) == {NatOp.EQUIVALENCE}
     (other,) = CalibratedJudge().judge([claim], [[(title, "It rains in the hills.")]])
     assert not other.sufficient
+
+
+@pytest.mark.parametrize(
+    ("claim", "title", "said", "is_said"),
+    [
+        ("Ada Quill was an engineer.", "Ada Quill", "Ada Quill was an engineer.", True),
+        ("Ada Quill was an engineer.", "Rain", "Ada Quill was an engineer.", True),
+        ("Ada Quill was an engineer.", "Ada Quill", "Ada Quill was not an engineer.", True),
+        ("Ada Quill was born in 1873.", "Ada Quill", "Ada Quill was born in 1874.", True),
+        ("Ada Quill was a painter.", "Ada Quill", "Ada Quill was an engineer.", False),
+        # Another film, for all that is known.
+        ("The film was released in 1990.", "Rain", "The film was released in 1991.", False),
+        ("The first film was made by an Irish engineer.", "Zed",
+         "The second film was made by a Norwegian engineer.", False),
+    ],
+)  # fmt: skip
+def test_what_one_document_says_or_denies(claim: str, title: str, said: str, is_said: bool) -> None:
+    assert said_by_one(FINDER.find(claim, [(title, said)])) is is_said
+    if is_said:
+        (judgement,) = CalibratedJudge(weights(-1e6)).judge([claim], [[(title, said)]])
+        assert judgement.sufficient
+
+
+def test_what_two_documents_say_is_not_said_by_one() -> None:
+    said = "The lighthouse at Port Merrow was built by Ada Quill, an Irish engineer."
+    assert said_by_one(FINDER.find(CLAIM, [("Port Merrow Lighthouse", said)]))
+    assert not said_by_one(FINDER.find(CLAIM, [LIGHTHOUSE, ENGINEER]))
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,33 @@ def test_features_can_be_counted_by_hand() -> None:
     assert (found["uncovered"], found["uncovered_by_linked"], found["stray"]) == (0, 1, 1)
 
 
+def test_each_feature_has_its_name() -> None:
+    """Values of which few are alike: no two features can have changed places."""
+    claim = (
+        "Who built Cork Bridge before Ada Quill, Ida Penn and Joan Firth, whose mills that other "
+        "town sold, came? The bridge and the old mill are in Lund."
+    )
+    texts = [
+        ("Cork Bridge", "Ada Quill and Tom Reed drew it, not Eve Lamb."),
+        ("Ada Quill", "Ada Quill drew Cork Bridge."),
+        ("Tom Reed", "Tom Reed knew Eve Lamb and sold tiles."),
+        ("Eve Lamb", "Eve Lamb knew Tom Reed."),
+        ("Ida Penn", "She came late."),
+        ("Rain", "A town of old mills."),
+        ("Rain", "Water."),
+    ]
+    assert features(claim, texts) == {
+        "words": 2.8, "steps": 9, "sharing": 2, "setting_apart": 2, "relative": 3, "definite": 2,
+        "stops": 2, "proper_names": 5, "untitled": 2,
+        "documents": 6, "named": 3, "described": 0, "described_alone": 0, "described_open": 0,
+        "links": 4, "mutual": 2, "between_named": 1, "between_unnamed": 1, "linked": 4,
+        "reached": 5, "largest": 4, "alone": 1, "linked_unnamed": 2, "bridges": 2, "led": 0,
+        "leading": 1, "sentences": 5,
+        "weakest": 0, "second": 0, "uncovered": 5, "uncovered_by_linked": 8, "largest_share": 5 / 17,
+        "contributing": 3, "stray": 3,
+    }  # fmt: skip
+
+
 def test_a_missing_document_shows() -> None:
     found = features(CLAIM, [TOWER, ADA, RAIN])
     assert (found["described"], found["described_alone"], found["described_open"]) == (1, 1, 1)

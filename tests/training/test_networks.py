@@ -53,3 +53,10 @@ def test_what_is_bound_is_not_negative() -> None:
     assert all(unit.vote >= 0 for unit in units)
     assert all(unit.weights[name] >= 0 for unit in units for name in ("left", "right"))
     assert any(unit.weights["other"] < 0 for unit in units)
+
+
+def test_what_never_changes_has_no_weight() -> None:
+    items = [torch.cat([one[:, :2], torch.full((len(one), 1), 1.1)], 1) for one in rows(50)]
+    for some in (items, [items[0][:1]]):
+        units, _ = fit_units(some, NAMES, lambda scores: scores.square().mean(), RECIPE)
+        assert all(unit.weights["other"] == 0 and abs(unit.bias) < 100 for unit in units)
