@@ -63,8 +63,8 @@ def test_each_feature_has_its_name() -> None:
         "links": 4, "mutual": 2, "between_named": 1, "between_unnamed": 1, "linked": 4,
         "reached": 5, "largest": 4, "alone": 1, "linked_unnamed": 2, "bridges": 2, "led": 0,
         "leading": 1, "sentences": 5,
-        "weakest": 0, "second": 0, "uncovered": 5, "uncovered_by_linked": 8, "largest_share": 5 / 17,
-        "contributing": 3, "stray": 3,
+        "weakest": 0, "second": 0, "uncovered": 5, "uncovered_by_linked": 8,
+        "largest_share": 5 / 17, "contributing": 3, "stray": 3,
     }  # fmt: skip
 
 
