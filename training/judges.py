@@ -28,7 +28,7 @@ from admiral.checkpoint import Checkpoint, load_checkpoint
 from admiral.checkpoint_sums import SUMS, write_sums
 from admiral.cli.options import check_place, keep_apart, keep_out
 from admiral.cli.progress import track
-from admiral.config import load_config
+from admiral.config import RetrievalConfig, load_config
 from admiral.errors import AdmiralError
 from admiral.files import write_atomically
 from admiral.gold import read_gold
@@ -75,21 +75,19 @@ def fit_calibrated(
 
 
 def _found_evidence(
-    sources: Sequence[Source], kb: str, settings: Sequence[str], limit: int, seed: int
+    sources: Sequence[Source], config: RetrievalConfig, limit: int, seed: int
 ) -> list[LabelledEvidence]:
     """Return the evidence that the system finds for at most `limit` claims of each source."""
-    # As many hops for every claim: no judge, which is to be fitted, decides what there is to learn.
-    config = load_config(None, ["hops=2", "judge=never", *settings, f"kb={kb}"])
     with Admiral.from_pretrained(config=config) as system:
+        for source in sources:
+            if not drawn([source], system.kb, 1, seed):
+                raise AdmiralError(
+                    f"{source.path}: {config.kb} holds the gold documents of no claim. Give the "
+                    "knowledge base that the claims were annotated on"
+                )
         claims = drawn(sources, system.kb, limit, seed)
         answered = track(retrieved_evidence(system, claims, seed), done=0, total=len(claims))
-        found = list(chain.from_iterable(answered))
-    if not found:
-        raise AdmiralError(
-            f"{', '.join(str(one.path) for one in sources)}: {kb} holds the gold documents of no "
-            "claim. Give the knowledge base that the claims were annotated on"
-        )
-    return found
+        return list(chain.from_iterable(answered))
 
 
 def fit_classifier(
@@ -159,7 +157,13 @@ def fit_classifier(
     metavar="KEY=VALUE",
     help="Settings of the runs for --retrieved.",
 )
-@click.option("--precision", type=click.Choice(["fp32", "bf16"]), default="fp32", show_default=True)
+@click.option(
+    "--precision",
+    type=click.Choice(["fp32", "bf16"]),
+    default="fp32",
+    show_default=True,
+    help="classifier: of the encoder.",
+)
 @click.option("--seed", default=0, show_default=True)
 def main(
     judge: str,
@@ -191,6 +195,8 @@ def main(
         raise click.UsageError(f"--model {model}: the bundled model is not written to. {remedy}.")
     try:
         sources = [Source.parse(one) for one in retrieved]
+        # As many hops for every claim: no judge, which is to be fitted, decides what to learn from.
+        runs = load_config(None, ["hops=2", "judge=never", *settings, f"kb={kb}"])
         if out is not None:
             check_place(out)
             keep_apart(out, claims, dev, *(one.path for one in sources))
@@ -214,7 +220,7 @@ def main(
                 )
         if out is not None:
             if sources:
-                others += _found_evidence(sources, kb, settings, retrieved_limit, seed)
+                others += _found_evidence(sources, runs, retrieved_limit, seed)
             fitted = fit_calibrated(train, others, held, recall, seed)
             write_atomically(out, [fitted.to_json().encode()])
         elif model is not None:

@@ -221,7 +221,14 @@ def test_what_cannot_be_fitted_is_told(user_cache: None, tmp_path: Path, claims:
         ((judge, "calibrated", *both, "--out", claims), "is the input as well"),
         ((judge, "calibrated", *both, *out, "--set", "hops=1"), "--set is of use with --retrieved"),
         ((judge, "calibrated", *both, *out, "--retrieved", "gold"), "is not FORMAT:FILE"),
-        ((judge, "calibrated", *both, *out, "--retrieved", f"gold:{foreign}"), "gold documents of"),
+        (
+            (judge, "calibrated", *both, *out, "--retrieved", f"gold:{claims}", "--set", "hops=x"),
+            "'hops'",
+        ),
+        (
+            (judge, "calibrated", *both, *out, "--retrieved", f"gold:{foreign}"),
+            "foreign.jsonl: demo",
+        ),
         (
             (judge, "classifier", *both, "--model", tmp_path, "--retrieved", f"gold:{claims}"),
             "--retrieved is of use with --judge calibrated only",
