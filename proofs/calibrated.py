@@ -25,7 +25,7 @@ from proofs.judgement import Judgement
 from proofs.judges import Evidence, nothing_to_go_on
 from proofs.lexicon import SpanLexicon, is_bare_negation
 from proofs.network import Unit, read_units, score_of
-from proofs.operators import NatOp
+from proofs.operators import REFUTING_OPERATORS, NatOp
 from proofs.proof import MAX_STEPS, Proof
 from proofs.support import STEP_FEATURES, Support, SupportFinder
 from proofs.weight_files import number, read_weights
@@ -34,8 +34,6 @@ from proofs.words import located
 
 # The least similarity of a step that is covered nearly word for word.
 _VERBATIM = 0.9
-# What turns a step round says something about it, like as it may be or not.
-_TURNED = frozenset({NatOp.NEGATION, NatOp.ALTERNATION})
 #: What a step's score is made of.
 FEATURES = (*CLAIM_FEATURES, *STEP_FEATURES)
 WEIGHTS = Path(__file__).parent / "data" / "calibrated.json"
@@ -150,7 +148,7 @@ def said_by_one(support: Support) -> bool:
     named = sources <= support.named
     return len(sources) == 1 and all(
         one.operator is not NatOp.INDEPENDENCE
-        and (one.similarity >= _VERBATIM or (named and one.operator in _TURNED))
+        and (one.similarity >= _VERBATIM or (named and one.operator in REFUTING_OPERATORS))
         for one in support.drafts
     )
 

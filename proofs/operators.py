@@ -44,6 +44,8 @@ SUFFICIENCY_OPERATORS = (
     NatOp.ALTERNATION,
     NatOp.INDEPENDENCE,
 )
+# Those of a step that says something else of the same thing.
+REFUTING_OPERATORS = (NatOp.NEGATION, NatOp.ALTERNATION)
 
 _PHRASES = {
     NatOp.EQUIVALENCE: "says the same as",

@@ -13,7 +13,7 @@ from proofs.claim_features import claim_features
 from proofs.drafting import Draft, draft
 from proofs.lexicon import SpanLexicon
 from proofs.links import Links
-from proofs.operators import NatOp
+from proofs.operators import REFUTING_OPERATORS, NatOp
 from proofs.proof import MAX_STEPS
 from proofs.values import value
 from proofs.words import pieces
@@ -126,7 +126,7 @@ class SupportFinder:
             sum(a and not b and not c for a, b, c in zip(lost, named, valued, strict=True)),
             sum(a < _COVERED and b for a, b in zip(by_linked, named, strict=True)),
             one.operator is NatOp.INDEPENDENCE,
-            one.operator in (NatOp.NEGATION, NatOp.ALTERNATION),
+            one.operator in REFUTING_OPERATORS,
             one.aligned is None or one.aligned.source not in near,
         )
         return tuple(map(float, row))
