@@ -1,8 +1,9 @@
 """The encoder's input: claim and evidence sentences, put together token by token.
 
-The layout is ``<s> [task] claim </s> [id] [ title ] sentence </s> ...`` (paper, appendix A.1).
-The task token and the identifier in front of each sentence are present where the checkpoint's
-vocabulary has tokens for them: a small model points at ``<e1>`` more surely than it counts.
+The layout is ``<s> [task] [hop] claim </s> [id] [ title ] sentence </s> ...`` (paper, appendix
+A.1). The task token, the hop token and the identifier in front of each sentence are present where
+the checkpoint's vocabulary has tokens for them: a small model points at ``<e1>`` more surely than
+it counts, and how many identifiers the hop grammar forces it to write it cannot know otherwise.
 """
 
 from __future__ import annotations
@@ -26,14 +27,22 @@ def claim_room(tokens: Tokens, task: str, limit: int) -> int:
     return max(limit - 2 - (tokens.task(task) is not None), 0)
 
 
-def claim_ids(tokens: Tokens, task: str, claim: str, limit: int) -> tuple[list[int], bool]:
-    """Return ``<s> [task] claim </s>`` in at most `limit` ids and whether the claim was cut."""
+def claim_ids(
+    tokens: Tokens, task: str, claim: str, limit: int, hop: int | None = None
+) -> tuple[list[int], bool]:
+    """Return ``<s> [task] [hop] claim </s>`` in at most `limit` ids and whether it was cut.
+
+    `hop` is the number of documents that the output names before its title; None for other tasks.
+    """
     head = [tokens.bos]
     marker = tokens.task(task)
     if marker is not None:
         head.append(marker)
+    number = None if hop is None else tokens.hop(hop)
+    if number is not None:
+        head.append(number)
     body = tokens.encode(claim)
-    room = claim_room(tokens, task, limit)
+    room = max(limit - len(head) - 1, 0)
     return head + body[:room] + [tokens.eos], len(body) > room
 
 
@@ -56,14 +65,16 @@ def evidence_input(
     claim: str,
     evidence: Sequence[tuple[str, str]],
     max_length: int,
+    hop: int | None = None,
 ) -> SourceInput:
     """Put a claim and its evidence, (title, sentence) pairs, into one encoder input.
 
-    Where everything does not fit, the claim may take half of the room and the sentences share the
-    rest: each long one is cut to the same length, short ones stay whole.
+    `hop` is that of `claim_ids`. Where everything does not fit, the claim may take half of the
+    room and the sentences share the rest: each long one is cut to the same length, short ones stay
+    whole.
     """
     half = max_length if not evidence else max_length // 2
-    ids, cut = claim_ids(tokens, task, claim, half)
+    ids, cut = claim_ids(tokens, task, claim, half, hop)
     sentences = [
         evidence_ids(tokens, position, title, sentence, max_length)[0]
         for position, (title, sentence) in enumerate(evidence)

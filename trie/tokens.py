@@ -19,6 +19,13 @@ _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 TASKS = ("retrieve", "prove", "rerank")
 IDENTIFIERS = 10  # evidence sentences that a checkpoint with task tokens has tokens for
+HOPS = 10  # numbers of hops that a checkpoint has tokens for; later hops share the last one
+#: Tokens that training adds to a vocabulary: tasks, identifiers and numbers of hops.
+MARKERS = (
+    *(f"<{task}>" for task in TASKS),
+    *(f"<e{number}>" for number in range(IDENTIFIERS)),
+    *(f"<hop{number}>" for number in range(HOPS)),
+)
 
 
 class Tokens:
@@ -131,6 +138,11 @@ class Tokens:
         if name not in TASKS:
             raise ValueError(f"unknown task {name!r}; tasks are {', '.join(TASKS)}")
         token = self._backend.token_to_id(f"<{name}>")
+        return None if token is None else int(token)
+
+    def hop(self, number: int) -> int | None:
+        """Return the token of a hop's number, counted from 0, if the vocabulary has one."""
+        token = self._backend.token_to_id(f"<hop{min(number, HOPS - 1)}>")
         return None if token is None else int(token)
 
     def decode(self, ids: Sequence[int]) -> str:

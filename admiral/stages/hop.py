@@ -108,11 +108,13 @@ class TrieHopRetriever:
             if hop and not documents:
                 continue
             pairs = [(s.title, s.text) for s in read] if hop else []
+            count = 0 if self._variant == "not-joint" else len(documents)
             inputs.append(
-                evidence_input(self._tokens, "retrieve", claim, pairs, self._model.max_source).ids
+                evidence_input(
+                    self._tokens, "retrieve", claim, pairs, self._model.max_source, count
+                ).ids
             )
             identifiers = [(number, s.title) for number, s in enumerate(read)]
-            count = 0 if self._variant == "not-joint" else len(documents)
             constraints.append(
                 TitlesConstraint(self._trie, self._tokens, count + 1)
                 if self._variant == "joint-docs"
