@@ -19,16 +19,28 @@ IGNORED = -100  # label of padding, as everywhere in torch
 
 @dataclass(frozen=True, slots=True)
 class SequenceBatch:
-    """Tensors of shape (batch, length); labels hold `IGNORED` where padded.
+    """Encoder inputs, each with all its targets packed into one row of the decoder.
 
-    `decoder_ids` are the labels behind the start token. `copies` has shape (batch, target length,
-    source length), bool.
+    Attributes
+    ----------
+    input_ids, attention_mask
+        Shape (batch, source length).
+    decoder_ids, labels
+        Shape (batch, target length): the targets of an input one after the other, each with the
+        start token in front and with its end token; labels are `IGNORED` where padded.
+    positions, segments
+        Shape (batch, target length): the position of a token in its target, and the number of
+        this target; the segment of padding is -1.
+    copies
+        Shape (batch, target length, source length), bool.
     """
 
     input_ids: torch.Tensor
     attention_mask: torch.Tensor
     decoder_ids: torch.Tensor
     labels: torch.Tensor
+    positions: torch.Tensor
+    segments: torch.Tensor
     copies: torch.Tensor
 
 
@@ -66,12 +78,13 @@ class Counts:
     Attributes
     ----------
     tokens, copied
-        Of pairs: target tokens, and those of them that are copies.
+        Of pairs: target tokens (of several targets of an input, their mean), and target tokens
+        that are copies.
     claims, sentences
         Of groups.
     """
 
-    tokens: int = 0
+    tokens: float = 0
     copied: int = 0
     claims: int = 0
     sentences: int = 0
@@ -82,7 +95,7 @@ class Counts:
         pairs = [item for item in items if isinstance(item, Pair)]
         groups = [item for item in items if isinstance(item, Group)]
         return cls(
-            sum(len(pair.target) for pair in pairs),
+            sum(pair.length / len(pair.targets) for pair in pairs),
             sum(len({at for at, _ in pair.copies}) for pair in pairs),
             len(groups),
             sum(len(marks) for group in groups for marks in group.gold),
@@ -135,7 +148,7 @@ def _size(item: Pair | Group) -> tuple[int, int, int]:
     """Return rows, source length and target length."""
     if isinstance(item, Group):
         return len(item.passes), max(len(one.ids) for one in item.passes), 0
-    return 1, len(item.source), len(item.target)
+    return 1, len(item.source), item.length
 
 
 def collate(items: Items, pad: int, start: int) -> Batch:
@@ -147,13 +160,18 @@ def collate(items: Items, pad: int, start: int) -> Batch:
     if groups:
         return _collate_groups(groups, pad)
     ids, mask = padded([p.source for p in pairs], pad)
-    labels, _ = padded([p.target for p in pairs], IGNORED)
-    before, _ = padded([[start, *p.target[:-1]] for p in pairs], pad)
+    targets = [p.targets for p in pairs]
+    labels, _ = padded([[t for one in row for t in one] for row in targets], IGNORED)
+    before, _ = padded([[t for one in row for t in (start, *one[:-1])] for row in targets], pad)
+    positions, _ = padded([[at for one in row for at in range(len(one))] for row in targets], 0)
+    segments, _ = padded(
+        [[number for number, one in enumerate(row) for _ in one] for row in targets], -1
+    )
     copies = torch.zeros((*labels.shape, ids.shape[1]), dtype=torch.bool)
     for row, pair in enumerate(pairs):
         if pair.copies:
             copies[row][tuple(torch.tensor(pair.copies).T)] = True
-    return SequenceBatch(ids, mask, before, labels, copies)
+    return SequenceBatch(ids, mask, before, labels, positions, segments, copies)
 
 
 def _collate_groups(groups: Sequence[Group], pad: int) -> RerankBatch:

@@ -14,7 +14,7 @@ from admiral.settings import read_settings
 TASKS = ("retrieve", "rerank", "prove")
 # The metrics of each task, measured on development samples; the first one counts for `score`.
 METRICS = {
-    "retrieve": ("retrieve_top1", "retrieve_top5", "retrieve_found"),
+    "retrieve": ("retrieve_top1", "retrieve_top5", "retrieve_found", "retrieve_mass"),
     "rerank": ("rerank_mrr", "rerank_recall5"),
     "prove": (
         "prove_f1",

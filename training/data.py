@@ -101,4 +101,4 @@ def task_of(sample: Sample) -> str:
 
 def _is_of_hops(sample: Sample, hops: frozenset[int] | None) -> bool:
     """Whether a retrieval sample builds on a wanted number of documents; others always do."""
-    return hops is None or not isinstance(sample, RetrieveSample) or len(sample.identifiers) in hops
+    return hops is None or not isinstance(sample, RetrieveSample) or sample.hop in hops

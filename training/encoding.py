@@ -11,6 +11,7 @@ from functools import cache, partial
 
 from admiral.stages.passes import RerankPass, rerank_passes
 from proofs import NatOp, ProofError, target_ids
+from training.continuations import Target
 from training.guide import alignment
 from training.samples import ProveSample, RerankSample, RetrieveSample, Sample
 from trie import Tokens, evidence_input
@@ -22,14 +23,27 @@ _CORES, _MANY = 4, 20_000
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """An encoder input and what the decoder shall write, both as token ids.
+    """An encoder input and the sequences that the decoder may write, as token ids.
 
-    `copies` are the pairs (target position, source position) of `training.guide.alignment`.
+    Attributes
+    ----------
+    source
+        The encoder's input.
+    targets
+        The sequences that are right, each with its end token.
+    copies
+        Pairs (target position, source position) of `training.guide.alignment`; positions count
+        through all targets, one after the other.
     """
 
     source: list[int]
-    target: list[int]
+    targets: list[list[int]]
     copies: list[tuple[int, int]]
+
+    @property
+    def length(self) -> int:
+        """Tokens of all targets together."""
+        return sum(map(len, self.targets))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +64,26 @@ def encode(
     if isinstance(sample, RerankSample):
         return _group(tokens, sample, max_source)
     task = "prove" if isinstance(sample, ProveSample) else "retrieve"
-    source = evidence_input(tokens, task, sample.claim, sample.evidence, max_source)
+    hop = None
+    if isinstance(sample, RetrieveSample):
+        hop = min(sample.hop, len({title for title, _ in sample.evidence}))
+    source = evidence_input(tokens, task, sample.claim, sample.evidence, max_source, hop)
     if source.cut:
         return None  # what the target speaks of may be what was cut: that would teach guessing
     if isinstance(sample, RetrieveSample):
-        written = titles_target if target == "titles" else retrieval_target
-        ids = written(tokens, sample)
-        return _pair(tokens, source.ids, ids) if len(ids) <= max_target else None
+        targets = [
+            titles_target(tokens, sample.evidence, one)
+            if target == "titles"
+            else retrieval_target(tokens, one)
+            for one in sample.targets()
+        ]
+        short = [ids for ids in targets if len(ids) <= max_target]
+        return _pair(tokens, source.ids, short) if short else None
     try:
         ids = target_ids(tokens, sample.proof, sample.claim, sample.evidence, max_length=max_target)
     except ProofError:
         return None
-    return _pair(tokens, source.ids, ids)
+    return _pair(tokens, source.ids, [ids])
 
 
 def encode_all(
@@ -91,10 +113,15 @@ def encode_all(
         return list(pool.map(one, samples, chunksize=256))
 
 
-def _pair(tokens: Tokens, source: list[int], target: list[int]) -> Pair:
+def _pair(tokens: Tokens, source: list[int], targets: list[list[int]]) -> Pair:
     symbols, alone = _marks(tokens)
-    copies = alignment(source, target, alone)
-    return Pair(source, target, [(i, j) for i, j in copies if target[i] not in symbols])
+    copies: list[tuple[int, int]] = []
+    before = 0
+    for target in targets:
+        found = alignment(source, target, alone)
+        copies += [(before + i, j) for i, j in found if target[i] not in symbols]
+        before += len(target)
+    return Pair(source, targets, copies)
 
 
 @cache
@@ -111,15 +138,15 @@ def _marks(tokens: Tokens) -> tuple[frozenset[int], frozenset[int]]:
     return frozenset(symbols), frozenset(symbols | identifiers)
 
 
-def retrieval_target(tokens: Tokens, sample: RetrieveSample) -> list[int]:
+def retrieval_target(tokens: Tokens, target: Target) -> list[int]:
     """Return ``e_i e_j [ title ] </s>``."""
-    identifiers = [tokens.identifier(i) for i in sample.identifiers]
-    return [*identifiers, *_bracketed(tokens, sample.title), tokens.eos]
+    identifiers = [tokens.identifier(i) for i in target.identifiers]
+    return [*identifiers, *_bracketed(tokens, target.title), tokens.eos]
 
 
-def titles_target(tokens: Tokens, sample: RetrieveSample) -> list[int]:
+def titles_target(tokens: Tokens, evidence: Sequence[tuple[str, str]], target: Target) -> list[int]:
     """Return ``[ title ] ... [ title ] </s>``: instead of identifiers their documents' titles."""
-    titles = [*(sample.evidence[i][0] for i in sample.identifiers), sample.title]
+    titles = [*(evidence[i][0] for i in target.identifiers), target.title]
     return [*(token for title in titles for token in _bracketed(tokens, title)), tokens.eos]
 
 

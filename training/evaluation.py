@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
@@ -86,10 +87,15 @@ class Evaluator:
         return found
 
     def _is_findable(self, sample: RetrieveSample) -> bool:
-        return self._kb is not None and self._kb.row(sample.title) is not None
+        kb = self._kb
+        return kb is not None and all(kb.row(one.title) is not None for one in sample.targets())
 
     def _retrieved(self, model: Seq2Seq, kb: KnowledgeBase) -> Sums:
-        """Count the samples whose gold document set is first, among five, or found at all."""
+        """Count the samples with a gold document set first, among five, or found at all.
+
+        Any set that a right sequence stands for is gold. `retrieve_mass` is the probability of all
+        sets that the beams hold.
+        """
         tokens, beams = self._start.tokens, self._config.eval_beams
         variant = "joint-docs" if self._config.target == "titles" else "ours"
         retriever = TrieHopRetriever(
@@ -102,21 +108,27 @@ class Evaluator:
             variant=variant,
         )
         places: list[int | None] = []
+        mass = 0.0
         for batch in _batches(self._retrieve):
             evidence = [
                 [Sentence(t, n, text, 0.0) for n, (t, text) in enumerate(s.evidence)] for s in batch
             ]
-            hops = [len(s.identifiers) for s in batch]
+            hops = [s.hop for s in batch]
             found = retriever.expand([s.claim for s in batch], evidence, hops)
             for sample, sets in zip(batch, found, strict=True):
-                gold = {sample.evidence[i][0] for i in sample.identifiers} | {sample.title}
-                ranking = [set(one.titles) for one in sets]
-                places.append(ranking.index(gold) if gold in ranking else None)
+                gold = {
+                    frozenset((*(sample.evidence[i][0] for i in one.identifiers), one.title))
+                    for one in sample.targets(None)
+                }
+                right = (at for at, one in enumerate(sets) if frozenset(one.titles) in gold)
+                places.append(next(right, None))
+                mass += sum(math.exp(one.score) for one in sets)
         count = len(places)
         return {
             "retrieve_top1": (sum(place == 0 for place in places), count),
             "retrieve_top5": (sum(place is not None and place < 5 for place in places), count),
             "retrieve_found": (sum(place is not None for place in places), count),
+            "retrieve_mass": (mass, count),
         }
 
     def _reranked(self, model: Seq2Seq) -> Sums:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,16 +12,31 @@ from typing import Any
 from admiral.errors import RecordError
 from admiral.files import write_atomically
 from proofs import NatOp, Proof, ProofStep
+from training.continuations import MAX_TARGETS, Target, gold_continuations
 
 
 @dataclass(frozen=True, slots=True)
 class RetrieveSample:
-    """Claim and evidence (title, sentence) in; identifiers of gold sentences and a title out."""
+    """Claim and evidence (title, sentence) in; identifiers of sentences and a title out.
+
+    Attributes
+    ----------
+    hop
+        Number of the hop, counted from 0: how many documents the identifiers name.
+    gold
+        Titles of the gold documents. Which sequences are right follows from them and the
+        evidence (`targets`).
+    """
 
     claim: str
     evidence: tuple[tuple[str, str], ...]
-    identifiers: tuple[int, ...]
-    title: str
+    hop: int
+    gold: tuple[str, ...]
+
+    def targets(self, limit: int | None = MAX_TARGETS) -> tuple[Target, ...]:
+        """Return the sequences that are right, at most `limit`; see `gold_continuations`."""
+        titles = [title for title, _ in self.evidence]
+        return gold_continuations(titles, self.gold, self.hop, random.Random(self.claim), limit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +112,10 @@ def _from_json(record: dict[str, Any]) -> Sample:
     evidence = tuple(map(_sentence, _rows(record, "evidence")))
     match record["task"]:
         case "retrieve":
-            identifiers = _places(record, "identifiers", len(evidence))
-            return RetrieveSample(claim, evidence, identifiers, _name(record, "title"))
+            gold = tuple(map(_text, _rows(record, "gold")))
+            if not all(gold) or not gold:
+                raise ValueError("field 'gold': is empty, or one of its titles is")
+            return RetrieveSample(claim, evidence, _number(record, "hop"), gold)
         case "rerank":
             return RerankSample(claim, evidence, tuple(map(_document, _rows(record, "documents"))))
         case "prove":
@@ -135,6 +153,13 @@ def _rows(record: dict[str, Any], field: str) -> list[Any]:
     if not isinstance(record[field], list):
         raise TypeError(f"field {field!r}: a list was expected")
     return list(record[field])
+
+
+def _number(record: dict[str, Any], field: str) -> int:
+    value = record[field]
+    if type(value) is not int or value < 0:
+        raise ValueError(f"field {field!r}: {value!r} is not a number from 0 on")
+    return value
 
 
 def _name(record: dict[str, Any], field: str) -> str:

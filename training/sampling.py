@@ -19,6 +19,8 @@ from training.samples import ProveSample, RerankDocument, RerankSample, Retrieve
 TASKS = ("retrieve", "rerank", "prove")
 # Documents a reranking sample draws from, and sentences of a kept document that are negatives.
 _HARD_DOCUMENTS, _KEPT_SENTENCES = 10, 6
+# Share of documents still to be found that stand among the evidence already.
+_ALSO_READ = 0.5
 # Share of reranking samples that have read some evidence already.
 _WITH_EVIDENCE = 0.4
 
@@ -98,40 +100,36 @@ class ClaimSampler:
             yield from self._prove()
 
     def _retrieve(self) -> Iterator[RetrieveSample]:
-        """Yield splits of the documents into those that are kept and one that is to be found."""
+        """Yield splits of the documents into those that are kept and those to be found.
+
+        Often the evidence holds some of the latter as well: in a hop it does, too.
+        """
         titles = self._claim.titles
         for count in range(len(titles)):
-            if self._claim.ordered:
-                splits = [(titles[:count], titles[count])]
-            else:
-                splits = [
-                    (kept, target)
-                    for kept in combinations(titles, count)
-                    for target in titles
-                    if target not in kept
-                ]
-                self._random.shuffle(splits)
-            for kept, target in splits[: self._settings.splits or None]:
-                gold = [self._kept(title, target) for title in kept]
-                pairs = [pair for pair in gold if pair is not None]
-                if len(pairs) == len(gold):
-                    yield self._retrieve_one(pairs, target)
+            splits = list(combinations(titles, count))
+            self._random.shuffle(splits)
+            for kept in splits[: self._settings.splits or None]:
+                left = [title for title in titles if title not in kept]
+                more = [title for title in left if count and self._random.random() < _ALSO_READ]
+                found = [self._kept(title, left) for title in kept]
+                if None in found:
+                    continue
+                found += [self._kept(title, left) for title in more]
+                yield self._retrieve_one([pair for pair in found if pair is not None], count)
 
-    def _retrieve_one(self, gold: list[tuple[str, str]], target: str) -> RetrieveSample:
-        claim = self._claim.claim
-        if not gold:  # hop 0: nothing has been read
-            return RetrieveSample(claim, (), (), target)
+    def _retrieve_one(self, gold: list[tuple[str, str]], hop: int) -> RetrieveSample:
+        claim = self._claim
+        if not hop:  # nothing has been read
+            return RetrieveSample(claim.claim, (), 0, claim.titles)
         evidence = gold + self._wrong([title for title, _ in gold], len(gold))
-        order = list(range(len(evidence)))
-        self._random.shuffle(order)
-        identifiers = sorted(order.index(position) for position in range(len(gold)))
-        return RetrieveSample(claim, tuple(evidence[i] for i in order), tuple(identifiers), target)
+        self._random.shuffle(evidence)
+        return RetrieveSample(claim.claim, tuple(evidence), hop, claim.titles)
 
-    def _kept(self, title: str, target: str) -> tuple[str, str] | None:
-        """Return a gold sentence of a kept document.
+    def _kept(self, title: str, left: Sequence[str]) -> tuple[str, str] | None:
+        """Return a gold sentence of a document.
 
-        Where only documents are annotated, it is the one that names the document to be found, else
-        the first; None where the corpus lacks the document.
+        Where only documents are annotated, it is one that names a document to be found, else the
+        first; None where the corpus lacks the document.
         """
         indices = [index for one, index in self._claim.sentences if one == title]
         if indices:
@@ -139,7 +137,8 @@ class ClaimSampler:
         if self._corpus.row(title) is None:
             return None
         sentences = self._corpus.document(title).sentences
-        naming = (s for s in sentences if base_title(target) in s)
+        names = [base_title(other) for other in left if other != title]
+        naming = (s for s in sentences if any(name in s for name in names))
         found = next(naming, next(iter(sentences), None))
         return None if found is None else (title, found)
 

@@ -24,10 +24,7 @@ from admiral.errors import AdmiralError
 from admiral.files import library_errors
 from admiral.kb.durable import staging
 from admiral.stages.similarity import minilm_directory
-from trie.tokens import IDENTIFIERS, TASKS
-
-# BERT's vocabulary reserves tokens for additions; ours take their places, so no row is added.
-_ADDED = [f"<{task}>" for task in TASKS] + [f"<e{i}>" for i in range(IDENTIFIERS)]
+from trie.tokens import MARKERS
 
 
 def warm_start(source: Path, decoder_layers: int = 3) -> BartForConditionalGeneration:
@@ -115,7 +112,7 @@ def mini_tokenizer(source: Path) -> PreTrainedTokenizerFast:
     """Return MiniLM's WordPiece tokenizer with task and identifier tokens in reserved places."""
     data = json.loads((source / "tokenizer.json").read_text())
     vocabulary = data["model"]["vocab"]
-    for number, token in enumerate(_ADDED):
+    for number, token in enumerate(MARKERS):
         vocabulary[token] = vocabulary.pop(f"[unused{number}]")
         data["added_tokens"].append(
             {

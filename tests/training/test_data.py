@@ -44,7 +44,7 @@ def test_retrieval_samples_are_chosen_by_hop(
 ) -> None:
     found = read_set("train", config.samples, replace(config, hops=hops), TASKS, tokens)
     assert found.source.samples == {"prove": 8, "rerank": 4, "retrieve": count}
-    known = {len(s.identifiers) for s in found.samples if isinstance(s, RetrieveSample)}
+    known = {s.hop for s in found.samples if isinstance(s, RetrieveSample)}
     assert hops == "all" or known == set(map(int, hops.split(",")))
 
 
@@ -54,12 +54,13 @@ def test_titles_take_the_place_of_identifiers(config: TrainConfig, tokens: Token
     hops = set()
     for sample, item in zip(found.samples, found.items, strict=True):
         assert isinstance(sample, RetrieveSample) and isinstance(item, Pair)
-        titles = [*(sample.evidence[i][0] for i in sample.identifiers), sample.title]
-        trie = TokenTrie.build(tokens.encode_batch(titles))
-        constraint = TitlesConstraint(trie, tokens, len(titles))
-        rows = constraint.parse(item.target)
-        assert [titles[same[0]] for same in rows] == titles
-        hops.add(len(titles))
+        for target, ids in zip(sample.targets(), item.targets, strict=True):
+            titles = [*(sample.evidence[i][0] for i in target.identifiers), target.title]
+            trie = TokenTrie.build(tokens.encode_batch(titles))
+            constraint = TitlesConstraint(trie, tokens, len(titles))
+            rows = constraint.parse(ids)
+            assert [titles[same[0]] for same in rows] == titles
+            hops.add(len(titles))
     assert hops == {1, 2}
 
 

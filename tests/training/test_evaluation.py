@@ -92,7 +92,7 @@ def test_only_tasks_with_samples_are_measured(config: TrainConfig) -> None:
 
 def test_titles_that_the_knowledge_base_lacks_are_left_out(config: TrainConfig) -> None:
     start = open_start(config, ("retrieve",))
-    strange = [RetrieveSample("Ur is a city.", (), (), "Ur")] * 3
+    strange = [RetrieveSample("Ur is a city.", (), 0, ("Ur",))] * 3
     known = [s for s in some_samples() if isinstance(s, RetrieveSample)][:2]
     with KnowledgeBase.open(config.kb) as kb:
         found = Evaluator(start, strange + known, kb, config).sums()

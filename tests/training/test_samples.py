@@ -59,14 +59,16 @@ def test_identifiers_point_at_gold_sentences_and_the_title_is_left_over(
 ) -> None:
     gold = {c.claim: c for c in gold_claims()}
     retrieve = [s for s in samples if isinstance(s, RetrieveSample)]
-    assert {len(s.identifiers) for s in retrieve} == {0, 1, 2, 3}
+    assert {s.hop for s in retrieve} == {0, 1, 2, 3}
     for sample in retrieve:
         titles = gold[sample.claim].titles
-        kept = [sample.evidence[i][0] for i in sample.identifiers]
-        assert list(sample.identifiers) == sorted(set(sample.identifiers))
-        assert len(set(kept)) == len(kept) and set(kept) < set(titles)
-        assert sample.title in titles and sample.title not in kept
-        assert len(sample.evidence) <= 5 or not kept
+        assert sample.gold == titles and sample.targets()
+        for target in sample.targets():
+            kept = [sample.evidence[i][0] for i in target.identifiers]
+            assert list(target.identifiers) == sorted(set(target.identifiers))
+            assert len(set(kept)) == len(kept) == sample.hop and set(kept) < set(titles)
+            assert target.title in titles and target.title not in kept
+        assert len(sample.evidence) <= 5
 
 
 def test_reranking_marks_the_gold_sentences(samples: list[Sample]) -> None:
@@ -121,13 +123,14 @@ def test_a_bad_line_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("task", "change", "says"),
     [
-        ("retrieve", {"identifiers": [-1]}, "field 'identifiers': -1 is no position among"),
-        ("retrieve", {"identifiers": [99]}, "field 'identifiers': 99 is no position among"),
-        ("retrieve", {"identifiers": [float("inf")]}, "inf is no position"),
-        ("retrieve", {"identifiers": [True]}, "True is no position"),
+        ("retrieve", {"hop": -1}, "field 'hop': -1 is not a number from 0 on"),
+        ("retrieve", {"hop": float("inf")}, "field 'hop': inf is not a number"),
+        ("retrieve", {"hop": True}, "field 'hop': True is not a number"),
+        ("retrieve", {"gold": []}, "field 'gold': is empty"),
+        ("rerank", {"documents": [{"title": "a", "sentences": ["b"], "relevant": [True]}]}, "True"),
         ("retrieve", {"claim": None}, "a text was expected, not None"),
         ("retrieve", {"claim": " "}, "field 'claim': is empty"),
-        ("retrieve", {"title": ""}, "field 'title': is empty"),
+        ("retrieve", {"gold": [""]}, "field 'gold': is empty"),
         ("retrieve", {"evidence": [["a"]]}, "a title and a sentence were expected"),
         ("retrieve", {"evidence": ["ab"]}, "a title and a sentence were expected"),
         ("retrieve", {"evidence": [{"title": "a", "sentence": "b"}]}, "a title and a sentence"),
@@ -169,7 +172,7 @@ def test_batches_hold_every_item_once_within_the_budget(
         rows, width = found.input_ids.shape
         assert rows == 1 or rows * (width + 2 * found.labels.shape[1]) <= 2000
         assert (found.labels == IGNORED).sum() == found.labels.numel() - sum(
-            len(p.target) for p in batch if isinstance(p, Pair)
+            p.length for p in batch if isinstance(p, Pair)
         )
     assert bucket(pairs, 2000, 5) == batches
     assert bucket(pairs, 2000, 6) != batches

@@ -19,7 +19,7 @@ from tests.training.tiny import write_hub_directory
 from training.config import TASKS, TrainConfig
 from training.start import open_start
 from trie import Tokens
-from trie.tokens import IDENTIFIERS
+from trie.tokens import IDENTIFIERS, MARKERS
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def test_missing_tokens_are_added_and_old_rows_stay(hub: Path, config: TrainConf
     old = load_file(hub / "model.safetensors")["model.shared.weight"]
     new = start.model.get_input_embeddings().weight
     assert torch.equal(new[: len(old)], old)
-    assert len(new) == len(old) + len(TASKS) + IDENTIFIERS == start.model.config.vocab_size
+    assert len(new) == len(old) + len(MARKERS) == start.model.config.vocab_size
     marks = [start.tokens.task("prove"), *(start.tokens.identifier(i) for i in range(IDENTIFIERS))]
     assert len(set(marks)) == 1 + IDENTIFIERS and None not in marks
     assert start.tokens.task("retrieve") == len(old)

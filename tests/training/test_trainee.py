@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from tests.training.tiny import some_samples, write_hub_directory
-from training.batches import Counts, Items, RerankBatch, SequenceBatch, collate, halved
+from training.batches import Counts, Items, RerankBatch, collate, halved
 from training.config import TASKS, TrainConfig
 from training.encoding import Group, Pair, encode
 from training.start import Start, open_start
@@ -48,23 +48,28 @@ def test_the_gradients_of_parts_add_up_to_the_wholes(start: Start, kind: type) -
         torch.testing.assert_close(mine, yours, rtol=1e-3, atol=1e-5)
 
 
-def test_label_smoothing_shares_a_part_of_each_target_among_all_tokens(start: Start) -> None:
-    batch_items = items(start, Pair)[:5]
+@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+def test_the_loss_is_that_of_each_target_run_alone(start: Start, smoothing: float) -> None:
+    batch_items = items(start, Pair)
+    pairs = [pair for pair in batch_items if isinstance(pair, Pair)]
+    assert {len(pair.targets) for pair in pairs} == {1, 2}
+    trainee = Trainee(start.model, None, guide=0.0, smoothing=smoothing).eval()
     batch = collate(batch_items, start.tokens.pad, start.tokens.start)
-    assert isinstance(batch, SequenceBatch)
-    trainee = Trainee(start.model, None, guide=0.0, smoothing=0.2).eval()
     loss = trainee(batch, Counts.of(batch_items)).item()
-    logits = start.model(
-        input_ids=batch.input_ids,
-        attention_mask=batch.attention_mask,
-        decoder_input_ids=batch.decoder_ids,
-    ).logits
-    wanted = []
-    for row, pair in enumerate(p for p in batch_items if isinstance(p, Pair)):
-        for at, token in enumerate(pair.target):
-            logs = logits[row, at].log_softmax(-1)
-            wanted.append(-(0.8 * logs[token] + 0.2 * logs.mean()).item())
-    assert loss == pytest.approx(sum(wanted) / len(wanted), rel=1e-4)
+    total = tokens = 0.0
+    for pair in pairs:
+        scores = []
+        for target in pair.targets:
+            logits = start.model(
+                input_ids=torch.tensor([pair.source]),
+                decoder_input_ids=torch.tensor([[start.tokens.start, *target[:-1]]]),
+            ).logits[0]
+            logs = logits.log_softmax(-1)
+            right = logs[torch.arange(len(target)), torch.tensor(target)]
+            scores.append(((1 - smoothing) * right + smoothing * logs.mean(-1)).sum())
+        total -= torch.stack(scores).logsumexp(0).item()
+        tokens += pair.length / len(pair.targets)
+    assert loss == pytest.approx(total / tokens, rel=1e-4)
 
 
 def test_the_rerankers_loss_is_the_slow_one() -> None:

@@ -79,8 +79,8 @@ def some_samples() -> list[Sample]:
         claim = f"{title} is a city."
         other = TITLES[(TITLES.index(title) + 1) % len(TITLES)]
         evidence = ((title, sentences[0]), (other, f"The {RIVERS[other]} is a river."))
-        found += [RetrieveSample(claim, (), (), title)] * 4
-        found += [RetrieveSample(f"The {RIVERS[title]} is a river.", evidence, (0,), other)]
+        found += [RetrieveSample(claim, (), 0, (title,))] * 4
+        found += [RetrieveSample(f"The {RIVERS[title]} is a river.", evidence, 1, (title, other))]
         found += [
             RerankSample(
                 claim, (), tuple(RerankDocument(t, s, (0,) * (t == title)) for t, s in documents)
