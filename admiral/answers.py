@@ -11,7 +11,7 @@ from admiral.stages.cross_encoder import claim_tokens
 from admiral.stages.ranking import rank_documents
 from admiral.stages.relevance import Relevance
 from admiral.stages.similarity import CLAIM_TOKENS
-from trie.inputs import claim_room
+from proofs.generation.source_input import claim_room
 
 
 def answer(

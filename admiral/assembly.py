@@ -22,10 +22,10 @@ from admiral.stages.mentions import MentionFinder
 from admiral.stages.relevance import Relevance
 from admiral.stages.similarity import SimilarityReranker, minilm_directory
 from admiral.stages.term_matching import TermReranker
-from proofs.calibrated import CalibratedJudge, Weights
-from proofs.classifier import ClassifierJudge
-from proofs.generator import ProofGenerator
-from proofs.judges import AlwaysSufficient, GeneratedProofJudge, LexicalJudge, NeverSufficient
+from proofs.generation.generator import ProofGenerator
+from proofs.judges.basic import AlwaysSufficient, GeneratedProofJudge, LexicalJudge, NeverSufficient
+from proofs.judges.calibrated import CalibratedJudge, Weights
+from proofs.judges.classifier import ClassifierJudge
 from trie import NoIdentifierError
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from admiral.render import CAUTION
 from proofs import Judgement
-from proofs.markup import escaped
+from proofs.logic.proof_html import escaped
 
 STYLE = """
 :root { color-scheme: light dark; }

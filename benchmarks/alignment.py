@@ -18,10 +18,10 @@ from pathlib import Path
 import click
 
 from admiral.checkpoint import load_checkpoint
-from proofs.alignment import Aligner
-from proofs.contextual import ContextualLikeness
-from proofs.wordnet import default_lexicon
-from proofs.words import pieces
+from proofs.drafting.contextual_similarity import ContextualLikeness
+from proofs.drafting.span_alignment import Aligner
+from proofs.lexicons.wordnet import default_lexicon
+from proofs.logic.words import pieces
 
 Step = tuple[str, str, str]  # claim span, quotation, operator
 _PART = re.compile(r"\[ (.*?) \] (.*)", re.DOTALL)

@@ -21,7 +21,8 @@ from admiral.checkpoint import Checkpoint, load_checkpoint
 from admiral.kb import KnowledgeBase, locate
 from benchmarks.beam import Free
 from proofs import Proof, ProofError, ProofGenerator, ScoredProof, target_ids
-from trie import beam_search, evidence_input
+from proofs.generation.source_input import evidence_input
+from trie import beam_search
 
 Pair = tuple[str, list[tuple[str, str]]]
 _HOSTILE = [

@@ -21,7 +21,7 @@ from admiral.assembly import Stages, build_judge
 from admiral.claims import spread
 from admiral.evaluation.overlap import recall_at
 from admiral.gold import read_gold
-from proofs.judges import NeverSufficient
+from proofs.judges.basic import NeverSufficient
 
 # In the order of the paper's table 6, and ours. The oracle stops when every gold document has a
 # sentence in the evidence.

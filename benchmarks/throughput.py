@@ -30,9 +30,9 @@ from admiral.stages.hop import TrieHopRetriever
 from admiral.stages.mentions import MentionFinder
 from admiral.stages.similarity import SimilarityReranker
 from admiral.stages.term_matching import TermReranker
-from proofs.calibrated import CalibratedJudge
-from proofs.classifier import ClassifierJudge
-from proofs.judges import GeneratedProofJudge, LexicalJudge
+from proofs.judges.basic import GeneratedProofJudge, LexicalJudge
+from proofs.judges.calibrated import CalibratedJudge
+from proofs.judges.classifier import ClassifierJudge
 from trie import Seq2Seq
 
 _STAGES: list[tuple[str, type, str]] = [

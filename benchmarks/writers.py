@@ -14,7 +14,7 @@ from admiral.errors import AdmiralError
 from benchmarks import writers_cli, writers_kb, writers_training
 from benchmarks.writer import ABSENT, Writer, files_seen
 from benchmarks.writers_kb import nothing
-from proofs.install_wordnet import WordNetError, install
+from proofs.lexicons.install_wordnet import WordNetError, install
 from trie import TokenTrie, UpdatedTrie
 
 

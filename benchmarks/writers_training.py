@@ -18,7 +18,7 @@ from admiral.errors import AdmiralError
 from admiral.files import write_atomically
 from benchmarks.writer import ABSENT, Writer, files_seen
 from benchmarks.writers_kb import nothing
-from proofs.calibrated import WEIGHTS, Weights
+from proofs.judges.calibrated import WEIGHTS, Weights
 from tests.training import tiny
 from training.config import TASKS, TrainConfig
 from training.loop import train

@@ -7,25 +7,25 @@ first asked for, so that records of proofs can be read without it.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from proofs.annotate import annotate
-from proofs.calibrated import CalibratedJudge
-from proofs.drafting import AnnotationError, lexical_proof
-from proofs.files import ProofFileError, read_proofs
-from proofs.joins import Relation, compose, join
-from proofs.judgement import Judgement
-from proofs.judges import AlwaysSufficient, GeneratedProofJudge, LexicalJudge, NeverSufficient
-from proofs.lexicon import BuiltinLexicon, Lexicon, SpanLexicon, WordLexicon
-from proofs.notation import ProofError, ProofSyntaxError
-from proofs.operators import SUFFICIENCY_OPERATORS, NatOp, Verdict
-from proofs.proof import Proof, ProofStep
-from proofs.word_lists import PairLexicon
-from proofs.wordnet import default_lexicon
+from proofs.drafting.annotation import annotate
+from proofs.drafting.drafts import AnnotationError, lexical_proof
+from proofs.judges.basic import AlwaysSufficient, GeneratedProofJudge, LexicalJudge, NeverSufficient
+from proofs.judges.calibrated import CalibratedJudge
+from proofs.judges.judgement import Judgement
+from proofs.lexicons.lexicon import BuiltinLexicon, Lexicon, SpanLexicon, WordLexicon
+from proofs.lexicons.word_lists import PairLexicon
+from proofs.lexicons.wordnet import default_lexicon
+from proofs.logic.composition import Relation, compose, join
+from proofs.logic.notation import ProofError, ProofSyntaxError
+from proofs.logic.operators import SUFFICIENCY_OPERATORS, NatOp, Verdict
+from proofs.logic.proof import Proof, ProofStep
+from proofs.logic.proof_files import ProofFileError, read_proofs
 
 if TYPE_CHECKING:
-    from proofs.classifier import ClassifierJudge
-    from proofs.generator import ProofGenerator, ScoredProof
-    from proofs.grammar import ProofGrammar
-    from proofs.targets import target_ids
+    from proofs.generation.generator import ProofGenerator, ScoredProof
+    from proofs.generation.proof_grammar import ProofGrammar
+    from proofs.generation.targets import target_ids
+    from proofs.judges.classifier import ClassifierJudge
 
 __all__ = [
     "SUFFICIENCY_OPERATORS",
@@ -63,11 +63,11 @@ __all__ = [
 ]
 
 _LAZY = {
-    "ClassifierJudge": "proofs.classifier",
-    "ProofGenerator": "proofs.generator",
-    "ProofGrammar": "proofs.grammar",
-    "ScoredProof": "proofs.generator",
-    "target_ids": "proofs.targets",
+    "ClassifierJudge": "proofs.judges.classifier",
+    "ProofGenerator": "proofs.generation.generator",
+    "ProofGrammar": "proofs.generation.proof_grammar",
+    "ScoredProof": "proofs.generation.generator",
+    "target_ids": "proofs.generation.targets",
 }
 
 

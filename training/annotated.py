@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from admiral.gold import GoldClaim
-from proofs.contextual import ContextualLikeness
+from proofs.drafting.contextual_similarity import ContextualLikeness
 from training.corpora import Corpus, Passages, fault
 from training.negatives import Finder, Negatives, SearchedNegatives
 from training.samples import Sample

@@ -20,7 +20,7 @@ from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.gold import GoldClaim, read_gold
 from admiral.kb import KnowledgeBase, locate
-from proofs.contextual import ContextualLikeness
+from proofs.drafting.contextual_similarity import ContextualLikeness
 from training.annotated import SampleBuilder
 from training.corpora import Corpus, WithDocuments, read_documents
 from training.negatives import BeamNegatives, Finder, SearchedNegatives

@@ -11,10 +11,11 @@ from functools import cache, partial
 
 from admiral.stages.passes import RerankPass, rerank_passes
 from proofs import NatOp, ProofError, target_ids
+from proofs.generation.source_input import evidence_input
 from training.continuations import Target
 from training.guide import alignment
 from training.samples import ProveSample, RerankSample, RetrieveSample, Sample
-from trie import Tokens, evidence_input
+from trie import Tokens
 from trie.tokens import IDENTIFIERS
 
 # It takes seconds to start processes, and a millisecond or two to encode a sample.

@@ -15,7 +15,7 @@ from admiral.kb import KnowledgeBase
 from admiral.records import Document, Sentence
 from admiral.stages.cross_encoder import CrossEncoderReranker
 from admiral.stages.hop import TrieHopRetriever
-from proofs.generator import ProofGenerator
+from proofs.generation.generator import ProofGenerator
 from training.config import METRICS, TrainConfig
 from training.samples import ProveSample, RerankSample, RetrieveSample, Sample
 from training.start import Start

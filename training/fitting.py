@@ -11,8 +11,8 @@ from torch.nn.utils.rnn import pad_sequence
 
 from admiral.stages.clues import CLUES
 from admiral.stages.relevance import Relevance
-from proofs.calibrated import FEATURES, Weights
-from proofs.support import Support
+from proofs.judges.calibrated import FEATURES, Weights
+from proofs.judges.support import Support
 from training.networks import Recipe, fit_units, of_rows
 
 # The highest step stands for the claim; while fitting, softly, so that the others learn besides.

@@ -34,10 +34,10 @@ from admiral.files import write_atomically
 from admiral.gold import read_gold
 from admiral.heads import SUFFICIENCY_HEAD
 from admiral.kb import KnowledgeBase, locate
-from proofs.calibrated import Weights
-from proofs.classifier import pooled_states
-from proofs.support import SupportFinder
-from proofs.wordnet import default_lexicon
+from proofs.judges.calibrated import Weights
+from proofs.judges.classifier import pooled_states
+from proofs.judges.support import SupportFinder
+from proofs.lexicons.wordnet import default_lexicon
 from training.fitting import fit_head, fit_weights, threshold_of_recall
 from training.retrieved import retrieved_evidence
 from training.sources import Source, drawn

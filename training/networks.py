@@ -1,4 +1,4 @@
-"""The fit of small networks of units (`proofs.network`) on items that hold several rows each."""
+"""The fit of small networks of units (`proofs.judges.network`) on items that hold several rows each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import pad_sequence
 
-from proofs.network import Unit
+from proofs.judges.network import Unit
 
 # Beside its mean, a standard deviation up to this is one of rounding.
 _ROUNDING = 1e-6

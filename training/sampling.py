@@ -10,7 +10,7 @@ from itertools import combinations
 from admiral.gold import GoldClaim
 from admiral.mentions import base_title
 from proofs import AnnotationError, annotate
-from proofs.contextual import ContextualLikeness
+from proofs.drafting.contextual_similarity import ContextualLikeness
 from training.corpora import Corpus, sentence_of
 from training.negatives import Negatives
 from training.samples import ProveSample, RerankDocument, RerankSample, RetrieveSample, Sample

@@ -13,7 +13,6 @@ from trie.composed import Composed
 from trie.constraint import Constraint, Transitions, Trie
 from trie.errors import NoIdentifierError, TrieFileError
 from trie.identifiers import Identifiers
-from trie.inputs import SourceInput, evidence_input
 from trie.listed import TrieConstraint
 from trie.markup import HopConstraint, TitlesConstraint
 from trie.renumbered import Renumbered
@@ -46,7 +45,6 @@ __all__ = [
     "Renumbered",
     "Segment",
     "Seq2Seq",
-    "SourceInput",
     "Stretch",
     "Then",
     "TitlesConstraint",
@@ -59,7 +57,6 @@ __all__ = [
     "UpdatedTrie",
     "beam_search",
     "copies",
-    "evidence_input",
     "several",
     "spans",
 ]

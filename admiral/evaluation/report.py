@@ -19,8 +19,8 @@ from admiral.evaluation.traces import HopTrace, Trace
 from admiral.gold import EvidenceSet, GoldClaim
 from admiral.page import head
 from admiral.render import STOPPED
-from proofs import markup
-from proofs.markup import escaped
+from proofs.logic import proof_html
+from proofs.logic.proof_html import escaped
 
 _SETS, _DOCUMENTS = 3, 10
 Text = Callable[[str, int], str | None]
@@ -53,7 +53,7 @@ def report_page(
     """
     digest = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
-    yield head("Report", markup.STYLE + STYLE, policy)
+    yield head("Report", proof_html.STYLE + STYLE, policy)
     yield f"<h1>Report: {escaped(title)}</h1>\n"
     yield "".join(f"<p>{escaped(note)}</p>\n" for note in notes)
     yield from _summary(cases)

@@ -9,16 +9,8 @@ from typing import Protocol
 from admiral.errors import AdmiralError
 from admiral.records import DocumentSet, Sentence
 from admiral.stages.sets import ScoredSequence, document_sets
-from trie import (
-    HopConstraint,
-    Seq2Seq,
-    TitlesConstraint,
-    Tokens,
-    Trie,
-    TrieFileError,
-    beam_search,
-    evidence_input,
-)
+from proofs.generation.source_input import evidence_input
+from trie import HopConstraint, Seq2Seq, TitlesConstraint, Tokens, Trie, TrieFileError, beam_search
 
 
 class Titles(Protocol):

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from proofs.generation.source_input import claim_ids, claim_room
 from trie import Tokens
-from trie.inputs import claim_ids, claim_room
 
 # Of the encoder's length, at most these shares for the claim and for what was chosen before.
 _CLAIM_SHARE, _CHOSEN_SHARE = 0.4, 0.7

@@ -16,8 +16,8 @@ from pathlib import Path
 from admiral.errors import AdmiralError
 from admiral.records import RankedDocument
 from admiral.stages.clues import CLUES
-from proofs.network import Unit, read_units, score_of
-from proofs.weight_files import read_weights
+from proofs.judges.network import Unit, read_units, score_of
+from proofs.judges.weight_files import read_weights
 
 # Documents that are ranked by their clues.
 _HEAD = 50

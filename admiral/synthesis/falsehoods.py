@@ -14,7 +14,7 @@ from admiral.synthesis.library import Library
 from admiral.synthesis.profiles import Profile
 from admiral.synthesis.slots import is_list
 from admiral.synthesis.words import KINDS, MONTHS, OPPOSITES
-from proofs.nations import NATIONALITIES
+from proofs.lexicons.nations import NATIONALITIES
 
 _YEAR = re.compile(r"(?<![\w-])(?:1[0-9]{3}|20[0-2][0-9])(?![\w%-])")
 _NUMBER = re.compile(

@@ -12,7 +12,7 @@ from admiral.assembly import build_judge, build_relevance, build_stages
 from admiral.checkpoint import Checkpoint
 from admiral.heads import SUFFICIENCY_HEAD
 from admiral.stages.relevance import Relevance
-from proofs.calibrated import WEIGHTS, Weights
+from proofs.judges.calibrated import WEIGHTS, Weights
 
 CLAIM = "Ada Lovelace was born in London in 1815."
 EVIDENCE = [("Ada Lovelace", "Ada Lovelace was born in London in 1815.")]

@@ -10,7 +10,7 @@ import pytest
 from admiral import Admiral, RetrievalResult
 from admiral.stages.clues import CLUES
 from admiral.stages.relevance import Relevance
-from proofs.network import Unit
+from proofs.judges.network import Unit
 
 CLAIM = "Gladiator and Blade Runner are films that Ridley Scott directed."
 NAMED = {"Gladiator (2000 film)", "Blade Runner", "Ridley Scott"}

@@ -25,7 +25,7 @@ from admiral.checkpoint import load_checkpoint
 from admiral.provenance import recorded_settings
 from admiral.records import Document, DocumentSet, ScoredTitle, Sentence
 from proofs import Judgement
-from proofs.judges import AlwaysSufficient, NeverSufficient
+from proofs.judges.basic import AlwaysSufficient, NeverSufficient
 from tests.trie.processor import SAME_BITS
 from trie.int8 import int8_works
 

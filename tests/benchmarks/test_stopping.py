@@ -11,7 +11,7 @@ from admiral import Admiral, Claim, RetrievalConfig
 from admiral.assembly import Stages, build_judge
 from admiral.claims import read_claims
 from benchmarks.stopping import Remembering, Stop, rankings_by_hops, row, stop_of
-from proofs.judges import NeverSufficient
+from proofs.judges.basic import NeverSufficient
 
 DEMO = Path(__file__).parents[2] / "admiral" / "data" / "demo" / "claims.jsonl"
 

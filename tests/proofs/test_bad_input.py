@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 from proofs import GeneratedProofJudge, Judgement, LexicalJudge, NatOp, ProofGenerator, Verdict
-from proofs.calibrated import CalibratedJudge
+from proofs.judges.calibrated import CalibratedJudge
 from tests.proofs.hostile import claims, evidence
 from tests.proofs.models import bart
 from trie import Seq2Seq, Tokens

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 
 from proofs import LexicalJudge, NatOp, default_lexicon
-from proofs.alignment import Aligner
-from proofs.calibrated import CalibratedJudge
-from proofs.chunking import chunk
-from proofs.proof import ProofStep
+from proofs.drafting.chunking import chunk
+from proofs.drafting.span_alignment import Aligner
+from proofs.judges.calibrated import CalibratedJudge
+from proofs.logic.proof import ProofStep
 from tests.proofs.hostile import claims, evidence
 
 JUDGES = [CalibratedJudge(), LexicalJudge()]

@@ -23,11 +23,11 @@ from admiral.config import load_config
 from admiral.gold import GoldClaim, read_gold
 from admiral.heads import SUFFICIENCY_HEAD
 from admiral.kb import KnowledgeBase, demo_kb
-from proofs.calibrated import FEATURES, CalibratedJudge, Weights
-from proofs.claim_features import CLAIM_FEATURES
-from proofs.drafting import Draft
-from proofs.operators import NatOp
-from proofs.support import STEP_FEATURES, Support
+from proofs.drafting.drafts import Draft
+from proofs.judges.calibrated import FEATURES, CalibratedJudge, Weights
+from proofs.judges.claim_features import CLAIM_FEATURES
+from proofs.judges.support import STEP_FEATURES, Support
+from proofs.logic.operators import NatOp
 from training.fitting import fit_head, fit_weights, threshold_of_recall
 from training.judges import main
 from training.retrieved import retrieved_evidence

@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from proofs.network import score_of
+from proofs.judges.network import score_of
 from training.networks import Recipe, fit_units, of_rows
 
 RECIPE = Recipe(units=4, iterations=200, rate=0.05, ridge=1e-4)

@@ -10,8 +10,8 @@ import torch
 from admiral import Admiral, AdmiralError
 from admiral.records import Sentence
 from admiral.stages.hop import TrieHopRetriever
-from trie import TokenTrie, evidence_input
-from trie.inputs import claim_ids
+from proofs.generation.source_input import claim_ids, evidence_input
+from trie import TokenTrie
 
 CLAIM = "The 66th Primetime Emmy Awards was hosted by an Iraqi comedian."
 EVIDENCE = [

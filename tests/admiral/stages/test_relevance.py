@@ -16,7 +16,7 @@ from admiral.errors import AdmiralError
 from admiral.records import RankedDocument
 from admiral.stages.clues import CLUES
 from admiral.stages.relevance import Relevance
-from proofs.network import Unit
+from proofs.judges.network import Unit
 
 NUMBERS = st.floats(-5, 5)
 ROWS = st.tuples(*[NUMBERS for _ in CLUES])

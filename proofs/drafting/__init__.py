@@ -1,0 +1,1 @@
+"""Proofs from words alone: spans of the claim, aligned with spans of the evidence."""

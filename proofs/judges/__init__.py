@@ -1,0 +1,1 @@
+"""Does the evidence suffice: judges, their features, networks and weights."""

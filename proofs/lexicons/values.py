@@ -1,0 +1,169 @@
+"""Words that name one value among others: numbers, years, decades, ordinals, months, nations.
+
+Two different values of one kind exclude each other ("born in 1973", "born in 1980"), which is what
+the alternation operator says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from proofs.lexicons.nations import COUNTRIES, LONG_NAMES, NATIONALITIES, overlap
+from proofs.logic.words import word_list
+
+
+def _numbered(names: str, first: int, step: int = 1) -> dict[str, int]:
+    return {name: first + step * at for at, name in enumerate(names.split())}
+
+
+_UNITS = _numbered("zero one two three four five six seven eight nine", 0)
+_TEENS = _numbered(
+    "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen", 10
+)
+_TENS = _numbered("twenty thirty forty fifty sixty seventy eighty ninety", 20, 10)
+_SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9}
+_ORDINALS = _numbered(
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth "
+    "fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth",
+    1,
+)
+_SMALL = _UNITS | _TEENS | _TENS
+_SMALL |= {f"{ten}-{unit}": _TENS[ten] + _UNITS[unit] for ten in _TENS for unit in list(_UNITS)[1:]}
+_NUMBER = re.compile(r"[0-9]{1,12}(?:,[0-9]{3})*(?:\.[0-9]{1,6})?")
+_ORDINAL = re.compile(r"([0-9]{1,6})(?:st|nd|rd|th)")
+_DAY = re.compile(r"[12]?[0-9]|3[01]")
+_YEAR = re.compile(r"1[0-9]{3}|20[0-9]{2}")
+_DECADE = re.compile(r"(1[0-9]|20)[0-9]0s")
+_MONTHS = word_list(
+    "january february march april may june july august september october november december"
+)
+
+
+@lru_cache(maxsize=65536)
+def value(norm: str) -> tuple[str, str] | None:
+    """Return the kind and the value that a normalised word names, or None.
+
+    Kinds are ``year``, ``decade``, ``ordinal``, ``number``, ``month``, ``nationality`` and
+    ``country``: ``"3rd"`` and ``"third"`` have the same value, ``("ordinal", "3")``.
+    """
+    if _YEAR.fullmatch(norm):
+        return "year", norm
+    if _DECADE.fullmatch(norm):
+        return "decade", norm
+    if norm in _ORDINALS:
+        return "ordinal", str(_ORDINALS[norm])
+    if match := _ORDINAL.fullmatch(norm):
+        return "ordinal", match[1].lstrip("0") or "0"
+    if (number := _number(norm)) is not None:
+        return "number", f"{number:.6f}".rstrip("0").rstrip(".")
+    if norm in _MONTHS:
+        return "month", norm
+    if norm in NATIONALITIES:
+        return "nationality", NATIONALITIES[norm]
+    if norm in COUNTRIES:
+        return "country", COUNTRIES[norm]
+    return None
+
+
+def number(norm: str) -> float | None:
+    """Return the number that a normalised word names, years among them; None for other words."""
+    return float(norm) if _YEAR.fullmatch(norm) else _number(norm)
+
+
+def excludes(claim: str, evidence: str) -> bool:
+    """Whether two normalised words name different values of one kind.
+
+    "One" is left out: it is a pronoun as often as a number. So are countries, many of which one
+    thing can have to do with, and nationalities of which one includes the other.
+    """
+    mine, other = value(claim), value(evidence)
+    if mine is None or other is None or "one" in (claim, evidence):
+        return False
+    if {mine[0], other[0]} == {"decade", "year"}:
+        return not within(claim, evidence) and not within(evidence, claim)
+    if mine[0] != other[0] or mine[0] == "country":
+        return False
+    return mine[1] != other[1] and not overlap(mine[1], other[1])
+
+
+def same_value(claim: str, evidence: str) -> bool:
+    """Whether two normalised words name the same value ("3rd", "third"; "Iraqi", "Iraq")."""
+    mine, other = value(claim), value(evidence)
+    if mine is None or other is None or mine[1] != other[1]:
+        return False
+    return mine[0] == other[0] or {mine[0], other[0]} in _ALIKE
+
+
+def within(year: str, decade: str) -> bool:
+    """Whether the first of two normalised words is a year of the second, a decade."""
+    return bool(_YEAR.fullmatch(year) and _DECADE.fullmatch(decade)) and year[:3] == decade[:3]
+
+
+_ALIKE = ({"nationality", "country"}, {"number", "year"})
+
+
+def merged(norms: Sequence[str]) -> list[str]:
+    """Return the words of a span with what several of them name together as one word.
+
+    Numbers become digits ("two hundred", "200"), days beside a month ordinals ("28", "28th"), and
+    the names of countries keep their space ("united states").
+    """
+    found: list[str] = []
+    at = 0
+    while at < len(norms):
+        end, amount = _spelled(norms, at)
+        if end > at + 1:
+            found.append(f"{amount:.6f}".rstrip("0").rstrip("."))
+        elif " ".join(norms[at : at + 2]) in LONG_NAMES:
+            end = at + 2
+            found.append(" ".join(norms[at:end]))
+        else:
+            beside = (*norms[max(at - 1, 0) : at], *norms[at + 1 : at + 2])
+            day = _DAY.fullmatch(norms[at]) and not _MONTHS.isdisjoint(beside)
+            found.append(f"{int(norms[at])}th" if day else norms[at])
+            end = at + 1
+        at = end
+    return found
+
+
+def _number(norm: str) -> float | None:
+    if norm in _SMALL:
+        return float(_SMALL[norm])
+    return float(norm.replace(",", "")) if _NUMBER.fullmatch(norm) else None
+
+
+def _spelled(norms: Sequence[str], at: int) -> tuple[int, float]:
+    """Return where a number that begins at a word ends, and the number; `at` where none begins."""
+    total, part, end = 0.0, 0.0, at
+    least = float("inf")  # what the next scale must be below
+    while end < len(norms):
+        amount, scale = _number(norms[end]), _SCALES.get(norms[end])
+        if scale == 100 and 0 < part < 10:
+            part *= 100
+        elif scale is not None and scale > 100 and part and scale < least:
+            total, part, least = total + part * scale, 0.0, scale
+        elif amount is not None and _fits(norms[end], part, amount, first=end == at, least=least):
+            part += amount
+        elif norms[end] == "and" and end > at and norms[end - 1] in _SCALES:
+            following = _number(norms[end + 1]) if end + 1 < len(norms) else None
+            if following is None or following >= 100:
+                break
+        else:
+            break
+        end += 1
+    return end, total + part
+
+
+def _fits(norm: str, part: float, amount: float, *, first: bool, least: float) -> bool:
+    """Whether a word can go on with a number that stands at `part` ("forty" then "two")."""
+    if first:
+        return True
+    if norm not in _SMALL or amount == 0:
+        return False
+    if part == 0:
+        return amount < least
+    if part % 100 == 0:
+        return amount < 100
+    return part % 10 == 0 and part % 100 >= 20 and amount < 10

@@ -1,0 +1,1 @@
+"""Natural logic: operators, their composition, proofs and their notation."""

@@ -1,0 +1,87 @@
+"""Proofs from a model: valid whatever its weights are, and the ones it was taught."""
+
+import pytest
+import torch
+
+from proofs import GeneratedProofJudge, NatOp, ProofGenerator, annotate, target_ids
+from proofs.generation.source_input import evidence_input
+from tests.proofs.models import bart
+from trie import Seq2Seq, Tokens
+
+CLAIM = "The lighthouse was built by an Irish engineer."
+LIGHTHOUSE = ("Port Merrow Lighthouse", "The lighthouse was built by Ada Quill.")
+ENGINEER = ("Ada Quill", "Ada Quill (born 1873) was an Irish engineer.")
+HOSTILE = [
+    (CLAIM, [LIGHTHOUSE, ENGINEER]),
+    ("} { [ ] # </s>", [("[a]", "} ] = </s> {"), ("", "")]),
+    ("Ada", [("\x00\ud800", "İ ﬁne e\u0301 \u200b")]),
+    (" ".join(["tower"] * 40), [ENGINEER]),
+]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_untrained_models_write_valid_proofs(tokens: Tokens, seed: int) -> None:
+    generator = ProofGenerator(
+        Seq2Seq(bart(tokens, seed)), tokens, beam_size=3, batch_size=3, max_length=60
+    )
+    claims, evidence = zip(*HOSTILE, strict=True)
+    found = generator.generate(claims, evidence)
+    for claim, texts, candidates in zip(claims, evidence, found, strict=True):
+        assert 1 <= len(candidates) <= 3
+        scores = [candidate.score for candidate in candidates]
+        assert scores == sorted(scores, reverse=True)
+        for candidate in candidates:
+            candidate.proof.validate(claim, texts)
+    alone = [generator.generate([c], [e])[0] for c, e in HOSTILE]
+    assert [[p.proof for p in one] for one in alone] == [[p.proof for p in one] for one in found]
+
+
+def test_claims_that_do_not_fit_have_no_proof(tokens: Tokens) -> None:
+    generator = ProofGenerator(Seq2Seq(bart(tokens, positions=64)), tokens)
+    claims = [CLAIM, " ", "word " * 200]
+    found = generator.generate(claims, [[ENGINEER]] * 3)
+    assert [bool(candidates) for candidates in found] == [True, False, False]
+    judgements = GeneratedProofJudge(generator).judge(claims, [[ENGINEER]] * 3)
+    assert judgements[2].sufficient is False and judgements[2].proof is None
+
+
+def test_a_taught_model_decides_by_the_evidence(tokens: Tokens) -> None:
+    """Overfit two annotated proofs; the judge then tells full from partial evidence."""
+    cases = [([LIGHTHOUSE, ENGINEER], True), ([LIGHTHOUSE], False)]
+    model = bart(tokens, positions=256)
+    proofs = [annotate(CLAIM, texts, sufficient) for texts, sufficient in cases]
+    pairs = [
+        (
+            evidence_input(tokens, "prove", CLAIM, texts, 256).ids,
+            target_ids(tokens, proof, CLAIM, texts),
+        )
+        for (texts, _), proof in zip(cases, proofs, strict=True)
+    ]
+    model.train()
+    optimiser = torch.optim.Adam(model.parameters(), lr=5e-3)
+    for _ in range(60):
+        for source, target in pairs:
+            shifted = torch.tensor([[tokens.start, *target[:-1]]])
+            logits = model(input_ids=torch.tensor([source]), decoder_input_ids=shifted).logits
+            loss = torch.nn.functional.cross_entropy(logits[0], torch.tensor(target))
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+    model.eval()
+    evidence = [texts for texts, _ in cases]
+    judge = GeneratedProofJudge(ProofGenerator(Seq2Seq(model), tokens))
+    judgements = judge.judge([CLAIM] * 3, [*evidence, []])
+    assert [j.proof for j in judgements[:2]] == proofs
+    assert [j.sufficient for j in judgements] == [True, False, False]
+    hasty = ProofGenerator(Seq2Seq(model), tokens, stop_at_independence=True)
+    partial = hasty.generate([CLAIM], [evidence[1]])[0][0].proof
+    assert partial.operators[-1] is NatOp.INDEPENDENCE
+    assert len(partial.steps) <= len(proofs[1].steps)
+    quick = GeneratedProofJudge(hasty).judge([CLAIM] * 2, evidence)
+    assert [j.sufficient for j in quick] == [True, False]
+    assert [j.proof is None for j in quick] == [False, True]
+
+
+def test_settings_are_checked(tokens: Tokens) -> None:
+    with pytest.raises(ValueError, match="beam_size"):
+        ProofGenerator(Seq2Seq(bart(tokens)), tokens, beam_size=0)

@@ -1,0 +1,201 @@
+"""The grammar: whatever it lets through is a valid proof, and it lets every annotation through."""
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from proofs import (
+    AnnotationError,
+    NatOp,
+    Proof,
+    ProofError,
+    ProofGrammar,
+    ProofStep,
+    annotate,
+    lexical_proof,
+    target_ids,
+)
+from proofs.logic.words import has_content, word_spans
+from tests.proofs.hostile import claims, evidence
+from tests.trie.walking import following
+from trie import Tokens
+
+CLAIM = "The Lighthouse at Port Merrow was built by an Irish engineer born in 1873."
+EVIDENCE = [
+    ("Port Merrow Lighthouse", "It was built by Ada Quill, whose tower replaced a beacon."),
+    ("Ada Quill", "Ada Quill (born May 3, 1873) was an Irish engineer."),
+]
+
+
+def walk(grammar: ProofGrammar, choose: random.Random, lazy: float = 0.5) -> list[int]:
+    """Return a random sequence; with probability `lazy` the rarer kinds of token are taken."""
+    state, ids = grammar.start, []
+    while ahead := following(grammar, state):
+        allowed = list(ahead)
+        token = choose.choice(allowed[:2] if choose.random() < lazy else allowed)
+        state = ahead[token]
+        ids.append(token)
+    return ids
+
+
+def check(proof: Proof, ids: list[int], claim: str, texts: list, max_length: int) -> None:
+    proof.validate(claim, texts)
+    assert Proof.parse(proof.to_text()) == proof
+    assert len(ids) <= max_length
+
+
+@settings(deadline=None, max_examples=200)
+@given(claims, evidence, st.randoms(use_true_random=False), st.integers(0, 60), st.integers(1, 6))
+def test_random_walks_are_valid_proofs(
+    tokens: Tokens, claim: str, texts: list, choose: random.Random, spare: int, max_steps: int
+) -> None:
+    max_length = len(tokens.encode(claim)) + 6 + spare
+    grammar = ProofGrammar(
+        tokens, claim, texts, max_length=max_length, max_steps=max_steps, operators=tuple(NatOp)
+    )
+    ids = walk(grammar, choose)
+    assert ids[-1] == tokens.eos
+    proof = grammar.proof(ids)
+    check(proof, ids, claim, texts, max_length)
+    assert len(proof.steps) <= max_steps
+
+
+@settings(deadline=None, max_examples=200)
+@given(claims, evidence, st.booleans())
+def test_every_annotation_is_accepted(
+    tokens: Tokens, claim: str, texts: list, sufficient: bool
+) -> None:
+    try:
+        proof = annotate(claim, texts, sufficient)
+    except AnnotationError:
+        return
+    ids = target_ids(tokens, proof, claim, texts, max_length=2000)
+    decoded = ProofGrammar(tokens, claim, texts, max_length=2000).proof(ids)
+    check(decoded, ids, claim, texts, 2000)
+    assert decoded.sufficient is sufficient
+
+
+def test_ordinary_annotations_come_back_unchanged(tokens: Tokens) -> None:
+    for sufficient in (True, False):
+        proof = annotate(CLAIM, EVIDENCE, sufficient)
+        ids = target_ids(tokens, proof, CLAIM, EVIDENCE)
+        grammar = ProofGrammar(tokens, CLAIM, EVIDENCE, max_length=len(ids))
+        assert grammar.proof(ids) == proof
+        with pytest.raises(ProofError):
+            target_ids(tokens, proof, CLAIM, EVIDENCE, max_length=len(ids) - 1)
+
+
+def test_quotations_are_exactly_the_legal_spans(tokens: Tokens) -> None:
+    """Against all spans of words, listed the slow way."""
+    texts = [("Ada Quill", "Ada Quill (born May 3, 1873) was an Irish engineer of the first rank.")]
+    grammar = ProofGrammar(tokens, "Ada", texts, max_length=500)
+    legal = set()
+    for text in texts[0]:
+        words = text.split()
+        for begin in range(len(words)):
+            for end in range(begin + 1, min(begin + 7, len(words)) + 1):
+                if has_content(span := " ".join(words[begin:end])):
+                    legal.add(span.strip("(),. "))
+    found = set()
+    prefix = [tokens.symbol("{"), *tokens.encode("Ada"), *map(tokens.symbol, "}[")]
+    # Depth first through everything between the brackets.
+    agenda = [(grammar.walk(prefix), ())]
+    while agenda:
+        state, ids = agenda.pop()
+        for token, behind in following(grammar, state).items():
+            if token != tokens.symbol("]"):
+                agenda.append((behind, (*ids, token)))
+            elif ids:
+                whole = [*prefix, *ids, token, tokens.symbol("="), tokens.eos]
+                found.add(grammar.proof(whole).steps[0].evidence)
+    assert {span.strip("(),. ") for span in found} == legal
+
+
+def test_quotations_keep_the_original_wording(tokens: Tokens) -> None:
+    texts = [("T", "A  Žižkov\tTOWER of «Ĳssel»")]
+    proof = Proof((ProofStep("the tower", "Žižkov\tTOWER of «Ĳssel»", NatOp.EQUIVALENCE),))
+    ids = target_ids(tokens, proof, "the tower", texts)
+    assert ProofGrammar(tokens, "the tower", texts, max_length=100).proof(ids) == proof
+
+
+def test_an_empty_quotation_means_independence(tokens: Tokens) -> None:
+    grammar = ProofGrammar(tokens, "Ada", EVIDENCE, max_length=50)
+    ids = [tokens.symbol("{"), *tokens.encode("Ada"), *map(tokens.symbol, "}[]")]
+    assert list(following(grammar, grammar.walk(ids))) == [tokens.symbol("#")]
+    with pytest.raises(ValueError, match="not allowed"):
+        grammar.walk([*ids, tokens.symbol("=")])
+    with pytest.raises(ProofError, match="not complete"):
+        grammar.proof(ids)
+    with pytest.raises(ProofError, match="not a proof"):
+        grammar.proof([*ids, tokens.symbol("=")])
+
+
+def test_only_given_operators_are_written(tokens: Tokens) -> None:
+    grammar = ProofGrammar(tokens, CLAIM, EVIDENCE, max_length=200)
+    for seed in range(50):
+        proof = grammar.proof(walk(grammar, random.Random(seed), lazy=0.2))
+        assert not {NatOp.FORWARD, NatOp.REVERSE} & set(proof.operators)
+
+
+def test_stopping_at_independence(tokens: Tokens) -> None:
+    grammar = ProofGrammar(tokens, CLAIM, EVIDENCE, max_length=200, stop_at_independence=True)
+    seen = set()
+    for seed in range(80):
+        proof = grammar.proof(walk(grammar, random.Random(seed), lazy=0.2))
+        assert NatOp.INDEPENDENCE not in proof.operators[:-1]
+        seen.add(proof.sufficient)
+        if proof.sufficient:
+            proof.validate(CLAIM, EVIDENCE)
+    assert seen == {True, False}
+
+
+@pytest.mark.parametrize("words", [1, 200, 600])
+def test_long_claims_are_covered_within_the_limits(tokens: Tokens, words: int) -> None:
+    claim = " ".join(f"word{i}" for i in range(words))
+    length = len(tokens.encode(claim))
+    for max_length in (length + 6, length + 100):
+        grammar = ProofGrammar(tokens, claim, EVIDENCE, max_length=max_length)
+        for seed in range(5):
+            ids = walk(grammar, random.Random(seed))
+            check(grammar.proof(ids), ids, claim, EVIDENCE, max_length)
+    ids = target_ids(
+        tokens, lexical_proof(claim, EVIDENCE), claim, EVIDENCE, max_length=500 + length * 3
+    )
+    assert len(ids) > length
+    with pytest.raises(ProofError, match="does not fit"):
+        ProofGrammar(tokens, claim, EVIDENCE, max_length=length + 5)
+
+
+def test_claim_spans_are_bounded(tokens: Tokens) -> None:
+    claim = " ".join(["tower"] * 40)
+    grammar = ProofGrammar(tokens, claim, [], max_length=400, max_claim_words=3)
+    for seed in range(20):
+        proof = grammar.proof(walk(grammar, random.Random(seed)))
+        # Twice 40 words in 16 steps is more than three words a step; the last takes the rest.
+        assert all(len(word_spans(s.claim)) <= 5 for s in proof.steps[:-1])
+
+
+def test_impossible_grammars_are_errors(tokens: Tokens) -> None:
+    with pytest.raises(ProofError, match="without words"):
+        ProofGrammar(tokens, " \n ", EVIDENCE, max_length=50)
+    with pytest.raises(ValueError, match="#"):
+        ProofGrammar(tokens, "a", [], max_length=50, operators=(NatOp.EQUIVALENCE,))
+    with pytest.raises(ValueError, match="#"):
+        ProofGrammar(tokens, "a", [], max_length=50, max_steps=0)
+
+
+def test_targets_of_other_claims_are_errors(tokens: Tokens) -> None:
+    proof = annotate(CLAIM, EVIDENCE, True)
+    with pytest.raises(ProofError, match="continue"):
+        target_ids(tokens, proof, "Another claim", EVIDENCE)
+    with pytest.raises(ProofError, match="quoted"):
+        target_ids(tokens, proof, CLAIM, [])
+
+
+def test_enormous_evidence(tokens: Tokens) -> None:
+    texts = [("x" * 200_000, "word " * 100_000), *EVIDENCE]
+    grammar = ProofGrammar(tokens, CLAIM, texts, max_length=300)
+    ids = walk(grammar, random.Random(1))
+    grammar.proof(ids).validate(CLAIM, texts)

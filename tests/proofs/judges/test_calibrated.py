@@ -1,0 +1,178 @@
+"""The judge of scored steps: its proof is its decision, whatever the texts and the weights are."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proofs import NatOp, default_lexicon
+from proofs.judges.calibrated import FEATURES, WEIGHTS, CalibratedJudge, Weights, said_by_one
+from proofs.judges.claim_features import CLAIM_FEATURES
+from proofs.judges.network import Unit
+from proofs.judges.support import STEP_FEATURES, SupportFinder
+from tests.proofs.hostile import claims, evidence
+
+CLAIM = "The lighthouse at Port Merrow was built by an Irish engineer."
+LIGHTHOUSE = ("Port Merrow Lighthouse", "The lighthouse at Port Merrow was built by Ada Quill.")
+ENGINEER = ("Ada Quill", "Ada Quill was an Irish engineer.")
+FINDER = SupportFinder(default_lexicon())
+
+
+def weights(threshold: float = 0.0, **features: float) -> Weights:
+    return Weights((Unit(1.0, 0.0, dict.fromkeys(FEATURES, 0.0) | features),), threshold)
+
+
+def test_features_can_be_counted_by_hand() -> None:
+    support = FINDER.find(CLAIM, [LIGHTHOUSE, ENGINEER, ("Rain", "It rains.")])
+    assert [one.claim for one in support.drafts] == [
+        "The lighthouse",
+        "at Port Merrow",
+        "was built",
+        "by an Irish engineer.",
+    ]
+    claim = dict(zip(CLAIM_FEATURES, support.claim, strict=True))
+    assert (claim["words"], claim["steps"], claim["documents"]) == (1.1, 4, 3)
+    assert (claim["named"], claim["links"], claim["linked"], claim["largest"]) == (0, 1, 2, 2)
+    lacking = FINDER.find(CLAIM, [LIGHTHOUSE])
+    last = dict(zip(STEP_FEATURES, lacking.steps[-1], strict=True))
+    assert (last["names"], last["others"], last["independent"]) == (1, 1, 1)
+    assert last["coverage"] == last["linked_coverage"] == 0
+    assert dict(zip(STEP_FEATURES, support.steps[-1], strict=True))["coverage"] == 1
+
+
+def test_the_steps_that_decide_are_the_independent_ones() -> None:
+    judge = CalibratedJudge(weights(0.5, names=1.0))
+    enough, partly = judge.judge([CLAIM] * 2, [[LIGHTHOUSE, ENGINEER], [LIGHTHOUSE]])
+    assert enough.sufficient and enough.proof is not None
+    assert partly.proof is not None and partly.proof.missing == ("by an Irish engineer.",)
+    assert not partly.sufficient
+    # A step that the words cover is independent where its score says so, and quotes nothing then.
+    (strict,) = CalibratedJudge(weights(0.7, coverage=1.0)).judge([CLAIM], [[LIGHTHOUSE]])
+    assert strict.proof is not None
+    assert strict.proof.missing[:3] == ("The lighthouse", "at Port Merrow", "was built")
+    assert all(not s.evidence for s in strict.proof.steps if s.operator is NatOp.INDEPENDENCE)
+
+
+def test_what_nothing_is_shown_for_joins_its_neighbour() -> None:
+    content = CalibratedJudge(weights(1.0))  # no step scores more than 0
+    joined, alone = content.judge([CLAIM, CLAIM], [[LIGHTHOUSE], [("Rain", "It rains.")]])
+    assert joined.sufficient and joined.proof is not None
+    assert joined.proof.steps[-1].claim == "was built by an Irish engineer."
+    assert joined.proof.steps[-1].evidence.startswith("was built")
+    assert not alone.sufficient and alone.proof is not None
+    assert alone.proof.operators == (NatOp.INDEPENDENCE,)
+
+
+numbers = st.floats(-3, 3)
+
+
+@given(
+    claims,
+    evidence,
+    st.dictionaries(st.sampled_from(FEATURES), numbers),
+    numbers,
+)
+def test_the_proof_is_the_decision(
+    claim: str, texts: list[tuple[str, str]], chosen: dict[str, float], threshold: float
+) -> None:
+    fitted = weights(threshold, **chosen)
+    (judgement,) = CalibratedJudge(fitted).judge([claim], [texts])
+    assert judgement.proof is not None
+    judgement.proof.validate(claim, texts)
+    assert judgement.sufficient == judgement.proof.sufficient
+    if texts:
+        support = FINDER.find(claim, texts)
+        if said_by_one(support):
+            assert judgement.sufficient
+            return
+        high = [score > threshold for score in fitted.scores(support)]
+        assert not (any(high) and judgement.sufficient)
+        if all(one.similarity >= 0.3 for one in support.drafts):
+            assert judgement.sufficient == (not any(high))
+            lacking = [op is NatOp.INDEPENDENCE for op in judgement.proof.operators]
+            scores = fitted.scores(support)
+            assert all(is_high or not lacks for is_high, lacks in zip(high, lacking, strict=True))
+            assert not any(high) or lacking[scores.index(max(scores))]
+
+
+def test_the_fitted_weights_tell_full_evidence_from_partial() -> None:
+    judgements = CalibratedJudge().judge([CLAIM] * 3, [[LIGHTHOUSE, ENGINEER], [LIGHTHOUSE], []])
+    assert [one.sufficient for one in judgements] == [True, False, False]
+    assert CalibratedJudge().judge(["  "], [[ENGINEER]])[0].proof is None
+
+
+@pytest.mark.parametrize("title", ["", "Paris", "Something else"])
+@pytest.mark.parametrize(
+    "claim", ["Paris is the capital of France.", "The cat sat on the mat.", ENGINEER[1]]
+)
+def test_what_the_evidence_says_word_for_word_is_covered(claim: str, title: str) -> None:
+    (judgement,) = CalibratedJudge().judge([claim], [[(title, claim)]])
+    assert judgement.sufficient
+    assert judgement.proof is not None
+    assert set(judgement.proof.operators) == {NatOp.EQUIVALENCE}
+    (other,) = CalibratedJudge().judge([claim], [[(title, "It rains in the hills.")]])
+    assert not other.sufficient
+
+
+@pytest.mark.parametrize(
+    ("claim", "title", "said", "is_said"),
+    [
+        ("Ada Quill was an engineer.", "Ada Quill", "Ada Quill was an engineer.", True),
+        ("Ada Quill was an engineer.", "Rain", "Ada Quill was an engineer.", True),
+        ("Ada Quill was an engineer.", "Ada Quill", "Ada Quill was not an engineer.", True),
+        ("Ada Quill was born in 1873.", "Ada Quill", "Ada Quill was born in 1874.", True),
+        ("Ada Quill was a painter.", "Ada Quill", "Ada Quill was an engineer.", False),
+        # Another film, for all that is known.
+        ("The film was released in 1990.", "Rain", "The film was released in 1991.", False),
+        ("The first film was made by an Irish engineer.", "Zed",
+         "The second film was made by a Norwegian engineer.", False),
+    ],
+)  # fmt: skip
+def test_what_one_document_says_or_denies(claim: str, title: str, said: str, is_said: bool) -> None:
+    assert said_by_one(FINDER.find(claim, [(title, said)])) is is_said
+    if is_said:
+        (judgement,) = CalibratedJudge(weights(-1e6)).judge([claim], [[(title, said)]])
+        assert judgement.sufficient
+
+
+def test_what_two_documents_say_is_not_said_by_one() -> None:
+    said = "The lighthouse at Port Merrow was built by Ada Quill, an Irish engineer."
+    assert said_by_one(FINDER.find(CLAIM, [("Port Merrow Lighthouse", said)]))
+    assert not said_by_one(FINDER.find(CLAIM, [LIGHTHOUSE, ENGINEER]))
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"threshold": "high"}, "field 'threshold': expected a number"),
+        ({"threshold": float("nan")}, "field 'threshold': expected a number"),
+        ({"threshold": 10**400}, "field 'threshold': expected a number"),
+        ({"units": None}, "field 'units': expected a list of units"),
+        (
+            {"units": [{"vote": 1, "bias": 0, "weights": {}}]},
+            r"units\[0\].weights.alone': is missing",
+        ),
+        ({"colour": 1.0}, "field 'colour': is unknown"),
+    ],
+)
+def test_bad_weights_are_named(tmp_path: Path, change: dict[str, object], says: str) -> None:
+    path = tmp_path / "weights.json"
+    path.write_text(json.dumps(json.loads(WEIGHTS.read_text()) | change))
+    with pytest.raises(ValueError, match=says):
+        Weights.read(path)
+    for content, says in (
+        ("{", "not a file of weights"),
+        ("[" * 10**5, "not a file"),
+        ("[]", "n: ex"),
+    ):
+        path.write_text(content)
+        with pytest.raises(ValueError, match=says):
+            Weights.read(path)
+
+
+def test_weights_survive_the_file(tmp_path: Path) -> None:
+    before = weights(0.25, names=1.5)
+    (tmp_path / "weights.json").write_text(before.to_json())
+    assert Weights.read(tmp_path / "weights.json") == before

@@ -1,0 +1,41 @@
+"""Networks of units: their scores beside numpy's, and files that are not theirs."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proofs.judges.network import Unit, read_units, score_of
+
+NAMES = ("a", "b", "c")
+NUMBERS = st.floats(-5, 5)
+ROWS = st.lists(NUMBERS, min_size=3, max_size=3)
+UNITS = st.builds(Unit, NUMBERS, NUMBERS, ROWS.map(lambda row: dict(zip(NAMES, row, strict=True))))
+
+
+@given(st.lists(UNITS, min_size=1, max_size=4), ROWS)
+def test_the_score_is_the_sum_of_votes(units: list[Unit], row: list[float]) -> None:
+    weights = np.array([list(unit.weights.values()) for unit in units])
+    votes, biases = (np.array([getattr(one, name) for one in units]) for name in ("vote", "bias"))
+    found = score_of(units, dict(zip(NAMES, row, strict=True)))
+    assert np.isclose(found, votes @ np.tanh(weights @ np.array(row) + biases), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("record", "says"),
+    [
+        ([], "'units': expected a list"),
+        ({}, "'units': expected a list"),
+        ([7], r"'units\[0\]': expected an object"),
+        ([{"vote": 1, "bias": 0}], r"'units\[0\].weights': is missing"),
+        ([{"vote": 1, "bias": 0, "weights": {"a": 1, "b": 2}}], r"\.weights\.c': is missing"),
+        ([{"vote": 1, "bias": 0, "weights": dict.fromkeys("abcd", 1)}], r"\.weights\.d': is unk"),
+        ([{"vote": "1", "bias": 0, "weights": dict.fromkeys("abc", 1)}], r"\.vote': expected a n"),
+    ],
+)
+def test_bad_units_are_named(record: Any, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        read_units(Path("w.json"), record, NAMES)

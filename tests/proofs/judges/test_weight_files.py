@@ -1,0 +1,59 @@
+"""Every number of a file of weights has a name, and every name a number."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proofs.judges.weight_files import fields, numbers, read_weights
+
+FINE = st.integers(-1_000_000, 1_000_000) | st.floats(-1e6, 1e6)
+HERE = Path("weights.json")
+
+
+@given(st.dictionaries(st.text(), FINE))
+def test_numbers_are_what_was_written(record: dict[str, float]) -> None:
+    found = numbers(HERE, "", record, tuple(record))
+    assert found == record and all(isinstance(one, float) for one in found.values())
+
+
+@given(
+    st.dictionaries(st.sampled_from("abcd"), FINE, min_size=1),
+    st.sampled_from([None, "7", True, [], 1_000_001, -1e7, 10**400, float("nan"), float("-inf")]),
+)
+def test_what_is_no_number_is_named(record: dict[str, Any], wrong: Any) -> None:
+    name = max(record)
+    with pytest.raises(ValueError, match=rf"^weights.json: field 'x.{name}': expected a number"):
+        numbers(HERE, "x", record | {name: wrong}, tuple(record))
+
+
+@given(st.sets(st.sampled_from("abcd")), st.sets(st.sampled_from("abcd")))
+def test_fields_are_those_that_are_wanted(given_: set[str], wanted: set[str]) -> None:
+    record = dict.fromkeys(given_, 1)
+    if given_ == wanted:
+        assert fields(HERE, "", record, sorted(wanted)) == record
+        return
+    first = min(given_ ^ wanted)
+    says = f"field '{first}': is {'missing' if first in wanted else 'unknown'}; fit it anew"
+    with pytest.raises(ValueError, match=re.escape(says)):
+        fields(HERE, "", record, sorted(wanted))
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff{}", b"[" * 10**5, None])
+def test_what_is_no_file_of_weights_is_told(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "weights.json"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"weights\.json: not a file of weights .*; fit it anew$"):
+        read_weights(path, ("a",))
+    path.write_text(json.dumps([1]))
+    with pytest.raises(ValueError, match=r"weights\.json: expected an object; fit it anew$"):
+        read_weights(path, ("a",))
+    path.write_text('{"a": 2}')
+    assert read_weights(path, ("a",)) == {"a": 2}

@@ -1,0 +1,76 @@
+"""Quantifiers against the sets that they stand for, listed one by one."""
+
+from itertools import product
+
+import pytest
+
+from proofs.lexicons.quantifiers import Amounts, Quantifier, Share, amount, quantifier, relation
+from proofs.logic.operators import NatOp
+
+TEXTS = [
+    *(f"{words} {n}" for n in (2, 3, 4) for words in ("at least", "at most", "more than",
+      "fewer than", "less than", "over", "under", "up to", "exactly", "no fewer than",
+      "no more than")),
+]  # fmt: skip
+# Halves stand for all that lies between whole numbers, 9 for all that is more.
+POSSIBLE = [n / 2 for n in range(18)]
+
+
+def holds(quantity: Amounts, n: float) -> bool:
+    (low, above), (high, below) = quantity.low, quantity.high
+    return (n > low if above else n >= low) and (n < high if below else n <= high)
+
+
+def relation_of(claim: set, evidence: set, everything: set) -> NatOp | None:
+    """What the definitions of natural logic say of evidence and claim."""
+    if claim == evidence:
+        return NatOp.EQUIVALENCE
+    if evidence < claim:
+        return NatOp.FORWARD
+    if claim < evidence:
+        return NatOp.REVERSE
+    if not claim & evidence:
+        return NatOp.NEGATION if claim | evidence == everything else NatOp.ALTERNATION
+    return None
+
+
+def read(text: str) -> Quantifier:
+    found, rest = quantifier([*text.split(), "things"])
+    assert found is not None and rest == ["things"]
+    return found
+
+
+def test_amounts_relate_as_their_sets_do() -> None:
+    for one, other in product(TEXTS, repeat=2):
+        claim, evidence = read(one), read(other)
+        assert isinstance(claim, Amounts) and isinstance(evidence, Amounts)
+        sets = [{n for n in POSSIBLE if holds(q, n)} for q in (claim, evidence)]
+        assert relation(claim, evidence) is relation_of(*sets, set(POSSIBLE)), (one, other)
+
+
+@pytest.mark.parametrize(
+    ("text", "shares"),
+    [
+        ("all", {5}),
+        ("every", {5}),
+        ("no", {0}),
+        ("some", {1, 2, 3, 4, 5}),
+        ("most", {3, 4, 5}),
+        ("not all", {0, 1, 2, 3, 4}),
+        ("not most", {0, 1, 2}),
+    ],
+)
+def test_shares_relate_as_their_sets_of_five_things_do(text: str, shares: set[int]) -> None:
+    everything = set(range(6))
+    others = {"all": {5}, "no": {0}, "some": everything - {0}, "most": {3, 4, 5}}
+    for other, theirs in others.items():
+        expected = relation_of(shares, theirs, everything)
+        assert relation(read(text), read(other)) is expected, (text, other)
+
+
+def test_only_quantifiers_are_found() -> None:
+    assert quantifier(["over", "things"]) == (None, ["over", "things"])
+    assert quantifier(["in", "1873"]) == (None, ["in", "1873"])
+    assert amount(["seven", "things"])[1] == ["things"]
+    assert amount(["seven", "of", "9"])[0] is None
+    assert relation(Share(1), Amounts()) is None

@@ -1,0 +1,64 @@
+"""Values of words and of several words together."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proofs.lexicons.values import excludes, merged, same_value, value
+from tests.proofs.hostile import NASTY
+
+_NAMES = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety"
+)
+SMALL, TENS = _NAMES.split()[:20], _NAMES.split()[20:]
+
+
+def spelled(number: int) -> str:
+    """The number in English words."""
+    for scale, name in ((10**9, "billion"), (10**6, "million"), (1000, "thousand")):
+        if number >= scale:
+            rest = f" {spelled(number % scale)}" if number % scale else ""
+            return f"{spelled(number // scale)} {name}{rest}"
+    if number >= 100:
+        rest = f" and {spelled(number % 100)}" if number % 100 else ""
+        return f"{SMALL[number // 100]} hundred{rest}"
+    if number < 20:
+        return SMALL[number]
+    return TENS[number // 10 - 2] + (f" {SMALL[number % 10]}" if number % 10 else "")
+
+
+@given(st.integers(0, 10**12 - 1))
+def test_spelled_numbers_are_read(number: int) -> None:
+    (digits,) = merged(spelled(number).split())
+    assert value(digits) in (("number", str(number)), ("year", str(number)))
+    assert same_value(digits, f"{number:,}")
+
+
+@given(st.integers(0, 9999), st.integers(0, 9999))
+def test_values_are_equal_or_exclude_each_other(one: int, other: int) -> None:
+    assert same_value(f"{one}th", f"{other}th") is (one == other)
+    assert excludes(f"{one}th", f"{other}th") is (one != other)
+
+
+@given(st.lists(st.sampled_from(NASTY) | st.text(max_size=4), max_size=6))
+def test_other_words_stay(norms: list[str]) -> None:
+    plain = [norm for norm in norms if not any(c.isdigit() for c in norm)]
+    assert [n for n in merged(plain) if n not in SMALL] == [n for n in plain if n not in SMALL]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("two three", "two|three"),
+        ("five and six", "five|and|six"),
+        ("hundred and one", "hundred|and|one"),
+        ("two hundred and", "200|and"),
+        ("nineteen seventy", "nineteen|seventy"),
+        ("1.5 million copies", "1500000|copies"),
+        ("28 december 1973", "28th|december|1973"),
+        ("the united states of america", "the|united states|of|america"),
+    ],
+)
+def test_what_belongs_together(text: str, expected: str) -> None:
+    assert "|".join(merged(text.split())) == expected

@@ -1,0 +1,163 @@
+"""WordNet: its relations, its installation, and that it may be absent."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from proofs import LexicalJudge, NatOp, annotate, default_lexicon
+from proofs.lexicons import wordnet
+from proofs.lexicons.install_wordnet import WordNetError, install, main
+from proofs.lexicons.wordnet import WordNetLexicon, open_wordnet
+from tests.proofs import tiny_wordnet
+
+nltk = pytest.importorskip("nltk", reason="NLTK, the extra wordnet, is not installed")
+
+CONVERSE = {NatOp.FORWARD: NatOp.REVERSE, NatOp.REVERSE: NatOp.FORWARD}
+WORDS = [word for _, words, _ in tiny_wordnet.SYNSETS.values() for word in words]
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    return tiny_wordnet.write(tmp_path / "files" / "dict")
+
+
+@pytest.fixture
+def search_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
+    """Where alone NLTK looks for data, with nothing of it loaded."""
+    from nltk.corpus.reader import WordNetCorpusReader
+    from nltk.corpus.util import LazyCorpusLoader
+
+    unloaded = LazyCorpusLoader(
+        "wordnet", WordNetCorpusReader, LazyCorpusLoader("omw-1.4", WordNetCorpusReader)
+    )
+    monkeypatch.setattr("nltk.corpus.wordnet", unloaded)
+    monkeypatch.setattr(nltk.data, "path", [str(tmp_path / "nltk_data")])
+    open_wordnet.cache_clear()
+    yield tmp_path / "nltk_data"
+    if isinstance(
+        unloaded, WordNetCorpusReader
+    ):  # what the loader turns into; it leaves files open
+        for file in unloaded._data_file_map.values():
+            file.close()
+    open_wordnet.cache_clear()
+
+
+def opened(database: Path, directory: Path) -> WordNetLexicon:
+    install([database], directory)
+    lexicon = open_wordnet()
+    assert lexicon is not None
+    return lexicon
+
+
+@pytest.mark.parametrize(
+    ("claim", "evidence", "expected"),
+    [
+        ("comedian", "comic", "="),
+        ("rapidly", "quickly", "="),
+        ("sang", "sing", "="),
+        ("performers", "comedian", "<"),
+        ("person", "comedian", "<"),
+        ("comedian", "person", ">"),
+        ("city", "oslo", "<"),
+        ("hot", "cold", "!"),
+        ("comedian", "singer", None),
+        ("comedian", "oslo", None),
+        ("comedian", "unheard", None),
+    ],
+)
+def test_relations(
+    database: Path, search_path: Path, claim: str, evidence: str, expected: str | None
+) -> None:
+    relation = opened(database, search_path).word_relation(claim, evidence)
+    assert (relation and relation.value) == expected
+
+
+def test_relations_read_backwards(database: Path, search_path: Path) -> None:
+    reader = opened(database, search_path)._reader
+    for lexicon in (WordNetLexicon(reader), WordNetLexicon(reader, co_hyponyms=True)):
+        for one in WORDS:
+            assert lexicon.word_relation(one, one) is NatOp.EQUIVALENCE
+            for other in WORDS:
+                there, back = lexicon.word_relation(one, other), lexicon.word_relation(other, one)
+                assert back == CONVERSE.get(there, there)
+    assert lexicon.word_relation("comedian", "singer") is NatOp.ALTERNATION
+    assert lexicon.word_relation("city", "person") is None
+
+
+def test_proofs_have_six_operators(database: Path, search_path: Path) -> None:
+    opened(database, search_path)
+    lexicon = default_lexicon(wordnet=True)
+    general, specific = "Bo Lind is an entertainer.", "Bo Lind is a comedian."
+    for claim, said, verdict in [
+        (general, specific, "SUPPORTS"),
+        (specific, general, "NOT ENOUGH INFO"),
+    ]:
+        evidence = [("Bo Lind", said)]
+        (judgement,) = LexicalJudge(lexicon).judge([claim], [evidence])
+        assert judgement.verdict is not None and judgement.verdict.value == verdict
+        # What is trained on knows four of them.
+        for sufficient in (True, False):
+            proof = annotate(claim, evidence, sufficient, lexicon=lexicon)
+            assert {o.value for o in proof.operators} <= set("=#")
+            assert proof.sufficient is sufficient
+
+
+def test_absence_is_reported_once(search_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        lexicon = default_lexicon(wordnet=True)
+        assert default_lexicon(wordnet=True).relation("a dog", "dogs") is NatOp.EQUIVALENCE
+        assert lexicon.relation("a comedian", "a comic") is None
+    (record,) = caplog.records
+    assert "python -m proofs.lexicons.install_wordnet" in record.getMessage()
+
+
+def test_installing_from_folders_and_archives(database: Path, search_path: Path) -> None:
+    forms = database.parent / "forms.tgz"
+    with tarfile.open(forms, "w:gz") as archive:
+        for path in database.glob("*.exc"):
+            archive.add(path, f"package/data/{path.name}")
+            path.unlink()
+    zipped = shutil.make_archive(str(database.parent / "files"), "zip", database)
+    with pytest.raises(WordNetError, match=r"noun\.exc, verb\.exc.*in none of the sources"):
+        install([Path(zipped)], search_path)
+    assert list(search_path.rglob("*")) == [search_path / "corpora"]
+    for _ in range(2):  # once more replaces it
+        made = install([Path(zipped), forms], search_path)
+    assert made == search_path / "corpora" / "wordnet"
+    assert list(made.parent.iterdir()) == [made]
+    assert len((made / "lexnames").read_text().splitlines()) == 45
+    lexicon = open_wordnet()
+    assert lexicon is not None and lexicon.word_relation("sang", "sing") is NatOp.EQUIVALENCE
+
+
+def test_the_command(database: Path, search_path: Path, tmp_path: Path) -> None:
+    done = CliRunner().invoke(main, ["--to", str(search_path), str(database)])
+    assert (done.exit_code, done.output) == (0, f"{search_path / 'corpora' / 'wordnet'}\n")
+    for bad, says in [
+        (Path(__file__), "is damaged, or no folder or archive"),
+        (tmp_path / "x", "No "),
+    ]:
+        done = CliRunner().invoke(main, ["--to", str(search_path), str(bad)])
+        assert done.exit_code == 1 and f"Error: {bad}: " in done.output and says in done.output
+
+
+@pytest.mark.data
+def test_the_real_wordnet() -> None:
+    lexicon = wordnet.open_wordnet()
+    if lexicon is None:
+        pytest.skip("WordNet's data is not installed: python -m proofs.lexicons.install_wordnet")
+    for claim, evidence, expected in [
+        ("film", "movie", NatOp.EQUIVALENCE),
+        ("entertainer", "comedian", NatOp.FORWARD),
+        ("comedian", "entertainer", NatOp.REVERSE),
+        ("hot", "cold", NatOp.NEGATION),
+        ("oslo", "comedian", None),
+    ]:
+        assert lexicon.word_relation(claim, evidence) is expected

@@ -1,0 +1,100 @@
+"""Joins of operators: their laws, the relations of sets, and the verdict automaton."""
+
+from functools import lru_cache
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proofs import NatOp, Relation, Verdict, compose, join
+from proofs.logic.operators import verdict
+
+BASIC = list(Relation)
+CONVERSE = {Relation.FORWARD: Relation.REVERSE, Relation.REVERSE: Relation.FORWARD}
+relations = st.integers(1, Relation.ANY.value).map(Relation)
+
+
+def relation_of(x: int, y: int, everything: int) -> Relation:
+    """The basic relation of two sets, written as bits, by their definition."""
+    if x == y:
+        return Relation.EQUIVALENCE
+    if x & y in (x, y):
+        return Relation.FORWARD if x & y == x else Relation.REVERSE
+    disjoint, exhaustive = not x & y, x | y == everything
+    if disjoint:
+        return Relation.NEGATION if exhaustive else Relation.ALTERNATION
+    return Relation.COVER if exhaustive else Relation.INDEPENDENCE
+
+
+@lru_cache
+def joins_of_sets(size: int) -> dict[tuple[Relation, Relation], Relation]:
+    """All that happens to sets neither empty nor full of a universe of so many elements."""
+    everything = 2**size - 1
+    sets = range(1, everything)
+    relation = {(x, y): relation_of(x, y, everything) for x in sets for y in sets}
+    found: dict[tuple[Relation, Relation], Relation] = {}
+    for x, y, z in product(sets, repeat=3):
+        pair = relation[x, y], relation[y, z]
+        found[pair] = found.get(pair, Relation(0)) | relation[x, z]
+    return found
+
+
+@pytest.mark.parametrize("size", range(2, 6))
+def test_joins_hold_of_all_sets_of_small_universes(size: int) -> None:
+    for (one, other), happens in joins_of_sets(size).items():
+        assert happens in join(one, other)
+
+
+def test_joins_promise_no_more_than_happens() -> None:
+    assert joins_of_sets(5) == {pair: join(*pair) for pair in product(BASIC, repeat=2)}
+
+
+def test_join_is_associative_with_equivalence_as_identity() -> None:
+    for one in BASIC:
+        assert join(Relation.EQUIVALENCE, one) == one == join(one, Relation.EQUIVALENCE)
+    for a, b, c in product(BASIC, repeat=3):
+        assert join(join(a, b), c) == join(a, join(b, c))
+
+
+@given(relations, relations, relations)
+def test_less_known_gives_less_known(one: Relation, other: Relation, more: Relation) -> None:
+    assert join(one, other) in join(one | more, other)
+    assert join(one, other) in join(one, other | more)
+    assert join(one | more, other) == join(one, other) | join(more, other)
+
+
+def test_read_backwards_a_join_is_the_converse_join() -> None:
+    def converse(relation: Relation) -> Relation:
+        result = Relation(0)
+        for basic in relation:
+            result |= CONVERSE.get(basic, basic)
+        return result
+
+    for one, other in product(BASIC, repeat=2):
+        assert converse(join(one, other)) == join(converse(other), converse(one))
+
+
+def test_the_verdict_is_that_of_the_join() -> None:
+    supports = Relation.EQUIVALENCE | Relation.FORWARD
+    refutes = Relation.NEGATION | Relation.ALTERNATION
+    for length in range(6):
+        for operators in product(NatOp, repeat=length):
+            relation = compose(operators)
+            expected = Verdict.NOT_ENOUGH_INFO
+            if relation in supports:
+                expected = Verdict.SUPPORTS
+            elif relation in refutes:
+                expected = Verdict.REFUTES
+            assert verdict(operators) is expected
+
+
+def test_what_operators_cannot_say_is_independence() -> None:
+    for operator in NatOp:
+        assert compose([operator]).operator is operator
+    assert compose([]).operator is NatOp.EQUIVALENCE
+    assert compose([NatOp.NEGATION, NatOp.NEGATION]).operator is NatOp.EQUIVALENCE
+    assert compose([NatOp.NEGATION, NatOp.FORWARD]) == Relation.COVER
+    assert Relation.COVER.operator is NatOp.INDEPENDENCE
+    assert compose([NatOp.ALTERNATION, NatOp.ALTERNATION]).operator is NatOp.INDEPENDENCE
+    assert compose([NatOp.EQUIVALENCE, NatOp.INDEPENDENCE]) == Relation.ANY

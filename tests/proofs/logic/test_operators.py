@@ -1,0 +1,53 @@
+"""Operators: the sufficiency rule and the verdict automaton, against the design's table."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proofs.logic.operators import NatOp, Verdict, is_sufficient, transition, verdict
+
+OPERATORS = st.lists(st.sampled_from(NatOp))
+# The table of the design, row by row, columns as in the string.
+TABLE = {"S": "SSRRNN", "R": "RNSNRN", "N": "NNNNNN"}
+COLUMNS = "=<!|>#"
+NAMES = {"S": Verdict.SUPPORTS, "R": Verdict.REFUTES, "N": Verdict.NOT_ENOUGH_INFO}
+
+
+def test_the_automaton_is_the_published_table() -> None:
+    for state, row in TABLE.items():
+        for symbol, following in zip(COLUMNS, row, strict=True):
+            assert transition(NAMES[state], NatOp(symbol)) is NAMES[following]
+
+
+@given(OPERATORS, OPERATORS)
+def test_a_verdict_continues_from_the_state_of_its_beginning(
+    one: list[NatOp], other: list[NatOp]
+) -> None:
+    state = verdict(one)
+    for operator in other:
+        state = transition(state, operator)
+    assert verdict(one + other) is state
+
+
+@given(OPERATORS, OPERATORS)
+def test_equivalence_changes_nothing(one: list[NatOp], other: list[NatOp]) -> None:
+    assert verdict([*one, NatOp.EQUIVALENCE, *other]) is verdict(one + other)
+
+
+@given(OPERATORS)
+def test_independence_decides(operators: list[NatOp]) -> None:
+    assert is_sufficient(operators) == ("#" not in [o.value for o in operators])
+    if not is_sufficient(operators):
+        assert verdict(operators) is Verdict.NOT_ENOUGH_INFO
+
+
+@given(OPERATORS)
+def test_double_negation_cancels(operators: list[NatOp]) -> None:
+    assert verdict([NatOp.NEGATION, NatOp.NEGATION, *operators]) is verdict(operators)
+
+
+def test_every_operator_has_words() -> None:
+    assert NatOp.EQUIVALENCE.phrase == "says the same as"
+    assert NatOp.NEGATION.phrase == "is refuted by"
+    assert NatOp.ALTERNATION.phrase == "contradicts"
+    assert NatOp.INDEPENDENCE.phrase == "is not covered by the evidence"
+    assert len({o.phrase for o in NatOp}) == len(NatOp)
