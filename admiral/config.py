@@ -120,7 +120,7 @@ class RetrievalConfig:
         (``avx512_bf16``, ``amx_bf16``) and on GPUs, much slower without it, scores differing in the
         third digit; ``auto``: the faster one of these, here; or ``int8``, on processors with VNNI
         only: the encoders' products are in eight bits, which is a little faster than bfloat16 and
-        does not need it; scores differ in the first or second digit (see `trie.int8`).
+        does not need it; scores differ in the first or second digit (see `trie.model.int8`).
     batch_size
         Claims that travel together; the threads share them.
     device, threads

@@ -31,9 +31,9 @@ from benchmarks.nested import prefix_function
 from benchmarks.timing import best, best_of_each
 from benchmarks.titles import Titles
 from trie import ConstraintProcessor, Seq2Seq, TokenTrie, TrieConstraint
-from trie.bits import Ints
-from trie.choice import Choice, Chooser
-from trie.following import ConstraintBatch
+from trie.decoding.beam_choice import Choice, Chooser
+from trie.decoding.next_tokens import ConstraintBatch
+from trie.index.bits import Ints
 
 _DEPTHS, _BEAMS, _SECONDS = 4, 25, 3.0
 _SOURCE = 40  # tokens of a claim

@@ -10,7 +10,7 @@ from transformers import BartConfig, BartForConditionalGeneration
 
 from admiral.checkpoint import locate_checkpoint
 from trie import Seq2Seq
-from trie.attention import Cache
+from trie.model.shared_attention import Cache
 
 MINI = locate_checkpoint("mini")
 

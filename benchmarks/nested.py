@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from trie.constraint import Constraint
-from trie.padding import padded
+from trie.constraints.constraint import Constraint
+from trie.model.padding import padded
 
 Prefixed = Callable[[int, torch.Tensor], list[int]]
 

@@ -13,9 +13,9 @@ import numpy as np
 
 from benchmarks.models import MINI
 from trie import Tokens
-from trie.bits import Ints, Unsigned, Words
-from trie.build import read
-from trie.flatten import gather
+from trie.index.bits import Ints, Unsigned, Words
+from trie.index.flatten import gather
+from trie.index.trie_build import read
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)  # an odd number with well mixed bits, for hashing
 

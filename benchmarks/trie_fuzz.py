@@ -32,9 +32,9 @@ import numpy as np
 
 from benchmarks.damage import damage_journal, damage_trie
 from trie import TokenTrie, Trie, TrieFileError, UpdatedTrie
-from trie import build as building
-from trie.build import TrieArrays
-from trie.files import open_arrays, write
+from trie.index import trie_build as building
+from trie.index.trie_build import TrieArrays
+from trie.index.trie_files import open_arrays, write
 
 _TRIES, _CHUNK, _SECONDS, _BLOCK = 40, 10_000, 10, 64
 Sequences = dict[int, list[int]]

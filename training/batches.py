@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 import torch
 
 from training.encoding import Group, Pair
-from trie.padding import padded
+from trie.model.padding import padded
 
 IGNORED = -100  # label of padding, as everywhere in torch
 

@@ -27,7 +27,7 @@ from training.negatives import BeamNegatives, Finder, SearchedNegatives
 from training.samples import Sample, write_samples
 from training.sampling import BuildSettings
 from training.sources import FORMATS, Source
-from trie.tokens import IDENTIFIERS
+from trie.model.tokens import IDENTIFIERS
 
 MISSING = ("error", "list", "skip")
 _REMEDY = (

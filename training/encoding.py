@@ -16,7 +16,7 @@ from training.continuations import Target
 from training.guide import alignment
 from training.samples import ProveSample, RerankSample, RetrieveSample, Sample
 from trie import Tokens
-from trie.tokens import IDENTIFIERS
+from trie.model.tokens import IDENTIFIERS
 
 # It takes seconds to start processes, and a millisecond or two to encode a sample.
 _CORES, _MANY = 4, 20_000

@@ -18,7 +18,7 @@ from admiral.errors import AdmiralError
 from admiral.heads import RerankHead, load_head
 from training.config import TrainConfig
 from trie import Tokens
-from trie.tokens import MARKERS
+from trie.model.tokens import MARKERS
 
 # What is fetched from the hub: no weights but safetensors.
 _FILES = ["*.json", "merges.txt", "vocab.txt", "model.safetensors", "rerank_head.safetensors"]

@@ -24,7 +24,7 @@ from admiral.errors import AdmiralError
 from admiral.files import library_errors
 from admiral.kb.durable import staging
 from admiral.stages.similarity import minilm_directory
-from trie.tokens import MARKERS
+from trie.model.tokens import MARKERS
 
 
 def warm_start(source: Path, decoder_layers: int = 3) -> BartForConditionalGeneration:

@@ -7,25 +7,25 @@ asked for, so that tries and their files can be read without it.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from trie.automaton import Automaton
-from trie.compose import Declaration, OneOf, Then, several
-from trie.composed import Composed
-from trie.constraint import Constraint, Transitions, Trie
-from trie.errors import NoIdentifierError, TrieFileError
+from trie.constraints.automaton import Automaton
+from trie.constraints.composed import Composed
+from trie.constraints.constraint import Constraint, Transitions, Trie
+from trie.constraints.declarations import Declaration, OneOf, Then, several
+from trie.constraints.listed import TrieConstraint
+from trie.constraints.renumbered import Renumbered
+from trie.constraints.segments import AnyOf, Fixed, InTrie, Segment, Stretch
+from trie.constraints.spans import Limited, copies, spans
 from trie.identifiers import Identifiers
-from trie.listed import TrieConstraint
+from trie.index.token_trie import TokenTrie
+from trie.index.updates import UpdatedTrie
 from trie.markup import HopConstraint, TitlesConstraint
-from trie.renumbered import Renumbered
-from trie.segments import AnyOf, Fixed, InTrie, Segment, Stretch
-from trie.spans import Limited, copies, spans
-from trie.token_trie import TokenTrie
-from trie.tokens import Tokens
-from trie.updates import UpdatedTrie
+from trie.model.tokens import Tokens
+from trie.trie_errors import NoIdentifierError, TrieFileError
 
 if TYPE_CHECKING:
-    from trie.beam import Hypothesis, beam_search
-    from trie.processor import ConstraintProcessor
-    from trie.seq2seq import Seq2Seq
+    from trie.decoding.beam_search import Hypothesis, beam_search
+    from trie.decoding.logits_processor import ConstraintProcessor
+    from trie.model.seq2seq import Seq2Seq
 
 __all__ = [
     "AnyOf",
@@ -62,10 +62,10 @@ __all__ = [
 ]
 
 _LAZY = {
-    "ConstraintProcessor": "trie.processor",
-    "Hypothesis": "trie.beam",
-    "Seq2Seq": "trie.seq2seq",
-    "beam_search": "trie.beam",
+    "ConstraintProcessor": "trie.decoding.logits_processor",
+    "Hypothesis": "trie.decoding.beam_search",
+    "Seq2Seq": "trie.model.seq2seq",
+    "beam_search": "trie.decoding.beam_search",
 }
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trie.bits import Ints
+from trie.index.bits import Ints
 
 
 class _State(NamedTuple):
@@ -22,7 +22,7 @@ class _State(NamedTuple):
 
 
 class Identifiers:
-    """The identifiers of exactly `count` documents, in a given order; a `trie.segments.Segment`.
+    """The identifiers of exactly `count` documents, in a given order; a `trie.constraints.segments.Segment`.
 
     A choice from which that many can no longer be made is never entered. It hands on 0.
 

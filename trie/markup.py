@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from trie.composed import Composed, Shared, shared
-from trie.constraint import Trie
+from trie.constraints.composed import Composed, Shared, shared
+from trie.constraints.constraint import Trie
+from trie.constraints.segments import Fixed, Segment
 from trie.identifiers import Identifiers
-from trie.segments import Fixed, Segment
-from trie.tokens import Tokens
+from trie.model.tokens import Tokens
 
 
 class HopConstraint(Composed):

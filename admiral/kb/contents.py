@@ -21,7 +21,7 @@ from admiral.kb.store import DocumentStore
 from admiral.kb.titles import TitleIndex
 from admiral.kb.versions import Version
 from admiral.records import Document
-from trie.arrays import open_array
+from trie.index.arrays import open_array
 
 T = TypeVar("T")
 DOCUMENTS, BM25, REMOVED = "documents", "bm25", "removed.npy"

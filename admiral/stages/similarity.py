@@ -17,10 +17,10 @@ from admiral.errors import AdmiralError
 from admiral.records import Document, Sentence
 from admiral.stages.passes import length_batches
 from admiral.stages.scoring import readable, scored
-from trie.bfloat16 import keep_bfloat16
-from trie.int8 import products_of
-from trie.packed import EncoderLayer, Products, packed_states
-from trie.padding import padded
+from trie.model.bfloat16 import keep_bfloat16
+from trie.model.int8 import products_of
+from trie.model.packed_encoder import EncoderLayer, Products, packed_states
+from trie.model.padding import padded
 
 if TYPE_CHECKING:
     from transformers import BertModel
@@ -65,7 +65,7 @@ class SimilarityReranker:
         A sentence encoder in the Hugging Face layout whose embedding is the mean over tokens.
     device, dtype
         Where to compute, and in which precision: float32, bfloat16 where that is fast, or int8 on
-        a processor that has it (see `trie.int8`).
+        a processor that has it (see `trie.model.int8`).
     batch_tokens
         Padded tokens per pass of the encoder on a GPU; on a processor nothing is padded.
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from trie.tokens import Tokens
+from trie.model.tokens import Tokens
 
 
 @dataclass(frozen=True, slots=True)

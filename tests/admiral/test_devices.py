@@ -9,7 +9,7 @@ from admiral import RetrievalConfig
 from admiral.devices import choose_device, choose_dtype, choose_precision
 from admiral.errors import AdmiralError
 from admiral.provenance import recorded_settings
-from trie import int8
+from trie.model import int8
 
 
 @pytest.mark.parametrize(("fast", "precision"), [(True, "bf16"), (False, "fp32")])

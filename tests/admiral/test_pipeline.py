@@ -27,7 +27,7 @@ from admiral.records import Document, DocumentSet, ScoredTitle, Sentence
 from proofs import Judgement
 from proofs.judges.basic import AlwaysSufficient, NeverSufficient
 from tests.trie.processor import SAME_BITS
-from trie.int8 import int8_works
+from trie.model.int8 import int8_works
 
 CLAIMS = [
     Claim("a", "The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1973."),

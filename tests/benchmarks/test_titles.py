@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks.titles import Titles
-from trie.build import read
+from trie.index.trie_build import read
 
 
 def _titles(count: int) -> Titles:

@@ -19,7 +19,7 @@ from tests.training.tiny import write_hub_directory
 from training.config import TASKS, TrainConfig
 from training.start import open_start
 from trie import Tokens
-from trie.tokens import IDENTIFIERS, MARKERS
+from trie.model.tokens import IDENTIFIERS, MARKERS
 
 
 @pytest.fixture(scope="module")

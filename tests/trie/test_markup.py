@@ -19,7 +19,7 @@ from trie import (
     TrieConstraint,
     UpdatedTrie,
 )
-from trie import composed as module
+from trie.constraints import composed as module
 
 
 def _tokens() -> Tokens:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from admiral.kb.bm25.rescoring import Statistics, occurrences, scores_of
 from admiral.kb.bm25.settings import FIELDS, Settings, damaged
-from trie.arrays import open_array
+from trie.index.arrays import open_array
 
 VOCABULARY, LENGTHS = "vocabulary.marisa", "lengths.npy"
 # What numpy and marisa-trie raise on files that are missing, cut or changed.

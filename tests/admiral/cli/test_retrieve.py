@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.admiral.results import without_timings
-from trie.int8 import int8_works
+from trie.model.int8 import int8_works
 
 Admiral = Callable[..., subprocess.CompletedProcess[bytes]]
 Records = list[dict[str, Any]]

@@ -10,7 +10,7 @@ from admiral.checkpoint import quiet
 from admiral.records import Document, Sentence
 from admiral.stages import similarity
 from admiral.stages.similarity import CLAIM_TOKENS, SimilarityReranker, minilm_directory
-from trie import int8
+from trie.model import int8
 
 CLAIMS = ["The Danube flows through Vienna.", "A comedian was born in 1973."]
 DOCUMENTS = [

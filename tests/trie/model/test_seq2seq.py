@@ -1,0 +1,199 @@
+"""Decoding step by step computes what the whole model computes at once."""
+
+import pytest
+import torch
+from transformers import BartConfig, BartForConditionalGeneration, BertConfig, BertLMHeadModel
+
+from trie.model import int8
+from trie.model.seq2seq import Seq2Seq
+
+PAD, EOS, VOCABULARY = 1, 2, 30
+
+
+def bart(seed: int, **changes: object) -> BartForConditionalGeneration:
+    torch.manual_seed(seed)
+    settings: dict[str, object] = {
+        "vocab_size": VOCABULARY,
+        "d_model": 16,
+        "encoder_layers": 2,
+        "decoder_layers": 2,
+        "encoder_attention_heads": 2,
+        "decoder_attention_heads": 4,
+        "encoder_ffn_dim": 24,
+        "decoder_ffn_dim": 20,
+        "max_position_embeddings": 16,
+        "init_std": 0.4,
+        "pad_token_id": PAD,
+        "bos_token_id": 0,
+        "eos_token_id": EOS,
+        "decoder_start_token_id": EOS,
+        "forced_eos_token_id": None,
+        "dropout": 0.3,
+        "attention_dropout": 0.3,
+    }
+    model = BartForConditionalGeneration(BartConfig(**{**settings, **changes}))
+    for name, parameter in model.named_parameters():  # initialised as zeros and ones
+        if "bias" in name or "norm" in name:
+            torch.nn.init.normal_(parameter, mean=float("norm.weight" in name), std=0.2)
+    model.final_logits_bias.normal_()
+    return model
+
+
+def random_inputs(claims: int, seed: int) -> list[list[int]]:
+    generator = torch.Generator().manual_seed(seed)
+    lengths = torch.randint(1, 17, (claims,), generator=generator).tolist()
+    return [torch.randint(0, VOCABULARY, (n,), generator=generator).tolist() for n in lengths]
+
+
+def full_logits(
+    model: BartForConditionalGeneration, source: list[int], target: list[int]
+) -> torch.Tensor:
+    """Logits behind each token of `target`; (length, vocabulary)."""
+    with torch.no_grad():
+        return model(
+            input_ids=torch.tensor([source]), decoder_input_ids=torch.tensor([target])
+        ).logits[0]
+
+
+@pytest.mark.parametrize("changes", [{}, {"scale_embedding": True, "activation_function": "relu"}])
+@pytest.mark.parametrize("seed", range(2))
+def test_steps_equal_the_full_forward_pass(seed: int, changes: dict[str, object]) -> None:
+    """Of beams that are reordered, change in number, and of claims that leave the batch."""
+    model = bart(seed, **changes)
+    ours = Seq2Seq(model)
+    inputs = random_inputs(4, seed)
+    generator = torch.Generator().manual_seed(seed)
+    claims, beams = [0, 1, 2, 3], 1
+    encoded, cache = ours.encode(inputs), ours.new_cache()
+    written = [[[ours.start]] for _ in claims]
+    for at in range(ours.max_target):
+        last = torch.tensor([[beam[-1:] for beam in one] for one in written])
+        logits = ours.step(encoded, cache, last)[:, :, 0]
+        assert logits.shape == (len(claims), beams, VOCABULARY) and logits.dtype == torch.float32
+        for row, claim in enumerate(claims):
+            for beam in range(beams):
+                expected = full_logits(model, inputs[claim], written[row][beam])[-1]
+                torch.testing.assert_close(logits[row, beam], expected, atol=1e-4, rtol=0)
+        keep = list(range(len(claims)))
+        if at in (2, 5):
+            keep.remove(1)
+            encoded = encoded.select(keep)
+        new = int(torch.randint(1, 4, (), generator=generator))
+        parents = torch.randint(0, beams, (len(keep), new), generator=generator)
+        tokens = torch.randint(0, VOCABULARY, (len(keep), new), generator=generator)
+        cache = ours.reorder(cache, torch.tensor(keep)[:, None] * beams + parents)
+        written = [
+            [
+                [*written[row][p], t]
+                for p, t in zip(parents[i].tolist(), tokens[i].tolist(), strict=True)
+            ]
+            for i, row in enumerate(keep)
+        ]
+        claims, beams = [claims[row] for row in keep], new
+    with pytest.raises(ValueError, match="at most 16 tokens"):
+        ours.step(encoded, cache, torch.zeros(len(claims), beams, 1, dtype=torch.int64))
+
+
+@pytest.mark.parametrize("split", [(7,), (1, 6), (3, 1, 3)])
+def test_several_tokens_at_once_equal_the_full_forward_pass(split: tuple[int, ...]) -> None:
+    model = bart(4)
+    ours = Seq2Seq(model)
+    inputs = random_inputs(2, 4)
+    tokens = torch.randint(0, VOCABULARY, (2, 3, 7), generator=torch.Generator().manual_seed(4))
+    encoded, cache = ours.encode(inputs), ours.new_cache()
+    logits = torch.cat([ours.step(encoded, cache, part) for part in tokens.split(split, 2)], dim=2)
+    assert cache.length == 7
+    for claim, source in enumerate(inputs):
+        for beam in range(3):
+            expected = full_logits(model, source, tokens[claim, beam].tolist())
+            torch.testing.assert_close(logits[claim, beam], expected, atol=1e-4, rtol=0)
+
+
+def test_cross_attention_is_kept_once_per_claim() -> None:
+    ours = Seq2Seq(bart(0))
+    inputs = random_inputs(3, 5)
+    encoded = ours.encode(inputs)
+    longest = max(map(len, inputs))
+    assert len(encoded) == 3
+    assert encoded.mask.sum(1).tolist() == [len(ids) for ids in inputs]
+    assert [t.shape for t in (*encoded.keys, *encoded.values)] == [(3, 4, longest, 4)] * 4
+
+
+def test_padding_tokens_of_an_input_are_read() -> None:
+    """As generate reads them when it is given the mask: padding is known by length."""
+    model = bart(3)
+    ours = Seq2Seq(model)
+    inputs = [[0, PAD, 5, PAD], [0, 7, 8, 9, 10, EOS]]
+    logits = ours.step(ours.encode(inputs), ours.new_cache(), torch.tensor([[[EOS]], [[EOS]]]))
+    for row, source in enumerate(inputs):
+        expected = full_logits(model, source, [EOS])[0]
+        torch.testing.assert_close(logits[row, 0, 0], expected, atol=1e-4, rtol=0)
+
+
+def test_bfloat16_is_near() -> None:
+    inputs = random_inputs(3, 1)
+    found = []
+    for dtype in (torch.float32, torch.bfloat16):
+        ours = Seq2Seq(bart(1), dtype)
+        encoded, cache = ours.encode(inputs), ours.new_cache()
+        ours.step(encoded, cache, torch.full((3, 1, 1), ours.start))
+        cache = ours.reorder(cache, torch.tensor([[0, 0], [1, 1], [2, 2]]))
+        found.append(ours.step(encoded, cache, torch.arange(6).view(3, 2, 1)).log_softmax(-1))
+    assert found[1].dtype == torch.float32
+    gap = (found[0] - found[1]).abs()
+    assert 1e-4 < gap.max() < 0.5, "bfloat16 has three digits: near, and not the same"
+
+
+def test_attributes() -> None:
+    model = bart(0, max_position_embeddings=20, decoder_start_token_id=4)
+    ours = Seq2Seq(model.train())
+    assert (ours.max_source, ours.max_target, ours.vocabulary) == (20, 20, VOCABULARY)
+    assert (ours.start, ours.pad, ours.eos) == (4, PAD, EOS)
+    assert ours.device == torch.device("cpu")
+    assert not model.training
+
+
+@pytest.mark.parametrize(
+    ("inputs", "match"),
+    [
+        ([], "no inputs"),
+        ([[0], []], "input 1 has 0 tokens"),
+        ([[0] * 17], "17 tokens; the model takes 1 to 16"),
+        ([[VOCABULARY]], "outside the model's vocabulary"),
+        ([[-1]], "outside the model's vocabulary"),
+    ],
+)
+def test_wrong_inputs(inputs: list[list[int]], match: str) -> None:
+    with pytest.raises(ValueError, match=match):
+        Seq2Seq(bart(0)).encode(inputs)
+
+
+def test_wrong_models() -> None:
+    bert = BertLMHeadModel(
+        BertConfig(
+            vocab_size=5, hidden_size=4, num_hidden_layers=1, num_attention_heads=1, is_decoder=True
+        )
+    )
+    with pytest.raises(ValueError, match="BertLMHeadModel is not"):
+        Seq2Seq(bert)
+    with pytest.raises(ValueError, match="normalize_before"):
+        Seq2Seq(bart(0, normalize_before=True))
+    with pytest.raises(ValueError, match="decoder_start_token_id"):
+        Seq2Seq(bart(0, decoder_start_token_id=None))
+    with pytest.raises(ValueError, match="float16"):
+        Seq2Seq(bart(0), torch.float16)
+    model = bart(0)
+    ours = Seq2Seq(model)
+    model.train()
+    with pytest.raises(ValueError, match="training mode"):
+        ours.encode([[0]])
+
+
+def test_eight_bits_are_refused_where_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = bart(3)
+    with pytest.raises(ValueError, match="processors only, not on cuda:0; use bf16"):
+        int8.check_int8(torch.device("cuda", 0))
+    monkeypatch.setattr(int8, "int8_works", lambda: False)
+    with pytest.raises(ValueError, match="VNNI; use fp32 or bf16"):
+        Seq2Seq(model, dtype=torch.int8)
+    assert model.get_encoder().layers[0].fc1.weight.numel() > 0

@@ -1,0 +1,75 @@
+"""What a claim's beams score does not depend on the claims that are decoded beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import BartForConditionalGeneration
+
+import admiral
+from tests.trie.processor import SAME_BITS
+from trie import Hypothesis, TokenTrie, TrieConstraint, beam_search
+from trie.model.seq2seq import Seq2Seq
+
+MINI = Path(admiral.__file__).parent / "data" / "mini"
+LENGTHS = [37, 141, 64, 230]
+BEAMS, STEPS = 25, 6
+
+
+def decoded(
+    model: Seq2Seq, inputs: Sequence[Sequence[int]], tokens: torch.Tensor, parts: Sequence[int]
+) -> torch.Tensor:
+    """Log probabilities behind each token, which come in parts."""
+    encoded, cache = model.encode(inputs), model.new_cache()
+    found = [model.step(encoded, cache, part) for part in tokens.split(list(parts), dim=2)]
+    return torch.cat(found, dim=2).log_softmax(-1)
+
+
+def mini(dtype: torch.dtype) -> Seq2Seq:
+    return Seq2Seq(BartForConditionalGeneration.from_pretrained(MINI, dtype=torch.float32), dtype)
+
+
+@pytest.mark.parametrize(("dtype", "gap"), [(torch.float32, 1e-4), (torch.bfloat16, 0.3)])
+def test_steps_do_not_depend_on_the_batch(
+    dtype: torch.dtype, gap: float, set_threads: Callable[[int], None]
+) -> None:
+    """Nor on threads, on beams that other claims have more of, or on tokens that come together."""
+    model = mini(dtype)
+    generator = torch.Generator().manual_seed(0)
+    inputs = [torch.randint(1000, 30000, (n,), generator=generator).tolist() for n in LENGTHS]
+    tokens = torch.randint(1000, 30000, (len(inputs), BEAMS, STEPS), generator=generator)
+    set_threads(1)
+    together = decoded(model, inputs, tokens, [1] * STEPS)
+    for number, beams, parts in ((1, 25, [1, 3, 2]), (2, 25, [1] * STEPS), (1, 4, [2, 4])):
+        set_threads(number)
+        for at, ids in enumerate(inputs):
+            alone = decoded(model, [ids], tokens[at, None, :beams], parts)[0]
+            assert (alone - together[at, :beams]).abs().max() <= (0 if SAME_BITS else gap)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_sequences_score_alone_what_they_score_together(
+    dtype: torch.dtype, set_threads: Callable[[int], None]
+) -> None:
+    """From the first step on, when every claim has one beam."""
+    set_threads(1)
+    model = mini(dtype)
+    generator = torch.Generator().manual_seed(1)
+    inputs = [torch.randint(1000, 30000, (n,), generator=generator).tolist() for n in LENGTHS]
+    titles = torch.randint(1000, 30000, (200, 4), generator=generator).tolist()
+    constraint = TrieConstraint(TokenTrie.build(titles), model.eos)
+
+    def found(some: Sequence[Sequence[int]]) -> list[list[Hypothesis]]:
+        return beam_search(model, some, [constraint] * len(some), beam_size=5, max_length=8)
+
+    for ids, together in zip(inputs, found(inputs), strict=True):
+        (alone,) = found([ids])
+        if SAME_BITS:
+            assert alone == together
+        else:
+            gap = 1e-3 if dtype is torch.float32 else 0.3
+            scores = [[one.score for one in some] for some in (alone, together)]
+            assert scores[0] == pytest.approx(scores[1], abs=gap)

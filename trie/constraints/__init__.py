@@ -1,0 +1,1 @@
+"""Which token sequences may be decoded: declarations and their automata."""

@@ -1,0 +1,1 @@
+"""Constrained beam search, and constraints as a logits processor."""

@@ -1,0 +1,1 @@
+"""Token tries in flat, memory-mapped arrays: built, read, checked, updated."""

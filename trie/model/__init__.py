@@ -1,0 +1,1 @@
+"""BART run step by step for many claims, and its tokenizer."""

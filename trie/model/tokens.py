@@ -1,0 +1,161 @@
+"""A safe face of a Hugging Face tokenizer: text never turns into a special token."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokenizers import Tokenizer, processors
+
+from trie.trie_errors import NoIdentifierError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+# Replaces lone surrogates, which the tokenizers library refuses.
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+
+TASKS = ("retrieve", "prove", "rerank")
+IDENTIFIERS = 10  # evidence sentences that a checkpoint with task tokens has tokens for
+HOPS = 10  # numbers of hops that a checkpoint has tokens for; later hops share the last one
+#: Tokens that training adds to a vocabulary: tasks, identifiers and numbers of hops.
+MARKERS = (
+    *(f"<{task}>" for task in TASKS),
+    *(f"<e{number}>" for number in range(IDENTIFIERS)),
+    *(f"<hop{number}>" for number in range(HOPS)),
+)
+
+
+class Tokens:
+    """Token ids of text as it reads in mid-sentence, and the ids of marks and special tokens.
+
+    Corpora are untrusted: a sentence that holds ``</s>`` is split into ordinary pieces, never into
+    the end-of-sequence token.
+
+    Parameters
+    ----------
+    tokenizer
+        A fast tokenizer of a seq2seq checkpoint.
+    decoder_start
+        The id that starts every decoded sequence; the end token where not given (BART's habit).
+    """
+
+    def __init__(
+        self, tokenizer: PreTrainedTokenizerBase, decoder_start: int | None = None
+    ) -> None:
+        backend = getattr(tokenizer, "backend_tokenizer", None)
+        if backend is None:
+            raise ValueError(f"{type(tokenizer).__name__} is not a fast tokenizer")
+        # A private copy: the flags below must not change the caller's tokenizer.
+        self._backend = Tokenizer.from_str(backend.to_str())
+        self._backend.encode_special_tokens = True
+        self._backend.no_truncation()
+        self._backend.no_padding()
+        # No automatic <s> ... </s>; inputs are put together by hand. A template without special
+        # tokens keeps the offsets of leading spaces, unlike RoBERTa's trimming processor.
+        self._backend.post_processor = processors.TemplateProcessing(single="$A", pair="$A $B")
+        self.size: int = self._backend.get_vocab_size(with_added_tokens=True)
+        self.eos = _required(tokenizer.eos_token_id, tokenizer.sep_token_id, "end")
+        self.bos = _required(tokenizer.bos_token_id, tokenizer.cls_token_id, "begin")
+        self.pad = _required(tokenizer.pad_token_id, None, "padding")
+        self._unknown = tokenizer.unk_token_id
+        self.start = self.eos if decoder_start is None else decoder_start
+        # Byte-level BPE spells a word in mid-sentence with its leading space.
+        self._lead = "" if len(self._backend.encode("a a").ids) == 2 and self._spaceless() else " "
+        self.fingerprint = hashlib.sha256(backend.to_str().encode()).hexdigest()[:16]
+
+    @classmethod
+    def load(cls, directory: str | Path, decoder_start: int | None = None) -> Tokens:
+        """Load the tokenizer of a checkpoint directory, without network access."""
+        from transformers import AutoTokenizer
+
+        tokenizer = AutoTokenizer.from_pretrained(str(directory), local_files_only=True)
+        return cls(tokenizer, decoder_start)
+
+    def _spaceless(self) -> bool:
+        """Whether the first and second occurrence of a word have the same token."""
+        first, second = self._backend.encode("a a").ids
+        return first == second
+
+    def encode(self, text: str) -> list[int]:
+        """Return the token ids of `text` as it reads in mid-sentence, without special tokens."""
+        return list(self._backend.encode(self._lead + _clean(text)).ids)
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """Encode many texts at once (in parallel threads)."""
+        batch = self._backend.encode_batch_fast([self._lead + _clean(t) for t in texts])
+        return [list(e.ids) for e in batch]
+
+    def encode_with_offsets(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+        """Return the ids and, for each, the span of characters of `text` that it stands for.
+
+        Spans exclude a leading space that the tokenizer counts as part of the word.
+        """
+        encoded = self._backend.encode(self._lead + _clean(text))
+        shift = len(self._lead)
+        spans = []
+        for start, end in encoded.offsets:
+            start, end = max(start - shift, 0), max(end - shift, 0)
+            while start < end and text[start].isspace():
+                start += 1
+            spans.append((start, end))
+        return list(encoded.ids), spans
+
+    def symbol(self, mark: str) -> int:
+        """Return the single token of a punctuation mark or of an added token.
+
+        Raises
+        ------
+        ValueError
+            If the vocabulary has no single token for it.
+        """
+        ids = self.encode(mark)
+        if len(ids) == 1 and ids[0] != self._unknown:
+            return ids[0]
+        added = self._backend.token_to_id(mark)
+        if added is not None:
+            return int(added)
+        raise ValueError(f"the vocabulary has no single token for {mark!r}")
+
+    def identifier(self, number: int) -> int:
+        """Return the token that names evidence sentence `number`: ``<e0>``, or its digit.
+
+        Raises
+        ------
+        NoIdentifierError
+            If the vocabulary has none.
+        """
+        special = self._backend.token_to_id(f"<e{number}>")
+        try:
+            return int(special) if special is not None else self.symbol(str(number))
+        except ValueError as error:
+            raise NoIdentifierError(number) from error
+
+    def task(self, name: str) -> int | None:
+        """Return the token of a task (``retrieve``, ``prove``, ``rerank``), if there is one."""
+        if name not in TASKS:
+            raise ValueError(f"unknown task {name!r}; tasks are {', '.join(TASKS)}")
+        token = self._backend.token_to_id(f"<{name}>")
+        return None if token is None else int(token)
+
+    def hop(self, number: int) -> int | None:
+        """Return the token of a hop's number, counted from 0, if the vocabulary has one."""
+        token = self._backend.token_to_id(f"<hop{min(number, HOPS - 1)}>")
+        return None if token is None else int(token)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Return readable text; special tokens are left out."""
+        return str(self._backend.decode(list(ids), skip_special_tokens=True))
+
+
+def _clean(text: str) -> str:
+    return "".join(_REPLACEMENT if "\ud800" <= c <= "\udfff" else c for c in text)
+
+
+def _required(first: int | None, second: int | None, name: str) -> int:
+    token = second if first is None else first
+    if token is None:
+        raise ValueError(f"the tokenizer has no {name} token")
+    return int(token)
