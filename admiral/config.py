@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from admiral.errors import AdmiralError
-from admiral.settings import build_settings, read_settings
+from admiral.storage.yaml_settings import build_settings, read_settings
 
 # Settings that change how fast a run is, not what it returns.
 _SPEED_ONLY = frozenset({"batch_size", "device", "threads"})
@@ -100,15 +100,15 @@ class RetrievalConfig:
         Files of words for the judges by rules, see `proofs.PairLexicon`; none where empty.
     ranking
         ``learned``: by what all hops say about a document, with fitted weights (see
-        `admiral.stages.relevance`), which also help to choose the evidence of each hop; ``fused``:
-        all hops and the first stage vote; ``last-hop``: the last hop's document sets first, filled
-        up from the hops before (`admiral.stages.ranking`).
+        `admiral.ranking.document_scorer`), which also help to choose the evidence of each hop;
+        ``fused``: all hops and the first stage vote; ``last-hop``: the last hop's document sets
+        first, filled up from the hops before (`admiral.ranking.fusion`).
     ranking_weights
         File of the weights of ``learned``, as `training.ranking` writes it; the bundled ones where
         empty.
     variant
         How document sets are scored: ``ours``, or ``top-1``, ``not-joint`` or ``joint-docs``, with
-        which the paper compares (see `admiral.stages.hop`).
+        which the paper compares (see `admiral.retrieval.hop_retriever`).
     hyperlinks
         Whether the hop retriever reads the titles that a sentence links to behind it.
     trie_normalised

@@ -10,24 +10,24 @@ from types import TracebackType
 
 import torch
 
-from admiral.answers import answer
-from admiral.arriving import Arriving
-from admiral.assembly import Stages, build_relevance, build_stages
-from admiral.awaitable import AwaitableRetrieval
-from admiral.checkpoint import Checkpoint, load_checkpoint
 from admiral.config import RetrievalConfig
-from admiral.devices import choose_device, choose_dtype, precision_of
 from admiral.errors import AdmiralError
-from admiral.flow import Flow
-from admiral.hops import Hops
+from admiral.io.prefetch import Arriving
+from admiral.io.text_cleaning import clean_text, clean_title
 from admiral.kb import KnowledgeBase, locate
-from admiral.kb.text import clean_text, clean_title
-from admiral.memory import trim
-from admiral.progress import Progress
+from admiral.models.checkpoint import Checkpoint, load_checkpoint
+from admiral.models.devices import choose_device, choose_dtype, precision_of
 from admiral.records import Claim, RetrievalResult, given_claim, several
-from admiral.stages.mentions import MentionFinder
-from admiral.threads import taking_threads
-from admiral.uses import Uses
+from admiral.retrieval.hop_loop import Hops
+from admiral.retrieval.mentions import MentionFinder
+from admiral.retrieval.result import answer
+from admiral.retrieval.stage_assembly import Stages, build_relevance, build_stages
+from admiral.retrieval.state import Progress
+from admiral.scheduling.async_retrieval import AwaitableRetrieval
+from admiral.scheduling.batch_scheduler import Flow
+from admiral.scheduling.closing import Uses
+from admiral.scheduling.memory import trim
+from admiral.scheduling.torch_threads import taking_threads
 from proofs import Judgement
 from trie import NoIdentifierError
 

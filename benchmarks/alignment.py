@@ -17,7 +17,7 @@ from pathlib import Path
 
 import click
 
-from admiral.checkpoint import load_checkpoint
+from admiral.models.checkpoint import load_checkpoint
 from proofs.drafting.contextual_similarity import ContextualLikeness
 from proofs.drafting.span_alignment import Aligner
 from proofs.lexicons.wordnet import default_lexicon

@@ -28,11 +28,11 @@ from typing import Any
 
 import click
 
-from admiral.checkpoint import load_checkpoint, locate_checkpoint
-from admiral.checkpoint_sums import verify_checkpoint
 from admiral.errors import AdmiralError
-from admiral.heads import load_sufficiency_head
 from admiral.kb import KnowledgeBase, verify
+from admiral.models.checkpoint import load_checkpoint, locate_checkpoint
+from admiral.models.checkpoint_sums import verify_checkpoint
+from admiral.models.heads import load_sufficiency_head
 from benchmarks.damage import damage_bytes
 from benchmarks.faulty import DONE, TOLD, run
 from benchmarks.writers_kb import changed_kb, some_kb

@@ -20,8 +20,8 @@ import psutil
 import torch
 from transformers import BartForConditionalGeneration
 
-from admiral.checkpoint import load_checkpoint, locate_checkpoint
 from admiral.errors import AdmiralError
+from admiral.models.checkpoint import load_checkpoint, locate_checkpoint
 
 MEGABYTE = 1e6
 

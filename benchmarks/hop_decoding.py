@@ -25,13 +25,13 @@ import click
 import torch
 
 from admiral import Admiral, Claim, RetrievalConfig, load_config
-from admiral.checkpoint import Checkpoint, load_checkpoint, locate_checkpoint
-from admiral.claims import read_claims, spread
-from admiral.devices import choose_device, choose_dtype
-from admiral.heads import RerankHead
+from admiral.io.claims import read_claims, spread
 from admiral.kb import KnowledgeBase, locate
-from admiral.memory import ran_out, release
-from admiral.stages import hop
+from admiral.models.checkpoint import Checkpoint, load_checkpoint, locate_checkpoint
+from admiral.models.devices import choose_device, choose_dtype
+from admiral.models.heads import RerankHead
+from admiral.retrieval import hop_retriever
+from admiral.scheduling.memory import ran_out, release
 from benchmarks.models import SIZES, load
 from benchmarks.nested import constraint_function, generate
 from trie import Constraint, Seq2Seq, Tokens, beam_search
@@ -68,7 +68,7 @@ def noted(kept: list[Decoding]) -> Iterator[None]:
         kept.extend(map(Decoding, inputs, constraints, [named["beam_size"]] * len(inputs)))
         return beam_search(model, inputs, constraints, **named)
 
-    with patch.object(hop, "beam_search", search):
+    with patch.object(hop_retriever, "beam_search", search):
         yield
 
 

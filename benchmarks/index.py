@@ -24,7 +24,7 @@ import psutil
 
 from admiral.errors import AdmiralError, RecordError
 from admiral.kb.bm25 import BACKENDS, jvm
-from admiral.kb.readers import detect_format, read_corpus
+from admiral.kb.corpus.readers import detect_format, read_corpus
 from admiral.records import Document
 
 BUILD_ALL = """

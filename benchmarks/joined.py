@@ -23,11 +23,11 @@ from typing import Any
 import click
 import psutil
 
-from admiral.checkpoint import load_checkpoint, locate_checkpoint
-from admiral.claims import read_claims
 from admiral.errors import AdmiralError
+from admiral.io.claims import read_claims
 from admiral.kb import KnowledgeBase
 from admiral.kb.bm25 import BACKENDS
+from admiral.models.checkpoint import load_checkpoint, locate_checkpoint
 from benchmarks.index import read, write_corpus
 from benchmarks.timing import best
 from benchmarks.updates import timed

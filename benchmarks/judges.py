@@ -16,12 +16,12 @@ from pathlib import Path
 import click
 
 from admiral import RetrievalConfig
-from admiral.assembly import build_judge
-from admiral.checkpoint import load_checkpoint
-from admiral.claims import spread
-from admiral.devices import choose_dtype
 from admiral.gold import read_gold
+from admiral.io.claims import spread
 from admiral.kb import KnowledgeBase, locate
+from admiral.models.checkpoint import load_checkpoint
+from admiral.models.devices import choose_dtype
+from admiral.retrieval.stage_assembly import build_judge
 from training.corpora import WithDocuments, read_documents
 from training.sufficiency import LabelledEvidence, labelled_evidence
 

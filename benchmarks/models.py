@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from transformers import BartConfig, BartForConditionalGeneration
 
-from admiral.checkpoint import locate_checkpoint
+from admiral.models.checkpoint import locate_checkpoint
 from trie import Seq2Seq
 from trie.model.shared_attention import Cache
 

@@ -17,8 +17,8 @@ from itertools import islice
 import click
 import torch
 
-from admiral.checkpoint import Checkpoint, load_checkpoint
 from admiral.kb import KnowledgeBase, locate
+from admiral.models.checkpoint import Checkpoint, load_checkpoint
 from benchmarks.beam import Free
 from proofs import Proof, ProofError, ProofGenerator, ScoredProof, target_ids
 from proofs.generation.source_input import evidence_input

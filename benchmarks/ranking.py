@@ -17,11 +17,11 @@ from pathlib import Path
 import click
 
 from admiral import Admiral, Claim, RetrievalConfig
-from admiral.answers import ranked
-from admiral.assembly import build_relevance
-from admiral.claims import spread
 from admiral.config import load_config
 from admiral.gold import read_gold
+from admiral.io.claims import spread
+from admiral.retrieval.result import ranked
+from admiral.retrieval.stage_assembly import build_relevance
 from benchmarks.retrieval import CUTS, recall_table
 
 RANKINGS = ("last-hop", "fused", "learned")

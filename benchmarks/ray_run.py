@@ -25,7 +25,7 @@ from typing import Any
 import click
 
 from admiral.errors import AdmiralError
-from admiral.files import encode_record
+from admiral.storage.atomic_files import encode_record
 from benchmarks.command import ADMIRAL
 
 _TOLERANCE = 1e-3

@@ -18,8 +18,8 @@ from typing import Any
 import click
 
 from admiral.errors import AdmiralError
-from admiral.experiments.run import FORMAT, NAME
-from admiral.files import write_atomically
+from admiral.experiments.runner import FORMAT, NAME
+from admiral.storage.atomic_files import write_atomically
 from benchmarks.results_plots import plots
 from benchmarks.results_tables import measured, published
 

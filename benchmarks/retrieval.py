@@ -13,12 +13,12 @@ from pathlib import Path
 import click
 
 from admiral import Admiral, Claim, RetrievalConfig, RetrievalResult
-from admiral.claims import spread
-from admiral.evaluation.documents import ranking_measures
+from admiral.evaluation.document_measures import ranking_measures
 from admiral.evaluation.measures import Group, Measure, groups_of
 from admiral.evaluation.pairing import pair_up
 from admiral.evaluation.predictions import Prediction, same_title
 from admiral.gold import GoldClaim, read_gold
+from admiral.io.claims import spread
 
 CUTS = (5, 10, 20, 100)
 

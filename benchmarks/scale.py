@@ -31,10 +31,10 @@ import numpy as np
 import psutil
 
 from admiral import Admiral, Claim
-from admiral.claims import spread
 from admiral.config import load_config
 from admiral.errors import AdmiralError
 from admiral.gold import GoldClaim, read_gold
+from admiral.io.claims import spread
 from benchmarks.command import ADMIRAL
 from benchmarks.index import measure, read, sizes, write_corpus
 from benchmarks.more_documents import enlarged

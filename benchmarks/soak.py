@@ -20,8 +20,8 @@ import click
 import psutil
 
 from admiral import Admiral
-from admiral.claims import read_claims
 from admiral.config import load_config
+from admiral.io.claims import read_claims
 from benchmarks.ray_run import write_claims
 
 MEGABYTE = 1e6

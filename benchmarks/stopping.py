@@ -17,10 +17,10 @@ from typing import Any
 import click
 
 from admiral import Admiral, Claim, RetrievalConfig, RetrievalResult
-from admiral.assembly import Stages, build_judge
-from admiral.claims import spread
 from admiral.evaluation.overlap import recall_at
 from admiral.gold import read_gold
+from admiral.io.claims import spread
+from admiral.retrieval.stage_assembly import Stages, build_judge
 from proofs.judges.basic import NeverSufficient
 
 # In the order of the paper's table 6, and ours. The oracle stops when every gold document has a

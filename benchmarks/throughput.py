@@ -23,13 +23,13 @@ import click
 import torch
 
 from admiral import Admiral, Claim, RetrievalConfig, RetrievalResult, load_config
-from admiral.claims import read_claims, spread
+from admiral.io.claims import read_claims, spread
 from admiral.kb import KnowledgeBase
-from admiral.stages.cross_encoder import CrossEncoderReranker
-from admiral.stages.hop import TrieHopRetriever
-from admiral.stages.mentions import MentionFinder
-from admiral.stages.similarity import SimilarityReranker
-from admiral.stages.term_matching import TermReranker
+from admiral.reranking.bm25_sentences import TermReranker
+from admiral.reranking.cross_encoder import CrossEncoderReranker
+from admiral.reranking.similarity import SimilarityReranker
+from admiral.retrieval.hop_retriever import TrieHopRetriever
+from admiral.retrieval.mentions import MentionFinder
 from proofs.judges.basic import GeneratedProofJudge, LexicalJudge
 from proofs.judges.calibrated import CalibratedJudge
 from proofs.judges.classifier import ClassifierJudge

@@ -25,13 +25,13 @@ from pathlib import Path
 import click
 import torch
 
-from admiral.checkpoint import Checkpoint, load_checkpoint, locate_checkpoint
-from admiral.claims import read_claims
 from admiral.errors import AdmiralError
+from admiral.io.claims import read_claims
 from admiral.kb import KnowledgeBase
 from admiral.kb.bm25 import BACKENDS
+from admiral.models.checkpoint import Checkpoint, load_checkpoint, locate_checkpoint
 from admiral.records import Document, ScoredTitle, Sentence
-from admiral.stages.hop import TrieHopRetriever
+from admiral.retrieval.hop_retriever import TrieHopRetriever
 from benchmarks.command import ADMIRAL
 from benchmarks.index import read, size, write_corpus
 from benchmarks.timing import best

@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from admiral.download.addresses import Source
 from admiral.download.fetch import fetch
-from admiral.download.sources import Source
 from admiral.errors import AdmiralError
 from benchmarks import writers_cli, writers_kb, writers_training
 from benchmarks.writer import ABSENT, Writer, files_seen

@@ -9,10 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from admiral.checkpoint import load_checkpoint
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, add, build, compact, demo_kb, info, join, remove, verify
 from admiral.kb.demo import DEMO
+from admiral.models.checkpoint import load_checkpoint
 from benchmarks.writer import ABSENT, Writer
 from trie import TokenTrie
 

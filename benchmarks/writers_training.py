@@ -11,11 +11,11 @@ from typing import Any
 
 from click import ClickException
 
-from admiral.checkpoint import load_checkpoint
 from admiral.convert.to_fairseq import hf_to_fairseq
 from admiral.convert.to_hf import fairseq_to_hf
 from admiral.errors import AdmiralError
-from admiral.files import write_atomically
+from admiral.models.checkpoint import load_checkpoint
+from admiral.storage.atomic_files import write_atomically
 from benchmarks.writer import ABSENT, Writer, files_seen
 from benchmarks.writers_kb import nothing
 from proofs.judges.calibrated import WEIGHTS, Weights

@@ -14,12 +14,13 @@ from pathlib import Path
 import click
 
 from admiral import Admiral
-from admiral.checkpoint import load_checkpoint
-from admiral.cli.options import check_place, keep_apart, keep_out
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.gold import GoldClaim, read_gold
 from admiral.kb import KnowledgeBase, locate
+from admiral.kb.kb_paths import keep_out
+from admiral.models.checkpoint import load_checkpoint
+from admiral.storage.output_paths import check_place, keep_apart
 from proofs.drafting.contextual_similarity import ContextualLikeness
 from training.annotated import SampleBuilder
 from training.corpora import Corpus, WithDocuments, read_documents

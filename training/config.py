@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from admiral.settings import read_settings
+from admiral.storage.yaml_settings import read_settings
 
 TASKS = ("retrieve", "rerank", "prove")
 # The metrics of each task, measured on development samples; the first one counts for `score`.

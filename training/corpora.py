@@ -9,7 +9,7 @@ from typing import Protocol
 
 from admiral.errors import AdmiralError, RecordError
 from admiral.gold import EvidenceSet, GoldClaim
-from admiral.kb.readers import detect_format, read_corpus
+from admiral.kb.corpus.readers import detect_format, read_corpus
 from admiral.records import Document, ScoredTitle
 
 # Hyperlinks in the text of FEVEROUS: [[Target|text]].

@@ -15,11 +15,11 @@ from typing import Any
 
 from admiral.errors import AdmiralError, RecordError
 from admiral.gold import GoldClaim, Label
-from admiral.kb.readers.fever import fever_title
-from admiral.kb.streams import json_objects, open_binary
-from admiral.kb.text import clean_title
-from admiral.mentions import base_title
+from admiral.io.streams import json_objects, open_binary
+from admiral.io.text_cleaning import clean_title
+from admiral.kb.corpus.readers.fever_pages import fever_title
 from admiral.records import Document
+from admiral.retrieval.title_matching import base_title
 
 _REMEDY = "Correct the record, or name the file's format"
 Found = tuple[GoldClaim, tuple[Document, ...]]

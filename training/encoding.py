@@ -9,7 +9,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
 
-from admiral.stages.passes import RerankPass, rerank_passes
+from admiral.reranking.encoder_inputs import RerankPass, rerank_passes
 from proofs import NatOp, ProofError, target_ids
 from proofs.generation.source_input import evidence_input
 from training.continuations import Target

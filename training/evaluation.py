@@ -9,12 +9,12 @@ from typing import TypeVar
 
 import torch
 
-from admiral.checkpoint import Checkpoint
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase
+from admiral.models.checkpoint import Checkpoint
 from admiral.records import Document, Sentence
-from admiral.stages.cross_encoder import CrossEncoderReranker
-from admiral.stages.hop import TrieHopRetriever
+from admiral.reranking.cross_encoder import CrossEncoderReranker
+from admiral.retrieval.hop_retriever import TrieHopRetriever
 from proofs.generation.generator import ProofGenerator
 from training.config import METRICS, TrainConfig
 from training.samples import ProveSample, RerankSample, RetrieveSample, Sample

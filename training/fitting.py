@@ -9,8 +9,8 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import pad_sequence
 
-from admiral.stages.clues import CLUES
-from admiral.stages.relevance import Relevance
+from admiral.ranking.document_scorer import Relevance
+from admiral.ranking.features import CLUES
 from proofs.judges.calibrated import FEATURES, Weights
 from proofs.judges.support import Support
 from training.networks import Recipe, fit_units, of_rows

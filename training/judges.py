@@ -23,17 +23,18 @@ import torch
 from safetensors.torch import save
 
 from admiral import Admiral
-from admiral.bundled import is_bundled
-from admiral.checkpoint import Checkpoint, load_checkpoint
-from admiral.checkpoint_sums import SUMS, write_sums
-from admiral.cli.options import check_place, keep_apart, keep_out
-from admiral.cli.progress import track
 from admiral.config import RetrievalConfig, load_config
 from admiral.errors import AdmiralError
-from admiral.files import write_atomically
 from admiral.gold import read_gold
-from admiral.heads import SUFFICIENCY_HEAD
+from admiral.io.claim_progress import track
 from admiral.kb import KnowledgeBase, locate
+from admiral.kb.kb_paths import keep_out
+from admiral.models.checkpoint import Checkpoint, load_checkpoint
+from admiral.models.checkpoint_sums import SUMS, write_sums
+from admiral.models.heads import SUFFICIENCY_HEAD
+from admiral.storage.atomic_files import write_atomically
+from admiral.storage.bundled_names import is_bundled
+from admiral.storage.output_paths import check_place, keep_apart
 from proofs.judges.calibrated import Weights
 from proofs.judges.classifier import pooled_states
 from proofs.judges.support import SupportFinder

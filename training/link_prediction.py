@@ -21,8 +21,8 @@ import click
 from admiral.errors import AdmiralError
 from admiral.gold import read_gold
 from admiral.kb import KnowledgeBase, locate
-from admiral.mentions import Mention, base_title, find_mentions
 from admiral.records import Document
+from admiral.retrieval.title_matching import Mention, base_title, find_mentions
 from training.samples import RetrieveSample, write_samples
 
 _SENTENCES = 6  # of a document, in which mentions are looked for and which are quoted

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import torch
 
 from admiral.errors import AdmiralError
-from admiral.memory import ran_out, release
+from admiral.scheduling.memory import ran_out, release
 from training.batches import Batch, Counts, Items, collate, cost, halved
 from training.loading import Micro
 

@@ -18,11 +18,12 @@ from pathlib import Path
 import click
 
 from admiral import Admiral, Claim
-from admiral.cli.options import check_place, keep_apart, keep_out
 from admiral.config import load_config
 from admiral.errors import AdmiralError
 from admiral.gold import GoldClaim
-from admiral.progress import Progress
+from admiral.kb.kb_paths import keep_out
+from admiral.retrieval.state import Progress
+from admiral.storage.output_paths import check_place, keep_apart
 from training.samples import RerankDocument, RerankSample, RetrieveSample, Sample, write_samples
 from training.sources import Source, drawn
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import torch
 
-from admiral.checkpoint import is_checkpoint, save_checkpoint
-from admiral.checkpoint_sums import write_sums
 from admiral.errors import AdmiralError
-from admiral.files import explained, library_errors, write_atomically
-from admiral.kb.durable import check_target, exclusive, staging
+from admiral.models.checkpoint import is_checkpoint, save_checkpoint
+from admiral.models.checkpoint_sums import write_sums
+from admiral.storage.atomic_directories import check_target, exclusive, staging
+from admiral.storage.atomic_files import explained, library_errors, write_atomically
 from training.start import Start
 
 

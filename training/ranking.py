@@ -18,14 +18,15 @@ import click
 import torch
 
 from admiral import Admiral, Claim
-from admiral.cli.options import check_place, keep_apart, keep_out
-from admiral.cli.progress import track
 from admiral.config import load_config
 from admiral.errors import AdmiralError
-from admiral.files import write_atomically
 from admiral.gold import GoldClaim
-from admiral.progress import Progress
-from admiral.stages.clues import document_clues
+from admiral.io.claim_progress import track
+from admiral.kb.kb_paths import keep_out
+from admiral.ranking.features import document_clues
+from admiral.retrieval.state import Progress
+from admiral.storage.atomic_files import write_atomically
+from admiral.storage.output_paths import check_place, keep_apart
 from training.fitting import fit_relevance
 from training.sources import Source, drawn
 

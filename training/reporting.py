@@ -15,7 +15,7 @@ from accelerate.tracking import get_available_trackers
 from tqdm import tqdm
 
 from admiral.errors import AdmiralError, first_line
-from admiral.terminal import is_watched
+from admiral.io.terminal import is_watched
 from training.config import TrainConfig
 from training.output import Output
 

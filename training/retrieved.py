@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from admiral import Admiral, Claim
 from admiral.gold import GoldClaim
-from admiral.progress import Progress
+from admiral.retrieval.state import Progress
 from training.sufficiency import LabelledEvidence
 
 

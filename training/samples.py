@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from admiral.errors import RecordError
-from admiral.files import write_atomically
+from admiral.storage.atomic_files import write_atomically
 from proofs import NatOp, Proof, ProofStep
 from training.continuations import MAX_TARGETS, Target, gold_continuations
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from admiral.gold import GoldClaim
-from admiral.mentions import base_title
+from admiral.retrieval.title_matching import base_title
 from proofs import AnnotationError, annotate
 from proofs.drafting.contextual_similarity import ContextualLikeness
 from training.corpora import Corpus, sentence_of

@@ -11,11 +11,11 @@ from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntry
 from tokenizers import AddedToken
 from transformers import BartForConditionalGeneration, PreTrainedTokenizerFast
 
-from admiral.bundled import MODELS
-from admiral.checkpoint import load_bart, locate_checkpoint, quiet
 from admiral.convert.tokenizers import open_tokenizer
 from admiral.errors import AdmiralError
-from admiral.heads import RerankHead, load_head
+from admiral.models.checkpoint import load_bart, locate_checkpoint, quiet
+from admiral.models.heads import RerankHead, load_head
+from admiral.storage.bundled_names import MODELS
 from training.config import TrainConfig
 from trie import Tokens
 from trie.model.tokens import MARKERS

@@ -7,7 +7,7 @@ from torch import nn
 from torch.nn import functional as F
 from transformers import BartForConditionalGeneration
 
-from admiral.heads import RerankHead
+from admiral.models.heads import RerankHead
 from training.batches import Batch, Counts, RerankBatch, SequenceBatch
 from training.guide import AttentionGuide
 

@@ -18,12 +18,12 @@ import torch
 from safetensors.torch import load_file
 from transformers import BartConfig, BartForConditionalGeneration, PreTrainedTokenizerFast
 
-from admiral.checkpoint import is_checkpoint
-from admiral.checkpoint_sums import write_sums
 from admiral.errors import AdmiralError
-from admiral.files import library_errors
-from admiral.kb.durable import staging
-from admiral.stages.similarity import minilm_directory
+from admiral.models.checkpoint import is_checkpoint
+from admiral.models.checkpoint_sums import write_sums
+from admiral.reranking.similarity import minilm_directory
+from admiral.storage.atomic_directories import staging
+from admiral.storage.atomic_files import library_errors
 from trie.model.tokens import MARKERS
 
 

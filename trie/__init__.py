@@ -15,10 +15,8 @@ from trie.constraints.listed import TrieConstraint
 from trie.constraints.renumbered import Renumbered
 from trie.constraints.segments import AnyOf, Fixed, InTrie, Segment, Stretch
 from trie.constraints.spans import Limited, copies, spans
-from trie.identifiers import Identifiers
 from trie.index.token_trie import TokenTrie
 from trie.index.updates import UpdatedTrie
-from trie.markup import HopConstraint, TitlesConstraint
 from trie.model.tokens import Tokens
 from trie.trie_errors import NoIdentifierError, TrieFileError
 
@@ -35,9 +33,7 @@ __all__ = [
     "ConstraintProcessor",
     "Declaration",
     "Fixed",
-    "HopConstraint",
     "Hypothesis",
-    "Identifiers",
     "InTrie",
     "Limited",
     "NoIdentifierError",
@@ -47,7 +43,6 @@ __all__ = [
     "Seq2Seq",
     "Stretch",
     "Then",
-    "TitlesConstraint",
     "TokenTrie",
     "Tokens",
     "Transitions",

@@ -14,7 +14,7 @@ except ImportError as error:
         "Haystack is not installed. Install it with `pip install 'admiral-retrieval[haystack]'`."
     ) from error
 
-from admiral.adapters.found import found_documents
+from admiral.adapters.retrieved_documents import found_documents
 from admiral.config import build_config
 from admiral.errors import AdmiralError
 from admiral.pipeline import Admiral
@@ -116,8 +116,8 @@ class AdmiralRetriever:
         -------
         dict
             ``documents``, best first, whose `id` is the title and whose `meta` is told in
-            `admiral.adapters.found`, and ``record``, the whole answer as `admiral retrieve --json`
-            writes it.
+            `admiral.adapters.retrieved_documents`, and ``record``, the whole answer as `admiral
+            retrieve --json` writes it.
         """
         limit = self._limit(top_k)
         system = self._open()

@@ -19,7 +19,7 @@ except ImportError as error:
         "LangChain is not installed. Install it with `pip install 'admiral-retrieval[langchain]'`."
     ) from error
 
-from admiral.adapters.found import found_documents
+from admiral.adapters.retrieved_documents import found_documents
 from admiral.errors import AdmiralError
 from admiral.pipeline import Admiral
 from admiral.records import Claim, RetrievalResult

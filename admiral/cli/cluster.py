@@ -33,7 +33,7 @@ def cluster_options(command: Command) -> Command:
         }
         cluster = None
         if engine == "ray":
-            from admiral.cluster.session import ClusterOptions, load_ray
+            from admiral.cluster.ray_session import ClusterOptions, load_ray
 
             cluster = ClusterOptions(**given)
             load_ray()  # that it is missing is told before anything is read

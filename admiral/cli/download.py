@@ -10,8 +10,8 @@ from pathlib import Path
 import click
 from tqdm import tqdm
 
-from admiral.download.sources import DATA_SETS
-from admiral.terminal import is_watched
+from admiral.download.addresses import DATA_SETS
+from admiral.io.terminal import is_watched
 
 _SECONDS_BETWEEN_LINES = 15.0
 

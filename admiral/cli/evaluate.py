@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from admiral.cli.options import check_place, keep_apart, keep_out
+from admiral.cli.options import keep_out
+from admiral.storage.output_paths import check_place, keep_apart
 
 if TYPE_CHECKING:
     from admiral.evaluation.tasks import Evaluation
@@ -69,7 +70,7 @@ def evaluate_command(
     from admiral.evaluation import tables
     from admiral.evaluation.bootstrap import intervals as of_group
     from admiral.evaluation.predictions import read_predictions
-    from admiral.evaluation.sources import sentence_note
+    from admiral.evaluation.sentence_sources import sentence_note
     from admiral.evaluation.submissions import write_submission
     from admiral.evaluation.tasks import TASKS, evaluate, read_claims_of
 
@@ -157,7 +158,7 @@ def _print_json(result: Evaluation, notes: Sequence[str], more: dict[str, Any]) 
 
 
 def _print_text(result: Evaluation, notes: Sequence[str], table: str) -> None:
-    from admiral.render import printable
+    from admiral.io.text_rendering import printable
 
     click.echo(f"{result.task.title}, {len(result.pairs.pairs)} claims")
     for note in notes:

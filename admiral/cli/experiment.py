@@ -47,8 +47,8 @@ def experiment_command(
     if resume and overwrite:
         raise click.UsageError("Give --resume or --overwrite, not both.")
 
-    from admiral.experiments.reading import read_experiment
-    from admiral.experiments.run import NAME, run_experiment
+    from admiral.experiments.description_reader import read_experiment
+    from admiral.experiments.runner import NAME, run_experiment
 
     if limit is not None:
         assignments = (*assignments, f"limit={limit}")

@@ -13,8 +13,8 @@ from admiral.cli.cluster import cluster_options
 from admiral.errors import AdmiralError
 
 if TYPE_CHECKING:
-    from admiral.cluster.session import ClusterOptions
-    from admiral.kb.spread import Spread
+    from admiral.cluster.ray_session import ClusterOptions
+    from admiral.kb.store.build_workers import Spread
 
 _kb = click.option(
     "--kb",
@@ -101,7 +101,7 @@ def index_command(
 def _spread(cluster: ClusterOptions | None) -> AbstractContextManager[Spread | None]:
     if cluster is None:
         return nullcontext()
-    from admiral.cluster.index import spread_over
+    from admiral.cluster.build_tasks import spread_over
 
     return spread_over(cluster)
 
@@ -115,10 +115,10 @@ def verify_command(kb: str | None, model: str | None, progress: bool) -> None:
 
     Without options, the bundled ones.
     """
-    from admiral.checkpoint import locate_checkpoint
-    from admiral.checkpoint_sums import verify_checkpoint
     from admiral.kb import locate, verify
-    from admiral.kb.members import read_join
+    from admiral.kb.store.members import read_join
+    from admiral.models.checkpoint import locate_checkpoint
+    from admiral.models.checkpoint_sums import verify_checkpoint
 
     if kb is None and model is None:
         kb, model = "demo", "mini"

@@ -12,6 +12,7 @@ import click
 
 import admiral
 from admiral.errors import AdmiralError
+from admiral.io.terminal import INTERRUPTED
 
 # Command -> the module with its `<command>_command`. Modules are imported when their command
 # (or the list of commands) is asked for; what is heavy they import inside the command.
@@ -34,7 +35,6 @@ _COMMANDS = {
     "download": "admiral.cli.download",
     "convert": "admiral.cli.convert",
 }
-INTERRUPTED = 130  # what shells report for a program stopped by Ctrl-C
 
 
 class LazyGroup(click.Group):
@@ -104,7 +104,7 @@ def run() -> None:
 
 
 def _fail(message: str) -> int:
-    from admiral.render import printable
+    from admiral.io.text_rendering import printable
 
     click.echo(f"error: {printable(message)}", err=True)
     return 1

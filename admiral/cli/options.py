@@ -10,9 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from admiral.bundled import is_bundled
 from admiral.errors import AdmiralError
-from admiral.replacing import replaceable
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -69,52 +67,11 @@ def checked_text(text: str, what: str) -> str:
     return text.strip()
 
 
-def check_place(output: Path) -> None:
-    """Raise `AdmiralError` if a file cannot be put there, or behind the link that is there.
-
-    That is where there is no directory to hold it, or something that is no regular file.
-    """
-    if output.is_dir():
-        raise AdmiralError(f"{output}: is a directory. Name a file")
-    if not replaceable(output).parent.is_dir():
-        raise AdmiralError(f"{output}: its directory does not exist. Create it first")
-
-
-def keep_apart(output: Path, *inputs: Path | None) -> None:
-    """Raise `AdmiralError` if a file to be written is an input, or another output."""
-    for path in inputs:
-        if path is not None and _same(output, path):
-            raise AdmiralError(
-                f"{output}: is the input as well, or another output. Choose another output"
-            )
-
-
 def keep_out(output: Path, *folders: str) -> None:
-    """Raise `AdmiralError` if a file to be written lies in a knowledge base or checkpoint.
+    """Call `admiral.kb.kb_paths.keep_out`, imported when it is needed: it takes a moment."""
+    from admiral.kb.kb_paths import keep_out
 
-    The members of a joined knowledge base count, too.
-    """
-    for folder in folders:
-        if is_bundled(folder) or not os.path.isdir(folder):
-            continue
-        for place in (Path(folder), *_members(Path(folder))):
-            if Path(os.path.realpath(output)).is_relative_to(os.path.realpath(place)):
-                raise AdmiralError(
-                    f"{output}: lies in {place}, which is read. Choose another output"
-                )
-
-
-def _members(folder: Path) -> list[Path]:
-    from admiral.kb.members import find_join
-
-    join = find_join(folder)
-    return join.paths(folder) if join else []
-
-
-def _same(one: Path, other: Path) -> bool:
-    if one.exists() and other.exists():
-        return one.samefile(other)
-    return os.path.realpath(one) == os.path.realpath(other)
+    keep_out(output, *folders)
 
 
 def colour() -> bool:

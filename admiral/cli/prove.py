@@ -11,16 +11,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from admiral.cli.options import (
-    check_place,
-    checked_text,
-    colour,
-    engine_options,
-    keep_apart,
-    keep_out,
-    overrides,
-)
+from admiral.cli.options import checked_text, colour, engine_options, keep_out, overrides
 from admiral.errors import AdmiralError
+from admiral.storage.output_paths import check_place, keep_apart
 
 if TYPE_CHECKING:
     from proofs import Judgement
@@ -80,9 +73,9 @@ def prove_command(
         keep_out(page, config.kb, config.model)
         check_place(page)
 
-    from admiral.files import write_atomically
-    from admiral.page import judgement_page
-    from admiral.render import render_judgement
+    from admiral.io.judgement_page import judgement_page
+    from admiral.io.text_rendering import render_judgement
+    from admiral.storage.atomic_files import write_atomically
 
     if proof_path is not None:
         judgement = _judgement_of(proof_path, claim, evidence)

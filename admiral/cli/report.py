@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from admiral.cli.options import check_place, keep_apart, keep_out
+from admiral.cli.options import keep_out
+from admiral.storage.output_paths import check_place, keep_apart
 
 _FILE = click.Path(path_type=Path)
 
@@ -26,11 +27,11 @@ def report_command(results: Path, gold: Path, output: Path, kb: str | None) -> N
     hold, those of the last hop; the demo knowledge base is found without it.
     """
     from admiral.evaluation.cases import cases_of, sentence_text
+    from admiral.evaluation.html_report import report_page
     from admiral.evaluation.pairing import counted
-    from admiral.evaluation.report import report_page
-    from admiral.evaluation.sources import run_settings
-    from admiral.files import write_atomically
+    from admiral.evaluation.sentence_sources import run_settings
     from admiral.kb import KnowledgeBase, locate
+    from admiral.storage.atomic_files import write_atomically
 
     keep_apart(output, results, gold)
     if kb is not None:

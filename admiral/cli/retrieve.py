@@ -12,21 +12,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from admiral.cli.cluster import cluster_options
-from admiral.cli.options import (
-    check_place,
-    checked_text,
-    colour,
-    engine_options,
-    keep_apart,
-    keep_out,
-    overrides,
-)
-from admiral.cli.progress import track
+from admiral.cli.options import checked_text, colour, engine_options, keep_out, overrides
 from admiral.errors import AdmiralError
+from admiral.io.claim_progress import track
+from admiral.storage.output_paths import check_place, keep_apart
 
 if TYPE_CHECKING:
-    from admiral.cluster.lots import Failure
-    from admiral.cluster.session import ClusterOptions
+    from admiral.cluster.chunks import Failure
+    from admiral.cluster.ray_session import ClusterOptions
     from admiral.config import RetrievalConfig
     from admiral.records import Claim, RetrievalResult
 
@@ -112,7 +105,7 @@ def _keep_files_apart(
     folders: Sequence[str],
 ) -> None:
     """Refuse to write over an input, into a folder that is read, or over the results."""
-    from admiral.output import companions
+    from admiral.io.result_writer import companions
 
     written = [output, *companions(output)] if output is not None else []
     for path in written:
@@ -125,7 +118,7 @@ def _keep_files_apart(
 
 def _source(claim: str | None, input_path: Path | None, *, keep: bool) -> Source:
     """Return a function that gives the claims; more than once if they are to be kept."""
-    from admiral.claims import arriving_claims, read_claims, stream_claims
+    from admiral.io.claims import arriving_claims, read_claims, stream_claims
     from admiral.records import Claim
 
     if (claim is None) == (input_path is None):
@@ -160,9 +153,9 @@ def _results(config: RetrievalConfig, claims: Iterable[Claim]) -> Iterator[Retri
 def _to_stdout(
     config: RetrievalConfig, source: Source, *, readable: bool, trec: Path | None
 ) -> None:
-    from admiral.files import encode_record
-    from admiral.render import render_result
-    from admiral.trec import write_trec
+    from admiral.io.text_rendering import render_result
+    from admiral.io.trec import write_trec
+    from admiral.storage.atomic_files import encode_record
 
     out = sys.stdout.buffer
     kept: list[dict[str, Any]] = []
@@ -191,9 +184,9 @@ def _to_file(
     trec: Path | None,
     quiet: bool,
 ) -> None:
-    from admiral.output import ResumableWriter
-    from admiral.provenance import recorded_settings
-    from admiral.trec import write_trec
+    from admiral.io.result_writer import ResumableWriter
+    from admiral.io.trec import write_trec
+    from admiral.retrieval.provenance import recorded_settings
 
     if cluster is not None:
         from admiral.cluster.worker import worker_config
@@ -234,6 +227,6 @@ def _outcomes(
     """Yield the records of claims, here or on a cluster, or why one was passed over."""
     if cluster is None:
         return (result.to_json() for result in _results(config, claims))
-    from admiral.cluster.retrieve import retrieve_on_cluster
+    from admiral.cluster.distributed_retrieval import retrieve_on_cluster
 
     return retrieve_on_cluster(config, claims, cluster, total=total)

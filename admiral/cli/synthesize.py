@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import click
 
 import admiral
-from admiral.cli.options import check_place, keep_out
-from admiral.cli.progress import track
+from admiral.cli.options import keep_out
 from admiral.errors import AdmiralError
+from admiral.io.claim_progress import track
+from admiral.storage.output_paths import check_place
 
 if TYPE_CHECKING:
     from admiral.synthesis import Synthesizer
@@ -79,9 +80,9 @@ def synthesize_command(
     Records are like those of HoVer, so that everything that reads these reads them. The same seed
     gives the same claims.
     """
+    from admiral.io.result_writer import ResumableWriter, companions
     from admiral.kb import KnowledgeBase, locate
-    from admiral.output import ResumableWriter, companions
-    from admiral.provenance import identity
+    from admiral.retrieval.provenance import identity
     from admiral.synthesis import Settings, Synthesizer
 
     for file in (output, *companions(output)):

@@ -36,9 +36,9 @@ def titles_command(prefix: str, kb: str, limit: int | None, as_json: bool) -> No
     except UnicodeEncodeError as error:
         raise AdmiralError("PREFIX: is not text in this terminal's encoding") from error
 
-    from admiral.files import encode_record
+    from admiral.io.text_rendering import printable
     from admiral.kb import KnowledgeBase, locate
-    from admiral.render import printable
+    from admiral.storage.atomic_files import encode_record
 
     path = locate(kb)
     escape = sys.stdout.isatty()

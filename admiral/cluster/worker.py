@@ -13,11 +13,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from admiral.bundled import is_bundled
 from admiral.config import FILES, RetrievalConfig
-from admiral.devices import choose_precision
 from admiral.errors import AdmiralError
+from admiral.models.devices import choose_precision
 from admiral.records import Claim, RetrievalResult
+from admiral.storage.bundled_names import is_bundled
 
 
 class System(Protocol):
@@ -87,7 +87,7 @@ class Worker:
         expected
             The run's settings as JSON, with what identifies the checkpoint and the knowledge base.
         """
-        from admiral.provenance import recorded_settings
+        from admiral.retrieval.provenance import recorded_settings
 
         try:
             here, there = recorded_settings(self._config), json.loads(expected)

@@ -6,7 +6,7 @@ torch's restricted loader, which runs no code of the file.
 
 from __future__ import annotations
 
-from admiral.convert.report import Conversion
+from admiral.convert.conversion import Conversion
 from admiral.convert.to_fairseq import hf_to_fairseq
 from admiral.convert.to_hf import fairseq_to_hf
 

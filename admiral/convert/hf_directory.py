@@ -9,7 +9,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from admiral.errors import AdmiralError
-from admiral.hf_config import read_object
+from admiral.models.hf_config import read_object
 
 WEIGHTS = "model.safetensors"
 _INDEX = "model.safetensors.index.json"

@@ -7,17 +7,17 @@ from pathlib import Path
 import torch
 
 from admiral.convert.arguments import namespace_of
+from admiral.convert.conversion import Conversion
 from admiral.convert.dictionary import FILE, MASK, PAIR, write_dictionary
-from admiral.convert.directory import atomic_directory
 from admiral.convert.hf_directory import read_tensors
-from admiral.convert.report import Conversion
+from admiral.convert.output_directory import atomic_directory
 from admiral.convert.shapes import check_tensors
 from admiral.convert.to_hf import OWN_TOKENIZER
 from admiral.convert.tokenizers import byte_pairs_of, open_tokenizer
 from admiral.convert.vocabulary import check_config, fairseq_order
 from admiral.convert.weights import EMBEDDING, complete, to_fairseq, to_hf
 from admiral.errors import AdmiralError
-from admiral.hf_config import read_config
+from admiral.models.hf_config import read_config
 
 
 def hf_to_fairseq(source: Path, out: Path, *, overwrite: bool = False) -> Conversion:

@@ -8,19 +8,19 @@ import torch
 from safetensors.torch import save_file
 from transformers import GenerationConfig, PreTrainedTokenizerFast
 
-from admiral.checkpoint_sums import write_sums
 from admiral.convert.architecture import config_of
 from admiral.convert.byte_pairs import ENCODER, MERGES, BytePairs
 from admiral.convert.checkpoint_file import find_checkpoint, read_checkpoint
+from admiral.convert.conversion import Conversion
 from admiral.convert.dictionary import MASK, find_dictionary, read_dictionary
-from admiral.convert.directory import atomic_directory
 from admiral.convert.hf_directory import WEIGHTS
-from admiral.convert.report import Conversion
+from admiral.convert.output_directory import atomic_directory
 from admiral.convert.shapes import check_tensors
 from admiral.convert.tokenizers import build_tokenizer, byte_pairs_of, open_tokenizer
 from admiral.convert.vocabulary import roles, tokenizer_order
 from admiral.convert.weights import EMBEDDING, modern, to_hf
 from admiral.errors import AdmiralError
+from admiral.models.checkpoint_sums import write_sums
 
 OWN_TOKENIZER = "tokenizer"  # where hf_to_fairseq keeps one that fairseq cannot read
 

@@ -16,12 +16,12 @@ from urllib.parse import urlsplit
 from filelock import FileLock
 
 import admiral
+from admiral.download.addresses import Source
 from admiral.download.response import Body, opened
-from admiral.download.sources import Source
 from admiral.errors import AdmiralError
-from admiral.files import explained
-from admiral.locks import acquire
-from admiral.replacing import sync_file
+from admiral.storage.atomic_files import explained
+from admiral.storage.atomic_replace import sync_file
+from admiral.storage.locks import acquire
 
 Report = Callable[[int, int | None], None]
 _CHUNK = 2**18

@@ -8,8 +8,8 @@ from typing import Any
 
 from admiral.errors import RecordError
 from admiral.evaluation.failures import stage_of
+from admiral.evaluation.html_report import Case
 from admiral.evaluation.pairing import pair_up
-from admiral.evaluation.report import Case
 from admiral.evaluation.traces import Trace, read_traces
 from admiral.gold import read_gold
 from admiral.kb import KnowledgeBase

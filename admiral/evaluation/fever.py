@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from admiral.evaluation.documents import evidence_measures, ranking_measures
+from admiral.evaluation.document_measures import evidence_measures, ranking_measures
 from admiral.evaluation.measures import Group, Measure, groups_of, harmonic, per_claim
 from admiral.evaluation.overlap import all_found
 from admiral.evaluation.pairing import Pair, Pairs

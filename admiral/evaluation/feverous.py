@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from admiral.evaluation.documents import evidence_measures, ranking_measures
+from admiral.evaluation.document_measures import evidence_measures, ranking_measures
 from admiral.evaluation.fever import LABELS, complete, correct_label, evidence_scores
 from admiral.evaluation.measures import Measure, per_claim
 from admiral.evaluation.pairing import Pair, Pairs

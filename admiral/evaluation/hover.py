@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from admiral.errors import AdmiralError
-from admiral.evaluation.documents import evidence_measures, ranking_measures
+from admiral.evaluation.document_measures import evidence_measures, ranking_measures
 from admiral.evaluation.measures import Group, Measure, groups_of, per_claim
 from admiral.evaluation.overlap import counted_f1
 from admiral.evaluation.pairing import Pair, Pairs

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from admiral.claims import claim_id
 from admiral.errors import AdmiralError, RecordError
-from admiral.gold.lines import record_lines
-from admiral.kb.streams import parse_object
-from admiral.trec import unescape_id, unescape_title
+from admiral.gold.json_lines import record_lines
+from admiral.io.claims import claim_id
+from admiral.io.streams import parse_object
+from admiral.io.trec import unescape_id, unescape_title
 from proofs import Proof, ProofError, Verdict
 
 _REMEDY = "Give the results that `admiral retrieve` wrote, unchanged"

@@ -12,8 +12,8 @@ from typing import Any
 
 from admiral.errors import AdmiralError
 from admiral.evaluation.predictions import Prediction
-from admiral.files import encode_record, write_atomically
-from admiral.kb.readers.fever import fever_identifier
+from admiral.kb.corpus.readers.fever_pages import fever_identifier
+from admiral.storage.atomic_files import encode_record, write_atomically
 from proofs import Verdict
 
 _NOTHING = Prediction("", (), (), Verdict.NOT_ENOUGH_INFO)

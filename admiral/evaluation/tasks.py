@@ -8,11 +8,11 @@ from pathlib import Path
 
 from admiral.errors import AdmiralError
 from admiral.evaluation import fever, feverous, hover
-from admiral.evaluation.documents import short_rankings
+from admiral.evaluation.document_measures import short_rankings
+from admiral.evaluation.ir_measures_scores import MISSING, standard_measures
 from admiral.evaluation.measures import Group, Measure
 from admiral.evaluation.pairing import Pair, Pairs, counted, pair_up
 from admiral.evaluation.predictions import Prediction
-from admiral.evaluation.standard import MISSING, standard_measures
 from admiral.gold import GoldClaim, format_of, read_gold
 
 Select = Callable[[Sequence[GoldClaim]], tuple[list[GoldClaim], list[str]]]

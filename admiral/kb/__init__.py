@@ -1,13 +1,13 @@
 """The knowledge base: corpora in, one memory-mapped directory out."""
 
-from admiral.kb.base import KnowledgeBase, UnknownTitleError
 from admiral.kb.build import BuildReport, build
+from admiral.kb.corpus.corpora import read_titles
 from admiral.kb.demo import demo_kb, locate
 from admiral.kb.info import KbInfo, info
-from admiral.kb.join import JoinReport, join
-from admiral.kb.sources import read_titles
-from admiral.kb.update import UpdateReport, add, compact, remove
+from admiral.kb.joined.joining import JoinReport, join
+from admiral.kb.knowledge_base import KnowledgeBase, UnknownTitleError
 from admiral.kb.verify import verify
+from admiral.kb.versions.updating import UpdateReport, add, compact, remove
 
 __all__ = [
     "BuildReport",

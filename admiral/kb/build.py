@@ -8,16 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from admiral.kb.duplicates import POLICIES
-from admiral.kb.durable import staging
-from admiral.kb.indexes import NO_BM25, write_indexes
-from admiral.kb.ingest import Ingest
-from admiral.kb.manifest import is_knowledge_base, write_manifest
-from admiral.kb.modes import share
-from admiral.kb.places import kb_place
-from admiral.kb.shards import ShardedSources
-from admiral.kb.sources import Sources, check_choice
-from admiral.kb.spread import SHARDS, Spread
+from admiral.kb.corpus.corpora import Sources, check_choice
+from admiral.kb.corpus.duplicates import POLICIES
+from admiral.kb.corpus.ingest import Ingest
+from admiral.kb.corpus.shards import ShardedSources
+from admiral.kb.kb_paths import kb_place
+from admiral.kb.store.build_workers import SHARDS, Spread
+from admiral.kb.store.file_modes import share
+from admiral.kb.store.index_building import NO_BM25, write_indexes
+from admiral.kb.store.manifest import is_knowledge_base, write_manifest
+from admiral.storage.atomic_directories import staging
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +63,11 @@ def build(
     Parameters
     ----------
     corpora
-        Files or folders, also by URL (see `admiral.kb.remote`).
+        Files or folders, also by URL (see `admiral.io.remote`).
     kb_path
         The directory to make. It appears when it is complete, and only then.
     format
-        One of ``admiral.kb.readers.FORMATS`` for all corpora, or ``auto``.
+        One of ``admiral.kb.corpus.readers.FORMATS`` for all corpora, or ``auto``.
     bm25
         The backend of the BM25 index, or ``none`` for a knowledge base without one.
     on_duplicate

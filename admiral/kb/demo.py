@@ -10,13 +10,13 @@ from pathlib import Path
 import platformdirs
 from filelock import FileLock
 
-from admiral.bundled import DEMO
 from admiral.errors import AdmiralError
 from admiral.kb.build import build
-from admiral.kb.checksums import check_files
-from admiral.kb.manifest import read_manifest
-from admiral.kb.parts import FORMAT_VERSION
-from admiral.kb.places import kb_place
+from admiral.kb.kb_paths import kb_place
+from admiral.kb.store.manifest import read_manifest
+from admiral.kb.store.parts import FORMAT_VERSION
+from admiral.storage.bundled_names import DEMO
+from admiral.storage.checksums import check_files
 
 logger = logging.getLogger(__name__)
 

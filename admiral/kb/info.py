@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from admiral.kb.collection import Collection, learnt
-from admiral.kb.manifest import NAME
-from admiral.kb.parts import JOINED_VERSION, part_of
-from admiral.kb.repeated import NAME as DUPLICATES
-from admiral.kb.repeated import open_contents
-from admiral.kb.tries import FOLDER, is_trie_of
+from admiral.kb.joined.repeated_titles import NAME as DUPLICATES
+from admiral.kb.joined.repeated_titles import open_contents
+from admiral.kb.store.collection import Collection, learnt
+from admiral.kb.store.manifest import NAME
+from admiral.kb.store.parts import JOINED_VERSION, part_of
+from admiral.kb.tries.title_tries import FOLDER, is_trie_of
 
 
 @dataclass(frozen=True, slots=True)

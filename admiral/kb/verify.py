@@ -8,20 +8,20 @@ from pathlib import Path
 import numpy as np
 
 from admiral.errors import AdmiralError
-from admiral.kb.changing import leftovers
-from admiral.kb.checksums import describe_file
-from admiral.kb.contents import BM25, DOCUMENTS, REMOVED, read_removed
-from admiral.kb.indexes import NO_BM25
-from admiral.kb.manifest import NAME
-from admiral.kb.members import read_join
-from admiral.kb.progress import track
-from admiral.kb.store import DocumentStore
-from admiral.kb.text import clean_document
-from admiral.kb.titles import TitleIndex
-from admiral.kb.tries import FOLDER, tries_problems
-from admiral.kb.verify_join import join_problems
-from admiral.kb.versions import Version
+from admiral.io.progress_bar import track
+from admiral.io.text_cleaning import clean_document
+from admiral.kb.joined.verify_join import join_problems
+from admiral.kb.store.contents import BM25, DOCUMENTS, REMOVED, read_removed
+from admiral.kb.store.document_store import DocumentStore
+from admiral.kb.store.index_building import NO_BM25
+from admiral.kb.store.manifest import NAME
+from admiral.kb.store.members import read_join
+from admiral.kb.store.snapshot import Version
+from admiral.kb.store.title_index import TitleIndex
+from admiral.kb.tries.title_tries import FOLDER, tries_problems
+from admiral.kb.versions.transaction import leftovers
 from admiral.records import Document
+from admiral.storage.checksums import describe_file
 
 logger = logging.getLogger(__name__)
 

@@ -6,6 +6,6 @@ that document's own text, in which others may be described in turn (`description
 word of a hidden title may show (`leaks`); false versions have one value swapped (`falsehoods`).
 """
 
-from admiral.synthesis.generate import Labels, Settings, Synthesizer, SyntheticClaim
+from admiral.synthesis.synthesizer import Labels, Settings, Synthesizer, SyntheticClaim
 
 __all__ = ["Labels", "Settings", "Synthesizer", "SyntheticClaim"]

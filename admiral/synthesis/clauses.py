@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from admiral.synthesis.words import DANGLING, PARTICIPLES, PREPOSITIONS, VERBS
+from admiral.synthesis.english_words import DANGLING, PARTICIPLES, PREPOSITIONS, VERBS
 
 _PARENTHESIS = re.compile(r"\s*\([^()]*\)|\s*\[[^\[\]]*\]")
 _SPACE = re.compile(r"\s+")

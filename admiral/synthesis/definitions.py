@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from admiral.synthesis.clauses import piece_ends
-from admiral.synthesis.words import EMPTY_NOUNS, MONTHS, VERBS
+from admiral.synthesis.english_words import EMPTY_NOUNS, MONTHS, VERBS
 
 _LONGEST_SUBJECT = 90  # characters
 #: The verb of a definition.

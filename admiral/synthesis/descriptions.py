@@ -6,8 +6,8 @@ import random
 from dataclasses import dataclass
 
 from admiral.synthesis.clauses import joined, piece_ends, words
-from admiral.synthesis.library import Library
-from admiral.synthesis.phrases import (
+from admiral.synthesis.english_words import PLACES
+from admiral.synthesis.noun_phrases import (
     CLAUSE,
     LONGEST_FACT,
     LONGEST_NOUN,
@@ -17,9 +17,9 @@ from admiral.synthesis.phrases import (
     relative,
     specific,
 )
+from admiral.synthesis.parsed_documents import Library
 from admiral.synthesis.profiles import Profile, Statement
 from admiral.synthesis.slots import Slot
-from admiral.synthesis.words import PLACES
 
 # Words before a mention, in a definition and in a clause.
 _LONGEST_NESTING, _LONGEST_CLAUSE = 18, 12

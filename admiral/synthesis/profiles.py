@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from admiral.mentions import base_title
 from admiral.records import Document
+from admiral.retrieval.title_matching import base_title
 from admiral.synthesis.clauses import LONGEST_SENTENCE, readable, without_parentheses
 from admiral.synthesis.definitions import (
     ANAPHORA,
@@ -16,7 +16,7 @@ from admiral.synthesis.definitions import (
     life,
     one_clause,
 )
-from admiral.synthesis.words import ADVERBS, PERSONS, SHIPS, VERBS
+from admiral.synthesis.english_words import ADVERBS, PERSONS, SHIPS, VERBS
 
 # Of a document so many sentences are used.
 MAX_SENTENCES = 6

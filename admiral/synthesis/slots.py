@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from admiral.mentions import Mention, Titles, base_title, find_mentions
 from admiral.records import Document
-from admiral.synthesis.words import MONTHS, PARTICIPLES, PERSONS, PREPOSITIONS, VERBS, WORKS
+from admiral.retrieval.title_matching import Mention, Titles, base_title, find_mentions
+from admiral.synthesis.english_words import MONTHS, PARTICIPLES, PERSONS, PREPOSITIONS, VERBS, WORKS
 
 Kind = Literal["person", "place", "thing", "any"]
 

@@ -1,7 +1,8 @@
 """Small networks whose numbers can be read: units that add up features and vote.
 
-They score documents (`admiral.stages.relevance`) and steps of proofs (`proofs.judges.calibrated`),
-and are kept in JSON files in which every weight has the name of its feature.
+They score documents (`admiral.ranking.document_scorer`) and steps of proofs
+(`proofs.judges.calibrated`), and are kept in JSON files in which every weight has the name of its
+feature.
 """
 
 from __future__ import annotations

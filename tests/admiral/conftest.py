@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from admiral import Admiral, RetrievalConfig
-from admiral.checkpoint import locate_checkpoint
+from admiral.models.checkpoint import locate_checkpoint
 
 
 @pytest.fixture(scope="session")

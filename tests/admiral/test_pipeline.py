@@ -19,11 +19,11 @@ import pytest
 import torch
 
 from admiral import Admiral, AdmiralError, Claim, RetrievalConfig, RetrievalResult
-from admiral.arriving import Arriving
-from admiral.assembly import Stages
-from admiral.checkpoint import load_checkpoint
-from admiral.provenance import recorded_settings
+from admiral.io.prefetch import Arriving
+from admiral.models.checkpoint import load_checkpoint
 from admiral.records import Document, DocumentSet, ScoredTitle, Sentence
+from admiral.retrieval.provenance import recorded_settings
+from admiral.retrieval.stage_assembly import Stages
 from proofs import Judgement
 from proofs.judges.basic import AlwaysSufficient, NeverSufficient
 from tests.trie.processor import SAME_BITS

@@ -31,7 +31,7 @@ def careless(folder):
 
 
 def careful(folder):
-    from admiral.files import write_atomically
+    from admiral.storage.atomic_files import write_atomically
 
     write_atomically(folder / "file", [b"new" * 1000])
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from admiral import Admiral, Claim, RetrievalConfig
-from admiral.assembly import Stages, build_judge
-from admiral.claims import read_claims
+from admiral.io.claims import read_claims
+from admiral.retrieval.stage_assembly import Stages, build_judge
 from benchmarks.stopping import Remembering, Stop, rankings_by_hops, row, stop_of
 from proofs.judges.basic import NeverSufficient
 

@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.stages.passes import RerankPass
+from admiral.reranking.encoder_inputs import RerankPass
 from training.batches import IGNORED, Counts, SequenceBatch, collate, cost, halved
 from training.encoding import Group, Pair
 from training.loading import one_epoch

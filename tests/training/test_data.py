@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 
 from admiral.errors import AdmiralError
+from admiral.retrieval.hop_grammar import TitlesConstraint
 from tests.training.tiny import prepare
 from training.config import TASKS, TrainConfig
 from training.data import drawn, read_set, task_of
 from training.encoding import Pair, encode_all
 from training.samples import RetrieveSample, read_samples
 from training.start import open_start
-from trie import TitlesConstraint, Tokens, TokenTrie
+from trie import Tokens, TokenTrie
 
 
 @pytest.fixture(scope="module")

@@ -17,12 +17,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral import Admiral, Claim
-from admiral.checkpoint import locate_checkpoint
-from admiral.checkpoint_sums import verify_checkpoint
 from admiral.config import load_config
 from admiral.gold import GoldClaim, read_gold
-from admiral.heads import SUFFICIENCY_HEAD
 from admiral.kb import KnowledgeBase, demo_kb
+from admiral.models.checkpoint import locate_checkpoint
+from admiral.models.checkpoint_sums import verify_checkpoint
+from admiral.models.heads import SUFFICIENCY_HEAD
 from proofs.drafting.drafts import Draft
 from proofs.judges.calibrated import FEATURES, CalibratedJudge, Weights
 from proofs.judges.claim_features import CLAIM_FEATURES

@@ -18,9 +18,9 @@ import torch
 from safetensors.torch import load_file
 from transformers import BartForConditionalGeneration
 
-from admiral.checkpoint import load_checkpoint
 from admiral.errors import AdmiralError
-from admiral.heads import SUFFICIENCY_HEAD
+from admiral.models.checkpoint import load_checkpoint
+from admiral.models.heads import SUFFICIENCY_HEAD
 from tests.training.tiny import elsewhere, full_disk, lines, prepare, some_samples, to_yaml
 from training.config import TASKS, TrainConfig
 from training.loop import train

@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 from huggingface_hub import HfApi
 from tokenizers import __version__ as tokenizers_version
 
-from admiral.checkpoint import load_checkpoint
+from admiral.models.checkpoint import load_checkpoint
 from tests.training.tiny import elsewhere, lines, prepare, to_yaml
 from training.config import METRICS, TASKS, TrainConfig
 from training.hub import push

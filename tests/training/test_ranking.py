@@ -11,10 +11,10 @@ import torch
 from click.testing import CliRunner, Result
 
 from admiral import Admiral, Claim, RetrievalConfig
-from admiral.answers import ranked
 from admiral.gold import read_gold
-from admiral.stages.clues import CLUES, document_clues
-from admiral.stages.relevance import Relevance
+from admiral.ranking.document_scorer import Relevance
+from admiral.ranking.features import CLUES, document_clues
+from admiral.retrieval.result import ranked
 from training.fitting import fit_relevance
 from training.ranking import examples, main
 from training.sources import Source, drawn

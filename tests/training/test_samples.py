@@ -14,7 +14,7 @@ import torch
 from admiral.errors import RecordError
 from admiral.gold import GoldClaim, read_gold
 from admiral.kb import KnowledgeBase, demo_kb
-from admiral.stages.similarity import minilm_directory
+from admiral.reranking.similarity import minilm_directory
 from training.annotated import BuildSettings, SampleBuilder
 from training.batches import IGNORED, RerankBatch, SequenceBatch, bucket, collate
 from training.data import task_of

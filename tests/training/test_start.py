@@ -13,8 +13,8 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import BartForConditionalGeneration, T5Config, T5ForConditionalGeneration
 
-from admiral.checkpoint import quiet, save_checkpoint
 from admiral.errors import AdmiralError
+from admiral.models.checkpoint import quiet, save_checkpoint
 from tests.training.tiny import write_hub_directory
 from training.config import TASKS, TrainConfig
 from training.start import open_start

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from transformers import AutoModel, AutoTokenizer
 
-from admiral.checkpoint import quiet
-from admiral.stages.similarity import minilm_directory
+from admiral.models.checkpoint import quiet
+from admiral.reranking.similarity import minilm_directory
 from training.warm_start import mini_tokenizer, warm_start
 from trie import Tokens
 

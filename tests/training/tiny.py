@@ -13,8 +13,8 @@ import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import BartConfig, BartForConditionalGeneration
 
-from admiral.checkpoint import quiet
 from admiral.kb import build
+from admiral.models.checkpoint import quiet
 from proofs import NatOp, Proof, ProofStep
 from training.config import TrainConfig
 from training.samples import (

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from admiral.errors import AdmiralError
+from admiral.io.progress_bar import track
 from admiral.kb.bm25 import jvm, lucene, lucene_build, sparse, sparse_build
 from admiral.kb.bm25.settings import K1, B, RowIndex, Settings, damaged
-from admiral.kb.progress import track
 
 BACKENDS = (lucene.BACKEND, sparse.BACKEND)
 

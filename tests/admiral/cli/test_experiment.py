@@ -62,7 +62,7 @@ def test_a_process_of_an_experiment_ends_with_the_one_that_asked_for_it(
         "overwrite": False,
         "quiet": True,
     }
-    command = [sys.executable, "-m", "admiral.cli.work", str(note)]
+    command = [sys.executable, "-m", "admiral.experiments.job_process", str(note)]
     with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE) as process:
         assert process.stdin is not None
         process.stdin.write(json.dumps(job).encode() + b"\n")

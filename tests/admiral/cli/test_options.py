@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from admiral.cli.options import check_place, checked_text, overrides
-from admiral.cli.progress import track
+from admiral.cli.options import checked_text, overrides
 from admiral.cli.prove import split_title
 from admiral.errors import AdmiralError
+from admiral.io.claim_progress import track
+from admiral.storage.output_paths import check_place
 
 
 def test_options_come_after_assignments() -> None:

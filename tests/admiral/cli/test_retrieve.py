@@ -113,7 +113,7 @@ def test_a_file_gives_one_record_a_claim_in_order(whole: tuple[Path, Path, bytes
 
 
 def test_the_trec_run_is_the_ranking(whole: tuple[Path, Path, bytes]) -> None:
-    from admiral.trec import unescape_title
+    from admiral.io.trec import unescape_title
 
     output, trec, _ = whole
     got = [line.split() for line in trec.read_text().splitlines()]
@@ -230,7 +230,9 @@ def test_an_interrupted_run_goes_on_where_it_stopped(
     assert b"4 of 4 claims were answered before" in again.stderr
     assert output.read_bytes() == finished
     imported = {line.rpartition(b"|")[2].strip() for line in again.stderr.splitlines()}
-    assert b"admiral.files" in imported and b"transformers" not in imported  # no model
+    assert (
+        b"admiral.storage.atomic_files" in imported and b"transformers" not in imported
+    )  # no model
 
 
 def test_other_settings_need_overwrite(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from admiral import RetrievalConfig
-from admiral.cluster.session import load_ray
+from admiral.cluster.ray_session import load_ray
 from admiral.errors import AdmiralError
 
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from admiral import Admiral, RetrievalConfig
 from admiral.cluster.worker import Worker, decode_answer, encode_claims, worker_config
-from admiral.provenance import recorded_settings
 from admiral.records import Claim, RetrievalResult
+from admiral.retrieval.provenance import recorded_settings
 from tests.admiral.cluster.poisoned import Poisoned, open_nothing
 from tests.admiral.results import without_timings
 

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from transformers import AutoTokenizer, BartForConditionalGeneration
 
-from admiral.checkpoint_sums import verify_checkpoint
 from admiral.convert import fairseq_to_hf
 from admiral.errors import AdmiralError
+from admiral.models.checkpoint_sums import verify_checkpoint
 
 CASES = {
     "as bart.large": {},

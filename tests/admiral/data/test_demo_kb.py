@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from admiral.claims import read_claims
-from admiral.kb.readers import detect_format, read_corpus
-from admiral.kb.readers.base import Record
+from admiral.io.claims import read_claims
+from admiral.kb.corpus.readers import detect_format, read_corpus
+from admiral.kb.corpus.readers.base import Record
 
 FOLDER = files("admiral") / "data" / "demo"
 

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from admiral.download.addresses import DATA_SETS, Source
 from admiral.download.fetch import fetch
-from admiral.download.sources import DATA_SETS, Source
 from admiral.errors import AdmiralError
 
 CONTENT = hashlib.shake_256(b"a file").digest(300_000)

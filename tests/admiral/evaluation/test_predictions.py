@@ -19,8 +19,8 @@ from admiral.evaluation.predictions import (
     same_title,
 )
 from admiral.gold import read_gold
+from admiral.io.trec import write_trec
 from admiral.records import Claim
-from admiral.trec import write_trec
 from proofs import Verdict
 from tests.admiral.evaluation.cases import record, written
 from tests.admiral.results import result

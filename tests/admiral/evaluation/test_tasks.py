@@ -11,7 +11,7 @@ import pytest
 from admiral import AdmiralError
 from admiral.evaluation.bootstrap import intervals
 from admiral.evaluation.predictions import Prediction, read_predictions
-from admiral.evaluation.sources import run_settings, sentence_note
+from admiral.evaluation.sentence_sources import run_settings, sentence_note
 from admiral.evaluation.tables import figures, text_table
 from admiral.evaluation.tasks import TASKS, evaluate, read_claims_of, task_of
 from tests.admiral.evaluation.cases import answer, gold, record, written

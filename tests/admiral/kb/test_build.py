@@ -17,9 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError, RecordError
-from admiral.kb import KnowledgeBase, build, durable, verify
-from admiral.kb.text import clean_text, clean_title
+from admiral.io.text_cleaning import clean_text, clean_title
+from admiral.kb import KnowledgeBase, build, verify
 from admiral.records import Document
+from admiral.storage import atomic_directories
 
 Write = Callable[..., Path]
 
@@ -289,7 +290,7 @@ def test_a_full_disk_at_any_moment(
     kb = tmp_path / "place" / "kb"
     _build(write_jsonl([{"title": "Old", "text": "x"}]), kb)
     if name == "rename":  # as where directories cannot be swapped
-        monkeypatch.setattr(durable, "exchange", lambda one, other: False)
+        monkeypatch.setattr(atomic_directories, "exchange", lambda one, other: False)
     replaced = 0
     for n in range(100):
         with monkeypatch.context() as patch:

@@ -17,7 +17,7 @@ import pytest
 
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, add, build, verify
-from admiral.replacing import exchange
+from admiral.storage.atomic_replace import exchange
 
 ROOT = Path(__file__).parents[3]
 INDEX = [sys.executable, "-c", "from admiral.cli.main import run; run()", "index"]
@@ -101,7 +101,7 @@ def test_damage_is_not_taken_for_a_replacement(
 ) -> None:
     build(birds, tmp_path / "kb", bm25="none", progress=False)
     (tmp_path / "kb" / "titles-rows.npy").write_bytes(b"\x93NUMPY")
-    monkeypatch.setattr("admiral.kb.versions.ATTEMPTS", 1)  # it is not tried again and again
+    monkeypatch.setattr("admiral.kb.store.snapshot.ATTEMPTS", 1)  # it is not tried again and again
     with pytest.raises(AdmiralError, match="where the manifest says"):
         KnowledgeBase.open(tmp_path / "kb")
 

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from admiral.retrieval.identifiers import Identifiers
 from tests.trie.walking import following, language
 from trie import (
     AnyOf,
@@ -22,7 +23,6 @@ from trie import (
     Composed,
     Declaration,
     Fixed,
-    Identifiers,
     InTrie,
     Limited,
     OneOf,

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
+from admiral.retrieval.hop_grammar import HopConstraint
 from tests.trie.walking import language
 from trie import (
     AnyOf,
     Automaton,
     Composed,
     Fixed,
-    HopConstraint,
     InTrie,
     Limited,
     OneOf,

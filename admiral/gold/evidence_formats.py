@@ -1,0 +1,152 @@
+"""The evidence of one record in each of the formats.
+
+A parser takes the record and its place, and returns the evidence sets as they stand and the number
+of elements left out. Whatever has another shape is a `RecordError` that names the field.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+from typing import Any
+
+from admiral.errors import RecordError
+from admiral.gold.gold_claims import EvidenceSet
+from admiral.io.text_cleaning import clean_title
+from admiral.kb.corpus.readers.fever_pages import fever_title
+
+Parser = Callable[[dict[str, Any], str], tuple[list[EvidenceSet], int]]
+
+# FEVEROUS names elements of pages, such as `Some title_sentence_3` or `Some title_cell_0_2_1`.
+_ELEMENT = re.compile(
+    r"(?P<title>.+?)_(?:sentence_(?P<sentence>\d{1,9})"
+    r"|(?:header_cell|cell|table_caption|item|list|section|table)(?:_\d+)*|title)",
+    re.DOTALL,
+)
+
+
+def pairs(record: dict[str, Any], where: str) -> tuple[list[EvidenceSet], int]:
+    """Return the one set of `evidence`: [[title, sentence number], ...]."""
+    return _one_set(record, "evidence", where)
+
+
+def hover(record: dict[str, Any], where: str) -> tuple[list[EvidenceSet], int]:
+    """Return the one set of HoVer's `supporting_facts`: [[title, sentence number], ...]."""
+    return _one_set(record, "supporting_facts", where)
+
+
+def fever(record: dict[str, Any], where: str) -> tuple[list[EvidenceSet], int]:
+    """Return the sets of FEVER's `evidence`: [[[annotation, evidence id, page, sentence]]].
+
+    Page ids become titles. Pages are null where there is not enough information, and only there.
+    """
+    none_expected = str(record.get("label") or "NOT ENOUGH INFO").upper() == "NOT ENOUGH INFO"
+    sets: list[EvidenceSet] = []
+    for number, members in enumerate(_list(record["evidence"], "evidence", where)):
+        field = f"evidence[{number}]"
+        found = []
+        for member in _list(members, field, where):
+            if not isinstance(member, list) or len(member) != 4:
+                raise _bad(where, field, f"{_shown(member)} is not [id, id, page, sentence]")
+            page, sentence = member[2:]
+            if page is not None or not none_expected:
+                title = fever_title(_title(page, field, where))
+                found.append((title, _number(sentence, field, where)))
+        if not found and not none_expected:
+            raise _bad(where, field, "holds no sentence")
+        sets.append(tuple(found))
+    return sets, 0
+
+
+def feverous(record: dict[str, Any], where: str) -> tuple[list[EvidenceSet], int]:
+    """Return the sets of FEVEROUS's `evidence`: [{"content": [element, ...]}].
+
+    Sets that hold anything but sentences are left out, for their sentences alone are not enough.
+    """
+    sets: list[EvidenceSet] = []
+    left_out = 0
+    for number, one in enumerate(_list(record["evidence"], "evidence", where)):
+        field = f"evidence[{number}].content"
+        if not isinstance(one, dict):
+            raise _bad(where, f"evidence[{number}]", f"{_shown(one)} is not an object")
+        elements = [_element(e, field, where) for e in _list(one.get("content"), field, where)]
+        other = sum(sentence is None for _, sentence in elements)
+        left_out += other
+        if not other:
+            sets.append(tuple(elements))
+    return sets, left_out
+
+
+def kilt(record: dict[str, Any], where: str) -> tuple[list[EvidenceSet], int]:
+    """Return the sets of KILT's `output`: the pages of each `provenance`.
+
+    Paragraph numbers there are those of KILT's own pages and not kept.
+    """
+    sets: list[EvidenceSet] = []
+    for number, answer in enumerate(_list(record["output"], "output", where)):
+        field = f"output[{number}].provenance"
+        if not isinstance(answer, dict):
+            raise _bad(where, f"output[{number}]", f"{_shown(answer)} is not an object")
+        found = []
+        for page in _list(answer.get("provenance") or [], field, where):
+            title = page.get("title") if isinstance(page, dict) else page
+            found.append((_title(title, field, where), None))
+        sets.append(tuple(found))
+    return sets, 0
+
+
+def pages(record: dict[str, Any], where: str) -> tuple[list[EvidenceSet], int]:
+    """Return sets of documents: `gold_title_sets`, or all of `gold_pages_union` as one set."""
+    if "gold_title_sets" in record:
+        field = "gold_title_sets"
+        sets = [_list(one, field, where) for one in _list(record[field], field, where)]
+    else:
+        field = "gold_pages_union"
+        sets = [_list(record[field], field, where)]
+    return [tuple((_title(title, field, where), None) for title in one) for one in sets], 0
+
+
+def _one_set(record: dict[str, Any], field: str, where: str) -> tuple[list[EvidenceSet], int]:
+    found = []
+    for member in _list(record[field], field, where):
+        if not isinstance(member, list) or len(member) != 2:
+            raise _bad(where, field, f"{_shown(member)} is not [title, sentence number]")
+        found.append((_title(member[0], field, where), _number(member[1], field, where)))
+    return [tuple(found)], 0
+
+
+def _element(value: Any, field: str, where: str) -> tuple[str, int | None]:
+    match = _ELEMENT.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        raise _bad(where, field, f"{_shown(value)} is not an element such as 'Title_sentence_0'")
+    title = _title(unicodedata.normalize("NFC", match["title"]), field, where)
+    return title, None if match["sentence"] is None else int(match["sentence"])
+
+
+def _list(value: Any, field: str, where: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise _bad(where, field, f"{_shown(value)} is not a list")
+    return value
+
+
+def _title(value: Any, field: str, where: str) -> str:
+    title = clean_title(value) if isinstance(value, str) else ""
+    if not title:
+        raise _bad(where, field, f"{_shown(value)} is not a title")
+    return title
+
+
+def _number(value: Any, field: str, where: str) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise _bad(where, field, f"{_shown(value)} is not the number of a sentence, from 0")
+    return value
+
+
+def _shown(value: Any) -> str:
+    text = "null" if value is None else repr(value)
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
+def _bad(where: str, field: str, problem: str) -> RecordError:
+    return RecordError(where, field, problem, "Correct the record, or name the file's format")

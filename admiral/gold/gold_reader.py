@@ -1,0 +1,188 @@
+"""Reading a file of claims with gold evidence, whose format is named or recognised."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from admiral.errors import AdmiralError, RecordError
+from admiral.gold import evidence_formats
+from admiral.gold.gold_claims import EvidenceSet, GoldClaim, Label
+from admiral.gold.json_lines import record_lines
+from admiral.io.claims import claim_id, claim_text
+from admiral.io.streams import parse_object
+
+# Format -> its parser and the fields of which a record must hold one.
+_PARSERS: dict[str, tuple[evidence_formats.Parser, tuple[str, ...]]] = {
+    "pairs": (evidence_formats.pairs, ("evidence",)),
+    "hover": (evidence_formats.hover, ("supporting_facts",)),
+    "fever": (evidence_formats.fever, ("evidence",)),
+    "feverous": (evidence_formats.feverous, ("evidence",)),
+    "kilt": (evidence_formats.kilt, ("output",)),
+    "pages": (evidence_formats.pages, ("gold_title_sets", "gold_pages_union")),
+}
+FORMATS = tuple(_PARSERS)
+_EXAMPLE = '{"claim": "...", "evidence": [["title", 0]]}'
+
+
+def read_gold(path: Path, name: str | None = None) -> Iterator[GoldClaim]:
+    """Yield the claims of a file with their gold evidence, in order.
+
+    The file is JSON Lines, compressed or not, or one JSON list as HoVer's official files are (read
+    as a whole). Ids are those of `admiral.io.claims.read_claims`. Without a name the format is that
+    of the first record that has evidence:
+
+    ``pairs``
+        `evidence`: [[title, sentence number], ...], as in the demo claims; `num_hops` may be given.
+    ``hover``
+        `supporting_facts` of the same shape, `num_hops`; `ordered` says that the documents can
+        only be found in the order of the evidence, as in claims of `admiral synthesize`.
+    ``fever``
+        `evidence`: [[[annotation, evidence id, page, sentence], ...], ...], alternative sets.
+    ``feverous``
+        `evidence`: [{"content": ["Title_sentence_0", ...]}, ...], alternative sets.
+    ``kilt``
+        `input` and `output`: [{"answer": label, "provenance": [{"title": ...}, ...]}, ...].
+    ``pages``
+        `gold_title_sets`: [[title, ...], ...], or `gold_pages_union`: [title, ...].
+
+    Parameters
+    ----------
+    path
+        The file.
+    name
+        One of `FORMATS`.
+
+    Raises
+    ------
+    RecordError
+        For a bad record, naming file, line, field and remedy.
+    AdmiralError
+        If the file cannot be read or holds no claims, or there is no such format.
+    """
+    if name is not None and name not in _PARSERS:
+        raise AdmiralError(f"gold format {name!r}: there are {', '.join(FORMATS)}")
+    seen: dict[str, str] = {}
+    for where, number, record in _records(path):
+        if number == 1 and record.get("claim") == "" == record.get("id"):
+            continue  # FEVEROUS's official files begin with an empty example
+        name = name or recognised(record, where)
+        claim = _claim(record, name, where, number)
+        if claim.id in seen:
+            problem = f"{claim.id!r} is also the id at {seen[claim.id]}"
+            raise RecordError(where, "id", problem, "Give every claim an id of its own")
+        seen[claim.id] = where
+        yield claim
+    if not seen:
+        raise AdmiralError(f"{path}: holds no claims. Each line must be one object: {_EXAMPLE}")
+
+
+def format_of(path: Path) -> str | None:
+    """Return the format of a file of gold claims; None if no record of it tells."""
+    found = (recognised(record, where) for where, _, record in _records(path))
+    return next(filter(None, found), None)
+
+
+def recognised(record: dict[str, Any], where: str) -> str | None:
+    """Return the format of a record, None for one whose evidence is empty and could be any.
+
+    Raises
+    ------
+    RecordError
+        If no field of it holds evidence.
+    """
+    for name in ("hover", "kilt"):
+        if any(field in record for field in _PARSERS[name][1]):
+            return name
+    evidence = record.get("evidence")
+    if evidence is None:
+        if any(field in record for field in _PARSERS["pages"][1]):
+            return "pages"
+        fields = sorted({field for _, those in _PARSERS.values() for field in those})
+        problem = "no gold evidence: none of the fields " + ", ".join(fields)
+        raise RecordError(where, "", problem, f"Give evidence, as in {_EXAMPLE}")
+    first = evidence[0] if isinstance(evidence, list) and evidence else None
+    if isinstance(first, dict):
+        return "feverous"
+    if isinstance(first, list) and first:
+        return "fever" if isinstance(first[0], list) else "pairs"
+    return None if evidence == [] else "pairs"
+
+
+def _claim(record: dict[str, Any], name: str | None, where: str, number: int) -> GoldClaim:
+    sets: list[EvidenceSet] = []
+    ignored = 0
+    if name is not None:
+        parse, fields = _PARSERS[name]
+        if not any(field in record for field in fields):
+            problem = f"is missing, in a file of the format {name}"
+            raise RecordError(where, fields[0], problem, "Correct it, or keep formats apart")
+        sets, ignored = parse(record, where)
+    distinct: dict[frozenset[tuple[str, int | None]], EvidenceSet] = {}
+    for one in filter(None, sets):
+        distinct.setdefault(frozenset(one), tuple(dict.fromkeys(one)))
+    return GoldClaim(
+        claim_id(record, where, number),
+        claim_text(record, where, "input" if name == "kilt" else "claim"),
+        _label(record, name, where),
+        tuple(distinct.values()),
+        _hops(record, where),
+        ignored,
+        _ordered(record, where),
+    )
+
+
+def _label(record: dict[str, Any], name: str | None, where: str) -> Label | None:
+    field, value = "label", record.get("label")
+    if name == "kilt":
+        field = "output[].answer"
+        answers = [one.get("answer") for one in record["output"]]
+        value = next((answer for answer in answers if answer is not None), None)
+    if value is None:
+        return None
+    try:
+        return Label.parse(value)
+    except (ValueError, AttributeError) as error:
+        known = ", ".join(label.value for label in Label)
+        problem = f"{value!r} is not a label"
+        raise RecordError(where, field, problem, f"Give one of {known}") from error
+
+
+def _hops(record: dict[str, Any], where: str) -> int | None:
+    value = record.get("num_hops")
+    if value is None or (isinstance(value, int) and not isinstance(value, bool) and value > 0):
+        return value
+    raise RecordError(where, "num_hops", f"{value!r} is not a number from 1 on", "Correct it")
+
+
+def _ordered(record: dict[str, Any], where: str) -> bool:
+    value = record.get("ordered", False)
+    if isinstance(value, bool):
+        return value
+    raise RecordError(where, "ordered", f"{value!r} is neither true nor false", "Correct it")
+
+
+def _records(path: Path) -> Iterator[tuple[str, int, dict[str, Any]]]:
+    """Yield (place, number from 1, record); numbers are of lines, or of members of a JSON list."""
+    lines = record_lines(path, "Write one record a line")
+    for number, line in lines:
+        if number == 1 and line.lstrip().startswith(b"["):
+            yield from _members(path, b"".join([line, *(rest for _, rest in lines)]))
+        else:
+            where = f"{path}:{number}"
+            yield where, number, parse_object(line, where, _EXAMPLE)
+
+
+def _members(path: Path, text: bytes) -> Iterator[tuple[str, int, dict[str, Any]]]:
+    try:
+        members = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        remedy = "Give one JSON list, or one JSON object on each line"
+        raise RecordError(str(path), "", f"not a JSON list ({error})", remedy) from error
+    for number, record in enumerate(members, 1):
+        where = f"{path}: record {number}"
+        if not isinstance(record, dict):
+            raise RecordError(where, "", "not a JSON object", f"Write it as {_EXAMPLE}")
+        yield where, number, record

@@ -1,0 +1,153 @@
+"""Claims from JSON Lines files and from standard input, one record at a time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from io import BufferedReader, FileIO
+from itertools import chain
+from pathlib import Path
+from typing import Any, TypeVar
+
+from admiral.errors import AdmiralError, RecordError
+from admiral.io.prefetch import Arriving
+from admiral.io.text_cleaning import clean_text
+from admiral.records import Claim
+
+T = TypeVar("T")
+
+_BOM = b"\xef\xbb\xbf"
+_UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
+
+
+def spread(claims: Sequence[T], limit: int) -> Sequence[T]:
+    """Return at most `limit` claims at equal distances in a file; all of them if it is 0."""
+    return claims[:: max(len(claims) // limit, 1)][:limit] if limit else claims
+
+
+def read_claims(path: Path) -> Iterator[Claim]:
+    """Yield the claims of a JSON Lines file in order.
+
+    Each line is an object with the field ``claim`` (text) and, where given, ``id`` or ``uid``
+    (text or a whole number); without either, the line number is the id. Other fields are ignored
+    and blank lines skipped.
+
+    Raises
+    ------
+    RecordError
+        For a bad line, naming file, line, field and remedy; an id that comes twice names both.
+    AdmiralError
+        If the file cannot be read or holds no claim at all.
+    """
+    try:
+        with path.open("rb") as file:
+            yield from _unique(_json_claims(_lines(file, str(path)), str(path)), str(path))
+    except OSError as error:
+        raise AdmiralError(f"{path}: the claims cannot be read: {error.strerror}") from error
+
+
+def stream_claims(stream: Iterable[bytes], name: str = "standard input") -> Iterator[Claim]:
+    """Yield the claims of an open stream as they come in.
+
+    A stream whose first line that is not blank begins with ``{`` is JSON Lines, as in
+    `read_claims`; any other is plain text with one claim a line, and line numbers for ids.
+    """
+    lines = _lines(stream, name)
+    first = next(lines, None)
+    if first is None:
+        raise AdmiralError(f"{name}: holds no claims. Give one a line, as text or as JSON objects")
+    lines = chain([first], lines)
+    if first[1].lstrip().startswith("{"):
+        yield from _unique(_json_claims(lines, name), name)
+    else:
+        for number, text in lines:
+            yield Claim(str(number), clean_text(text))
+
+
+def arriving_claims(descriptor: int, name: str = "standard input") -> Arriving[Claim]:
+    """Return the claims of an open stream as `stream_claims` does, read by a thread."""
+    # Not by the reader of sys.stdin: Python cannot end while a thread waits within that.
+    return Arriving(stream_claims(BufferedReader(FileIO(descriptor, closefd=False)), name))
+
+
+def _lines(stream: Iterable[bytes], name: str) -> Iterator[tuple[int, str]]:
+    """Yield (line number, text) for the lines that are not blank."""
+    for number, raw in enumerate(stream, 1):
+        if number == 1:
+            if raw.startswith(_UTF16_BOMS):
+                raise RecordError(f"{name}:1", "", "is UTF-16 text", "Save it as UTF-8")
+            raw = raw.removeprefix(_BOM)
+        try:
+            text = raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            problem = f"byte {error.start + 1} of the line is not UTF-8"
+            raise RecordError(f"{name}:{number}", "", problem, "Save the file as UTF-8") from error
+        if text.strip():
+            yield number, text
+
+
+def _json_claims(lines: Iterable[tuple[int, str]], name: str) -> Iterator[tuple[int, Claim]]:
+    for number, text in lines:
+        where = f"{name}:{number}"
+        try:
+            record = json.loads(text)
+        except json.JSONDecodeError as error:
+            problem = f"is not JSON: {error.msg} at character {error.pos + 1}"
+            remedy = 'Each line must be one object such as {"id": "1", "claim": "..."}'
+            raise RecordError(where, "", problem, remedy) from error
+        except (ValueError, RecursionError) as error:  # a number or a nesting beyond all measure
+            raise RecordError(
+                where, "", "cannot be parsed", "Correct or remove the line"
+            ) from error
+        if not isinstance(record, dict):
+            problem = f"is a JSON {_kind(record)}, not an object"
+            raise RecordError(where, "", problem, 'Write it as {"claim": "..."}')
+        yield number, Claim(claim_id(record, where, number), claim_text(record, where))
+
+
+def claim_text(record: dict[str, Any], where: str, field: str = "claim") -> str:
+    """Return the text of a record's claim, or raise `RecordError`."""
+    if field not in record:
+        found = ", ".join(map(repr, list(record)[:8])) or "none"
+        problem = f"is missing (fields found: {found})"
+        raise RecordError(where, field, problem, "Give the text of the claim in this field")
+    text = record[field]
+    if not isinstance(text, str):
+        problem = f"is a JSON {_kind(text)}, not text"
+        raise RecordError(where, field, problem, "Put the claim in double quotes")
+    if not text.strip():
+        raise RecordError(where, field, "is empty", "Write the claim or remove the line")
+    return clean_text(text)
+
+
+def claim_id(record: dict[str, Any], where: str, number: int) -> str:
+    """Return `id` or `uid` of a record, or the number of its line; `RecordError` for bad ones."""
+    field = next((name for name in ("id", "uid") if record.get(name) is not None), None)
+    if field is None:
+        return str(number)
+    value = record[field]
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if isinstance(value, str) and value:
+        return value
+    problem = f"is a JSON {_kind(value)}" if not isinstance(value, str) else "is empty"
+    remedy = "Give text or a whole number, or leave the field out to use the line number"
+    raise RecordError(where, field, problem, remedy)
+
+
+def _unique(claims: Iterable[tuple[int, Claim]], name: str) -> Iterator[Claim]:
+    seen: dict[str, int] = {}
+    for number, claim in claims:
+        if claim.id in seen:
+            problem = f"{claim.id!r} is also the id of line {seen[claim.id]}"
+            remedy = "Give every claim an id of its own, or leave the ids out to use line numbers"
+            raise RecordError(f"{name}:{number}", "id", problem, remedy)
+        seen[claim.id] = number
+        yield claim
+    if not seen:
+        raise AdmiralError(f"{name}: holds no claims. Each line must be one JSON object")
+
+
+def _kind(value: Any) -> str:
+    names = {bool: "boolean", int: "number", float: "number", str: "string", list: "array"}
+    return "null" if value is None else names.get(type(value), "object")

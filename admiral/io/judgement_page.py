@@ -1,0 +1,67 @@
+"""A judgement as a page of HTML that needs nothing but a browser."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from admiral.io.text_rendering import CAUTION
+from proofs import Judgement
+from proofs.logic.proof_html import escaped
+
+STYLE = """
+:root { color-scheme: light dark; }
+body { font-family: sans-serif; line-height: 1.4; max-width: 60em; margin: auto; padding: 1em; }
+"""
+
+
+def head(title: str, style: str = STYLE, policy: str = "") -> str:
+    """Return a page's beginning up to ``<body>``; `policy` is its content security policy.
+
+    The arguments stand in the page as they are."""
+    guard = f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n' if policy else ""
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+{guard}<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+"""
+
+
+def judgement_page(claim: str, evidence: Sequence[tuple[str, str]], judgement: Judgement) -> str:
+    """Return the page of a claim, its proof, what follows from it, and its evidence.
+
+    Parameters
+    ----------
+    claim
+        The claim.
+    evidence
+        Pairs of title and sentence.
+    judgement
+        What a judge says of them.
+    """
+    parts = [head("Proof"), f"<h1>{escaped(claim)}</h1>\n"]
+    parts.append(judgement.proof.to_html(evidence) if judgement.proof else "<p>No proof.</p>\n")
+    parts += [f"<p>{line}</p>\n" for line in _conclusions(judgement)]
+    parts.append("<h2>Evidence</h2>\n")
+    items = [
+        f"<li>{f'<cite>{escaped(title)}</cite>: ' if title else ''}{escaped(text)}</li>\n"
+        for title, text in evidence
+    ]
+    parts.append(f"<ul>\n{''.join(items)}</ul>\n" if items else "<p>None.</p>\n")
+    return "".join([*parts, "</body>\n</html>\n"])
+
+
+def _conclusions(judgement: Judgement) -> list[str]:
+    lines = []
+    if judgement.missing:
+        spans = ", ".join(f"“{escaped(span)}”" for span in judgement.missing)
+        lines.append(f"Not covered by the evidence: {spans}")
+    lines.append(f"The evidence is {'' if judgement.sufficient else 'not '}sufficient.")
+    if judgement.verdict is not None:
+        shown = f"<strong>{judgement.verdict.value}</strong>"
+        lines.append(f"The proof's verdict, not the truth: {shown}. {CAUTION}")
+    return lines

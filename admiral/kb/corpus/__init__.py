@@ -1,0 +1,1 @@
+"""Corpora in: readers of formats, sentences, duplicates, and files read in parts."""

@@ -1,0 +1,167 @@
+"""What the readers share: records with places, and checks of fields."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from admiral.errors import AdmiralError, RecordError
+from admiral.io.remote import Place, RemotePath
+from admiral.io.streams import json_objects
+from admiral.io.text_cleaning import LONGEST_TITLE, clean_document, clean_title
+from admiral.records import Document
+
+SKIP_REMEDY = "Correct it, or skip bad records with --skip-bad."
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A document and the place that it was read from (`line` counts from 1)."""
+
+    document: Document
+    path: Place
+    line: int
+
+    @property
+    def where(self) -> str:
+        """The place as messages name it, such as ``corpus.jsonl:17``."""
+        return f"{self.path}:{self.line}"
+
+
+# A bad record travels as a value, so that the stream can go on after it.
+Item = Record | RecordError
+# Makes a document of one JSON object found at a place; None where there is nothing to keep.
+Parse = Callable[[dict[str, Any], str], Document | None]
+
+
+def read_json(path: Place, parse: Parse) -> Iterator[Item]:
+    """Read one JSON Lines file, or all data files of a folder in the order of their names."""
+    for file in data_files(path):
+        for item in json_objects(file):
+            if isinstance(item, RecordError):
+                yield item
+                continue
+            line, value = item
+            where = f"{file}:{line}"
+            try:
+                document = parse(value, where)
+                if document is not None:
+                    yield Record(checked(document, where), file, line)
+            except RecordError as error:
+                yield error
+
+
+def data_files(path: Place) -> Sequence[Place]:
+    """Return the file itself, or the files below a folder that may hold JSON Lines, sorted.
+
+    Hidden files and plain text (``.txt``, ``.md``) are left out.
+    """
+    if path.is_file():
+        return [path]
+    files = [file for file in files_below(path) if text_suffix(file) is None]
+    if not files:
+        raise AdmiralError(f"{path}: the folder holds no data files. Check the path.")
+    return files
+
+
+def files_below(folder: Place) -> Sequence[Place]:
+    """Return all files below `folder` that are not hidden, sorted by name.
+
+    Links are followed; a folder that is reached on several ways is read once.
+
+    Raises
+    ------
+    AdmiralError
+        If a folder cannot be listed, or a link leads nowhere: the corpus would not be whole.
+    """
+    if isinstance(folder, RemotePath):
+        return folder.files_below()
+    try:
+        return sorted(_walk(folder))
+    except OSError as error:
+        raise AdmiralError(
+            f"{error.filename}: cannot be read ({error.strerror}), so the corpus {folder} would "
+            "not be whole. Make it readable, or remove the link or the folder."
+        ) from error
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    seen = set()  # a link may lead to a folder above itself
+    for parent, folders, names in os.walk(folder, onerror=_raise, followlinks=True):
+        here = os.stat(parent)
+        if (here.st_dev, here.st_ino) in seen:
+            folders.clear()
+            continue
+        seen.add((here.st_dev, here.st_ino))
+        # Sorted, so that a folder with several names has the same one each time.
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in names:
+            file = Path(parent, name)
+            if not name.startswith(".") and stat.S_ISREG(file.stat().st_mode):
+                yield file
+
+
+def _raise(error: OSError) -> NoReturn:
+    raise error
+
+
+def text_suffix(file: Place) -> str | None:
+    """Return ``.txt`` or ``.md`` if the file has that suffix, compressed or not."""
+    for suffix in reversed(file.suffixes[-2:]):
+        if suffix.lower() in (".txt", ".md"):
+            return suffix.lower()
+    return None
+
+
+def checked(document: Document, where: str, field: str = "title") -> Document:
+    """Return the document as it can be stored, or raise RecordError for an unusable title."""
+    cleaned = clean_document(document)
+    if not cleaned.title:
+        raise RecordError(where, field, "empty", "Every document needs a title. " + SKIP_REMEDY)
+    if len(cleaned.title) > LONGEST_TITLE:
+        raise RecordError(
+            where,
+            field,
+            f"{len(cleaned.title)} characters long; at most {LONGEST_TITLE} are allowed",
+            SKIP_REMEDY,
+        )
+    return cleaned
+
+
+def text_field(value: dict[str, Any], name: str, where: str) -> str:
+    """Return a field that must be there and be a string."""
+    if name not in value:
+        raise RecordError(where, name, "missing", SKIP_REMEDY)
+    if not isinstance(value[name], str):
+        raise RecordError(
+            where, name, f"{_kind(value[name])} where a string is needed", SKIP_REMEDY
+        )
+    return str(value[name])
+
+
+def strings(value: Any, name: str, where: str) -> list[str]:
+    """Return a value that must be a list of strings."""
+    if not isinstance(value, list):
+        raise RecordError(
+            where, name, f"{_kind(value)} where a list of strings is needed", SKIP_REMEDY
+        )
+    for number, member in enumerate(value):
+        if not isinstance(member, str):
+            raise RecordError(
+                where, name, f"member {number} is {_kind(member)}, not a string", SKIP_REMEDY
+            )
+    return value
+
+
+def same_title(first: str, second: str) -> bool:
+    """Whether two spellings are the same once stored."""
+    return clean_title(first) == clean_title(second)
+
+
+def _kind(value: Any) -> str:
+    names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean"}
+    return "null" if value is None else names.get(type(value), "a number")

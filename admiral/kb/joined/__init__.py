@@ -1,0 +1,1 @@
+"""Knowledge bases searched as one, without being built again."""

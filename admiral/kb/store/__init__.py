@@ -1,0 +1,1 @@
+"""The files of a knowledge base: documents, titles, indexes, and the manifest over them."""

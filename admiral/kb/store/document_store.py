@@ -1,0 +1,127 @@
+"""Random access to the documents on disk, by memory map."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from admiral.errors import AdmiralError
+from admiral.kb.store.arrow_documents import FILE, ROWS, SCHEMA
+from admiral.records import Document
+from trie.index.arrays import open_array
+
+_CACHED_BATCHES = 64
+
+
+class DocumentStore:
+    """Random access to the documents of a directory; safe to share between threads.
+
+    Raises
+    ------
+    AdmiralError
+        If the files are not what DocumentWriter writes. Later, too, if a batch that is read turns
+        out to be damaged.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._path = directory / FILE
+        try:
+            self._map = pa.memory_map(str(self._path))
+            options = pa.ipc.IpcReadOptions(use_threads=False)
+            self._reader = pa.ipc.open_file(self._map, options=options)
+            # A second view that decompresses the titles only.
+            self._titles = pa.ipc.open_file(
+                self._map, options=pa.ipc.IpcReadOptions(use_threads=False, included_fields=[0])
+            )
+            self._rows = open_array(directory / ROWS)
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise self._damaged(error) from error
+        if not self._reader.schema.equals(SCHEMA):
+            raise self._damaged("other columns")
+        if self._rows.shape != (self.batches + 1,) or self._rows.dtype != np.int64:
+            raise self._damaged(f"{ROWS} does not fit")
+        self._batch = lru_cache(_CACHED_BATCHES)(self._read_batch)
+
+    @property
+    def batches(self) -> int:
+        """The number of record batches."""
+        return int(self._reader.num_record_batches)
+
+    @property
+    def rows(self) -> np.ndarray:
+        """The first row of each batch, then the number of documents: int64, ascending."""
+        return self._rows
+
+    def __len__(self) -> int:
+        return int(self._rows[-1])
+
+    def document(self, row: int) -> Document:
+        """Return the document of a row.
+
+        Raises
+        ------
+        IndexError
+            If there is no such row.
+        """
+        if not 0 <= row < len(self):
+            raise IndexError(f"row {row} of {len(self)}")
+        number = int(np.searchsorted(self._rows, row, side="right")) - 1
+        return _document(self._batch(number), row - int(self._rows[number]))
+
+    def titles(self) -> Iterator[str]:
+        """Yield the titles in the order of rows, without decompressing the texts."""
+        for number in range(self.batches):
+            yield from self._checked(self._titles, number).column(0).to_pylist()
+
+    def __iter__(self) -> Iterator[Document]:
+        return self._documents(0, self.batches)
+
+    def texts(self, first: int, end: int) -> Iterator[tuple[str, str]]:
+        """Yield title and text of the documents of a range of batches, as they are indexed."""
+        for document in self._documents(first, end):
+            yield document.title, " ".join(document.sentences)
+
+    def close(self) -> None:
+        """Release the memory map."""
+        self._batch.cache_clear()
+        self._map.close()
+
+    def _documents(self, first: int, end: int) -> Iterator[Document]:
+        for number in range(first, end):
+            batch = self._read_batch(number)
+            for offset in range(batch.num_rows):
+                yield _document(batch, offset)
+
+    def _read_batch(self, number: int) -> pa.RecordBatch:
+        return self._checked(self._reader, number)
+
+    def _checked(self, reader: pa.RecordBatchFileReader, number: int) -> pa.RecordBatch:
+        try:
+            batch = reader.get_batch(number)
+            # Damaged offsets would otherwise be followed out of the buffer.
+            batch.validate(full=True)
+        except (pa.ArrowException, OSError, ValueError) as error:
+            if self._map.closed:
+                raise AdmiralError(f"{self._path}: was closed. Open it again.") from error
+            raise self._damaged(error) from error
+        if batch.num_rows != self._rows[number + 1] - self._rows[number]:
+            raise self._damaged(f"batch {number} has {batch.num_rows} documents")
+        return batch
+
+    def _damaged(self, why: object) -> AdmiralError:
+        return AdmiralError(
+            f"{self._path}: damaged ({why}). Run `admiral verify`, then build the knowledge base "
+            "again with `admiral index`."
+        )
+
+
+def _document(batch: pa.RecordBatch, offset: int) -> Document:
+    return Document(
+        batch.column(0)[offset].as_py(),
+        tuple(batch.column(1)[offset].as_py()),
+        tuple(map(tuple, batch.column(2)[offset].as_py())),
+    )

@@ -1,0 +1,1 @@
+"""Token tries of the titles, one for each tokenizer."""

@@ -1,0 +1,1 @@
+"""Checkpoints: the model, its tokenizer and heads, checksums, devices."""

@@ -1,0 +1,1 @@
+"""The ranking of documents: fusion over the hops, features, the document scorer."""

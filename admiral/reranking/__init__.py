@@ -1,0 +1,1 @@
+"""Sentence rerankers, their encoder inputs and their scores."""

@@ -1,0 +1,1 @@
+"""The method, hop by hop: first stage, evidence, hop retriever, document sets, result."""

@@ -1,0 +1,1 @@
+"""Claims in flight: batches, the in-flight window, asyncio, closing, threads, memory."""

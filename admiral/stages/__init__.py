@@ -1,1 +1,0 @@
-"""The stages of retrieval: first stage, sentence reranker, hop retriever, set scores, ranking."""

@@ -1,0 +1,76 @@
+"""The output directory: complete or not there."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from admiral.convert.output_directory import atomic_directory
+from admiral.errors import AdmiralError
+
+SOURCE = Path("elsewhere")
+
+
+def fill(target: Path, *, overwrite: bool = False) -> None:
+    with atomic_directory(target, source=SOURCE, overwrite=overwrite) as fresh:
+        (fresh / "inner").mkdir()
+        (fresh / "inner" / "new").write_text("new")
+
+
+def test_parents_are_made_and_nothing_else_stays(tmp_path: Path) -> None:
+    fill(tmp_path / "a/b")
+    assert [path.name for path in (tmp_path / "a").iterdir()] == ["b"]
+    assert (tmp_path / "a/b/inner/new").read_text() == "new"
+    assert (tmp_path / "a/b").stat().st_mode & 0o777 == (tmp_path / "a").stat().st_mode & 0o777
+
+
+def test_an_empty_directory_is_no_obstacle(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    fill(tmp_path / "out")
+    assert (tmp_path / "out/inner/new").exists()
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_file_is_not_replaced(tmp_path: Path, overwrite: bool) -> None:
+    (tmp_path / "out").write_text("mine")
+    with pytest.raises(AdmiralError, match="not a directory"):
+        fill(tmp_path / "out", overwrite=overwrite)
+    with pytest.raises(AdmiralError, match="cannot be written"):
+        fill(tmp_path / "out/below", overwrite=overwrite)
+    assert (tmp_path / "out").read_text() == "mine"
+
+
+@pytest.mark.parametrize("inside", [".", "below/it"])
+def test_the_input_is_never_replaced(tmp_path: Path, inside: str) -> None:
+    source = tmp_path / "out" / inside
+    source.mkdir(parents=True)
+    (source / "file").write_text("mine")
+    (tmp_path / "link").symlink_to(source)
+    for name in (source, tmp_path / "link"):
+        with (
+            pytest.raises(AdmiralError, match="holds the input"),
+            atomic_directory(tmp_path / "out", source=name, overwrite=True),
+        ):
+            pass
+    assert (source / "file").read_text() == "mine"
+
+
+def test_interruption_and_full_disk_leave_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (
+        pytest.raises(KeyboardInterrupt),
+        atomic_directory(tmp_path / "out", source=SOURCE) as fresh,
+    ):
+        (fresh / "part").write_text("part")
+        raise KeyboardInterrupt
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(AdmiralError, match="No space left on device"):
+        fill(tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []

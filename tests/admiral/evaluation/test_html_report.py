@@ -1,0 +1,147 @@
+"""The report: whole, complete, and proof against what results may hold."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from admiral import RecordError
+from admiral.evaluation.cases import cases_of
+from admiral.evaluation.failures import Stage
+from admiral.evaluation.html_report import Case, report_page
+from admiral.evaluation.traces import read_traces
+from admiral.gold import GoldClaim, Label
+from admiral.records import Claim
+from tests.admiral.evaluation.cases import written
+from tests.admiral.io.test_judgement_page import Reader
+from tests.admiral.results import result
+
+ADA, ENGINE = "Ada Lovelace", "Analytical Engine"
+GOLD = GoldClaim("7", "Ada wrote.", Label.REFUTES, (((ADA, 1), (ENGINE, 4)), ((ENGINE, None),)))
+
+
+def text(title: str, number: int) -> str | None:
+    return "It had gears." if (title, number) == (ENGINE, 4) else None
+
+
+def page(*cases: Case, title: str = "r.jsonl", notes: tuple[str, ...] = ()) -> str:
+    return "".join(report_page(title, cases, notes, text))
+
+
+def traced(folder: Path, claim: GoldClaim = GOLD, title: str = ADA) -> Case:
+    records = [result(Claim(claim.id, claim.claim), title=title).to_json()]
+    (trace,) = read_traces(written(folder / "r.jsonl", records))
+    return Case(claim, trace, Stage.FOUND)
+
+
+def test_a_page_tells_all(tmp_path: Path) -> None:
+    other = replace(GOLD, id="8", evidence=(), annotated_hops=3)
+    written_page = page(
+        traced(tmp_path), Case(other, None, Stage.NO_ANSWER), notes=("1 claim is missing",)
+    )
+    found = Reader(written_page)
+    for said in (
+        "Report: r.jsonl",
+        "1 claim is missing",
+        "Ada wrote.",
+        "label REFUTES",
+        "the proof's verdict SUPPORTS",
+        "[Ada Lovelace, 1] She wrote the first program.",  # the text that the record holds
+        "[Analytical Engine, 4] It had gears. (rank 2)",  # the text of the knowledge base
+        "[Analytical Engine] (rank 2)",
+        "is not covered by the evidence",
+        "Judged not sufficient.",
+        "Best document sets: Ada Lovelace + Analytical Engine",
+        "Stopped because the evidence is sufficient.",
+        "The run has no answer.",
+        "No evidence.",
+    ):
+        assert said in found.text, said
+    assert found.tags.count("details") == 2 and found.tags.count("style") == 1
+    assert "found101(50%)" in re.sub(r"\s", "", found.text)  # of 1 hop, of 3, of all
+    assert written_page.count('class="gold"') >= 4
+
+
+def test_nothing_is_loaded_and_only_its_own_script_runs(tmp_path: Path) -> None:
+    written_page = page(traced(tmp_path))
+    assert not re.search(r"https?:|src=|href=|@import|url\(", written_page)
+    (script,) = re.findall("<script>(.*?)</script>", written_page, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert (
+        f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
+        in written_page
+    )
+
+
+@given(st.text(min_size=1).filter(str.strip), st.text(min_size=1), st.text())
+def test_texts_stay_texts(
+    tmp_path_factory: pytest.TempPathFactory, claim: str, title: str, name: str
+) -> None:
+    folder = tmp_path_factory.mktemp("r")
+    hostile = GoldClaim("</script><script>", claim, None, (((title, 0),),))
+    plain = GoldClaim("1", "c", None, ((("t", 0),),))
+    records = [result(Claim("1", "c"), title=title).to_json()]
+    (trace,) = read_traces(written(folder / "r.jsonl", records))
+    (usual,) = read_traces(
+        written(folder / "u.jsonl", [result(Claim("1", "c"), title="u").to_json()])
+    )
+    found = page(Case(hostile, trace, Stage.HOP), title=name, notes=(name,))
+    found.encode("utf-8")
+    other = page(Case(plain, usual, Stage.HOP), notes=("n",))
+    spans = {"span", "bdi"}  # which sentences are marked depends on the titles
+    assert [t for t in Reader(found).tags if t not in spans] == [
+        t for t in Reader(other).tags if t not in spans
+    ]
+
+
+def test_cases_follow_the_settings_of_the_run(tmp_path: Path) -> None:
+    records = [result(Claim("7", GOLD.claim)).to_json()]
+    results = written(tmp_path / "r.jsonl", records)
+    gold = written(
+        tmp_path / "g.jsonl",
+        [
+            {"id": 7, "claim": GOLD.claim, "evidence": [[ADA, 1]]},
+            {"id": 8, "claim": "Other.", "evidence": [[ADA, 1]]},
+        ],
+    )
+    for settings, stage in (
+        ({}, Stage.LATE),
+        ({"min_hops": 2}, Stage.FOUND),
+        ({"hops": "2"}, Stage.FOUND),
+    ):
+        cases, notes = cases_of(results, gold, settings)
+        assert [one.stage for one in cases] == [stage, Stage.NO_ANSWER]
+        assert notes == ["1 claim ('8') without an answer, counted as wrong"]
+    with pytest.raises(RecordError, match="'7' comes twice"):
+        cases_of(written(results, records * 2), gold, {})
+
+
+def test_hops_without_what_they_read_read_their_sets(tmp_path: Path) -> None:
+    record = result(Claim("7", "c")).to_json()
+    (trace,) = read_traces(written(tmp_path / "r.jsonl", [record]))
+    assert [hop.read for hop in trace.hops] == [(), ()]
+    for hop in record["hops"]:
+        del hop["read"]
+    (trace,) = read_traces(written(tmp_path / "r.jsonl", [record]))
+    assert [hop.read for hop in trace.hops] == [(ADA,), (ADA, ENGINE)]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("hops", [{}]), ("evidence", [{"title": "A", "sentence_id": 0}]), ("stopped", None)],
+)
+def test_bad_records_are_refused(tmp_path: Path, field: str, value: object) -> None:
+    record = result(Claim("7", "c")).to_json()
+    if value is None:
+        del record[field]
+    else:
+        record[field] = value
+    with pytest.raises(RecordError, match=r"r\.jsonl:1: field 'hops': .*Give the results"):
+        list(read_traces(written(tmp_path / "r.jsonl", [record])))

@@ -1,0 +1,122 @@
+"""Experiments from end to end, over the demo knowledge base and one that they build."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from admiral.errors import AdmiralError
+from admiral.experiments.description_reader import read_experiment
+from admiral.experiments.runner import run_experiment
+
+pytestmark = pytest.mark.slow  # many processes, each of which imports torch
+
+TEXT = """
+title: Small
+task: demo
+kb: small
+claims: ${data}/claims.jsonl
+ks: [1, 2]
+knowledge_bases: {small: {corpus: "${data}/corpus.jsonl"}}
+settings: {beam_size: 4, title_beams: 2, rerank_documents: 4, reranker: bm25}
+systems:
+  - {name: BM25, baseline: bm25}
+  - {name: Named, baseline: bm25+mentions}
+  - {name: One hop, settings: {hops: 1}}
+"""
+CORPUS = [
+    {"title": "Apple pie", "sentences": ["A pie of apples.", "It is baked in Normandy."]},
+    {"title": "Normandy", "sentences": ["Normandy is a region in the north of France."]},
+    {"title": "Pear", "sentences": ["A pear is a fruit."]},
+]
+CLAIMS = [
+    {"id": "a", "claim": "Apple pie is baked.", "evidence": [["Apple pie", 0]]},
+    {
+        "id": "b",
+        "claim": "Apple pie is from a region of France.",
+        "evidence": [["Apple pie", 1], ["Normandy", 0]],
+    },
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "e.yaml").write_text(TEXT)
+    for name, records in (("corpus", CORPUS), ("claims", CLAIMS)):
+        text = "".join(json.dumps(record) + "\n" for record in records)
+        (tmp_path / f"{name}.jsonl").write_text(text)
+    return tmp_path
+
+
+def run(folder: Path, *overrides: str, **options: bool) -> dict[str, Any]:
+    experiment = read_experiment(
+        folder / "e.yaml", data=folder, bases=folder / "kbs", overrides=overrides
+    )
+    said: list[str] = []
+    return run_experiment(
+        experiment, folder / "out", quiet=True, say=said.append, **options
+    ) | {"said": said}  # fmt: skip
+
+
+def figures(record: dict[str, Any]) -> Any:
+    """What must be the same in every run."""
+    return [(s["measures"], s["notes"], s["kb"]["digest"]) for s in record["systems"]]
+
+
+def test_an_experiment_is_run_recorded_and_taken_up(folder: Path) -> None:
+    record = run(folder)
+    kept = json.loads((folder / "out" / "experiment.json").read_text())
+    assert kept == {key: value for key, value in record.items() if key != "said"}
+    checksum = hashlib.sha256((folder / "claims.jsonl").read_bytes()).hexdigest()
+    assert kept["claims"] == {"file": "claims.jsonl", "sha256": checksum, "used": 2}
+    assert kept["seeds"] == {"bootstrap": 0}
+    first, named, hop = kept["systems"]
+    assert first["kb"]["documents"] == 3 and first["kb"]["build"]["seconds"] > 0
+    assert first["kb"]["bytes"]["bm25"] > 0 and hop["kb"]["bytes"]["tries"] > 0
+    for one in kept["systems"]:
+        assert one["seconds_per_claim"] > 0 and one["run"]["peak_memory"] > 2**20
+        assert one["run"]["versions"]["admiral"] and one["run"]["hardware"]
+    assert {m["section"] for m in first["measures"]} == {
+        "documents of the ranking", "ranking (ir-measures)"
+    }  # fmt: skip
+    recall = first["measures"][1]
+    assert recall["name"] == "recall@2" and 0 <= recall["groups"][0]["low"] <= 1
+    assert "stopping" not in named and hop["stopping"]["decisions"][0]["hop"] == 1
+
+    with pytest.raises(AdmiralError, match="go on with --resume"):
+        run(folder)
+    assert record["said"][0].startswith("building")
+    (folder / "out" / "one-hop" / "results.jsonl").unlink()
+    again = run(folder, resume=True)
+    assert figures(again) == figures(record) and "building" not in again["said"][0]
+    assert again["systems"][0]["run"] == first["run"]  # nothing was done
+    with pytest.raises(AdmiralError, match=r"beam_size was 4, now 5"):
+        run(folder, "beam_size=5", resume=True)
+    assert run(folder, "beam_size=5", overwrite=True)["systems"][2]["settings"]["beam_size"] == 5
+
+
+def test_what_is_there_must_fit(folder: Path) -> None:
+    (folder / "e.yaml").write_text(TEXT.replace("  - {name: One hop, settings: {hops: 1}}\n", ""))
+    run(folder)
+    (folder / "out" / "bm25" / "run.json").write_text("{")
+    with pytest.raises(AdmiralError, match=r"run.json: damaged .* Delete this file"):
+        run(folder, resume=True)
+    (folder / "other.jsonl").write_text((folder / "corpus.jsonl").read_text())
+    (folder / "e.yaml").write_text(TEXT.replace("corpus.jsonl", "other.jsonl"))
+    with pytest.raises(AdmiralError, match=r"kbs/small: was built from corpus.jsonl, not from"):
+        run(folder, overwrite=True)
+
+
+def test_the_fault_of_a_process_is_told(folder: Path) -> None:
+    with pytest.raises(AdmiralError, match=r"nowhere: no such knowledge base"):
+        run(folder, "kb=nowhere")
+    with pytest.raises(AdmiralError, match=r"'nowhere': no such checkpoint"):
+        run(folder, "model=nowhere")
+    assert not (folder / "out").exists()  # nothing was begun
+    (folder / "corpus.jsonl").write_text("{}\n")
+    with pytest.raises(AdmiralError, match=r"corpus.jsonl.* the format cannot be told"):
+        run(folder, overwrite=True)

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from admiral.errors import AdmiralError, RecordError
+from admiral.io.claims import read_claims, spread, stream_claims
+from admiral.io.text_cleaning import clean_text
+from admiral.records import Claim
+
+
+def read(tmp_path: Path, content: bytes) -> list[Claim]:
+    path = tmp_path / "claims.jsonl"
+    path.write_bytes(content)
+    return list(read_claims(path))
+
+
+def test_ids_come_from_id_then_uid_then_the_line(tmp_path: Path) -> None:
+    content = (
+        b'\xef\xbb\xbf{"id": 7, "claim": " A. "}\r\n\n'
+        b'{"uid": "u", "claim": "B."}\n{"id": null, "claim": "C."}\n'
+        b'{"claim": "D.", "label": [1]}'
+    )
+    assert read(tmp_path, content) == [
+        Claim("7", "A."),
+        Claim("u", "B."),
+        Claim("4", "C."),
+        Claim("5", "D."),
+    ]
+
+
+def test_what_cannot_be_stored_is_replaced_as_in_documents(tmp_path: Path) -> None:
+    assert read(tmp_path, rb'{"claim": " Emmy \ud800 Awards\u0000"}') == [
+        Claim("1", "Emmy \N{REPLACEMENT CHARACTER} Awards\N{REPLACEMENT CHARACTER}")
+    ]
+    assert list(stream_claims([b"A\x00B\n"])) == [Claim("1", "A\N{REPLACEMENT CHARACTER}B")]
+
+
+@pytest.mark.parametrize(
+    ("line", "field", "says"),
+    [
+        (b'{"id": "x"}', "claim", "is missing (fields found: 'id')"),
+        (b'{"claim": ""}', "claim", "is empty"),
+        (b'{"claim": " \\n"}', "claim", "is empty"),
+        (b'{"claim": null}', "claim", "is a JSON null"),
+        (b'{"claim": ["a"]}', "claim", "is a JSON array"),
+        (b'{"claim": "a", "id": ""}', "id", "is empty"),
+        (b'{"claim": "a", "id": true}', "id", "is a JSON boolean"),
+        (b'{"claim": "a", "uid": 1.5}', "uid", "is a JSON number"),
+        (b'["a"]', "", "is a JSON array"),
+        (b'"a"', "", "is a JSON string"),
+        (b'{"claim": "a"', "", "is not JSON"),
+        (b'{"claim": "caf\xe9"}', "", "byte 15 of the line is not UTF-8"),
+        (b'{"claim": "a", "n": ' + b"9" * 5000 + b"}", "", "cannot be parsed"),
+        (b"[" * 200_000, "", "cannot be parsed"),
+    ],
+)
+def test_bad_lines_name_file_line_and_field(
+    tmp_path: Path, line: bytes, field: str, says: str
+) -> None:
+    with pytest.raises(RecordError) as caught:
+        read(tmp_path, b'{"claim": "Good."}\n' + line + b"\n")
+    assert caught.value.where == f"{tmp_path / 'claims.jsonl'}:2"
+    assert caught.value.field == field
+    assert caught.value.problem.startswith(says)
+    assert caught.value.remedy
+
+
+def test_duplicate_ids_name_both_lines(tmp_path: Path) -> None:
+    with pytest.raises(RecordError, match=r"jsonl:3: field 'id': '3' is also the id of line 1"):
+        read(tmp_path, b'{"id": 3, "claim": "a"}\n{"claim": "b"}\n{"claim": "c"}\n')
+
+
+def test_utf16_is_named(tmp_path: Path) -> None:
+    with pytest.raises(RecordError, match="UTF-16"):
+        read(tmp_path, '{"claim": "a"}'.encode("utf-16"))
+
+
+@pytest.mark.parametrize("content", [b"", b"\n \n\n"])
+def test_files_without_claims(tmp_path: Path, content: bytes) -> None:
+    with pytest.raises(AdmiralError, match="holds no claims"):
+        read(tmp_path, content)
+    with pytest.raises(AdmiralError, match="holds no claims"):
+        list(stream_claims(io.BytesIO(content)))
+
+
+def test_unreadable_files(tmp_path: Path) -> None:
+    for path in (tmp_path / "absent", tmp_path):
+        with pytest.raises(AdmiralError, match="cannot be read"):
+            list(read_claims(path))
+
+
+def test_streams_are_text_or_json_lines() -> None:
+    assert list(stream_claims(io.BytesIO(b"\nA claim.\n {B.\n"))) == [
+        Claim("2", "A claim."),
+        Claim("3", "{B."),
+    ]
+    assert list(stream_claims(io.BytesIO(b'\n {"claim": "A."}\n'))) == [Claim("2", "A.")]
+    with pytest.raises(RecordError, match="standard input:2"):
+        list(stream_claims(io.BytesIO(b'{"claim": "A."}\nB.\n')))
+
+
+def test_a_stream_is_not_read_ahead() -> None:
+    def lines() -> object:
+        yield b"First.\n"
+        raise AssertionError("read ahead")
+
+    assert next(stream_claims(lines())) == Claim("1", "First.")
+
+
+@given(
+    st.dictionaries(
+        st.text(min_size=1, max_size=5),
+        st.text(min_size=1, max_size=20).filter(str.strip),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_what_json_can_say_comes_through(claims: dict[str, str]) -> None:
+    lines = [json.dumps({"id": key, "claim": text}) + "\n" for key, text in claims.items()]
+    got = list(stream_claims(io.BytesIO("".join(lines).encode())))
+    assert got == [Claim(key, clean_text(text)) for key, text in claims.items()]
+
+
+def test_claims_are_spread_over_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "claims.jsonl"
+    path.write_text("".join(f'{{"id": "{n}", "claim": "Claim {n}."}}\n' for n in range(10)))
+    assert [claim.id for claim in spread(list(read_claims(path)), 3)] == ["0", "3", "6"]
+    assert len(spread(list(read_claims(path)), 0)) == 10

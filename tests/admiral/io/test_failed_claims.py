@@ -1,0 +1,117 @@
+"""Claims without an answer: kept beside the results, not asked for again, told at the end."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from admiral.errors import AdmiralError
+from admiral.io.claims import read_claims
+from admiral.io.result_writer import ResumableWriter
+from admiral.io.text_cleaning import clean_text
+from admiral.records import Claim
+from admiral.storage.atomic_files import encode_record
+from tests.admiral.results import result
+
+CLAIMS = [Claim(str(i), f"Claim {i} with \u2028 and {chr(0xD800)}.") for i in range(6)]
+BAD = {"1", "4"}
+SETTINGS = {"beam_size": 25}
+
+
+def failure(claim: Claim) -> dict[str, object]:
+    return {"id": claim.id, "claim": claim.text, "attempts": 3, "error": "ValueError: no"}
+
+
+def run(path: Path, stop_after: int = len(CLAIMS), *, overwrite: bool = False) -> list[str]:
+    """Answer claims, but for the bad ones; return the ids that were asked for."""
+    asked = []
+    with ResumableWriter(path, SETTINGS, overwrite=overwrite) as writer:
+        for claim in writer.pending(CLAIMS):
+            if len(asked) == stop_after:
+                return asked
+            asked.append(claim.id)
+            if claim.id in BAD:
+                writer.passed_over.add(failure(claim))
+            else:
+                writer.write(result(claim).to_json())
+        writer.finish()
+    return asked
+
+
+@given(data=st.data())
+def test_a_run_goes_on_behind_what_was_passed_over(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    path = tmp_path_factory.mktemp("run") / "results.jsonl"
+    asked: list[str] = []
+    while not path.exists():
+        asked += run(path, data.draw(st.integers(1, 7)))
+    assert asked == [claim.id for claim in CLAIMS], "no claim is asked for twice"
+    records = [json.loads(line) for line in path.read_bytes().splitlines()]
+    assert [record["id"] for record in records] == ["0", "2", "3", "5"]
+    side = path.with_name("results.jsonl.failed.jsonl")
+    assert [json.loads(line)["id"] for line in side.read_bytes().splitlines()] == ["1", "4"]
+    assert run(path) == []
+
+
+def test_the_file_can_be_given_as_claims(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    run(path)
+    again = list(read_claims(tmp_path / "results.jsonl.failed.jsonl"))
+    assert again == [Claim(c.id, clean_text(c.text)) for c in (CLAIMS[1], CLAIMS[4])]
+
+
+def test_overwrite_tries_all_of_them_again(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    run(path)
+    assert run(path, overwrite=True) == [claim.id for claim in CLAIMS]
+
+
+def test_a_claim_of_another_text_is_not_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    run(path)
+    changed = [Claim(c.id, "Another.") if c.id == "4" else c for c in CLAIMS]
+    with ResumableWriter(path, SETTINGS) as writer, pytest.raises(AdmiralError) as caught:
+        list(writer.pending(changed))
+    assert "record 4 answers claim '5', not '4'" in str(caught.value)
+
+
+def test_other_settings_are_refused_where_nothing_was_answered(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    with ResumableWriter(path, SETTINGS) as writer:
+        writer.passed_over.add(failure(CLAIMS[0]))
+    with pytest.raises(AdmiralError) as caught, ResumableWriter(path, {"beam_size": 5}):
+        pass
+    assert "beam_size was 25, now 5" in str(caught.value)
+
+
+def test_a_torn_last_line_is_cut_off_and_a_broken_one_told(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    run(path)
+    side = tmp_path / "results.jsonl.failed.jsonl"
+    whole = side.read_bytes()
+    side.write_bytes(whole + encode_record(failure(CLAIMS[5]))[:-1])
+    assert run(path) == []
+    assert side.read_bytes() == whole
+    side.write_bytes(b"{}\n" + whole)
+    with pytest.raises(AdmiralError) as caught:
+        run(path)
+    assert f"{side}:1: is not a record of a claim" in str(caught.value)
+    assert side.read_bytes() == b"{}\n" + whole
+
+
+def test_the_end_of_a_run_tells_of_them(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    run(path)
+    with ResumableWriter(path, SETTINGS) as writer:
+        with pytest.raises(AdmiralError) as caught:
+            writer.passed_over.complain(6)
+        for part in ("results.jsonl.failed.jsonl", "2 of 6 claims", "--input"):
+            assert part in str(caught.value)
+        writer.passed_over.clear()
+        writer.passed_over.complain(6)
+    assert not (tmp_path / "results.jsonl.failed.jsonl").exists()

@@ -1,0 +1,60 @@
+"""Pages are whole, and no text breaks out of its place."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from admiral.io.judgement_page import judgement_page
+from proofs import Judgement, LexicalJudge
+
+VOID = {"meta", "input"}
+
+
+class Reader(HTMLParser):
+    """Collects the tags, which must be closed in order, and the text."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[str] = []
+        self.text = ""
+        self.feed(page)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.tags.append(tag)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def tags(claim: str, evidence: list[tuple[str, str]]) -> list[str]:
+    return Reader(judgement_page(claim, evidence, Judgement(False, None))).tags
+
+
+@given(st.text(), st.text(min_size=1), st.text())
+def test_texts_stay_texts(claim: str, title: str, sentence: str) -> None:
+    page = judgement_page(claim, [(title, sentence)], Judgement(True, None))
+    page.encode("utf-8")
+    assert Reader(page).tags == tags("c", [("t", "s")])
+
+
+def test_a_page_tells_all() -> None:
+    claim = "Ada <i>Quill</i> was born in 1873 in Rome."
+    evidence = [("Ada & Co", "Ada <i>Quill</i> (born 1873) was shy."), ("", "It rained.")]
+    (judgement,) = LexicalJudge().judge([claim], [evidence])
+    page = Reader(judgement_page(claim, evidence, judgement))
+    assert "script" not in page.tags and "link" not in page.tags and "i" not in page.tags
+    for said in (claim, "Ada & Co", "says the same as", "It rained.", "NOT ENOUGH INFO"):
+        assert said in page.text
+    assert "Not covered by the evidence: “in Rome.”" in page.text
+    assert "The evidence is not sufficient." in page.text

@@ -1,0 +1,60 @@
+"""Streams that come in at their own pace."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from queue import Queue
+
+import pytest
+
+from admiral.io.prefetch import Arriving
+
+
+def wait_until_ready(stream: Arriving[int]) -> None:
+    deadline = time.monotonic() + 10
+    while not stream.ready():
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+
+
+def test_one_sees_what_is_there() -> None:
+    source: Queue[int | None] = Queue()
+    stream = Arriving(iter(source.get, None))
+    assert not stream.ready()
+    source.put(7)
+    wait_until_ready(stream)
+    assert next(stream) == 7
+    assert not stream.ready()
+    source.put(None)
+    wait_until_ready(stream)  # the end is news as well
+    assert list(stream) == list(stream) == []
+
+
+@pytest.mark.parametrize("kind", [ValueError, SystemExit, KeyboardInterrupt])
+def test_an_error_comes_behind_what_came_before(kind: type[BaseException]) -> None:
+    def source() -> Iterator[int]:
+        yield from range(3)
+        raise kind("item 3 is bad")
+
+    stream = Arriving(source())
+    assert [next(stream) for _ in range(3)] == [0, 1, 2]
+    wait_until_ready(stream)
+    for _ in range(2):
+        with pytest.raises(kind, match="item 3"):
+            next(stream)
+
+
+def test_it_reads_ahead_by_a_bounded_number() -> None:
+    read: Queue[int] = Queue()
+
+    def source() -> Iterator[int]:
+        for number in range(100):
+            read.put(number)
+            yield number
+
+    stream = Arriving(source(), most=5)
+    assert [read.get(timeout=10) for _ in range(6)] == list(range(6))  # the sixth cannot be put
+    time.sleep(0.02)
+    assert read.empty()
+    assert list(stream) == list(range(100))

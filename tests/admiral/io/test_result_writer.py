@@ -1,0 +1,281 @@
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from admiral.errors import AdmiralError
+from admiral.io.result_writer import ResumableWriter
+from admiral.records import Claim
+from admiral.storage.atomic_files import encode_record
+from tests.admiral.results import result
+
+CLAIMS = [Claim(str(i), f"Claim number {i} with \u2028 and {chr(0xD800)}.") for i in range(6)]
+SETTINGS = {"beam_size": 25, "kb": "demo"}
+
+
+def answer(writer: ResumableWriter, claims: Iterable[Claim]) -> int:
+    count = 0
+    for claim in writer.pending(claims):
+        writer.write(result(claim).to_json())
+        count += 1
+    return count
+
+
+def run(path: Path, claims: Iterable[Claim] = CLAIMS, *, overwrite: bool = False) -> int:
+    with ResumableWriter(path, SETTINGS, overwrite=overwrite) as writer:
+        count = answer(writer, claims)
+        writer.finish()
+    return count
+
+
+def expected(claims: Iterable[Claim]) -> bytes:
+    return b"".join(encode_record(result(claim).to_json()) for claim in claims)
+
+
+def test_a_run_leaves_the_results_and_their_settings(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    assert run(path) == len(CLAIMS)
+    assert path.read_bytes() == expected(CLAIMS)
+    names = sorted(file.name for file in tmp_path.iterdir())
+    assert names == ["results.jsonl", "results.jsonl.settings.json"]
+    assert run(path) == 0, "a finished run has nothing to do"
+    assert path.read_bytes() == expected(CLAIMS)
+
+
+@given(data=st.data())
+def test_any_torn_tail_is_answered_again(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    whole = expected(CLAIMS)
+    cut = data.draw(st.integers(0, len(whole)))
+    junk = data.draw(
+        st.sampled_from([b"", b"\0" * 20, b"\0\n", b"{}\n", b"[1]\n", b"\xff\n", b"1"])
+    )
+    path = tmp_path_factory.mktemp("run") / "results.jsonl"
+    with ResumableWriter(path, SETTINGS):
+        pass  # as a run that is killed before its first record
+    path.with_name("results.jsonl.partial").write_bytes(whole[:cut] + junk)
+    done = whole[:cut].count(b"\n")
+    assert run(path) == len(CLAIMS) - done
+    assert path.read_bytes() == whole
+
+
+def test_leaving_early_keeps_the_records(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    with pytest.raises(KeyboardInterrupt), ResumableWriter(path, SETTINGS) as writer:
+        for claim in CLAIMS[:2]:
+            writer.write(result(claim).to_json())
+        raise KeyboardInterrupt
+    assert not path.exists()
+    assert run(path) == len(CLAIMS) - 2
+    assert path.read_bytes() == expected(CLAIMS)
+
+
+def test_more_claims_at_the_end_go_on_a_finished_run(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    assert run(path, CLAIMS[:4]) == 4
+    with ResumableWriter(path, SETTINGS) as writer:
+        writer.write(result(CLAIMS[4]).to_json())
+        assert path.read_bytes() == expected(CLAIMS[:4]), "results stay whole until the end"
+    assert run(path) == 1
+    assert path.read_bytes() == expected(CLAIMS)
+
+
+def test_a_finished_file_that_was_damaged_is_mended(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    run(path)
+    path.write_bytes(path.read_bytes() + b'{"id": ')
+    assert run(path) == 0
+    assert path.read_bytes() == expected(CLAIMS)
+
+
+@pytest.mark.parametrize(
+    ("claims", "says"),
+    [
+        ([Claim("x", CLAIMS[0].text), *CLAIMS[1:]], "record 1 answers claim '0', not 'x'"),
+        ([CLAIMS[0], Claim("1", "Other."), *CLAIMS[2:]], "answers another text of claim '1'"),
+        (CLAIMS[:3], "6 records are there, but only 3 claims"),
+        ([CLAIMS[1], CLAIMS[0], *CLAIMS[2:]], "record 1 answers claim '0', not '1'"),
+    ],
+)
+def test_changed_claims_are_an_error(tmp_path: Path, claims: list[Claim], says: str) -> None:
+    path = tmp_path / "results.jsonl"
+    run(path)
+    with pytest.raises(AdmiralError) as caught:
+        run(path, claims)
+    assert says in str(caught.value)
+    assert "--overwrite" in str(caught.value)
+    assert path.read_bytes() == expected(CLAIMS)
+    assert run(path, claims, overwrite=True) == len(claims)
+    assert path.read_bytes() == expected(claims)
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_other_settings_are_an_error_that_names_them(tmp_path: Path, finished: bool) -> None:
+    path = tmp_path / "results.jsonl"
+    with ResumableWriter(path, SETTINGS) as writer:
+        answer(writer, CLAIMS[:2])
+        if finished:
+            writer.finish()
+    other = {"beam_size": 10, "kb": "demo", "new": True}
+    with pytest.raises(AdmiralError, match=r"beam_size was 25, now 10; new was unset, now True"):
+        ResumableWriter(path, other).__enter__()
+    with ResumableWriter(path, other, overwrite=True) as writer:
+        assert writer.finished == []
+        assert path.exists() == finished, "the old results stay until the new ones are complete"
+        answer(writer, CLAIMS)
+        writer.finish()
+    assert path.read_bytes() == expected(CLAIMS)
+
+
+def test_a_crash_while_overwriting_mixes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    run(path)
+    # What is on the disk between the two steps of `overwrite`.
+    path.with_name("results.jsonl.partial").write_bytes(b"")
+    with pytest.raises(AdmiralError, match="beam_size was 25"):
+        ResumableWriter(path, {"beam_size": 1, "kb": "demo"}).__enter__()
+    assert run(path) == len(CLAIMS)
+
+
+def test_foreign_files_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("mine\n")
+    with pytest.raises(AdmiralError, match="does not say which settings made it"):
+        run(path)
+    assert path.read_text() == "mine\n"
+    path.write_bytes(b"")  # as mktemp leaves it
+    assert run(path) == len(CLAIMS)
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", '{"format": 99, "settings": {}}', '{"format": 1}']
+)
+def test_damaged_settings_are_an_error(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "results.jsonl"
+    run(path)
+    path.with_name("results.jsonl.settings.json").write_text(content)
+    with pytest.raises(AdmiralError, match="--overwrite"):
+        run(path)
+
+
+def test_two_writers_exclude_each_other(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    with (
+        ResumableWriter(path, SETTINGS),
+        pytest.raises(AdmiralError, match="another process is writing"),
+    ):
+        ResumableWriter(path, SETTINGS).__enter__()
+    assert run(path) == len(CLAIMS)
+
+
+def test_places_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(AdmiralError, match="directory does not exist"):
+        run(tmp_path / "absent" / "results.jsonl")
+    with pytest.raises(AdmiralError, match="not a regular file"):
+        run(tmp_path)
+    with pytest.raises(AdmiralError, match="not a regular file"):
+        run(Path(os.devnull))
+    with pytest.raises(AdmiralError, match=r"cannot be written: No such file"):
+        run(Path("/proc/results.jsonl"))  # where not even a lock can be made
+    with pytest.raises(AdmiralError, match=r"cannot be written: File name too long"):
+        run(tmp_path / ("x" * 250))
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    link = tmp_path / "results.jsonl"
+    link.symlink_to(tmp_path / "real" / "r.jsonl")
+    run(link)
+    assert link.is_symlink()
+    assert (tmp_path / "real" / "r.jsonl").read_bytes() == expected(CLAIMS)
+
+
+SCRIPT = """
+import sys, time
+from pathlib import Path
+from admiral.io.result_writer import ResumableWriter
+from tests.admiral.results import result
+from tests.admiral.io.test_result_writer import CLAIMS, SETTINGS
+with ResumableWriter(Path(sys.argv[1]), SETTINGS) as writer:
+    for claim in writer.pending(CLAIMS):
+        writer.write(result(claim).to_json())
+        print("written", flush=True)
+        {then}
+    writer.finish()
+"""
+
+
+def script(path: Path, then: str, **options: object) -> subprocess.Popen[bytes]:
+    code = textwrap.dedent(SCRIPT).format(then=then)
+    command = [sys.executable, "-c", code, str(path)]
+    root = Path(__file__).parents[3]
+    return subprocess.Popen(
+        command,
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": str(root)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        **options,  # type: ignore[call-overload]
+    )
+
+
+def test_kill_9_loses_no_written_record(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    for kills in range(1, 3):
+        with script(path, "time.sleep(60)") as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"written\n"
+            process.send_signal(signal.SIGKILL)
+        assert not path.exists()
+        partial = path.with_name("results.jsonl.partial")
+        assert partial.read_bytes() == expected(CLAIMS[:kills])
+    assert run(path) == len(CLAIMS) - 2
+    assert path.read_bytes() == expected(CLAIMS)
+
+
+def test_a_full_disk_is_one_error_and_the_next_run_goes_on(tmp_path: Path) -> None:
+    """The kernel refuses to let the file grow in the middle of the third record."""
+    path = tmp_path / "results.jsonl"
+    limit = len(expected(CLAIMS[:2])) + 100
+
+    def small_files() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    with script(path, "pass", preexec_fn=small_files) as process:
+        _, stderr = process.communicate()
+    assert process.returncode == 1
+    assert b"AdmiralError" in stderr
+    assert b"results.jsonl: cannot be written: File too large" in stderr
+    assert path.with_name("results.jsonl.partial").stat().st_size == limit
+    assert run(path) == len(CLAIMS) - 2
+    assert path.read_bytes() == expected(CLAIMS)
+
+
+def test_no_space_when_syncing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "results.jsonl"
+
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with ResumableWriter(path, SETTINGS) as writer:
+        answer(writer, CLAIMS)
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fsync", full)
+            with pytest.raises(AdmiralError, match="No space left on device"):
+                writer.finish()
+    assert not path.exists()
+    assert run(path) == 0
+    assert path.read_bytes() == expected(CLAIMS)

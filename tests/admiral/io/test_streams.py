@@ -1,0 +1,127 @@
+import bz2
+import gzip
+import lzma
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from admiral.errors import AdmiralError, RecordError
+from admiral.io import streams
+from admiral.io.streams import json_objects, numbered_lines
+
+COMPRESS: dict[str, Callable[[bytes], bytes]] = {
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+    ".zst": zstandard.compress,
+}
+DATA = b"".join(b'{"n": %d}\n' % n for n in range(3000))
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+def test_compressed_files_are_read_whatever_they_are_called(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / "corpus"
+    # Two members, as ``cat`` makes them.
+    path.write_bytes(COMPRESS[suffix](DATA) + COMPRESS[suffix](DATA))
+    values = [item[1]["n"] for item in json_objects(path) if not isinstance(item, RecordError)]
+    assert values == [*range(3000), *range(3000)]
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz"])
+def test_padding_between_streams_and_behind_them_is_passed_over(
+    suffix: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "corpus"
+    one = COMPRESS[suffix](DATA)
+    # The second stream begins at the end of a chunk that is read, too.
+    for padding in (4, 512, 2**16 - len(one) - 3, 2**17):
+        path.write_bytes(one + bytes(padding) + COMPRESS[suffix](DATA) + bytes(padding))
+        assert len(list(numbered_lines(path))) == 6000
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+@pytest.mark.parametrize("padding", [0, 512])
+def test_what_follows_a_stream_and_is_none_is_an_error(
+    suffix: str, padding: int, tmp_path: Path
+) -> None:
+    path = tmp_path / f"corpus{suffix}"
+    one = COMPRESS[suffix](DATA)
+    padding = 0 if suffix == ".zst" else padding  # it has none
+    damaged = bytearray(one)
+    damaged[1] ^= 0x10
+    for second in (damaged, b"Z", b"rubbish that is longer than a header", one[:3]):
+        path.write_bytes(one + bytes(padding) + second)
+        with pytest.raises(AdmiralError, match=f"corpus{suffix}: .*damaged or cut off"):
+            list(numbered_lines(path))
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+@pytest.mark.parametrize("keep", [0.5, 0.98])
+def test_cut_off_archives_are_errors(suffix: str, keep: float, tmp_path: Path) -> None:
+    path = tmp_path / f"corpus{suffix}"
+    whole = COMPRESS[suffix](DATA)
+    path.write_bytes(whole[: int(len(whole) * keep)])
+    with pytest.raises(AdmiralError, match=f"corpus{suffix}: .*damaged or cut off"):
+        list(numbered_lines(path))
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+def test_damaged_archives_never_raise_anything_else(suffix: str, tmp_path: Path) -> None:
+    whole = COMPRESS[suffix](DATA[:4000])
+    path = tmp_path / "corpus"
+    for position in range(6, len(whole), max(1, len(whole) // 100)):
+        flipped = bytearray(whole)
+        flipped[position] ^= 0x10
+        path.write_bytes(flipped)
+        try:
+            list(json_objects(path))
+        except AdmiralError as error:
+            assert "damaged" in str(error)
+
+
+def test_bad_lines_name_file_and_line_and_the_rest_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "c.jsonl"
+    path.write_bytes(b'\xef\xbb\xbf{"a": 1}\n\n{"a": \n[1]\n{"a": "\xff"}\n{"a": 2}')
+    items = list(json_objects(path))
+    good = [item for item in items if not isinstance(item, RecordError)]
+    bad = [str(item) for item in items if isinstance(item, RecordError)]
+    assert good == [(1, {"a": 1}), (6, {"a": 2})]
+    assert [text.split(": ")[0] for text in bad] == [f"{path}:{n}" for n in (3, 4, 5)]
+    assert "not a JSON object" in bad[0]
+    assert "a JSON list where an object" in bad[1]
+    assert "not UTF-8 (byte 8 is 0xff)" in bad[2]
+
+
+def test_deep_nesting_and_huge_numbers_are_bad_records(tmp_path: Path) -> None:
+    path = tmp_path / "c.jsonl"
+    path.write_text('{"a": ' + "[" * 200_000 + "\n" + '{"a": ' + "9" * 5000 + "}\n")
+    assert all(isinstance(item, RecordError) for item in json_objects(path))
+
+
+def test_endless_lines_do_not_fill_the_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "LONGEST_RECORD", 100)
+    path = tmp_path / "c.jsonl"
+    path.write_bytes(b"x" * 950 + b"\nshort\n" + b"y" * 100 + b"\n" + b"z" * 99 + b"\n")
+    items = list(numbered_lines(path))
+    assert [i.where if isinstance(i, RecordError) else i[0] for i in items] == [
+        f"{path}:1",
+        2,
+        f"{path}:3",
+        4,
+    ]
+
+
+def test_utf16_says_how_to_convert(tmp_path: Path) -> None:
+    path = tmp_path / "c.jsonl"
+    path.write_text('{"title": "x"}\n', encoding="utf-16")
+    with pytest.raises(AdmiralError, match="iconv"):
+        list(json_objects(path))
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(AdmiralError, match="cannot be read"):
+        list(numbered_lines(tmp_path / "none"))

@@ -1,0 +1,30 @@
+"""Commands whose standard error was closed do their work without a word."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from admiral.io import claim_progress as of_claims
+from admiral.io import progress_bar as of_documents
+from admiral.io.terminal import is_watched
+
+
+def test_a_closed_standard_error_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", None)
+    assert not is_watched()
+    assert list(of_documents.track("abc", "reading")) == ["a", "b", "c"]
+    assert list(of_claims.track("abc", done=0, total=3)) == ["a", "b", "c"]
+
+
+def test_a_command_works_with_standard_error_closed(tmp_path: Path) -> None:
+    corpus, kb = tmp_path / "c.jsonl", tmp_path / "kb"
+    corpus.write_text('{"title": "A", "text": "A bird."}\n')
+    code = "from admiral.cli.main import run; run()"
+    command = [sys.executable, "-c", code, "index", str(corpus), "--kb", str(kb), "--bm25", "none"]
+    closing = ["sh", "-c", 'exec "$@" 2>&-', "sh"]
+    done = subprocess.run([*closing, *command], cwd=Path(__file__).parents[3], timeout=300)
+    assert done.returncode == 0 and (kb / "manifest.json").exists()

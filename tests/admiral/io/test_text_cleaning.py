@@ -1,0 +1,67 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from admiral.io.text_cleaning import (
+    clean_document,
+    clean_prefix,
+    clean_text,
+    clean_title,
+    wikipedia_title,
+)
+from admiral.records import Document
+
+ANY_TEXT = st.text(st.characters(), max_size=40)  # surrogates and NUL included
+
+
+@given(ANY_TEXT)
+def test_cleaned_texts_can_be_stored_and_stay_as_they_are(text: str) -> None:
+    for clean in (clean_text, clean_title):
+        cleaned = clean(text)
+        cleaned.encode("utf-8")
+        assert "\0" not in cleaned
+        assert clean(cleaned) == cleaned
+
+
+def test_surrogates_and_nul_become_replacement_characters() -> None:
+    assert clean_text("a\ud800b\0c\n") == "a\ufffdb\ufffdc"
+
+
+def test_titles_fit_on_one_line() -> None:
+    assert clean_title(" A\tB\r\nC\x85D </s> ") == "A B C D </s>"
+
+
+@given(ANY_TEXT, st.integers(0, 40))
+def test_the_beginning_of_a_title_stays_as_it_is(text: str, length: int) -> None:
+    title = clean_title(text)
+    assert clean_prefix(title[:length]) == title[:length]
+    assert clean_prefix(" \t" + text).rstrip() == title
+
+
+def test_the_space_at_the_end_of_a_beginning_counts() -> None:
+    assert clean_prefix("\tNew\r\n") == "New "
+
+
+def test_empty_sentences_keep_their_number_and_empty_links_vanish() -> None:
+    document = clean_document(Document("T", ("", " x "), ((), ("",))))
+    assert document == Document("T", ("", "x"), ())
+
+
+def test_links_must_match_the_sentences() -> None:
+    with pytest.raises(ValueError, match="1 rows of links for 2 sentences"):
+        clean_document(Document("T", ("a", "b"), (("x",),)))
+
+
+@pytest.mark.parametrize(
+    ("href", "title"),
+    [
+        ("political%20philosophy", "Political philosophy"),
+        ("The_Goon_Show#Cast", "The Goon Show"),
+        ("https%3A//example.org", ""),
+        ("#only-a-section", ""),
+        ("", ""),
+        ("%C3%89ire", "Éire"),
+    ],
+)
+def test_wikipedia_title(href: str, title: str) -> None:
+    assert wikipedia_title(href) == title

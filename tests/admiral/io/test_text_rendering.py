@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from admiral.io.text_rendering import printable, render_judgement, render_result
+from admiral.records import Claim, RankedDocument, Sentence
+from proofs import Judgement
+from tests.admiral.results import result
+
+CLAIM = Claim("1", "Ada wrote")
+
+
+@given(st.text(st.characters(), max_size=40))
+def test_printable_text_cannot_steer_a_terminal(text: str) -> None:
+    shown = printable(text)
+    shown.encode("utf-8")
+    assert shown.splitlines() in ([], [shown])
+    assert not any(unicodedata.category(char) in ("Cc", "Cs") for char in shown)
+
+
+@given(st.text(st.characters(categories=["L", "N", "P"]), max_size=40))
+def test_ordinary_text_is_shown_as_it_is(text: str) -> None:
+    assert printable(text) == text
+
+
+def test_escapes_are_visible() -> None:
+    assert printable("a\x1b[31m\u202eb \n c") == "a\\x1b[31m\\u202eb c"
+    assert printable("x" * 50, 10) == "x" * 10 + "…"
+
+
+def test_a_result_shows_all_there_is_to_know() -> None:
+    text = render_result(result(CLAIM))
+    assert text == (
+        "Claim: Ada wrote\n"
+        "\n"
+        "Hop 1 (0.25 s)\n"
+        "  Ada Lovelace (9.50)\n"
+        "  Evidence\n"
+        "    [Ada Lovelace] She wrote the first program.\n"
+        "  Proof\n"
+        '    "Ada" is not covered by the evidence\n'
+        '    "wrote" says the same as "wrote"\n'
+        '  Not covered yet: "Ada"\n'
+        "  The evidence is not yet sufficient.\n"
+        "\n"
+        "Hop 2 (0.50 s)\n"
+        "  Ada Lovelace + Analytical Engine (-0.70)\n"
+        "  Evidence\n"
+        "    [Ada Lovelace] She wrote the first program.\n"
+        "    [Analytical Engine] It is a machine.\n"
+        "  Proof\n"
+        '    "Ada wrote" says the same as "She wrote"\n'
+        "  The evidence is sufficient.\n"
+        "\n"
+        "Stopped because the evidence is sufficient.\n"
+        "\n"
+        "Documents\n"
+        " 1. Ada Lovelace (-0.70, hop 2)\n"
+        " 2. Analytical Engine (-0.70, hop 2)\n"
+        " 3.  (4.00, first stage)\n"
+    )
+
+
+def test_colour_only_adds_escapes_and_corpora_cannot() -> None:
+    hostile = result(Claim("1", "a\x1b[2J"), title="\x1b]0;owned\x07")
+    plain = render_result(hostile)
+    assert "\x1b" not in plain
+    assert "\x07" not in plain
+    coloured = render_result(hostile, colour=True, width=1000)
+    for code in ("\x1b[1m", "\x1b[2m", "\x1b[0m"):
+        coloured = coloured.replace(code, "")
+    assert coloured == render_result(hostile, width=1000)
+
+
+def test_long_rankings_long_texts_and_notes() -> None:
+    documents = tuple(RankedDocument(f"D{i}", 1.0, 1) for i in range(14))
+    long = result(CLAIM)
+    hop = replace(long.hops[0], evidence=(Sentence("T", 0, "word " * 10_000),), proof=None)
+    long = replace(long, documents=documents, hops=(hop,), warnings=("The claim was cut.",))
+    text = render_result(long, width=60)
+    assert "and 4 more" in text
+    assert "D10" not in text
+    assert "no proof" in text
+    assert "Note: The claim was cut." in text
+    assert len(text) < 3000
+    assert max(map(len, text.splitlines())) <= 60
+
+
+def test_judgements_in_words() -> None:
+    proof = result(CLAIM).hops[0].proof
+    evidence = [("Ada Lovelace", "She wrote."), ("", "Untitled.")]
+    text = render_judgement("Ada wrote", evidence, Judgement(False, proof))
+    assert "  [Ada Lovelace] She wrote.\n  Untitled.\n" in text
+    assert '"Ada" is not covered by the evidence\n' in text
+    assert '\nNot covered: "Ada"\nThe evidence is not sufficient.\n' in text
+    assert "The proof's verdict, not the truth: NOT ENOUGH INFO." in text
+    assert "verdict" not in render_judgement("Ada wrote", evidence, Judgement(True, None))
+    assert "  none\n" in render_judgement("Ada wrote", [], Judgement(False, None))

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import ir_measures
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from admiral.errors import AdmiralError
+from admiral.io.trec import escape_title, trec_lines, unescape_title, write_trec
+
+ANY_TEXT = st.text(st.characters(), max_size=20)  # lone surrogates and NUL among them
+
+
+@given(ANY_TEXT)
+def test_titles_are_one_column_and_come_back(title: str) -> None:
+    column = escape_title(title)
+    assert column.split() == [column]
+    column.encode("utf-8")
+    assert unescape_title(column) == title
+
+
+def test_columns_are_readable() -> None:
+    assert escape_title("Ada Lovelace") == "Ada_Lovelace"
+    assert escape_title("Beyoncé (singer)") == "Beyoncé_(singer)"
+    assert escape_title("a_b%\n") == "a%5Fb%25%0A"
+    assert escape_title("") == "%"
+
+
+def test_lines_count_down_and_ids_keep_their_underscores() -> None:
+    documents = [{"title": "B c", "score": -9.0}, {"title": "A", "score": 2.0}]
+    record = {"id": "q_1 x", "documents": documents}
+    assert list(trec_lines([record], "tag")) == [
+        "q_1%20x Q0 B_c 1 2 tag\n",
+        "q_1%20x Q0 A 2 1 tag\n",
+    ]
+
+
+def test_a_scorer_reads_the_ranking(tmp_path: Path) -> None:
+    documents = [{"title": title, "score": 0.0} for title in ("C d", "B", "A")]
+    write_trec([{"id": "q", "documents": documents}], tmp_path / "run.trec")
+    run = list(ir_measures.read_trec_run(str(tmp_path / "run.trec")))
+    assert [entry.doc_id for entry in sorted(run, key=lambda e: -e.score)] == ["C_d", "B", "A"]
+    qrels = [ir_measures.Qrel("q", "B", 1)]
+    assert ir_measures.calc_aggregate([ir_measures.RR], qrels, run)[ir_measures.RR] == 0.5
+
+
+def test_bad_tag_and_bad_place(tmp_path: Path) -> None:
+    with pytest.raises(AdmiralError, match="must be one word"):
+        write_trec([], tmp_path / "run", tag="two words")
+    with pytest.raises(AdmiralError, match="cannot be written"):
+        write_trec([], tmp_path / "absent" / "run")
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,182 @@
+"""JSON Lines, BEIR, FEVER, HotpotQA and KILT records."""
+
+import re
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from admiral.errors import RecordError
+from admiral.kb.corpus.readers.fever_pages import fever_title, parse_fever
+from admiral.kb.corpus.readers.hotpotqa import _HREF, parse_hotpotqa
+from admiral.kb.corpus.readers.jsonl import parse_beir, parse_jsonl, parse_wiki_jsonl
+from admiral.kb.corpus.readers.kilt import parse_kilt
+from admiral.records import Document
+
+
+def test_jsonl() -> None:
+    assert parse_jsonl({"title": "T", "text": "One. Two."}, "c:1") == Document(
+        "T", ("One.", "Two.")
+    )
+    record = {"title": "T", "sentences": ["a", "b"], "links": [["X"], []], "other": 1}
+    assert parse_jsonl(record, "c:1") == Document("T", ("a", "b"), (("X",), ()))
+
+
+def test_wiki_jsonl() -> None:
+    record = {
+        "title": "T",
+        "sentences": ["A [[great_tit#Song|tit]] in [[Paris]].", "[[x [[https://a.b|site]]", "[[]]"],
+    }
+    assert parse_wiki_jsonl(record, "c:1") == Document(
+        "T", ("A tit in Paris.", "[[x site", ""), (("Great tit", "Paris"), (), ())
+    )
+    given = {"title": "T", "sentences": ["a [[b]]"], "links": [["X"]]}
+    assert parse_wiki_jsonl(given, "c:1") == Document("T", ("a b",), (("X", "B"),))
+    assert parse_wiki_jsonl({"title": "T", "text": "One. Two."}, "c:1").sentences == (
+        "One.",
+        "Two.",
+    )
+    with pytest.raises(RecordError, match=r"c:1: field 'text': hyperlinks in a text that is not"):
+        parse_wiki_jsonl({"title": "T", "text": "With [[A. B.|Mr. B]]."}, "c:1")
+
+
+def test_beir() -> None:
+    record = {"_id": "7", "title": "T", "text": "One. Two.", "metadata": {}}
+    assert parse_beir(record, "c:1") == Document("T", ("One.", "Two."))
+
+
+def test_fever_page() -> None:
+    lines = (
+        "0\tA cat -LRB- Felis catus -RRB- is a `` pet '' .\tpet\tPet\n"
+        "2\tIt says\tsays\tSpeech_-LRB-sound-RRB-\tdangling\n"
+        "a line feed\tfeed\tLine_feed\n"
+        "3\t"
+    )
+    document = parse_fever({"id": "Cat_-LRB-animal-RRB-", "text": "", "lines": lines}, "w:1")
+    assert document == Document(
+        "Cat (animal)",
+        ('A cat ( Felis catus ) is a " pet " .', "", "It says a line feed", ""),
+        (("Pet",), (), ("Speech (sound)", "Line feed"), ()),
+    )
+
+
+def test_fever_titles_are_composed_unicode() -> None:
+    assert fever_title("Beyonce\u0301_-COLON-_Live") == "Beyoncé : Live"
+
+
+def test_fever_padding_is_passed_over() -> None:
+    assert parse_fever({"id": "", "text": "", "lines": ""}, "w:1") is None
+
+
+def test_fever_page_without_sentences() -> None:
+    assert parse_fever({"id": "A", "text": "", "lines": ""}, "w:1") == Document("A", ())
+
+
+def test_hotpotqa_abstract() -> None:
+    record = {
+        "id": 12,
+        "title": "Cat",
+        "text": ["A cat is a pet &amp; more.", " It sleeps."],
+        "text_with_links": [
+            'A <a href="Domestic%20cat">cat</a> is a <a href="pet#History">pet</a> &amp;amp; more.',
+            ' It <a href="https%3A//example.org">sleeps</a>.',
+        ],
+        "charoffset": [],
+    }
+    assert parse_hotpotqa(record, "w:1") == Document(
+        "Cat", ("A cat is a pet &amp; more.", " It sleeps."), (("Domestic cat", "Pet"), ())
+    )
+
+
+def test_hotpotqa_article_with_paragraphs_and_links_in_place() -> None:
+    record = {
+        "title": "Cat",
+        "text": [["Cat"], ["A cat is a <a href='pet'>pet</a> &amp; more."], [], ["It sleeps."]],
+    }
+    assert parse_hotpotqa(record, "w:1") == Document(
+        "Cat", ("A cat is a pet & more.", "It sleeps."), (("Pet",), ())
+    )
+
+
+def test_kilt_page() -> None:
+    paragraphs = [
+        "Cat\n",
+        "A cat is a pet. It hunts mice.\n",
+        "Section::::Breeds.\n",
+        "BULLET::::- Siamese cats talk.\n",
+    ]
+    anchors = [
+        {"paragraph_id": 1, "start": 11, "end": 14, "text": "pet", "wikipedia_title": "Pet"},
+        {"paragraph_id": 1, "start": 25, "end": 29, "text": "mice", "href": "House%20mouse"},
+        {"paragraph_id": 3, "start": 12, "end": 19, "text": "Siamese", "href": "Siamese%20cat"},
+    ]
+    record = {"wikipedia_title": "Cat", "text": paragraphs, "anchors": anchors}
+    assert parse_kilt(record, "k:1") == Document(
+        "Cat",
+        ("A cat is a pet.", "It hunts mice.", "Siamese cats talk."),
+        (("Pet",), ("House mouse",), ("Siamese cat",)),
+    )
+
+
+Parse = Callable[[dict[str, Any], str], Document | None]
+
+
+@pytest.mark.parametrize(
+    ("parse", "record", "field"),
+    [
+        (parse_jsonl, {"text": "x"}, "title"),
+        (parse_jsonl, {"title": None, "text": "x"}, "title"),
+        (parse_jsonl, {"title": "T"}, "sentences"),
+        (parse_jsonl, {"title": "T", "sentences": "x"}, "sentences"),
+        (parse_jsonl, {"title": "T", "sentences": ["x", 1]}, "sentences"),
+        (parse_jsonl, {"title": "T", "text": 3}, "text"),
+        (parse_jsonl, {"title": "T", "text": "x", "links": [["y"]]}, "links"),
+        (parse_jsonl, {"title": "T", "sentences": ["x"], "links": ["y"]}, "links"),
+        (parse_jsonl, {"title": "T", "sentences": ["x"], "links": [["y"], []]}, "links"),
+        (parse_beir, {"_id": "1", "title": " ", "text": "x"}, "title"),
+        (parse_beir, {"_id": "1", "title": "x"}, "text"),
+        (parse_fever, {"id": "A"}, "lines"),
+        (parse_fever, {"id": "A", "lines": "no number"}, "lines"),
+        (parse_fever, {"id": "A", "lines": "99999999\tx"}, "lines"),
+        (parse_hotpotqa, {"title": "T"}, "text"),
+        (parse_hotpotqa, {"title": "T", "text": "x"}, "text"),
+        (parse_hotpotqa, {"title": "T", "text": [["x"], "y"]}, "text"),
+        (parse_hotpotqa, {"title": "T", "text": ["x"], "text_with_links": []}, "text_with_links"),
+        (parse_kilt, {"wikipedia_title": "T"}, "text"),
+        (parse_kilt, {"wikipedia_title": "T", "text": ["T"], "anchors": "x"}, "anchors"),
+        (parse_kilt, {"wikipedia_title": "T", "text": ["T"], "anchors": [{}]}, "anchors"),
+    ],
+)
+def test_bad_records_name_place_and_field(parse: Parse, record: dict[str, Any], field: str) -> None:
+    with pytest.raises(RecordError) as caught:
+        parse(record, "c.jsonl:7")
+    assert caught.value.field == field
+    assert str(caught.value).startswith(f"c.jsonl:7: field {field!r}: ")
+
+
+def test_gaps_of_fever_that_are_large_together_are_a_bad_record() -> None:
+    one = {"id": "A", "lines": "0\tx\n9000\tx"}
+    document = parse_fever(one, "c:1")
+    assert document is not None and len(document.sentences) == 9001
+    lines = "".join(f"{i * 10000}\tx\n" for i in range(3000))
+    with pytest.raises(RecordError, match=r"c:1: field 'lines': .* more than 10,000 sentences"):
+        parse_fever({"id": "A", "lines": lines}, "c:1")
+
+
+def test_a_tag_of_many_hrefs_that_does_not_end_takes_a_moment() -> None:
+    marked = "<a " + 'href="x"' * 40_000
+    began = time.process_time()
+    parse_hotpotqa({"title": "T", "text": ["x"], "text_with_links": [marked]}, "c:1")
+    assert time.process_time() - began < 5  # more than a minute if every href looks for the end
+
+
+@given(st.lists(st.sampled_from(["<a", "<A", " ", "href", "=", '"', "'", "x", ">", "<", "</a>"])))
+def test_hrefs_are_those_of_the_plain_expression(parts: list[str]) -> None:
+    plain = re.compile(
+        r"""<a\s[^<>]*?href\s*=\s*(?:"([^"<>]*)"|'([^'<>]*)')[^<>]*>""", re.IGNORECASE
+    )
+    marked = "".join(parts)
+    assert _HREF.findall(marked) == plain.findall(marked)

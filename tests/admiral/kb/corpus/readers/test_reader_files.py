@@ -1,0 +1,243 @@
+"""Folders, the FEVEROUS database, plain text, and telling the formats apart."""
+
+import bz2
+import gzip
+import json
+import os
+import re
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from admiral.errors import AdmiralError, RecordError
+from admiral.kb import build
+from admiral.kb.corpus.readers import FORMATS, Item, Record, detect_format, read_corpus
+from admiral.kb.corpus.readers.plain_text import _heading
+from admiral.records import Document
+
+
+def _documents(items: list[Item]) -> list[Document]:
+    for item in items:
+        assert isinstance(item, Record), item
+    return [item.document for item in items if isinstance(item, Record)]
+
+
+def _read(path: Path) -> list[Item]:
+    return list(read_corpus(path, detect_format(path)))
+
+
+def _database(path: Path, rows: list[tuple[object, object]]) -> Path:
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE wiki (id PRIMARY KEY, data json)")
+        database.executemany("INSERT INTO wiki VALUES (?, ?)", rows)
+        database.commit()
+    return path
+
+
+def test_feverous(tmp_path: Path) -> None:
+    page = {
+        "title": "x",
+        "order": ["sentence_0", "section_1", "sentence_2", "table_0"],
+        "sentence_0": "A [[House_cat|cat]] is a [[pet]].",
+        "sentence_2": "It [[sleep#REM|sleeps]] [1].",
+        "section_1": {"value": "Habits"},
+        "table_0": {"table": []},
+    }
+    rows: list[tuple[object, object]] = [("Cafe\u0301", json.dumps(page)), ("Empty", "")]
+    path = _database(tmp_path / "wiki.db", rows)
+    assert detect_format(path) == "feverous"
+    assert _documents(_read(path)) == [
+        Document("Café", ("A cat is a pet.", "It sleeps [1]."), (("House cat", "Pet"), ("Sleep",))),
+        Document("Empty", ()),
+    ]
+    assert [p.name for p in tmp_path.iterdir()] == ["wiki.db"]
+
+
+@pytest.mark.parametrize(
+    ("row", "field"),
+    [
+        ((7, "{}"), "id"),
+        (("A", "{"), ""),
+        (("A", "{}"), "order"),
+        (("A", '{"order": ["sentence_0"]}'), "sentence_0"),
+        (("", '{"order": []}'), "id"),
+        (("A", 3), "data"),
+    ],
+)
+def test_bad_feverous_rows(row: tuple[object, object], field: str, tmp_path: Path) -> None:
+    path = _database(tmp_path / "wiki.db", [("Good", '{"order": []}'), row])
+    good, bad = _read(path)
+    assert isinstance(good, Record)
+    assert isinstance(bad, RecordError)
+    assert (bad.where, bad.field) == (f"{path}:2", field)
+
+
+def test_a_database_without_the_table_or_cut_off(tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE other (id)")
+        database.commit()
+    with pytest.raises(AdmiralError, match="table wiki"):
+        _read(path)
+    rows: list[tuple[object, object]] = [(f"T{n}", '{"order": []}' + " " * 500) for n in range(100)]
+    path = _database(tmp_path / "wiki.db", rows)
+    path.write_bytes(path.read_bytes()[:20_000])
+    with pytest.raises(AdmiralError, match=r"wiki\.db: cannot be read as a FEVEROUS database"):
+        _read(path)
+
+
+def test_folder_of_bz2_files(tmp_path: Path) -> None:
+    for folder in ("AA", "AB"):
+        (tmp_path / folder).mkdir()
+        line = json.dumps({"title": folder, "text": ["x"], "text_with_links": ["x"]})
+        (tmp_path / folder / "wiki_00.bz2").write_bytes(bz2.compress(line.encode()))
+    (tmp_path / ".hidden").write_text("not data")
+    assert detect_format(tmp_path) == "hotpotqa"
+    items = _read(tmp_path)
+    assert [d.title for d in _documents(items)] == ["AA", "AB"]
+    assert isinstance(items[1], Record)
+    assert items[1].where == f"{tmp_path}/AB/wiki_00.bz2:1"
+
+
+def test_folder_of_fever_pages(tmp_path: Path) -> None:
+    for number in (2, 1):
+        record = {"id": f"Page_{number}", "text": "x", "lines": f"0\tSentence {number}."}
+        (tmp_path / f"wiki-00{number}.jsonl").write_text(json.dumps(record) + "\n")
+    (tmp_path / "README.md").write_text("about the pages")
+    assert _documents(_read(tmp_path)) == [
+        Document("Page 1", ("Sentence 1.",)),
+        Document("Page 2", ("Sentence 2.",)),
+    ]
+
+
+def test_folder_of_texts(tmp_path: Path) -> None:
+    (tmp_path / "a_cat.txt").write_bytes(b"\xef\xbb\xbfCats purr.\r\n\r\nThey sleep.")
+    (tmp_path / "b.txt.gz").write_bytes(gzip.compress(b"Zipped."))
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "c.md").write_text(
+        "---\nfront: matter\n---\n# The *dog* #\n\nDogs [bark](x.md).\n## Habits\n"
+        "```\n# not a heading\n```\nThey dig."
+    )
+    (tmp_path / "d.md").write_text("No heading here.")
+    assert detect_format(tmp_path) == "text"
+    assert _documents(_read(tmp_path)) == [
+        Document("a cat", ("Cats purr.", "They sleep.")),
+        Document("b", ("Zipped.",)),
+        Document("d", ("No heading here.",)),
+        Document("The *dog*", ("Dogs bark.", "Habits", "# not a heading\nThey dig.")),
+    ]
+
+
+@pytest.mark.parametrize("format", ["auto", "jsonl"])
+def test_a_pipe_is_no_corpus(format: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(AdmiralError, match=r"pipe: neither a file nor a folder.* to a file first"):
+        build(tmp_path / "pipe", tmp_path / "kb", format=format, progress=False)
+    assert not (tmp_path / "kb").exists()
+
+
+def test_a_text_that_is_not_utf8(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"fine\ncaf\xe9\n")
+    (item,) = _read(tmp_path)
+    assert isinstance(item, RecordError)
+    assert item.where == f"{tmp_path}/a.txt:2"
+
+
+@pytest.mark.parametrize(
+    ("record", "name"),
+    [
+        ({"title": "T", "text": "x"}, "jsonl"),
+        ({"title": "T", "sentences": []}, "jsonl"),
+        ({"id": "T", "text": "", "lines": ""}, "fever"),
+        ({"title": "T", "text": ["x"]}, "hotpotqa"),
+        ({"wikipedia_title": "T", "text": ["x"]}, "kilt"),
+        ({"_id": "1", "title": "T", "text": "x"}, "beir"),
+    ],
+)
+def test_detection_looks_past_bad_records(
+    record: dict[str, object], name: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "c.jsonl"
+    path.write_text("{broken\n" + json.dumps(record))
+    assert detect_format(path) == name
+
+
+def test_unknown_formats_and_paths(tmp_path: Path) -> None:
+    with pytest.raises(AdmiralError, match="no such file or folder"):
+        detect_format(tmp_path / "none")
+    with pytest.raises(AdmiralError, match="holds no data files"):
+        detect_format(tmp_path)
+    path = tmp_path / "c.jsonl"
+    path.write_text('{"name": 1}\n')
+    with pytest.raises(AdmiralError, match="--format") as caught:
+        detect_format(path)
+    assert all(name in str(caught.value) for name in FORMATS)
+
+
+@pytest.mark.parametrize("title", ["", " \t ", "x" * 2001])
+def test_unusable_titles(title: str, tmp_path: Path) -> None:
+    path = tmp_path / "c.jsonl"
+    path.write_text(json.dumps({"title": title, "text": "x"}))
+    (item,) = read_corpus(path, "jsonl")
+    assert isinstance(item, RecordError)
+    assert item.field == "title"
+
+
+def test_a_heading_of_many_spaces_takes_a_moment(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# Title\n# a" + " " * 100_000 + "b")
+    began = time.process_time()
+    (document,) = _documents(_read(tmp_path))
+    assert document.title == "Title"
+    assert time.process_time() - began < 5  # minutes if every space looks for the end
+
+
+@given(st.text(" \t#a", max_size=20).map("#".__add__))
+def test_headings_are_those_of_the_plain_expression(line: str) -> None:
+    plain = re.match(r" {0,3}#{1,6}(?:[ \t]+|$)(.*?)(?:[ \t]#+)?[ \t]*$", line)
+    assert _heading(line) == (plain and plain[1])
+
+
+def _pages(folder: Path, *names: str) -> Path:
+    for name in names:
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps({"title": name, "text": "x"}))
+    return folder
+
+
+def test_linked_folders_are_read_and_loops_end(tmp_path: Path) -> None:
+    _pages(tmp_path / "elsewhere", "b.jsonl", ".hidden/c.jsonl")
+    corpus = _pages(tmp_path / "corpus", "a.jsonl", "sub/d.jsonl")
+    (corpus / "linked").symlink_to(tmp_path / "elsewhere")
+    (corpus / "sub" / "up").symlink_to(corpus)
+    (tmp_path / "elsewhere" / "round").symlink_to(tmp_path / "elsewhere")
+    titles = [document.title for document in _documents(_read(corpus))]
+    assert titles == ["a.jsonl", "b.jsonl", "sub/d.jsonl"]
+
+
+def test_a_link_that_leads_nowhere_is_an_error(tmp_path: Path) -> None:
+    _pages(tmp_path, "a.jsonl")
+    (tmp_path / "gone.jsonl").symlink_to(tmp_path / "none")
+    with pytest.raises(AdmiralError, match=r"gone\.jsonl: cannot be read \(No such file"):
+        _read(tmp_path)
+
+
+def test_a_folder_that_cannot_be_listed_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _pages(tmp_path, "a.jsonl", "closed/b.jsonl")
+    scandir = os.scandir
+
+    def refusing(path: str | Path) -> object:
+        if str(path).endswith("closed"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    with pytest.raises(AdmiralError, match=r"closed: cannot be read \(Permission denied\)"):
+        _read(tmp_path)

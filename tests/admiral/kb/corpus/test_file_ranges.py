@@ -1,0 +1,57 @@
+"""Parts of a file of lines, which together are the file, whatever its lines are."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from admiral.errors import AdmiralError
+from admiral.io.remote import Place, corpus_path
+from admiral.kb.corpus.file_ranges import FilePart, split_lines
+
+_line = st.binary(max_size=40).map(lambda line: line.replace(b"\n", b"") + b"\n")
+
+
+def places(path: Path) -> list[Place]:
+    return [path, corpus_path(f"file://{path}")]
+
+
+@given(lines=st.lists(_line, max_size=30), tail=st.binary(max_size=9), size=st.integers(1, 200))
+def test_parts_are_whole_lines_and_make_up_the_file(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], tail: bytes, size: int
+) -> None:
+    content = b"x" + b"".join(lines) + tail
+    path = tmp_path_factory.mktemp("parts") / "file"
+    path.write_bytes(content)
+    for place in places(path):
+        ranges = split_lines(place, size)
+        parts = [FilePart(place, *one) for one in ranges]
+        found = []
+        for part in parts:
+            with part.open("rb") as file:
+                file.read(6)
+                file.seek(0)
+                found.append(file.read())
+            assert part.lines == found[-1].count(b"\n")
+        assert b"".join(found) == content
+        assert all(text.endswith(b"\n") for text in found[:-1])
+        for text in found[:-1]:
+            assert len(text) >= size
+            assert b"\n" not in text[size - 1 : -1], "it could have ended before"
+        before = [part.lines_before() for part in parts]
+        assert before == [content[:first].count(b"\n") for first, _ in ranges]
+
+
+def test_what_must_be_read_from_its_beginning(tmp_path: Path) -> None:
+    path = tmp_path / "file.gz"
+    path.write_bytes(gzip.compress(b"one\ntwo\n" * 100))
+    for place in places(path):
+        assert split_lines(place, 10) == []
+    path.write_bytes(b"")
+    assert split_lines(path, 10) == []
+    with pytest.raises(AdmiralError, match=r"absent: cannot be read"):
+        split_lines(tmp_path / "absent", 10)

@@ -1,0 +1,133 @@
+"""A build in parts, here one after the other, beside the build at once: the same."""
+
+from __future__ import annotations
+
+import json
+import logging
+import random
+from pathlib import Path
+
+import pytest
+
+from admiral.errors import AdmiralError
+from admiral.kb import KnowledgeBase, build, verify
+from admiral.kb.store.build_workers import Spread
+
+WORDS = ["harbour", "lamp", "lamps", "painted", "painter's", "the", "of", "Zürich", "1973", "river"]
+QUERIES = ["harbour lamp", "the painter of the river", "T7 1973", "nothing"]
+
+
+def write(folder: Path, *, titles: int, seed: int = 0) -> Path:
+    """Write a corpus of files of unequal lengths, some empty; with few titles some come again."""
+    rng = random.Random(seed)
+    for number in range(7):
+        file = folder / f"part-{number}.jsonl"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("w") as stream:
+            for _ in range(0 if number == 3 else rng.randint(1, 150)):
+                record = {
+                    "title": f"T{rng.randrange(titles)}",
+                    "sentences": [
+                        " ".join(rng.choices(WORDS, k=rng.randint(0, 30)))
+                        for _ in range(rng.randint(0, 40))
+                    ],
+                }
+                stream.write(json.dumps(record) + "\n")
+    return folder
+
+
+def both(tmp_path: Path, corpus: Path, spread: Spread, **options: object) -> tuple[Path, Path]:
+    one, two = tmp_path / "whole", tmp_path / "parts"
+    reports = []
+    for path, who in ((one, None), (two, spread)):
+        reports.append(build(corpus, path, progress=False, spread=who, **options))  # type: ignore[arg-type]
+    for field in ("documents", "sentences", "links", "bad", "duplicates"):
+        assert getattr(reports[0], field) == getattr(reports[1], field), field
+    return one, two
+
+
+@pytest.mark.parametrize("policy", ["merge", "skip", "rename"])
+@pytest.mark.parametrize(("shards", "size"), [(1, 2**26), (3, 2**26), (99, 2**26), (99, 1500)])
+def test_documents_are_the_same_to_the_byte(
+    tmp_path: Path, policy: str, shards: int, size: int
+) -> None:
+    corpus = write(tmp_path / "corpus", titles=300)
+    spread = Spread(map, shards=shards, bytes=size)
+    one, two = both(tmp_path, corpus, spread, bm25="none", on_duplicate=policy)
+    files = sorted(p.relative_to(one) for p in one.rglob("*") if p.is_file())
+    assert files == sorted(p.relative_to(two) for p in two.rglob("*") if p.is_file())
+    for file in files:
+        assert (one / file).read_bytes() == (two / file).read_bytes(), file
+
+
+@pytest.mark.parametrize("backend", ["lucene", "bm25s"])
+@pytest.mark.parametrize("rows", [1, 100, 10_000])
+def test_scores_are_the_same_to_the_last_bit(tmp_path: Path, backend: str, rows: int) -> None:
+    corpus = write(tmp_path / "corpus", titles=10_000)
+    one, two = both(tmp_path, corpus, Spread(map, rows=rows), bm25=backend, on_duplicate="skip")
+    assert verify(two, progress=False) == []
+    assert not (two / "shards").exists()
+    with KnowledgeBase.open(one) as whole, KnowledgeBase.open(two) as parts:
+        assert len(whole) > 200
+        assert parts.search(QUERIES, 500) == whole.search(QUERIES, 500)
+
+
+def test_a_title_that_is_taken_names_both_places(tmp_path: Path) -> None:
+    corpus = write(tmp_path / "corpus", titles=300)
+    messages = []
+    for spread in (None, Spread(map, shards=4), Spread(map, bytes=1000)):
+        with pytest.raises(AdmiralError) as caught:
+            build(corpus, tmp_path / "kb", bm25="none", progress=False, spread=spread)
+        messages.append(str(caught.value))
+    assert messages[0] == messages[1] == messages[2]
+    twice = [corpus / "part-1.jsonl"] * 2
+    messages = []
+    for spread in (None, Spread(map, bytes=1000)):
+        with pytest.raises(AdmiralError) as caught:
+            build(twice, tmp_path / "kb", bm25="none", progress=False, spread=spread)
+        messages.append(str(caught.value))
+    assert messages[0] == messages[1]
+    assert not (tmp_path / "kb").exists()
+    assert list(tmp_path.glob(".kb.new-*")) == []
+
+
+@pytest.mark.parametrize("size", [2**26, 900])
+def test_bad_records_are_told_and_counted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, size: int
+) -> None:
+    corpus = write(tmp_path / "corpus", titles=10_000)
+    for number in (2, 5):
+        with (corpus / f"part-{number}.jsonl").open("a") as file:
+            file.write("{}\n" * 15)
+    bad = corpus / "part-2.jsonl"
+    line = bad.read_text().count("\n") - 14
+    with pytest.raises(AdmiralError, match=rf"{bad}:{line}: field 'title': missing"):
+        build(
+            corpus,
+            tmp_path / "kb",
+            bm25="none",
+            on_duplicate="skip",
+            progress=False,
+            spread=Spread(map, bytes=size),
+        )
+    caplog.set_level(logging.WARNING)
+    _, two = both(
+        tmp_path, corpus, Spread(map, bytes=size), bm25="none", skip_bad=True, on_duplicate="skip"
+    )
+    told = [r.message for r in caplog.records if r.message.startswith("skipped: ")]
+    assert len(told) == 40
+    assert told[:20] == told[20:]
+    with KnowledgeBase.open(two) as kb:
+        assert kb.settings["bad_records"] == 30
+
+
+def test_texts_and_urls_are_read_in_parts(tmp_path: Path) -> None:
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    for number in range(5):
+        (folder / f"Lamp_{number}.txt").write_text("One lamp. Two lamps.")
+    for corpus in (folder, f"file://{folder}"):
+        kb = tmp_path / f"kb{isinstance(corpus, str)}"
+        build(corpus, kb, bm25="bm25s", progress=False, spread=Spread(map, shards=2))
+        with KnowledgeBase.open(kb) as opened:
+            assert list(opened.titles()) == [f"Lamp {number}" for number in range(5)]

@@ -1,0 +1,20 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from admiral.kb.corpus.title_set import TitleSet
+
+
+@given(st.lists(st.text(max_size=3)))
+def test_like_a_dictionary(titles: list[str]) -> None:
+    seen, oracle = TitleSet(), dict[str, int]()
+    for row, title in enumerate(titles):
+        assert seen.find_or_add(title, row) == oracle.get(title)
+        oracle.setdefault(title, row)
+    assert len(seen) == len(oracle)
+
+
+def test_grows() -> None:
+    seen = TitleSet()
+    for row in range(20_000):
+        assert seen.find_or_add(f"t{row}", row) is None
+    assert all(seen.find_or_add(f"t{row}", 0) == row for row in range(20_000))

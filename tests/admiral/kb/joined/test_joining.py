@@ -1,0 +1,575 @@
+"""Knowledge bases that are searched as one, beside one that is built of all their documents."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from admiral.errors import AdmiralError
+from admiral.kb import KnowledgeBase, add, build, compact, info, join, remove, verify
+from admiral.kb.bm25 import BACKENDS
+from admiral.kb.store.members import Join, read_join, write_join
+from admiral.records import Document
+from tests.admiral.kb.versions.test_updating import DOCUMENT, QUERIES, language, view, write
+from trie import Renumbered, Tokens, TokenTrie
+
+Write = Callable[..., Path]
+
+_shards = st.lists(
+    st.lists(DOCUMENT, min_size=1, max_size=5, unique_by=lambda d: d.title), min_size=1, max_size=4
+)
+#: How a member comes to hold its documents: which of them were added, and what was removed again.
+_history = st.tuples(st.integers(0, 4), st.booleans())
+
+
+def made(folder: Path, documents: list[Document], backend: str, history: tuple[int, bool]) -> Path:
+    """Build a member that holds these documents, some of them in a delta, if it shall have one."""
+    late, gone = min(history[0], len(documents) - 1), history[1]
+    first = documents[: len(documents) - late]
+    extra = [Document("To be removed", ("seed eggs of birds",))] if gone else []
+    kb = folder / f"kb{len(list(folder.iterdir()))}"
+    build(write(folder, extra + first), kb, bm25=backend, progress=False)
+    if late:
+        add(write(folder, documents[len(first) :]), kb, progress=False)
+    if gone:
+        remove("To be removed", kb, progress=False)
+    return kb
+
+
+def first_of_each(shards: list[list[Document]]) -> list[Document]:
+    """Return what there is to be seen of all: of each title the first document."""
+    there: dict[str, Document] = {}
+    for document in (document for shard in shards for document in shard):
+        there.setdefault(document.title, document)
+    return list(there.values())
+
+
+def check_joined(
+    shards: list[list[Document]],
+    histories: list[tuple[int, bool]],
+    tokens: Tokens,
+    backend: str,
+    *,
+    exact: bool,
+) -> None:
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        members = [
+            made(folder, shard, backend, history)
+            for shard, history in zip(shards, histories, strict=False)
+        ]
+        expected = first_of_each(shards)
+        build(write(folder, expected), folder / "whole", bm25=backend, progress=False)
+        report = join(members, folder / "all", on_duplicate="skip")
+        hidden = sum(map(len, shards)) - len(expected)
+        assert (report.members, report.documents) == (len(members), len(expected))
+        assert report.hidden == hidden
+        with (
+            KnowledgeBase.open(folder / "whole") as whole,
+            KnowledgeBase.open(folder / "all") as kb,
+        ):
+            assert view(kb, tokens, search=exact) == view(whole, tokens, search=exact)
+            assert len(kb) == len(kb.rows()) == len(expected)
+            assert all(kb.row(kb.title(row)) == row for row in kb.rows().tolist())
+            # Not only the best of each member: few of all, in the order of rows where scores tie.
+            if exact:
+                assert kb.search(QUERIES, 2) == whole.search(QUERIES, 2)
+            trie = kb.title_trie(tokens)
+            shown = sorted(row for rows in language(trie).values() for row in rows)
+            assert (shown, len(trie)) == (kb.rows().tolist(), len(kb))
+        assert verify(folder / "all") == []
+        facts = info(folder / "all")
+        assert (facts.version, facts.hidden, facts.bm25) == (4, hidden, backend)
+        assert facts.counts == info(folder / "whole").counts
+
+
+@pytest.fixture
+def no_sync(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is on the disk after a power failure is not asked here."""
+    monkeypatch.setattr("os.fsync", lambda descriptor: None)
+
+
+_histories = st.lists(_history, min_size=4, max_size=4)
+
+
+@settings(max_examples=8)
+@given(shards=_shards, histories=_histories)
+def test_as_if_built_together(
+    shards: list[list[Document]],
+    histories: list[tuple[int, bool]],
+    tokens: Tokens,
+    no_sync: None,
+) -> None:
+    check_joined(shards, histories, tokens, "bm25s", exact=True)
+
+
+@pytest.mark.slow
+@settings(max_examples=150)
+@given(shards=_shards, histories=_histories)
+def test_as_if_built_together_at_length(
+    shards: list[list[Document]],
+    histories: list[tuple[int, bool]],
+    tokens: Tokens,
+    no_sync: None,
+) -> None:
+    check_joined(shards, histories, tokens, "bm25s", exact=True)
+
+
+@settings(max_examples=4)
+@given(
+    documents=st.lists(DOCUMENT, min_size=4, max_size=9, unique_by=lambda d: d.title),
+    cuts=st.lists(st.integers(1, 8), max_size=3, unique=True),
+    late=st.integers(0, 2),
+)
+def test_as_if_built_together_with_lucene(
+    documents: list[Document], cuts: list[int], late: int, tokens: Tokens, no_sync: None
+) -> None:
+    ends = sorted({*(cut for cut in cuts if cut < len(documents)), len(documents)})
+    shards = [documents[a:b] for a, b in zip([0, *ends], ends, strict=False)]
+    # Nothing removed and no title twice: Lucene counts removed documents until a compaction.
+    check_joined(shards, [(late, False)] * 4, tokens, "lucene", exact=True)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_duplicates_are_hidden_by_both_backends(
+    backend: str, tmp_path: Path, tokens: Tokens
+) -> None:
+    shards = [
+        [Document("Bird", ("Birds lay eggs.",)), Document("Seed", ("A seed grows.",))],
+        [Document("Bird", ("Other eggs.",)), Document("tit", ("Eggs of tits.",))],
+    ]
+    check_joined(shards, [(0, False), (1, True)], tokens, backend, exact=backend == "bm25s")
+    members = [made(tmp_path, shard, backend, (0, False)) for shard in shards]
+    join(members, tmp_path / "all", on_duplicate="skip")
+    with KnowledgeBase.open(tmp_path / "all") as kb:
+        hits = kb.search(["eggs"], 9)[0]
+        assert [(hit.title, kb.row(hit.title)) for hit in sorted(hits, key=lambda h: h.title)] == [
+            ("Bird", 0),
+            ("tit", 3),
+        ]
+        for look in (kb.title, kb.document_at):
+            with pytest.raises(IndexError):
+                look(2)
+
+
+@pytest.fixture
+def shards(tmp_path: Path) -> list[Path]:
+    """Two small knowledge bases, and a corpus of another document."""
+    build(
+        write(tmp_path, [Document("Bird", ("Birds lay eggs.",)), Document("Seed", ("It grows.",))]),
+        tmp_path / "a",
+        bm25="bm25s",
+        progress=False,
+    )
+    build(write(tmp_path, [Document("tit", ("A tit sings.",))]), tmp_path / "b", bm25="bm25s")
+    write(tmp_path, [Document("Nest", ("A nest holds eggs.",))])
+    return [tmp_path / "a", tmp_path / "b"]
+
+
+def titles(kb: Path) -> list[str]:
+    with KnowledgeBase.open(kb) as opened:
+        return list(opened.titles())
+
+
+def test_nothing_is_copied(shards: list[Path], tmp_path: Path) -> None:
+    join(shards, tmp_path / "all")
+    assert sorted(path.name for path in (tmp_path / "all").iterdir()) == [
+        "duplicates.json",
+        "manifest.json",
+    ]
+    assert read_join(tmp_path / "all") == Join(("../a", "../b"), "error")
+    facts = info(tmp_path / "all")
+    assert [(one["path"], one["documents"]) for one in facts.members] == [
+        (str(shards[0]), 2),
+        (str(shards[1]), 1),
+    ]
+    alone = [info(shard).sizes for shard in shards]
+    for part in ("documents", "titles", "bm25"):
+        assert facts.sizes[part] == sum(sizes[part] for sizes in alone)
+    assert facts.sizes["total"] == sum(
+        p.stat().st_size for p in tmp_path.rglob("*") if p.is_file() and p.suffix != ".jsonl"
+    )
+
+
+def test_changes_of_a_member_are_seen_by_the_next_reader(
+    shards: list[Path], tmp_path: Path, tokens: Tokens
+) -> None:
+    join(shards, tmp_path / "all")
+    with KnowledgeBase.open(tmp_path / "all") as old:
+        digest = old.digest
+        before = view(old, tokens, search=False)  # the index of this reader is opened late
+        add(tmp_path / "corpus.jsonl", shards[0], progress=False)
+        remove("Bird", shards[0], progress=False)
+        assert not old.current
+        with KnowledgeBase.open(tmp_path / "all") as new:
+            assert new.current and new.digest != digest
+            assert list(new.titles()) == ["Seed", "Nest", "tit"]
+            assert new.rows().tolist() == [1, 2, 3]
+            assert isinstance(new.title_trie(tokens), Renumbered)
+            assert [hit.title for hit in new.search(["eggs"], 9)[0]] == ["Nest"]
+            compact(shards[0], progress=False)
+            assert view(old, tokens, search=False) == before
+            assert [hit.title for hit in old.search(["eggs sings"], 9)[0]] == ["tit", "Bird"]
+            assert list(new.titles()) == ["Seed", "Nest", "tit"]
+    with KnowledgeBase.open(tmp_path / "all") as last:
+        assert last.rows().tolist() == [0, 1, 2]
+        assert isinstance(last.title_trie(tokens), TokenTrie)
+    assert verify(tmp_path / "all") == []
+
+
+def test_readers_while_a_member_is_changed(
+    shards: list[Path], tmp_path: Path, tokens: Tokens, no_sync: None
+) -> None:
+    """Whoever opens it sees one version of the member, in every respect."""
+    join(shards, tmp_path / "all")
+    stop = threading.Event()
+    corpus = tmp_path / "corpus.jsonl"  # of one document, Nest
+
+    def change() -> None:
+        while not stop.is_set():
+            add(corpus, shards[0], progress=False)
+            compact(shards[0], progress=False)
+            remove("Nest", shards[0], progress=False)
+
+    with ThreadPoolExecutor(1) as pool:
+        changing = pool.submit(change)
+        seen: set[int] = set()
+        until = time.monotonic() + 60
+        try:
+            while len(seen) < 2 and time.monotonic() < until:
+                with KnowledgeBase.open(tmp_path / "all") as kb:
+                    there = list(kb.titles())
+                    assert set(there) - {"Nest"} == {"Bird", "Seed", "tit"}
+                    hits = kb.search(["eggs sings grows"], 9)[0]
+                    assert sorted(hit.title for hit in hits) == sorted(there)
+                    trie = kb.title_trie(tokens)
+                    rows = sorted(row for found in language(trie).values() for row in found)
+                    assert rows == kb.rows().tolist()
+                    seen.add(len(there))
+        finally:
+            stop.set()
+        changing.result()
+    assert seen == {3, 4}
+    assert verify(tmp_path / "all") == []
+
+
+def test_the_trie_is_built_once_for_the_bases(
+    shards: list[Path], tmp_path: Path, tokens: Tokens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    join(shards, tmp_path / "all")
+    with KnowledgeBase.open(tmp_path / "all") as kb:
+        kb.title_trie(tokens)
+    assert info(tmp_path / "all").tries == [tokens.fingerprint]
+    add(tmp_path / "corpus.jsonl", shards[0], progress=False)
+    monkeypatch.setattr("admiral.kb.tries.title_tries._build", None)
+    with KnowledgeBase.open(tmp_path / "all") as kb:
+        trie = kb.title_trie(tokens)
+        assert {row for rows in language(trie).values() for row in rows} == {0, 1, 2, 3}
+        assert trie.rows(trie.walk(tokens.encode("tit"))).tolist() == [kb.row("tit")] == [3]
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_readers_of_two_versions_share_the_place_of_the_trie(
+    kept: bool,
+    shards: list[Path],
+    tmp_path: Path,
+    tokens: Tokens,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """While one opens the trie of its bases, another one puts that of newer bases there."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    join(shards, tmp_path / "all")
+    add(tmp_path / "corpus.jsonl", shards[0], progress=False)
+    with KnowledgeBase.open(tmp_path / "all") as old:
+        if kept:
+            with KnowledgeBase.open(tmp_path / "all") as same:
+                same.title_trie(tokens)
+        compact(shards[0], progress=False)
+        open_trie, met = TokenTrie.open, []
+
+        def meet(place: Path) -> TokenTrie:
+            if not met:
+                met.append(place)
+                with KnowledgeBase.open(tmp_path / "all") as new:
+                    new.title_trie(tokens)
+            return open_trie(place)
+
+        monkeypatch.setattr(TokenTrie, "open", meet)
+        trie = old.title_trie(tokens)
+        assert met
+        for title in old.titles():
+            assert trie.rows(trie.walk(tokens.encode(title))).tolist() == [old.row(title)]
+
+
+def test_a_tree_that_is_moved(shards: list[Path], tmp_path: Path, tokens: Tokens) -> None:
+    (tmp_path / "tree").mkdir()
+    for shard in shards:
+        shard.rename(tmp_path / "tree" / shard.name)
+    join([tmp_path / "tree" / shard.name for shard in shards], tmp_path / "tree" / "all")
+    with KnowledgeBase.open(tmp_path / "tree" / "all") as kb:
+        digest = kb.digest
+        kb.title_trie(tokens)
+    (tmp_path / "tree").rename(tmp_path / "elsewhere")
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere" / "all")
+    for place in (tmp_path / "elsewhere" / "all", tmp_path / "link"):
+        with KnowledgeBase.open(place) as kb:
+            assert (kb.digest, list(kb.titles())) == (digest, ["Bird", "Seed", "tit"])
+        assert verify(place) == []
+        assert info(place).tries == [tokens.fingerprint]
+
+
+def test_members_far_away_are_named_by_their_absolute_path(
+    shards: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "there").mkdir()
+    join(shards, tmp_path / "there" / "all")
+    assert read_join(tmp_path / "there" / "all") == Join(tuple(map(str, shards)), "error")
+    (tmp_path / "there").rename(tmp_path / "here")
+    assert titles(tmp_path / "here" / "all") == ["Bird", "Seed", "tit"]
+    monkeypatch.chdir(tmp_path / "here")
+    join(["../a", tmp_path / "b"], "both")  # relative, as it was given
+    assert read_join(Path("both")) == Join(("../../a", str(tmp_path / "b")), "error")
+    assert titles(Path("both")) == ["Bird", "Seed", "tit"]
+
+
+def test_duplicates_are_an_error_that_names_them(shards: list[Path], tmp_path: Path) -> None:
+    add(write(tmp_path, [Document("Seed", ("x",))]), shards[1], progress=False)
+    message = rf"all: the title 'Seed' is in several members: {shards[0]}, {shards[1]}\. .*remove"
+    with pytest.raises(AdmiralError, match=message):
+        join(shards, tmp_path / "all")
+    assert not (tmp_path / "all").exists()
+    assert join(shards, tmp_path / "all", on_duplicate="skip").hidden == 1
+    assert titles(tmp_path / "all") == ["Bird", "Seed", "tit"]
+
+
+def test_duplicates_that_come_later(shards: list[Path], tmp_path: Path) -> None:
+    strict, lenient = tmp_path / "strict", tmp_path / "lenient"
+    join(shards, strict)
+    join(shards, lenient, on_duplicate="skip")
+    add(write(tmp_path, [Document("tit", ("x",)), Document("Bat", ())]), shards[0], progress=False)
+    for _ in range(2):
+        with pytest.raises(AdmiralError, match=r"the title 'tit' is in several members: .*skip"):
+            KnowledgeBase.open(strict)
+    (problem,) = verify(strict)
+    assert "the title 'tit' is in several members" in problem
+    assert titles(lenient) == ["Bird", "Seed", "tit", "Bat"]
+    assert verify(lenient) == []
+    remove("tit", shards[0], progress=False)
+    assert titles(strict) == ["Bird", "Seed", "Bat", "tit"] == titles(lenient)
+
+
+@pytest.mark.parametrize("sizes", [(1, 9), (9, 1), (5, 5), (1, 2, 20), (20, 3, 2)])
+def test_all_duplicates_are_found(sizes: tuple[int, ...], tmp_path: Path) -> None:
+    """Whether a member is read or asked for the titles of the others."""
+    members = []
+    for number, size in enumerate(sizes):
+        documents = [Document(f"Title {n}", (f"{number}",)) for n in range(size)]
+        members.append(tmp_path / f"kb{number}")
+        build(write(tmp_path, documents), members[-1], bm25="none", progress=False)
+    report = join(members, tmp_path / "all", on_duplicate="skip")
+    assert report.hidden == sum(sizes) - max(sizes)
+    with KnowledgeBase.open(tmp_path / "all") as kb:
+        for number in range(max(sizes)):
+            first = next(at for at, size in enumerate(sizes) if number < size)
+            assert kb.document(f"Title {number}").sentences == (f"{first}",)
+
+
+def test_what_was_found_is_kept(
+    shards: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(write(tmp_path, [Document("Seed", ("x", "y"))]), shards[1], progress=False)
+    kb = tmp_path / "all"
+    join(shards, kb, on_duplicate="skip")
+    kept = kb / "duplicates.json"
+    whole = kept.read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr("admiral.kb.joined.repeated_titles.find_repeated", None)
+        assert titles(kb) == ["Bird", "Seed", "tit"]
+    for damaged in (b"", b"[]", whole.replace(b'"rows": [', b'"rows": [0,'), whole[:-9]):
+        kept.write_bytes(damaged)
+        assert titles(kb) == ["Bird", "Seed", "tit"]
+        assert kept.read_bytes() == whole
+    value = json.loads(whole)
+    from admiral.kb.store.manifest import write_sealed
+
+    del value["digest"]
+    write_sealed(kept, {**value, "rows": [0]})
+    (problem,) = verify(kb)
+    assert problem.startswith(f"{kept}: wrong. Delete")
+
+
+def test_where_nothing_can_be_written(
+    shards: list[Path], tmp_path: Path, tokens: Tokens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    kb = tmp_path / "all"
+    join(shards, kb)
+    (kb / "duplicates.json").unlink()
+    monkeypatch.setattr("os.access", lambda path, mode: path != kb)
+    with KnowledgeBase.open(kb) as opened:
+        opened.title_trie(tokens)
+    assert [path.name for path in kb.iterdir()] == ["manifest.json"]
+    kept = {path.name for path in (tmp_path / "cache" / "admiral").iterdir()}
+    assert kept == {"joins", "tries"}
+    with monkeypatch.context() as patch:
+        patch.setattr("admiral.kb.joined.repeated_titles.find_repeated", None)
+        assert titles(kb) == ["Bird", "Seed", "tit"]
+    # What newer versions have takes the place of what older ones had.
+    add(tmp_path / "corpus.jsonl", shards[0], progress=False)
+    assert titles(kb) == ["Bird", "Seed", "Nest", "tit"]
+    assert len(list((tmp_path / "cache" / "admiral" / "joins").iterdir())) == 1
+
+
+def test_where_not_even_the_cache_can_be_written(
+    shards: list[Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    join(shards, tmp_path / "all")
+    (tmp_path / "all" / "duplicates.json").unlink()
+    (tmp_path / "all" / "duplicates.json").mkdir()
+    assert titles(tmp_path / "all") == ["Bird", "Seed", "tit"]
+    assert caplog.text.count("cannot be kept") == 2
+
+
+def test_bad_requests(shards: list[Path], tmp_path: Path, birds: Path) -> None:
+    kb = tmp_path / "all"
+    join(shards, kb)
+    build(birds, tmp_path / "plain", bm25="none", progress=False)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to(shards[0])
+    a, b = shards
+    cases: list[tuple[str, Callable[[], object]]] = [
+        ("no knowledge base given", lambda: join([], tmp_path / "new")),
+        (
+            "on_duplicate='merge': unknown",
+            lambda: join([a], tmp_path / "new", on_duplicate="merge"),
+        ),
+        ("typo: no such knowledge base", lambda: join([a, tmp_path / "typo"], tmp_path / "new")),
+        ("not a knowledge base", lambda: join([tmp_path / "folder"], tmp_path / "new")),
+        (r"link: is named twice \(as .*a\)", lambda: join([a, b, tmp_path / "link"], kb)),
+        (f"joins others itself. Name its members instead: {a} {b}", lambda: join([kb, a], b)),
+        ("its BM25 index is 'none', that of", lambda: join([a, tmp_path / "plain"], kb / "x")),
+        ("would lie in its member", lambda: join([a, b], a, overwrite=True)),
+        ("would lie in its member", lambda: join([a, b], a / "all")),
+        ("would lie in its member", lambda: join([a, b], tmp_path)),
+        ("exists already. Give --overwrite", lambda: join([a, b], kb)),
+        ("something else is there", lambda: join([a, b], birds)),
+        ("joins other knowledge bases and holds no", lambda: add(birds, kb, progress=False)),
+        ("joins other knowledge bases and holds no", lambda: remove("Bird", kb, progress=False)),
+        ("joins other knowledge bases and holds no", lambda: compact(kb, progress=False)),
+    ]
+    for message, request in cases:
+        with pytest.raises(AdmiralError, match=message):
+            request()
+    assert titles(kb) == ["Bird", "Seed", "tit"]
+    assert not (tmp_path / "new").exists()
+    join([b, a], kb, overwrite=True)
+    assert titles(kb) == ["tit", "Bird", "Seed"]
+    for single in (b, str(b)):
+        assert join(single, tmp_path / "one", overwrite=True).members == 1
+        assert titles(tmp_path / "one") == titles(b)
+
+
+def test_old_bm25s_indexes_are_refused(shards: list[Path], tmp_path: Path) -> None:
+    for lengths in shards[1].rglob("lengths.npy"):
+        lengths.unlink()
+    manifest = json.loads((shards[1] / "manifest.json").read_text())
+    from admiral.kb.store.manifest import write_manifest
+
+    (shards[1] / "manifest.json").unlink()
+    write_manifest(shards[1], manifest["counts"], manifest["settings"])
+    with pytest.raises(AdmiralError, match=r"b/.*lengths\.npy.*Build the knowledge base again"):
+        join(shards, tmp_path / "all")
+
+
+def test_members_that_are_missing_replaced_or_damaged(
+    shards: list[Path], tmp_path: Path, birds: Path
+) -> None:
+    a, b = shards
+    kb = tmp_path / "all"
+    join(shards, kb)
+    remedy = rf"all: cannot be used without all of its members\. {b}.*admiral join"
+
+    def refused(message: str) -> None:
+        for use in (KnowledgeBase.open, info):
+            with pytest.raises(AdmiralError, match=message):
+                use(kb)
+
+    b.rename(tmp_path / "moved")
+    refused(remedy)
+    (problem,) = verify(kb)
+    assert problem.startswith(f"{b}: no such knowledge base")
+    shutil.copytree(kb, b)  # a joined one in its place
+    write_join(b, Join(("../a",), "error"))
+    refused(remedy + "|joins other knowledge bases")
+    shutil.rmtree(b)
+    build(birds, b, bm25="none", progress=False)
+    refused(rf"{b}: its BM25 index is 'none', that of {a} is 'bm25s'")
+    shutil.rmtree(b)
+    (tmp_path / "moved").rename(b)
+    documents = b / "documents" / "documents.arrow"
+    whole = documents.read_bytes()
+    documents.write_bytes(whole[:-1])
+    refused(remedy)
+    documents.write_bytes(whole[:-20] + bytes([whole[-20] ^ 1]) + whole[-19:])
+    assert any(str(documents) in problem for problem in verify(kb))
+    documents.write_bytes(whole)
+    assert verify(kb) == []
+    with KnowledgeBase.open(kb) as opened:
+        b.rename(tmp_path / "moved")
+        with pytest.raises(AdmiralError, match=rf"{b}: was replaced by another build"):
+            opened.search(["eggs"], 1)
+        with pytest.raises(AdmiralError, match=remedy):
+            _ = opened.current
+
+
+def test_damage_to_the_join_itself(shards: list[Path], tmp_path: Path) -> None:
+    kb = tmp_path / "all"
+    join(shards, kb)
+    manifest = kb / "manifest.json"
+    whole = manifest.read_bytes()
+    value = json.loads(whole)
+    changed: list[dict[str, Any]] = [
+        {**value, "members": ["../b"]},
+        {**value, "on_duplicate": "skip"},
+        {**value, "members": "../b"},
+        {**value, "members": 3},
+        {key: value[key] for key in value if key != "members"},
+    ]
+    for other in changed:
+        manifest.write_text(json.dumps(other))
+        with pytest.raises(AdmiralError, match=r"manifest\.json: (changed|damaged).*admiral join"):
+            KnowledgeBase.open(kb)
+    manifest.write_bytes(whole)
+    (kb / "notes.txt").write_text("x")
+    assert verify(kb) == [f"{kb / 'notes.txt'}: does not belong there"]
+    add(write(tmp_path, [Document("tit", ("It flies.",))]), shards[0], progress=False)
+    foreign, twice = verify(kb)
+    assert foreign.startswith(str(kb / "notes.txt")) and "'tit' is in several members" in twice
+    remove("tit", shards[0], progress=False)
+    (kb / "notes.txt").unlink()
+    (kb / "tries" / "f").mkdir(parents=True)
+    (problem,) = verify(kb)
+    assert "not a complete trie" in problem
+
+
+def test_one_backend_or_another(shards: list[Path], tmp_path: Path) -> None:
+    join(shards, tmp_path / "all")
+    KnowledgeBase.open(tmp_path / "all", bm25="bm25s").close()
+    with pytest.raises(AdmiralError, match="holds a BM25 index of 'bm25s', not of 'lucene'"):
+        KnowledgeBase.open(tmp_path / "all", bm25="lucene")

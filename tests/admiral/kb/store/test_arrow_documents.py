@@ -1,0 +1,92 @@
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from admiral.errors import AdmiralError
+from admiral.kb.store import arrow_documents as module
+from admiral.kb.store.arrow_documents import DocumentWriter
+from admiral.kb.store.document_store import DocumentStore
+from admiral.records import Document
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+
+
+@st.composite
+def _document(draw: st.DrawFn) -> Document:
+    sentences = tuple(draw(st.lists(TEXT, max_size=4)))
+    links: tuple[tuple[str, ...], ...] = ()
+    if sentences and draw(st.booleans()):
+        links = tuple(tuple(draw(st.lists(TEXT, max_size=2))) for _ in sentences)
+    return Document(draw(TEXT), sentences, links)
+
+
+def _write(directory: Path, documents: list[Document]) -> DocumentStore:
+    with DocumentWriter(directory) as writer:
+        assert [writer.append(d) for d in documents] == list(range(len(documents)))
+    assert writer.sentences == sum(len(d.sentences) for d in documents)
+    assert writer.links == sum(len(row) for d in documents for row in d.links)
+    return DocumentStore(directory)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(_document(), min_size=1, max_size=12), st.integers(1, 5), st.integers(1, 80))
+def test_round_trip(documents: list[Document], rows: int, size: int) -> None:
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "BATCH_ROWS", rows)
+        patch.setattr(module, "BATCH_BYTES", size)
+        store = _write(Path(folder) / "d", documents)
+        assert len(store) == len(documents)
+        assert list(store) == documents
+        assert list(store.titles()) == [d.title for d in documents]
+        for row in reversed(range(len(documents))):
+            assert store.document(row) == documents[row]
+        assert np.diff(store.rows).max() <= rows
+        store.close()
+
+
+def test_many_batches_and_rows_out_of_range(tmp_path: Path) -> None:
+    documents = [Document(f"t{n}", (f"s{n}",)) for n in range(1000)]
+    store = _write(tmp_path / "d", documents)
+    assert store.batches == 4
+    assert store.document(999) == documents[999]
+    for row in (-1, 1000):
+        with pytest.raises(IndexError):
+            store.document(row)
+    store.close()
+
+
+def test_damage_is_an_error_and_never_a_crash(tmp_path: Path) -> None:
+    documents = [Document(f"t{n}", (f"sentence {n * n}", "x" * n)) for n in range(300)]
+    _write(tmp_path / "d", documents).close()
+    path = tmp_path / "d" / "documents.arrow"
+    whole = path.read_bytes()
+    refused = 0
+    for position in range(0, len(whole), max(1, len(whole) // 300)):
+        damaged = bytearray(whole)
+        damaged[position] ^= 0xFF
+        path.write_bytes(damaged)
+        try:
+            store = DocumentStore(tmp_path / "d")
+            list(store)
+            list(store.titles())
+            store.close()
+        except AdmiralError as error:
+            assert "documents.arrow: damaged" in str(error)
+            refused += 1
+    assert refused > 50
+
+
+@pytest.mark.parametrize("keep", [0, 10, 0.5, 0.99])
+def test_truncation_is_an_error(keep: float, tmp_path: Path) -> None:
+    _write(tmp_path / "d", [Document("t", ("s",))]).close()
+    for name in ("documents.arrow", "rows.npy"):
+        path = tmp_path / "d" / name
+        whole = path.read_bytes()
+        path.write_bytes(whole[: int(keep if keep >= 1 else keep * len(whole))])
+        with pytest.raises(AdmiralError, match="damaged"):
+            DocumentStore(tmp_path / "d")
+        path.write_bytes(whole)

@@ -1,0 +1,127 @@
+import json
+import logging
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from admiral.kb import KnowledgeBase, build, info, remove, verify
+from admiral.kb.tries import title_tries as module
+from trie import Tokens, TokenTrie
+
+
+@pytest.fixture
+def kb_path(birds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    build(birds, tmp_path / "kb", bm25="none", progress=False)
+    return tmp_path / "kb"
+
+
+def _arrays(directory: Path) -> dict[str, list[int]]:
+    return {p.name: np.load(p).ravel().tolist() for p in sorted(directory.glob("*.npy"))}
+
+
+def test_built_once_and_opened_after(
+    kb_path: Path, tokens: Tokens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with KnowledgeBase.open(kb_path) as kb:
+        assert kb.title_trie(tokens) is kb.title_trie(tokens)
+    place = kb_path / "tries" / tokens.fingerprint
+    expected = TokenTrie.build(tokens.encode_batch(["Great tit", "Bird", "Seed"]))
+    (tmp_path / "expected").mkdir()
+    expected.save(tmp_path / "expected")
+    assert _arrays(place) == _arrays(tmp_path / "expected") != {}
+
+    def never(*_: object) -> None:
+        raise AssertionError("built again")
+
+    monkeypatch.setattr(TokenTrie, "build", never)
+    with KnowledgeBase.open(kb_path) as kb:
+        kb.title_trie(tokens)
+    assert verify(kb_path) == []
+    assert info(kb_path).tries == [tokens.fingerprint]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 8192])
+def test_batches_keep_the_order(size: int, tokens: Tokens, monkeypatch: pytest.MonkeyPatch) -> None:
+    titles = ["Great tit", "Bird", "Seed"]
+    monkeypatch.setattr(module, "_BATCH", size)
+    assert list(module._sequences(iter(titles), tokens)) == [tokens.encode(t) for t in titles]
+
+
+def test_damage_is_found_and_repaired(
+    kb_path: Path, tokens: Tokens, caplog: pytest.LogCaptureFixture
+) -> None:
+    with KnowledgeBase.open(kb_path) as kb:
+        kb.title_trie(tokens)
+    place = kb_path / "tries" / tokens.fingerprint
+    sound = _arrays(place)
+    for file in sorted(place.glob("*.npy")):
+        whole = file.read_bytes()
+        file.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+        assert any("changed" in problem for problem in verify(kb_path))
+        if file.stem not in ("tokens", "rows"):  # these are checked where they are read
+            with caplog.at_level(logging.WARNING), KnowledgeBase.open(kb_path) as kb:
+                kb.title_trie(tokens)
+            assert _arrays(place) == sound
+        file.write_bytes(whole[: len(whole) // 2])
+        assert any("not a complete trie" in problem for problem in verify(kb_path))
+        with caplog.at_level(logging.WARNING), KnowledgeBase.open(kb_path) as kb:
+            kb.title_trie(tokens)
+        assert verify(kb_path) == []
+        assert _arrays(place) == sound
+
+
+def test_damage_that_a_change_comes_upon_is_repaired(
+    kb_path: Path, tokens: Tokens, caplog: pytest.LogCaptureFixture
+) -> None:
+    with KnowledgeBase.open(kb_path) as kb:
+        kb.title_trie(tokens)
+    remove(["Bird"], kb_path, progress=False)
+    file = kb_path / "tries" / tokens.fingerprint / "rows.npy"
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    with caplog.at_level(logging.WARNING), KnowledgeBase.open(kb_path) as kb:
+        trie = kb.title_trie(tokens)
+        for row in kb.rows().tolist():
+            assert trie.rows(trie.walk(tokens.encode(kb.title(row)))).tolist() == [row]
+    assert "built again" in caplog.text
+    assert verify(kb_path) == []
+
+
+def test_a_trie_of_another_build_is_not_used(kb_path: Path, tokens: Tokens) -> None:
+    with KnowledgeBase.open(kb_path) as kb:
+        kb.title_trie(tokens)
+    manifest = kb_path / "tries" / tokens.fingerprint / "trie.json"
+    value = json.loads(manifest.read_text())
+    manifest.write_text(json.dumps({**value, "knowledge_base": "0" * 64}))
+    (problem,) = verify(kb_path)
+    assert "not a complete trie of this knowledge base" in problem
+    with KnowledgeBase.open(kb_path) as kb:
+        kb.title_trie(tokens)
+    assert verify(kb_path) == []
+
+
+def test_a_read_only_knowledge_base_uses_the_cache(
+    kb_path: Path, tokens: Tokens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module.os, "access", lambda path, mode: path != kb_path)
+    with KnowledgeBase.open(kb_path) as kb:
+        kb.title_trie(tokens)
+        digest = kb.digest[:32]
+    assert not (kb_path / "tries").exists()
+    place = tmp_path / "cache" / "admiral" / "tries" / digest / tokens.fingerprint
+    made = (place / "trie.json").stat().st_mtime_ns
+    with KnowledgeBase.open(kb_path) as kb:
+        kb.title_trie(tokens)
+    assert (place / "trie.json").stat().st_mtime_ns == made
+
+
+def test_where_nothing_can_be_written_the_trie_stays_in_memory(
+    kb_path: Path, tokens: Tokens, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (kb_path / "tries").write_text("in the way")
+    (tmp_path / "cache").write_text("in the way")
+    with caplog.at_level(logging.WARNING), KnowledgeBase.open(kb_path) as kb:
+        assert isinstance(kb.title_trie(tokens), TokenTrie)
+    assert caplog.text.count("cannot be kept") == 2

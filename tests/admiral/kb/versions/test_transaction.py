@@ -1,0 +1,392 @@
+"""A change is made whole or not at all, by one writer at a time, and readers see one version."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from filelock import FileLock
+from tqdm import tqdm
+
+from admiral.errors import AdmiralError
+from admiral.kb import KnowledgeBase, add, build, compact, remove, verify
+from admiral.kb.store.manifest import NAME, read_manifest
+from admiral.kb.store.snapshot import Version
+
+ROOT = Path(__file__).parents[4]
+TITLES = ["Bird", "Seed", "Tit", "Nest", "Egg"]
+
+
+def corpus(folder: Path, texts: dict[str, str]) -> Path:
+    path = folder / "corpus.jsonl"
+    lines = [json.dumps({"title": title, "text": text}) for title, text in texts.items()]
+    path.write_text("\n".join(lines))
+    return path
+
+
+def contents(kb: Path) -> dict[str, tuple[str, ...]]:
+    with KnowledgeBase.open(kb) as opened:
+        found = {document.title: document.sentences for document in opened.documents()}
+        hits = opened.search(["text"], len(TITLES))[0]
+        assert sorted(hit.title for hit in hits) == sorted(found)
+    return found
+
+
+@pytest.fixture(scope="module")
+def updated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A knowledge base with a delta, so that each kind of change has something to do."""
+    folder = tmp_path_factory.mktemp("updated")
+    texts = {title: f"A text on {title}." for title in ("Bird", "Seed", "Tit")}
+    build(corpus(folder, texts), folder / "kb", bm25="bm25s", progress=False)
+    add(corpus(folder, {"Nest": "A text of old."}), folder / "kb", progress=False)
+    remove(["Seed"], folder / "kb", progress=False)
+    return folder / "kb"
+
+
+def _copy(updated: Path, kb: Path) -> None:
+    """Make `kb` a copy, and the corpus of `_add` beside it."""
+    shutil.rmtree(kb, ignore_errors=True)
+    shutil.copytree(updated, kb)
+    corpus(kb.parent, {"Egg": "A new text.", "Bird": "Other text.", "Nest": "A text of today."})
+
+
+def _add(kb: Path) -> object:
+    return add(kb.parent / "corpus.jsonl", kb, on_duplicate="replace", progress=False)
+
+
+def _remove(kb: Path) -> object:
+    return remove(["Bird", "Nest"], kb, ignore_missing=True, progress=False)
+
+
+def _compact(kb: Path) -> object:
+    return compact(kb, progress=False)
+
+
+CHANGES = {"add": _add, "remove": _remove, "compact": _compact}
+
+
+class Failing:
+    """Lets a function succeed `left` times, then fail once; `act` is what failing means."""
+
+    def __init__(self, original: Callable[..., Any], left: int, act: Callable[[], None]) -> None:
+        self.original, self.left, self.act = original, left, act
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        self.left -= 1
+        if self.left == -1:
+            self.act()
+        return self.original(*args, **kwargs)
+
+    def patch(self, patch: pytest.MonkeyPatch, owner: Any, name: str) -> None:
+        # A plain function, so that it becomes a method where it takes the place of one.
+        patch.setattr(owner, name, lambda *args, **kwargs: self(*args, **kwargs))
+
+
+def _full() -> None:
+    raise OSError(28, "No space left on device")
+
+
+FAULTS: list[tuple[Any, str]] = [
+    (os, "fsync"),
+    (os, "replace"),
+    (os, "mkdir"),
+    (os, "unlink"),
+    (np, "save"),
+    (Path, "write_bytes"),
+    (Path, "write_text"),
+    (Path, "open"),
+    (pa, "OSFile"),
+    (shutil, "rmtree"),
+]
+
+
+def _marked() -> list[Any]:
+    """The faults, of which only the quickest to try are for every run of the tests."""
+    quick = ("replace", "save", "OSFile")
+    return [f if f[1] in quick else pytest.param(*f, marks=pytest.mark.slow) for f in FAULTS]
+
+
+def check_survived(kb: Path, change: str, before: dict[str, Any], after: dict[str, Any]) -> bool:
+    """Check what a change that failed has left; return whether it was made all the same."""
+    found = contents(kb)
+    assert found in (before, after)
+    assert verify(kb) == []
+    CHANGES[change](kb)  # the same command works afterwards
+    assert contents(kb) == after
+    assert verify(kb) == []
+    manifest = read_manifest(kb)
+    parts = {manifest.base.path} | ({manifest.delta.path} if manifest.delta else set())
+    assert {f"segments/{p.name}" for p in (kb / "segments").glob("*")} == parts - {"."}
+    assert not list(kb.glob("*.partial"))
+    assert (kb / "documents").exists() == (manifest.base.path == ".")
+    return found == after
+
+
+@pytest.mark.parametrize(("owner", "name"), _marked(), ids=str)
+@pytest.mark.parametrize("change", CHANGES)
+def test_every_failing_call_leaves_the_old_or_the_new_version(
+    change: str,
+    owner: Any,
+    name: str,
+    updated: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kb = tmp_path / "kb"
+    _copy(updated, kb)
+    before = contents(kb)
+    CHANGES[change](kb)
+    after = contents(kb)
+    for n in range(200):
+        _copy(updated, kb)
+        with monkeypatch.context() as patch:
+            fault = Failing(getattr(owner, name), n, _full)
+            fault.patch(patch, owner, name)
+            try:
+                CHANGES[change](kb)
+            except AdmiralError as error:
+                assert "No space left" in str(error)
+        if fault.left >= 0:
+            break  # fewer than n calls: all have failed once
+        check_survived(kb, change, before, after)
+    else:
+        pytest.fail("no end of calls")
+
+
+def _kill() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def own_lock() -> None:
+    """Progress bars' lock is shared with forked processes: one killed while it has it, keeps it."""
+    tqdm.set_lock(threading.RLock())
+
+
+def _killed(kb: Path, change: str, owner: Any, name: str, n: int) -> bool:
+    """Run a change in a child that kills itself at the n-th call; return whether it did."""
+    child = os.fork()
+    if child == 0:
+        try:
+            with pytest.MonkeyPatch.context() as patch:
+                Failing(getattr(owner, name), n, _kill).patch(patch, owner, name)
+                CHANGES[change](kb)
+        finally:
+            os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+
+
+_FORKED = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+
+
+@_FORKED
+@pytest.mark.slow
+@pytest.mark.parametrize(("owner", "name"), [*FAULTS, (fcntl, "flock"), (os, "rmdir")], ids=str)
+@pytest.mark.parametrize("change", CHANGES)
+def test_killed_at_every_call(
+    change: str, owner: Any, name: str, updated: Path, tmp_path: Path
+) -> None:
+    kb = tmp_path / "kb"
+    _copy(updated, kb)
+    before = contents(kb)
+    CHANGES[change](kb)
+    after = contents(kb)
+    for n in range(200):
+        _copy(updated, kb)
+        if not _killed(kb, change, owner, name, n):
+            break
+        check_survived(kb, change, before, after)
+    else:
+        pytest.fail("no end of calls")
+
+
+@_FORKED
+@pytest.mark.slow
+@pytest.mark.parametrize("change", CHANGES)
+def test_killed_at_any_moment(change: str, updated: Path, tmp_path: Path) -> None:
+    kb = tmp_path / "kb"
+    _copy(updated, kb)
+    before = contents(kb)
+    began = time.monotonic()
+    CHANGES[change](kb)
+    seconds, after = time.monotonic() - began, contents(kb)
+    rounds, rng = 40, np.random.default_rng(0)
+    for delay in rng.uniform(0, 1.2 * seconds, rounds).tolist():
+        _copy(updated, kb)
+        child = os.fork()
+        if child == 0:
+            try:
+                CHANGES[change](kb)
+            finally:
+                os._exit(0)
+        time.sleep(delay)
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        check_survived(kb, change, before, after)
+
+
+def test_a_second_writer_fails_clearly_or_waits(updated: Path, tmp_path: Path) -> None:
+    kb = tmp_path / "kb"
+    _copy(updated, kb)
+    lock = FileLock(tmp_path / ".kb.lock")
+    with lock:
+        for change in CHANGES.values():
+            with pytest.raises(AdmiralError, match="another process is building or changing it"):
+                change(kb)
+        with pytest.raises(AdmiralError, match="another process is building or changing it"):
+            build(tmp_path / "corpus.jsonl", kb, bm25="none", overwrite=True, progress=False)
+        done: list[object] = []
+        thread = threading.Thread(
+            target=lambda: done.append(remove(["Bird"], kb, wait=True, progress=False))
+        )
+        thread.start()
+        time.sleep(0.3)
+        assert not done
+    thread.join(60)
+    assert done
+    assert "Bird" not in contents(kb)
+
+
+READER = """
+import sys
+from pathlib import Path
+from admiral.kb import KnowledgeBase
+kb, stop = map(Path, sys.argv[1:])
+seen, last = set(), False
+while True:
+    last = stop.exists()
+    with KnowledgeBase.open(kb) as opened:
+        number = opened.document("Version").sentences[0]
+        titles = set(opened.titles())
+        expected = {"Version", "Bird"} | {f"Number {n}" for n in range(int(number))}
+        assert titles == expected, (number, titles)
+        hits = opened.search([f"version {number}"], 1)[0]
+        assert hits[0].title == "Version", hits
+        assert {d.title for d in opened.documents()} == titles
+    if not seen:
+        print("ready", flush=True)
+    seen.add(int(number))
+    if last:
+        break
+print(sorted(seen))
+"""
+
+
+def test_readers_see_one_version_at_a_time(tmp_path: Path) -> None:
+    kb, stop, changes = tmp_path / "kb", tmp_path / "stop", 9
+    build(corpus(tmp_path, {"Version": "0", "Bird": "A text."}), kb, bm25="bm25s", progress=False)
+    reader = subprocess.Popen(
+        [sys.executable, "-c", READER, str(kb), str(stop)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert reader.stdout is not None
+    assert reader.stdout.readline() == "ready\n"
+    for number in range(1, changes + 1):
+        new = {"Version": str(number), f"Number {number - 1}": "A text."}
+        add(corpus(tmp_path, new), kb, on_duplicate="replace", progress=False)
+        if number % 3 == 0:
+            compact(kb, progress=False)
+    stop.touch()
+    output, errors = reader.communicate(timeout=120)
+    assert reader.returncode == 0, errors
+    seen = json.loads(output)
+    assert (seen[0], seen[-1]) == (0, changes)
+    remove(["Bird"], kb, progress=False)
+    assert len(list((kb / "segments").iterdir())) == 2  # base and delta; nothing else is left
+
+
+def test_what_is_held_is_not_removed(updated: Path, tmp_path: Path) -> None:
+    kb = tmp_path / "kb"
+    shutil.copytree(updated, kb)
+    with KnowledgeBase.open(kb) as old:
+        expected = list(old.documents())
+        compact(kb, progress=False)
+        remove(["Bird"], kb, progress=False)
+        assert old.search(["text"], 9)[0]  # opened now, from files that nobody else reads
+        assert list(old.documents()) == expected
+        assert not old.current
+        assert verify(kb) == []
+        assert (kb / "documents").is_dir()
+    compact(kb, progress=False)
+    assert sorted(path.name for path in kb.iterdir()) == [NAME, "segments"]
+    with KnowledgeBase.open(kb) as new:
+        assert new.current
+
+
+def test_a_dropped_reader_holds_nothing(updated: Path, tmp_path: Path) -> None:
+    kb = tmp_path / "kb"
+    shutil.copytree(updated, kb)
+    version = Version.open(kb)
+    del version
+    compact(kb, progress=False)
+    assert not (kb / "documents").exists()
+
+
+def test_without_locks_readers_read_and_nothing_is_removed(
+    updated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none(descriptor: int, operation: int) -> None:
+        raise OSError(37, "No locks available")
+
+    kb = tmp_path / "kb"
+    _copy(updated, kb)
+    before = contents(kb)
+    with monkeypatch.context() as patch:
+        # Of the readers' locks only: the writers' are another matter, and another library's.
+        locks = SimpleNamespace(flock=none, LOCK_SH=1, LOCK_EX=2, LOCK_NB=4)
+        patch.setattr("admiral.kb.store.snapshot.fcntl", locks)
+        compact(kb, progress=False)
+        assert contents(kb) == before
+        assert verify(kb) == []
+    assert (kb / "documents").exists()
+
+
+def test_a_missing_part_is_told(updated: Path, tmp_path: Path) -> None:
+    kb = tmp_path / "kb"
+    shutil.copytree(updated, kb)
+    (part,) = (kb / "segments").iterdir()
+    shutil.rmtree(part)
+    with pytest.raises(AdmiralError, match=rf"{part}.*: missing"):
+        KnowledgeBase.open(kb)
+
+
+def test_other_peoples_files_are_not_swept_away(updated: Path, tmp_path: Path) -> None:
+    kb = tmp_path / "kb"
+    shutil.copytree(updated, kb)
+    for name in ("segments/notes", "titles.txt"):
+        (kb / name).write_text("x")
+    compact(kb, progress=False)
+    assert (kb / "segments" / "notes").exists()
+    problems = [problem.removeprefix(f"{kb}/") for problem in verify(kb)]
+    assert problems == [
+        "segments/notes: does not belong there",
+        "titles.txt: does not belong there",
+    ]
+
+
+def test_a_folder_that_may_not_be_read_is_told_at_once(
+    updated: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(_: Path) -> int:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("admiral.kb.store.snapshot._hold", refused)
+    with pytest.raises(AdmiralError, match=r"cannot be opened \(Permission denied\). Check who"):
+        KnowledgeBase.open(updated)

@@ -1,0 +1,79 @@
+"""What `auto` stands for, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from admiral import RetrievalConfig
+from admiral.errors import AdmiralError
+from admiral.models.devices import choose_device, choose_dtype, choose_precision
+from admiral.retrieval.provenance import recorded_settings
+from trie.model import int8
+
+
+@pytest.mark.parametrize(("fast", "precision"), [(True, "bf16"), (False, "fp32")])
+def test_auto_is_bfloat16_where_the_processor_has_it(
+    monkeypatch: pytest.MonkeyPatch, fast: bool, precision: str
+) -> None:
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: fast)
+    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: False)
+    config = RetrievalConfig(device="cpu")
+    assert choose_precision(config) == precision
+    assert choose_dtype(config) is {"bf16": torch.bfloat16, "fp32": torch.float32}[precision]
+    assert recorded_settings(config)["precision"] == precision
+    for named in ("fp32", "bf16", "int8"):
+        assert choose_precision(RetrievalConfig(device="cpu", precision=named)) == named
+
+
+def test_auto_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    capabilities = {"cuda": (9, 0), "cuda:1": (7, 5)}
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(
+        torch.cuda, "get_device_capability", lambda device: capabilities[str(device)]
+    )
+    assert choose_device("auto") == "cuda"
+    assert choose_precision(RetrievalConfig()) == "bf16"
+    assert choose_precision(RetrievalConfig(device="cuda:1")) == "fp32"
+
+
+def test_a_gpu_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert choose_device("auto") == "cpu"
+    with pytest.raises(AdmiralError, match="'cuda:1': no GPU is visible; use --device cpu"):
+        choose_device("cuda:1")
+    # It may be on another node; what is recorded of a run can be told without it.
+    assert choose_precision(RetrievalConfig(device="cuda:1")) == "bf16"
+
+
+@pytest.mark.parametrize(
+    ("count", "says"),
+    [(1, "the only GPU here is cuda:0"), (3, "the GPUs here are cuda:0 to cuda:2")],
+)
+def test_a_gpu_beyond_the_last_one(monkeypatch: pytest.MonkeyPatch, count: int, says: str) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: count)
+    for beyond in (count, 128, 256 + count - 1):
+        with pytest.raises(AdmiralError, match=f"'cuda:{beyond}': {says}"):
+            choose_device(f"cuda:{beyond}")
+    assert choose_device(f"cuda:{count - 1}") == f"cuda:{count - 1}"
+    assert choose_precision(RetrievalConfig(device=f"cuda:{count}")) == "bf16"  # of another node
+
+
+def test_a_gpu_of_apple_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+    with pytest.raises(AdmiralError, match="'mps': no GPU of Apple's is visible; use --device cpu"):
+        choose_device("mps")
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
+    assert choose_device("mps") == "mps"
+
+
+def test_int8_is_refused_where_it_is_not_to_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    with pytest.raises(AdmiralError, match="'precision': int8 runs on processors only, not on"):
+        choose_dtype(RetrievalConfig(precision="int8", device="cuda:1"))
+    monkeypatch.setattr(int8, "int8_works", lambda: False)
+    with pytest.raises(AdmiralError, match=r"'precision': int8 needs .* VNNI; use fp32 or bf16"):
+        choose_dtype(RetrievalConfig(precision="int8", device="cpu"))

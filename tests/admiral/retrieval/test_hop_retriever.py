@@ -1,0 +1,156 @@
+"""The hop retriever on the bundled checkpoint: legal sets, exact scores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from admiral import Admiral, AdmiralError
+from admiral.records import Sentence
+from admiral.retrieval.hop_retriever import TrieHopRetriever
+from proofs.generation.source_input import claim_ids, evidence_input
+from trie import TokenTrie
+
+CLAIM = "The 66th Primetime Emmy Awards was hosted by an Iraqi comedian."
+EVIDENCE = [
+    Sentence("66th Primetime Emmy Awards", 0, "Seth Meyers hosted the show."),
+    Sentence("Seth Meyers", 0, "Seth Meyers is an American comedian."),
+    Sentence("Seth Meyers", 1, "He was born in 1973."),
+]
+
+
+def log_probability(system: Admiral, source: list[int], target: list[int]) -> float:
+    """The sum of the target's log probabilities by transformers' own forward pass."""
+    model = system.checkpoint.model._model
+    with torch.inference_mode():
+        ids = torch.tensor([[system.checkpoint.tokens.start, *target[:-1]]])
+        logits = model(input_ids=torch.tensor([source]), decoder_input_ids=ids).logits[0]
+    scores = logits.log_softmax(-1)
+    return sum(float(scores[i, token]) for i, token in enumerate(target))
+
+
+def test_sets_have_the_size_of_the_hop(system: Admiral) -> None:
+    for hop in (0, 1, 2):
+        (sets,) = system.stages.retriever.expand([CLAIM], [EVIDENCE], [hop])
+        assert sets
+        for found in sets:
+            assert len(set(found.titles)) == hop + 1
+            assert all(system.kb.row(title) is not None for title in found.titles)
+            assert set(found.titles[:-1]) <= {s.title for s in EVIDENCE}
+
+
+def test_set_scores_are_the_models_own(system: Admiral) -> None:
+    """Over two titles and one document everything can be written down."""
+    tokens = system.checkpoint.tokens
+    names = ["Rome", "Seth Meyers"]
+
+    class Titles:
+        def title(self, row: int) -> str:
+            return names[row]
+
+    trie = TokenTrie.build([tokens.encode(name) for name in names])
+    retriever = TrieHopRetriever(system.checkpoint.model, tokens, trie, Titles(), beam_size=8)
+    evidence = EVIDENCE[1:]
+    (sets,) = retriever.expand([CLAIM], [evidence], [1])
+    (only,) = sets  # the other title is the evidence's own
+    source = evidence_input(
+        tokens, "retrieve", CLAIM, [(s.title, s.text) for s in evidence], 512
+    ).ids
+    targets = [
+        [
+            tokens.identifier(i),
+            tokens.symbol("["),
+            *tokens.encode("Rome"),
+            tokens.symbol("]"),
+            tokens.eos,
+        ]
+        for i in (0, 1)
+    ]
+    scores = torch.tensor([log_probability(system, source, t) for t in targets])
+    assert only.titles == ("Seth Meyers", "Rome")
+    assert only.score == pytest.approx(float(scores.logsumexp(0)), abs=1e-3)
+
+
+@pytest.mark.parametrize("name", ["tokens", "rows"])
+def test_a_damaged_trie_is_an_error_with_a_remedy(
+    system: Admiral, tmp_path: Path, name: str
+) -> None:
+    tokens = system.checkpoint.tokens
+    TokenTrie.build([tokens.encode(title) for title in ("Rome", "Paris")]).save(tmp_path)
+    path = tmp_path / f"{name}.npy"
+    content = path.read_bytes()
+    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    retriever = TrieHopRetriever(
+        system.checkpoint.model, tokens, TokenTrie.open(tmp_path), system.kb
+    )
+    with pytest.raises(AdmiralError, match=rf"{name}\.npy: damaged.* Delete {tmp_path};"):
+        retriever.expand([CLAIM], [EVIDENCE], [1])
+
+
+def variant(system: Admiral, name: str) -> TrieHopRetriever:
+    tokens = system.checkpoint.tokens
+    return TrieHopRetriever(
+        system.checkpoint.model, tokens, system.kb.title_trie(tokens), system.kb,
+        beam_size=8, variant=name,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("hop", [1, 2])
+def test_top_1_reads_the_best_sentence_alone(system: Admiral, hop: int) -> None:
+    (sets,) = variant(system, "top-1").expand([CLAIM], [EVIDENCE], [hop])
+    assert [found.titles[0] for found in sets] == [EVIDENCE[0].title] * len(sets)
+    assert {len(found.titles) for found in sets} == {2}
+    assert [sets] == variant(system, "ours").expand([CLAIM], [EVIDENCE[:1]], [1])
+
+
+@pytest.mark.parametrize("hop", [1, 2])
+def test_not_joint_scores_the_title_alone(system: Admiral, hop: int) -> None:
+    (sets,) = variant(system, "not-joint").expand([CLAIM], [EVIDENCE], [hop])
+    kept = ("66th Primetime Emmy Awards", "Seth Meyers")[:hop]
+    assert sets and {found.titles[:-1] for found in sets} == {kept}
+    assert len({found.titles[-1] for found in sets}) == len(sets)
+    tokens = system.checkpoint.tokens
+    source = evidence_input(
+        tokens, "retrieve", CLAIM, [(s.title, s.text) for s in EVIDENCE], 512
+    ).ids
+    target = [tokens.symbol("["), *tokens.encode(sets[0].titles[-1]), tokens.symbol("]")]
+    score = log_probability(system, source, [*target, tokens.eos])
+    assert sets[0].score == pytest.approx(score, abs=1e-3)
+
+
+def test_joint_docs_generates_all_titles(system: Admiral) -> None:
+    (sets,) = variant(system, "joint-docs").expand([CLAIM], [EVIDENCE], [1])
+    assert sets and {len(set(found.titles)) for found in sets} == {2}
+    assert len({frozenset(found.titles) for found in sets}) == len(sets)
+    tokens = system.checkpoint.tokens
+    source = evidence_input(
+        tokens, "retrieve", CLAIM, [(s.title, s.text) for s in EVIDENCE], 512
+    ).ids
+    opening, closing = tokens.symbol("["), tokens.symbol("]")
+    target = [id for title in sets[0].titles for id in (opening, *tokens.encode(title), closing)]
+    # The other order of the same titles may add to the score of the set.
+    assert sets[0].score >= log_probability(system, source, [*target, tokens.eos]) - 1e-3
+
+
+@pytest.mark.parametrize("name", ["top-1", "not-joint", "joint-docs"])
+def test_variants_are_the_same_at_hop_zero(system: Admiral, name: str) -> None:
+    expected = variant(system, "ours").expand([CLAIM], [()], [0])
+    assert variant(system, name).expand([CLAIM], [()], [0]) == expected
+    assert variant(system, name).expand([CLAIM], [()], [1]) == [[]]
+
+
+def test_no_evidence_is_a_dead_end(system: Admiral) -> None:
+    assert system.stages.retriever.expand([CLAIM, CLAIM], [[], EVIDENCE], [1, 1])[0] == []
+
+
+def test_hop_zero_reads_the_claim_alone(system: Admiral) -> None:
+    tokens = system.checkpoint.tokens
+    assert (
+        evidence_input(tokens, "retrieve", CLAIM, [], 512).ids
+        == claim_ids(tokens, "retrieve", CLAIM, 512)[0]
+    )
+    (with_evidence,) = system.stages.retriever.expand([CLAIM], [EVIDENCE], [0])
+    (without,) = system.stages.retriever.expand([CLAIM], [[]], [0])
+    assert with_evidence == without

@@ -1,0 +1,118 @@
+"""Mentions of titles in claims and evidence."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from admiral.kb import KnowledgeBase, build
+from admiral.records import Sentence
+from admiral.retrieval.mentions import MentionFinder, interleaved
+
+DOCUMENTS = [
+    {
+        "title": "Marie Curie",
+        "sentences": ["She came from Warsaw.", "Her husband taught there."],
+    },
+    {
+        "title": "Warsaw",
+        "sentences": [
+            "Warsaw lies on the Vistula, as Marie Curie knew.",
+            "Ridley Scott and C. V. Raman never lived in Warsaw.",
+        ],
+    },
+    {"title": "Vistula", "sentences": ["It is a river."]},
+    {"title": "Alien (film)", "sentences": ["It was made by Ridley Scott."]},
+    {"title": "Alien (novel)", "sentences": ["A book."]},
+    {"title": "Ridley Scott", "sentences": []},
+    {"title": "Scott", "sentences": []},
+    {"title": "The", "sentences": []},
+    {"title": "1979", "sentences": []},
+    {"title": "C. V. Raman", "sentences": []},
+    {"title": "river", "sentences": []},
+    {
+        "title": "Long",
+        "sentences": ["It is near Warsaw.", *["No."] * 20, "Marie Curie", *["No."] * 8, "Vistula"],
+    },
+    {
+        "title": "Linked",
+        "sentences": ["Here is Warsaw named.", "Here nobody."],
+        "links": [["Vistula", "Nowhere"], []],
+    },
+]
+
+
+@pytest.fixture(scope="module")
+def finder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MentionFinder]:
+    folder = tmp_path_factory.mktemp("mentions")
+    corpus = folder / "corpus.jsonl"
+    corpus.write_text("".join(json.dumps({"links": [], **d}) + "\n" for d in DOCUMENTS))
+    build(corpus, Path(folder / "kb"), bm25="none", progress=False)
+    with KnowledgeBase.open(folder / "kb") as kb:
+        yield MentionFinder(kb)
+
+
+@pytest.mark.parametrize(
+    ("text", "titles"),
+    [
+        ("Marie Curie was born in Warsaw.", ["Marie Curie", "Warsaw"]),
+        ("Ridley Scott, not another Scott.", ["Ridley Scott", "Scott"]),  # the longest first
+        ("The director of Alien", ["Alien (film)", "Alien (novel)"]),
+        ("Alien (film) is by Ridley Scott's crew", ["Alien (film)", "Ridley Scott"]),
+        ("(see Warsaw) and Curies' Vistula’s", ["Warsaw", "Vistula"]),
+        ("The river of 1979", []),  # no openers, small letters or bare numbers
+        ("Made in 1979. The", []),
+        ("It was C. V. Raman.", ["C. V. Raman"]),  # a full stop that is, and one that is not
+        ("Warsaw and Warsaw", ["Warsaw"]),
+        ("Marie\x00Curie </s> [", []),
+        ("Marie \ud800Curie of Warsaw\udfff", ["Warsaw"]),
+        ("Warsaw " + "x" * 10**6 + " Vistula", ["Warsaw"]),
+        ("", []),
+    ],
+)
+def test_titles_in_a_text(finder: MentionFinder, text: str, titles: list[str]) -> None:
+    assert finder.in_text(text) == titles
+
+
+def test_evidence_names_others_by_turns_then_the_rest_of_its_documents(
+    finder: MentionFinder,
+) -> None:
+    evidence = [
+        Sentence("Warsaw", 0, "Warsaw lies on the Vistula, as Marie Curie knew."),
+        Sentence("Alien (film)", 0, "It was made by Ridley Scott."),
+    ]
+    near = ["Vistula", "Ridley Scott", "Marie Curie"]
+    assert finder.in_evidence(evidence) == [*near, "C. V. Raman"]
+    assert finder.in_evidence([]) == []
+
+
+def test_of_a_long_document_the_first_sentences_and_the_evidence_are_searched(
+    finder: MentionFinder,
+) -> None:
+    found = finder.in_evidence([Sentence("Long", 30, "")])
+    assert found == ["Vistula", "Warsaw"]  # not Marie Curie, far down
+
+
+def test_hyperlinks_come_before_names_and_dead_ones_are_left_out(finder: MentionFinder) -> None:
+    assert finder.in_evidence([Sentence("Linked", 1, "")]) == ["Vistula", "Warsaw"]
+    assert finder.in_evidence([Sentence("Linked", 0, "")]) == ["Vistula", "Warsaw"]
+
+
+@given(st.text(max_size=60))
+def test_whatever_the_text_only_titles_come_back(finder: MentionFinder, text: str) -> None:
+    assert set(finder.in_text(text)) <= {str(d["title"]) for d in DOCUMENTS}
+
+
+@given(st.lists(st.lists(st.sampled_from("abcdef"), max_size=5), max_size=4))
+def test_interleaving_takes_turns(lists: list[list[str]]) -> None:
+    expected: list[str] = []
+    for turn in range(5):
+        for one in lists:
+            if turn < len(one) and one[turn] not in expected:
+                expected.append(one[turn])
+    assert interleaved(*lists) == expected

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from admiral import RetrievalConfig
+from admiral.errors import AdmiralError
+from admiral.kb import add, build, join
+from admiral.models.checkpoint import locate_checkpoint
+from admiral.retrieval.provenance import identity, recorded_settings
+
+
+def test_recorded_settings_are_those_that_decide_results() -> None:
+    settings = recorded_settings(RetrievalConfig(beam_size=7, threads=3))
+    assert settings["beam_size"] == 7 and settings["kb"] == "demo" and settings["version"]
+    assert "threads" not in settings
+
+
+def test_bundled_ones_are_known_by_name_whatever_lies_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bundled = locate_checkpoint("mini")
+    for name in ("demo", "mini"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert [identity(name) for name in ("demo", "mini")] == ["demo", "mini"]
+    assert locate_checkpoint("mini") == bundled
+
+
+def test_identity_follows_the_content(tmp_path: Path) -> None:
+    assert identity("mini") == "mini"
+    kb, model = tmp_path / "kb", tmp_path / "model"
+    for directory, names in ((kb, ["manifest.json"]), (model, ["config.json", "a.safetensors"])):
+        directory.mkdir()
+        seen = {identity(str(directory))}
+        for name in names:
+            for content in ("1", "2"):
+                (directory / name).write_text(content)
+                seen.add(identity(str(directory)))
+        assert len(seen) == 1 + 2 * len(names)
+        assert all(one.startswith(directory.name) for one in seen)
+
+
+def test_files_of_the_judge_are_known_by_their_content(tmp_path: Path) -> None:
+    path = tmp_path / "weights.json"
+    config = RetrievalConfig(judge_weights=str(path))
+    path.write_text("1")
+    one = recorded_settings(config)
+    path.write_text("2")
+    assert recorded_settings(config) != one
+    assert one["judge_weights"].startswith("weights.json (") and one["antonyms"] == ""
+
+
+def test_identity_of_a_joined_knowledge_base_follows_its_members(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / "corpus.jsonl").write_text(json.dumps({"title": name, "text": "It is."}))
+        build(tmp_path / "corpus.jsonl", tmp_path / name, bm25="none", progress=False)
+    join([tmp_path / "a", tmp_path / "b"], tmp_path / "all")
+    before = identity(str(tmp_path / "all"))
+    assert before.startswith("all (") and before == identity(str(tmp_path / "all"))
+    (tmp_path / "corpus.jsonl").write_text(json.dumps({"title": "c", "text": "It is."}))
+    add(tmp_path / "corpus.jsonl", tmp_path / "b", progress=False)
+    assert identity(str(tmp_path / "all")) not in (before, identity(str(tmp_path / "b")))
+    (tmp_path / "a").rename(tmp_path / "gone")
+    with pytest.raises(AdmiralError, match="cannot be used without all of its members"):
+        identity(str(tmp_path / "all"))

@@ -1,0 +1,210 @@
+"""Whole or not at all, whatever fails and whenever the process dies."""
+
+import logging
+import os
+import shutil
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from filelock import FileLock
+
+from admiral.errors import AdmiralError
+from admiral.storage import atomic_directories
+from admiral.storage.atomic_directories import staging
+
+
+def _owned(directory: Path) -> bool:
+    return (directory / "mark").exists()
+
+
+def _write(target: Path, text: str, *, overwrite: bool = False) -> None:
+    with staging(target, overwrite=overwrite, owned=_owned) as directory:
+        (directory / "mark").write_text(text)
+        (directory / "sub").mkdir()
+        (directory / "sub" / "file").write_text(text)
+
+
+def _visible(folder: Path) -> list[str]:
+    return sorted(p.name for p in folder.iterdir() if not p.name.endswith(".lock"))
+
+
+class _Fault:
+    """Lets a function of os succeed `n` times, then fail once."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, name: str, n: int) -> None:
+        self.left, self.original = n, getattr(os, name)
+        monkeypatch.setattr(os, name, self)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        self.left -= 1
+        if self.left == -1:
+            raise OSError(28, "No space left on device")
+        return self.original(*args, **kwargs)
+
+
+def test_appears_when_complete(tmp_path: Path) -> None:
+    target = tmp_path / "deep" / "kb"
+    with staging(target, overwrite=False, owned=_owned) as directory:
+        (directory / "mark").write_text("x")
+        assert not target.exists()
+    assert (target / "mark").read_text() == "x"
+    assert _visible(target.parent) == ["kb"]
+
+
+def test_an_error_in_the_block_leaves_the_old_one(tmp_path: Path) -> None:
+    _write(tmp_path / "kb", "old")
+    for error in (ValueError("x"), KeyboardInterrupt()):
+        with (
+            pytest.raises(type(error)),
+            staging(tmp_path / "kb", overwrite=True, owned=_owned) as directory,
+        ):
+            (directory / "mark").write_text("new")
+            raise error
+    assert (tmp_path / "kb" / "mark").read_text() == "old"
+    assert _visible(tmp_path) == ["kb"]
+
+
+@pytest.mark.parametrize("existing", ["nothing", "swapped", "renamed"])
+@pytest.mark.parametrize("function", ["fsync", "rename"])
+def test_every_failing_call_leaves_the_old_one_or_none(
+    function: str, existing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "kb"
+    if existing == "renamed":  # as where directories cannot be swapped
+        monkeypatch.setattr(atomic_directories, "exchange", lambda one, other: False)
+    failures = 0
+    for n in range(50):
+        shutil.rmtree(target, ignore_errors=True)
+        if existing != "nothing":
+            _write(target, "old")
+        with monkeypatch.context() as patch:
+            fault = _Fault(patch, function, n)
+            try:
+                _write(target, "new", overwrite=True)
+            except AdmiralError as error:
+                assert "No space left" in str(error)
+                failures += 1
+        if fault.left >= 0:
+            break  # fewer than n calls: all have failed once
+        text = (target / "mark").read_text() if target.exists() else None
+        if text == "new":
+            # Only the sync of the parent folder comes after the rename.
+            assert function == "fsync"
+            assert (target / "sub" / "file").read_text() == "new"
+        else:
+            assert text == (None if existing == "nothing" else "old")
+        _write(target, "again", overwrite=True)  # the same command works afterwards
+        assert _visible(tmp_path) == ["kb"]
+    else:
+        pytest.fail("no end of calls")
+    assert failures == n
+    assert n == 0 if (function, existing) == ("rename", "swapped") else n > 0
+
+
+def test_a_failing_swap_leaves_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _write(tmp_path / "kb", "old")
+
+    def refused(one: Path, other: Path) -> bool:
+        raise OSError(5, "Input/output error", str(other))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(atomic_directories, "exchange", refused)
+        with pytest.raises(AdmiralError, match="Input/output error"):
+            _write(tmp_path / "kb", "new", overwrite=True)
+    assert (tmp_path / "kb" / "mark").read_text() == "old"
+    assert _visible(tmp_path) == ["kb"]
+
+
+def test_readers_find_one_or_the_other_at_every_moment(tmp_path: Path) -> None:
+    _write(tmp_path / "kb", "0" * 100)
+    done = threading.Event()
+    seen: list[str] = []
+
+    def read() -> None:
+        while not done.is_set():
+            seen.append((tmp_path / "kb" / "mark").read_text())
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    try:
+        for number in range(1, 10):
+            _write(tmp_path / "kb", str(number) * 100, overwrite=True)
+    finally:
+        done.set()
+        reader.join()
+    assert {text for text in seen if len(set(text)) != 1 or len(text) != 100} == set()
+    assert len(set(seen)) > 1
+
+
+def test_what_a_killed_build_left_is_cleared_away(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    _write(tmp_path / "kb", "old")
+    (tmp_path / ".kb.new-0123").mkdir()
+    (tmp_path / ".kb.new-0123" / "half").write_text("half")
+    (tmp_path / ".kb.old-0123").mkdir()
+    (tmp_path / ".kb2.new-0123").mkdir()  # another one's
+    with caplog.at_level(logging.WARNING):
+        _write(tmp_path / "kb", "new", overwrite=True)
+    assert "left by an interrupted build" in caplog.text
+    assert _visible(tmp_path) == [".kb2.new-0123", "kb"]
+
+
+def test_killed_between_the_renames_the_old_one_is_put_back(tmp_path: Path) -> None:
+    _write(tmp_path / "kb", "old")
+    (tmp_path / "kb").rename(tmp_path / ".kb.old-0123")
+    with pytest.raises(AdmiralError, match="exists already"):
+        _write(tmp_path / "kb", "new")
+    assert (tmp_path / "kb" / "mark").read_text() == "old"
+    assert _visible(tmp_path) == ["kb"]
+
+
+def test_nothing_else_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "cat.jpg").write_text("x")
+    (tmp_path / "file").write_text("x")
+    for name in ("photos", "file"):
+        with pytest.raises(AdmiralError, match="something else is there"):
+            _write(tmp_path / name, "new", overwrite=True)
+    assert (tmp_path / "photos" / "cat.jpg").exists()
+    (tmp_path / "empty").mkdir()
+    _write(tmp_path / "empty", "new")
+    assert (tmp_path / "empty" / "mark").read_text() == "new"
+
+
+def test_overwrite_must_be_asked_for(tmp_path: Path) -> None:
+    _write(tmp_path / "kb", "old")
+    with pytest.raises(AdmiralError, match="--overwrite"):
+        _write(tmp_path / "kb", "new")
+
+
+def test_a_second_builder_is_told(tmp_path: Path) -> None:
+    with (
+        FileLock(tmp_path / ".kb.lock"),
+        pytest.raises(AdmiralError, match="another process is building or changing it"),
+    ):
+        _write(tmp_path / "kb", "new")
+
+
+def test_a_link_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "kb").symlink_to(tmp_path / "disk" / "kb")
+    _write(tmp_path / "kb", "old")
+    _write(tmp_path / "kb", "new", overwrite=True)
+    assert (tmp_path / "kb").is_symlink()
+    assert (tmp_path / "disk" / "kb" / "mark").read_text() == "new"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write anywhere")
+def test_unwritable_parent(tmp_path: Path) -> None:
+    (tmp_path / "closed").mkdir(mode=0o500)
+    with pytest.raises(AdmiralError, match="cannot be written"):
+        _write(tmp_path / "closed" / "kb", "new")
+
+
+def test_parent_is_a_file(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(AdmiralError, match="cannot be written"):
+        _write(tmp_path / "file" / "kb", "new")

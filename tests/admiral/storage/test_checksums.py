@@ -1,0 +1,65 @@
+"""What is told of files that are not what was built, or that cannot be read."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from admiral.errors import AdmiralError
+from admiral.storage.checksums import check_files, describe_files
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    (tmp_path / "titles.marisa").write_bytes(b"titles")
+    (tmp_path / "rows.npy").write_bytes(b"rows")
+    return tmp_path
+
+
+def test_what_marisa_reads_is_compared_on_opening(files: Path) -> None:
+    entries = describe_files(files)
+    (files / "rows.npy").write_bytes(b"ROWS")  # of the same size: checked where it is read
+    check_files(files, entries)
+    (files / "titles.marisa").write_bytes(b"TITLES")
+    with pytest.raises(AdmiralError, match=r"titles\.marisa: damaged .* `admiral index`"):
+        check_files(files, entries)
+    (files / "rows.npy").write_bytes(b"row")
+    with pytest.raises(AdmiralError, match=r"rows\.npy: 3 bytes where the manifest says 4"):
+        check_files(files, entries)
+    (files / "rows.npy").unlink()
+    with pytest.raises(AdmiralError, match=r"rows\.npy: missing \(No such file"):
+        check_files(files, entries)
+
+
+def test_a_file_that_cannot_be_read_is_not_called_damaged(
+    files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise OSError(24, "Too many open files")
+
+    entries = describe_files(files)
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(AdmiralError, match=r"titles\.marisa: cannot be read \(Too many open files"):
+        check_files(files, entries)
+
+
+def test_what_may_not_be_read_is_not_to_be_built_again(
+    files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entries = describe_files(files)
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    told = r"rows\.npy: cannot be read \(Permission denied\).* nothing need be built again"
+    with monkeypatch.context() as patch:  # the superuser may read anything
+        patch.setattr(os, "access", lambda path, mode: Path(path).name != "rows.npy")
+        with pytest.raises(AdmiralError, match=told):
+            check_files(files, entries)
+    with monkeypatch.context() as patch:  # its folder may not be entered
+        patch.setattr(Path, "stat", refuse)
+        with pytest.raises(AdmiralError, match=told):
+            check_files(files, entries)

@@ -1,0 +1,70 @@
+"""False versions: one value of the claim, of the same type, that the documents do not hold."""
+
+from __future__ import annotations
+
+import random
+from difflib import SequenceMatcher
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from admiral.synthesis.false_claims import Falsifier
+from admiral.synthesis.parsed_documents import Library
+from tests.admiral.synthesis.memory import DOCUMENTS, Memory
+
+LIBRARY = Library(Memory())
+FALSIFIER = Falsifier(LIBRARY, [LIBRARY.at(row) for row in range(len(LIBRARY))])
+
+
+def changes(text: str, named: list[str], gold: list[str], tries: int = 60) -> set[tuple[str, str]]:
+    """Return pairs of what was there and what took its place."""
+    found = set()
+    documents = [d for d in DOCUMENTS if d.title in gold]
+    for seed in range(tries):
+        false = FALSIFIER.falsify(text, named, documents, random.Random(seed))
+        if false is None:
+            continue
+        old, new = text.split(), false.split()
+        for tag, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+            if tag != "equal":
+                found.add((" ".join(old[a:b]), " ".join(new[c:d])))
+    return found
+
+
+def test_values_of_each_type() -> None:
+    pairs = changes("It was an old film shot first on 3 May 1988 by 211 Welsh poets.", [], [])
+    old = {before for before, _ in pairs}
+    assert {"film", "first", "May", "1988", "211", "Welsh"} <= old
+    assert ("first", "last") in pairs
+    for before, after in pairs:
+        if before == "1988":
+            assert 1976 <= int(after) <= 2000 and after != "1988"
+
+
+def test_articles_agree() -> None:
+    pairs = changes("She is an opera singer.", [], [])
+    assert ("an opera", "a film") in pairs
+
+
+def test_names_are_swapped_for_names_of_the_same_kind() -> None:
+    pairs = changes("It was shot by Ivor Pryce.", [], ["Lantern Night"])
+    assert pairs <= {("Ivor Pryce.", "Mona Reed."), ("Ivor Pryce.", "Ada Brook.")}
+    # What the gold documents hold, and the titles by which they are found, stay out of it.
+    assert changes("It was shot by Ivor Pryce.", ["Ivor Pryce"], ["Lantern Night"]) == set()
+
+
+def test_values_that_the_documents_hold_are_not_put_in() -> None:
+    for before, after in changes("It won in 1989.", [], ["Lantern Night"], tries=300):
+        assert before != "1989." or after not in {"1988.", "1987."}
+
+
+@pytest.mark.parametrize("text", ["", "Nothing to swap here.", "A-1988 and 3.5% of it"])
+def test_nothing_to_swap(text: str) -> None:
+    assert changes(text, [], []) == set()
+
+
+@given(st.text(max_size=80), st.integers(0, 5))
+def test_any_text(text: str, seed: int) -> None:
+    false = FALSIFIER.falsify(text, [], DOCUMENTS, random.Random(seed))
+    assert false is None or false != text

@@ -1,0 +1,198 @@
+"""Written claims: what they hide and name, their evidence, one seed, other languages."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from admiral.kb import KnowledgeBase, build, demo_kb, remove
+from admiral.records import Document
+from admiral.retrieval.title_matching import base_title
+from admiral.synthesis import Settings, Synthesizer, SyntheticClaim
+from benchmarks.synthesis import leaked
+from tests.admiral.synthesis.memory import DOCUMENTS, Memory
+
+ROOT = Path(__file__).parents[3]
+
+
+def written(
+    documents: Sequence[Document] = DOCUMENTS, count: int = 500, **chosen: object
+) -> list[SyntheticClaim]:
+    synthesizer = Synthesizer(Memory(documents), Settings(**chosen))  # type: ignore[arg-type]
+    return list(islice(synthesizer.claims(), count))
+
+
+def check(claims: Sequence[SyntheticClaim], documents: Sequence[Document]) -> None:
+    """What must hold of every claim, whatever the documents say."""
+    corpus = {d.title: d for d in documents}
+    assert len({c.text for c in claims}) == len(claims) == len({c.id for c in claims})
+    for claim in claims:
+        record = claim.to_json()
+        assert leaked(record) == set(), claim.text
+        titles = list(dict.fromkeys(title for title, _ in record["supporting_facts"]))
+        assert 2 <= len(titles) == record["num_hops"] <= 4
+        assert all(0 <= i < len(corpus[t].sentences) for t, i in record["supporting_facts"])
+        assert set(record["described"]) <= set(titles)
+        assert (record["label"] == "REFUTED") == claim.refuted == (claim.text != claim.draft.text)
+        assert claim.text[0] == claim.text[0].upper() and claim.text[-1] in ".?!"
+        assert "  " not in claim.text
+        assert all(part in claim.draft.text or part[:1].isupper() or
+                   part[:1].upper() + part[1:] in claim.draft.text
+                   for part in record["described"].values())  # fmt: skip
+
+
+def test_claims_of_a_small_knowledge_base() -> None:
+    claims = written()
+    assert len(claims) > 60
+    check(claims, DOCUMENTS)
+    assert {len(c.draft.titles) for c in claims} == {2, 3, 4}
+    assert {c.refuted for c in claims} == {True, False}
+    texts = {c.draft.text for c in claims}
+    assert any("directed by a Welsh film director and painter" in text for text in texts)
+    assert any("a Canadian actress who won the Gull Prize" in text for text in texts)
+    assert any(text.endswith("was born in the small harbour village that lies near the slate "
+                             "quarries.") for text in texts)  # fmt: skip
+    assert not any("List of films" in c.draft.titles for c in claims)
+
+
+def test_documents_that_were_removed_are_passed_over(tmp_path: Path) -> None:
+    others = [Document(f"Other {n}", ("It was directed by a painter.",)) for n in range(3)]
+    records = [{"title": d.title, "sentences": d.sentences} for d in (*others, *DOCUMENTS)]
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text("".join(json.dumps(record) + "\n" for record in records))
+    build(corpus, tmp_path / "kb", bm25="none", progress=False)
+    remove([document.title for document in others], tmp_path / "kb", progress=False)
+    with KnowledgeBase.open(tmp_path / "kb") as kb:
+        claims = list(islice(Synthesizer(kb, Settings()).claims(), 100))
+    assert claims == written(count=100)
+
+
+def test_ordered_documents_lead_to_each_other() -> None:
+    for claim in written():
+        if claim.draft.ordered:
+            corpus = {d.title: " ".join(d.sentences) for d in DOCUMENTS}
+            for place, title in enumerate(claim.draft.titles[1:], start=1):
+                before = [corpus[t] for t in claim.draft.titles[:place]]
+                assert any(title in text for text in before)
+
+
+def test_the_demo_claims_hold_what_every_claim_must(user_cache: None) -> None:
+    with KnowledgeBase.open(demo_kb("bm25s")) as kb:
+        claims = list(islice(Synthesizer(kb, Settings(seed=2)).claims(), 800))
+        check(claims, [kb.document_at(row) for row in range(len(kb))])
+        for claim in claims:
+            for title, index in claim.draft.evidence:
+                assert kb.document(title).sentences[index]
+
+
+NAMES = ["Ola Finn", "Bex", "The Mill", "Rosa Lee", "Finn Bay", "Bay (river)", "NBC", "N. B. Cole"]
+NOUNS = ["Welsh painter", "film of 1988", "small river in Wales", "painter and poet", "NBC show"]
+
+
+@st.composite
+def corpora(draw: st.DrawFn) -> list[Document]:
+    """Documents that name and define each other, with what tempts a writer to leak or fall."""
+    name = st.sampled_from(NAMES)
+    documents = []
+    for title in draw(st.lists(name, min_size=2, unique=True)):
+        base = base_title(title)
+        other = st.builds(base_title, name)
+        sentence = st.one_of(
+            st.builds("It was drawn by {} in 1988.".format, other),
+            st.builds(f"{base} stars {{}} and {{}}, an old friend.".format, other, other),
+            st.builds("He was born near {} (in 1901).".format, other),
+            st.builds(f"{base} saw {{}}'s film, and it won.".format, other),
+            st.text(max_size=30),
+        )
+        first = draw(st.sampled_from(NOUNS))
+        extra = draw(st.sampled_from(["", f" born in {draw(other)}", " that won a prize in 1970"]))
+        opening = draw(st.sampled_from([f"{base} is a {first}{extra}.", ""]))
+        documents.append(Document(title, (opening, *draw(st.lists(sentence, max_size=4)))))
+    return documents
+
+
+@given(corpora(), st.integers(0, 3))
+@settings(max_examples=40)
+def test_whatever_the_documents_no_claim_leaks(documents: list[Document], seed: int) -> None:
+    check(written(documents, 60, seed=seed), documents)
+
+
+@given(st.lists(st.lists(st.text(max_size=40), max_size=4), min_size=1, max_size=4))
+def test_any_text_can_be_read(texts: list[list[str]]) -> None:
+    documents = [Document(f"Title {n}", tuple(one)) for n, one in enumerate(texts)]
+    check(written(documents, 20), documents)
+
+
+def test_the_same_seed_gives_the_same_claims_in_every_process() -> None:
+    script = (
+        "from tests.admiral.synthesis.test_synthesizer import written\n"
+        "import json; print(json.dumps([c.to_json() for c in written(seed=5)]))"
+    )
+    outputs = set()
+    for hash_seed in ("0", "1"):
+        env = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(ROOT)}
+        command = [sys.executable, "-c", script]
+        done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+        outputs.add(done.stdout)
+    assert len(outputs) == 1
+    assert json.loads(outputs.pop()) == [c.to_json() for c in written(seed=5)]
+    assert [c.text for c in written(seed=6)] != [c.text for c in written(seed=5)]
+
+
+@pytest.mark.parametrize(("done", "seed"), [(1, 1), (7, 0), (40, -1)])
+def test_claims_go_on_where_they_stopped(done: int, seed: int) -> None:
+    claims = written(seed=seed)
+    before = [(c.id, c.text) for c in claims[:done]]
+    synthesizer = Synthesizer(Memory(), Settings(seed=seed))
+    assert list(islice(synthesizer.claims(before), 500 - done)) == claims[done:]
+
+
+def test_labels_and_hops() -> None:
+    assert not any(c.refuted for c in written(labels="supported"))
+    assert all(c.refuted for c in written(labels="refuted"))
+    assert {len(c.draft.titles) for c in written(fewest=3, most=3)} == {3}
+
+
+def test_links_decide_where_there_are_some() -> None:
+    linked = [
+        Document(d.title, d.sentences, tuple(() for _ in d.sentences))
+        if d.title != "Lantern Night"
+        else Document(d.title, d.sentences, (("Ada Brook",), ("Nowhere",), ()))
+        for d in DOCUMENTS
+    ]
+    claims = [c for c in written(linked) if c.draft.titles[0] == "Lantern Night"]
+    assert claims and {c.draft.titles[1] for c in claims} == {"Ada Brook"}
+
+
+GERMAN = [
+    Document("Laternennacht", ("Laternennacht ist ein Film von Ada Bach aus dem Jahr 1988.",)),
+    Document("Ada Bach", ("Ada Bach ist eine deutsche Regisseurin und Malerin.",)),
+    Document("Möwenpreis", ("Möwenpreis heißt ein Preis, den Ada Bach 1990 bekam.",)),
+]
+
+
+def test_other_languages_are_quoted() -> None:
+    synthesizer = Synthesizer(Memory(GERMAN), Settings())
+    claims = list(synthesizer.claims())
+    assert synthesizer.quoted
+    check(claims, GERMAN)
+    assert (
+        "Laternennacht ist ein Film von “… ist eine deutsche Regisseurin und Malerin” aus dem "
+        "Jahr 1988."
+    ) in {c.draft.text for c in claims}
+
+
+def test_documents_that_name_no_others_give_nothing() -> None:
+    alone = [Document("Ada Brook", ("Ada Brook is a Welsh painter.",)), Document("Empty", ())]
+    synthesizer = Synthesizer(Memory(alone), Settings())
+    assert list(synthesizer.claims()) == [] and synthesizer.linked == 0
+    assert list(Synthesizer(Memory([]), Settings()).claims()) == []
