@@ -2,8 +2,8 @@
 
 Run as ``python -m benchmarks.judges CLAIMS.jsonl --kb KB``. The claims come with gold sentences in
 a format of `admiral.gold`. Each is judged twice, with its gold evidence and with one gold document
-withheld, filled up with distractors (`training.sufficiency`). ``--pages`` adds documents that the
-knowledge base lacks, such as those of FEVEROUS: in any format of `admiral index`.
+withheld, filled up with distractors (`training.fitting.sufficiency`). ``--pages`` adds documents
+that the knowledge base lacks, such as those of FEVEROUS: in any format of `admiral index`.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from admiral.kb import KnowledgeBase, locate
 from admiral.models.checkpoint import load_checkpoint
 from admiral.models.devices import choose_dtype
 from admiral.retrieval.stage_assembly import build_judge
-from training.corpora import WithDocuments, read_documents
-from training.sufficiency import LabelledEvidence, labelled_evidence
+from training.data.corpora_of_claims import WithDocuments, read_documents
+from training.fitting.sufficiency import LabelledEvidence, labelled_evidence
 
 # In the order of the paper's table 6, and ours. The oracle knows the answers.
 JUDGES = ("never", "always", "classifier", "generated", "lexical", "oracle", "calibrated")

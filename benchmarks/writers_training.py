@@ -20,10 +20,10 @@ from benchmarks.writer import ABSENT, Writer, files_seen
 from benchmarks.writers_kb import nothing
 from proofs.judges.calibrated import WEIGHTS, Weights
 from tests.training import tiny
-from training.config import TASKS, TrainConfig
-from training.loop import train
+from training.data.samples import read_samples, write_samples
+from training.loop.training_loop import train
 from training.parallel_text import TextPair, read_parallel_text, write_parallel_text
-from training.samples import read_samples, write_samples
+from training.run_config import TASKS, TrainConfig
 from training.warm_start import main as warm_start
 
 

@@ -22,12 +22,12 @@ from admiral.kb.kb_paths import keep_out
 from admiral.models.checkpoint import load_checkpoint
 from admiral.storage.output_paths import check_place, keep_apart
 from proofs.drafting.contextual_similarity import ContextualLikeness
-from training.annotated import SampleBuilder
-from training.corpora import Corpus, WithDocuments, read_documents
-from training.negatives import BeamNegatives, Finder, SearchedNegatives
-from training.samples import Sample, write_samples
-from training.sampling import BuildSettings
-from training.sources import FORMATS, Source
+from training.data.annotated import SampleBuilder
+from training.data.claim_sources import FORMATS, Source
+from training.data.corpora_of_claims import Corpus, WithDocuments, read_documents
+from training.data.negatives import BeamNegatives, Finder, SearchedNegatives
+from training.data.samples import Sample, write_samples
+from training.data.sampling import BuildSettings
 from trie.model.tokens import IDENTIFIERS
 
 MISSING = ("error", "list", "skip")

@@ -4,8 +4,8 @@ Run as ``accelerate launch -m training.joint --config configs/mini.yaml``; on on
 device ``python -m training.joint --config ...`` does the same.
 """
 
-from training.config import TASKS
 from training.program import program
+from training.run_config import TASKS
 
 main = program(
     TASKS, "Train the retriever, the reranker and the prover of one checkpoint together."

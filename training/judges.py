@@ -39,10 +39,10 @@ from proofs.judges.calibrated import Weights
 from proofs.judges.classifier import pooled_states
 from proofs.judges.support import SupportFinder
 from proofs.lexicons.wordnet import default_lexicon
-from training.fitting import fit_head, fit_weights, threshold_of_recall
-from training.retrieved import retrieved_evidence
-from training.sources import Source, drawn
-from training.sufficiency import LabelledEvidence, labelled_evidence, own_sentences
+from training.data.claim_sources import Source, drawn
+from training.fitting.fits import fit_head, fit_weights, threshold_of_recall
+from training.fitting.retrieved_evidence import retrieved_evidence
+from training.fitting.sufficiency import LabelledEvidence, labelled_evidence, own_sentences
 
 # To so many gold claims comes one claim that a single document covers.
 _OWN_SHARE = 8

@@ -23,7 +23,7 @@ from admiral.gold import read_gold
 from admiral.kb import KnowledgeBase, locate
 from admiral.records import Document
 from admiral.retrieval.title_matching import Mention, base_title, find_mentions
-from training.samples import RetrieveSample, write_samples
+from training.data.samples import RetrieveSample, write_samples
 
 _SENTENCES = 6  # of a document, in which mentions are looked for and which are quoted
 _WORDS = (4, 26)  # of a clause of a pseudo-claim

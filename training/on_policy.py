@@ -24,8 +24,14 @@ from admiral.gold import GoldClaim
 from admiral.kb.kb_paths import keep_out
 from admiral.retrieval.state import Progress
 from admiral.storage.output_paths import check_place, keep_apart
-from training.samples import RerankDocument, RerankSample, RetrieveSample, Sample, write_samples
-from training.sources import Source, drawn
+from training.data.claim_sources import Source, drawn
+from training.data.samples import (
+    RerankDocument,
+    RerankSample,
+    RetrieveSample,
+    Sample,
+    write_samples,
+)
 
 
 def on_policy(

@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 
 from admiral.errors import AdmiralError
-from training.config import load_config
-from training.loop import train
+from training.loop.training_loop import train
+from training.run_config import load_config
 
 
 def program(tasks: tuple[str, ...], purpose: str) -> click.Command:
@@ -19,7 +19,7 @@ def program(tasks: tuple[str, ...], purpose: str) -> click.Command:
     Parameters
     ----------
     tasks
-        Some of `training.config.TASKS`.
+        Some of `training.run_config.TASKS`.
     purpose
         The first line of its help.
     """

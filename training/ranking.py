@@ -27,8 +27,8 @@ from admiral.ranking.features import document_clues
 from admiral.retrieval.state import Progress
 from admiral.storage.atomic_files import write_atomically
 from admiral.storage.output_paths import check_place, keep_apart
-from training.fitting import fit_relevance
-from training.sources import Source, drawn
+from training.data.claim_sources import Source, drawn
+from training.fitting.fits import fit_relevance
 
 Labelled = tuple[torch.Tensor, torch.Tensor]
 

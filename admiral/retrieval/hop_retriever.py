@@ -40,7 +40,7 @@ class TrieHopRetriever:
         sentence alone, so that its sets have two documents at every hop; ``not-joint`` scores the
         title alone and adds it to the documents of the best sentences, as many as there are hops;
         ``joint-docs`` generates the titles of the whole set instead of sentence identifiers, which
-        the model must have been trained to do (`training.config.TrainConfig.target`).
+        the model must have been trained to do (`training.run_config.TrainConfig.target`).
         The last three are those that the paper compares with (section 6, table 3).
     """
 

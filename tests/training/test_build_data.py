@@ -12,9 +12,9 @@ from click.testing import CliRunner, Result
 from admiral.gold import read_gold
 from admiral.kb import KnowledgeBase, demo_kb
 from training.build_data import main
-from training.corpora import Passages, WithDocuments, fault, read_documents
-from training.negatives import BeamNegatives, SearchedNegatives
-from training.samples import ProveSample, RetrieveSample, read_samples
+from training.data.corpora_of_claims import Passages, WithDocuments, fault, read_documents
+from training.data.negatives import BeamNegatives, SearchedNegatives
+from training.data.samples import ProveSample, RetrieveSample, read_samples
 
 DEMO = Path(str(resources.files("admiral"))) / "data" / "demo" / "claims.jsonl"
 

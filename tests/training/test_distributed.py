@@ -13,8 +13,8 @@ import torch
 from safetensors.torch import load_file
 
 from tests.training.tiny import elsewhere, lines, prepare, to_yaml
-from training.config import TASKS, TrainConfig
-from training.loop import train
+from training.loop.training_loop import train
+from training.run_config import TASKS, TrainConfig
 
 
 def train_in_two(config: TrainConfig) -> str:

@@ -28,10 +28,10 @@ from proofs.judges.calibrated import FEATURES, CalibratedJudge, Weights
 from proofs.judges.claim_features import CLAIM_FEATURES
 from proofs.judges.support import STEP_FEATURES, Support
 from proofs.logic.operators import NatOp
-from training.fitting import fit_head, fit_weights, threshold_of_recall
+from training.fitting.fits import fit_head, fit_weights, threshold_of_recall
+from training.fitting.retrieved_evidence import retrieved_evidence
+from training.fitting.sufficiency import labelled_evidence, own_sentences
 from training.judges import main
-from training.retrieved import retrieved_evidence
-from training.sufficiency import labelled_evidence, own_sentences
 
 DEMO = Path(str(resources.files("admiral"))) / "data" / "demo" / "claims.jsonl"
 # Stages that take little time.

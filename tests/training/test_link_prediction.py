@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from admiral.kb import KnowledgeBase, demo_kb
+from training.data.samples import RetrieveSample, read_samples
 from training.link_prediction import LinkPrediction, main
-from training.samples import RetrieveSample, read_samples
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from admiral import Admiral
 from admiral.config import RetrievalConfig
 from admiral.gold import GoldClaim, Label
+from training.data.samples import RerankSample, RetrieveSample
 from training.on_policy import on_policy
-from training.samples import RerankSample, RetrieveSample
 
 EMMY = "66th Primetime Emmy Awards"
 MEYERS = "Seth Meyers"

@@ -19,8 +19,8 @@ from tokenizers import __version__ as tokenizers_version
 
 from admiral.models.checkpoint import load_checkpoint
 from tests.training.tiny import elsewhere, lines, prepare, to_yaml
-from training.config import METRICS, TASKS, TrainConfig
-from training.hub import push
+from training.loop.hub import push
+from training.run_config import METRICS, TASKS, TrainConfig
 
 PROGRAMS = {
     "joint": TASKS,

@@ -15,9 +15,9 @@ from admiral.gold import read_gold
 from admiral.ranking.document_scorer import Relevance
 from admiral.ranking.features import CLUES, document_clues
 from admiral.retrieval.result import ranked
-from training.fitting import fit_relevance
+from training.data.claim_sources import Source, drawn
+from training.fitting.fits import fit_relevance
 from training.ranking import examples, main
-from training.sources import Source, drawn
 
 DEMO = Path(str(resources.files("admiral"))) / "data" / "demo" / "claims.jsonl"
 # Stages that take little time.

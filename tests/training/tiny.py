@@ -16,8 +16,7 @@ from transformers import BartConfig, BartForConditionalGeneration
 from admiral.kb import build
 from admiral.models.checkpoint import quiet
 from proofs import NatOp, Proof, ProofStep
-from training.config import TrainConfig
-from training.samples import (
+from training.data.samples import (
     ProveSample,
     RerankDocument,
     RerankSample,
@@ -25,6 +24,7 @@ from training.samples import (
     Sample,
     write_samples,
 )
+from training.run_config import TrainConfig
 
 TITLES = ["Rome", "Paris", "Oslo", "Bern"]
 RIVERS = dict(zip(TITLES, ("Tiber", "Seine", "Aker", "Aare"), strict=True))

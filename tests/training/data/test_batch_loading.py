@@ -1,0 +1,53 @@
+"""The stream of batches: the same for the same seed, shared out, taken up at any position."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+import pytest
+
+from training.data.batch_loading import Loader, batches_of
+from training.data.batches import Items
+from training.data.sample_encoding import Pair
+
+PAIRS = [Pair([3] * (1 + n % 5), [4, 2], []) for n in range(20)]
+
+
+def stream(seed: int = 3) -> Iterator[Items]:
+    return batches_of(PAIRS, 24, 24, seed)
+
+
+def test_each_epoch_holds_every_item_once_in_another_order() -> None:
+    first: list[int] = []
+    batches = stream()
+    while len(first) < len(PAIRS):
+        first += map(id, next(batches))
+    assert sorted(first) == sorted(map(id, PAIRS))
+    second: list[int] = []
+    while len(second) < len(PAIRS):
+        second += map(id, next(batches))
+    assert sorted(second) == sorted(first) and second != first
+    assert list(islice(stream(), 30)) == list(islice(stream(), 30))
+    assert list(islice(stream(), 30)) != list(islice(stream(4), 30))
+
+
+def test_processes_take_turns_from_where_an_earlier_run_ended() -> None:
+    whole = list(islice(stream(), 20))
+    taken = {}
+    for number in range(3):
+        with Loader(stream(), 1, 2, position=5, share=(number, 3)) as loader:
+            for micro in loader.take(4):
+                taken[micro.position] = micro.items
+    assert taken == {at: whole[at] for at in range(5, 17)}
+
+
+def test_what_goes_wrong_in_the_thread_is_raised_where_batches_are_taken() -> None:
+    def broken() -> Iterator[Items]:
+        yield PAIRS[:1]
+        raise ValueError("no more")
+
+    with Loader(broken(), 1, 2) as loader:
+        assert len(loader.take(1)) == 1
+        with pytest.raises(ValueError, match="no more"):
+            loader.take(1)

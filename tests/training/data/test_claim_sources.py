@@ -1,0 +1,145 @@
+"""The formats of training claims, in records of our own, and what is told of bad ones."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from admiral.errors import AdmiralError
+from admiral.gold import Label
+from training.data.claim_sources import FORMATS, Source, SourceClaim
+from training.data.sampling import TASKS
+
+QUESTION = {
+    "question_id": "q1",
+    "question_text": "In which year was the architect of the Salt Mill born?",
+    "answers_objects": [{"number": "", "spans": ["1801"]}],
+    "contexts": [
+        {
+            "title": "Salt Mill",
+            "paragraph_text": "The Salt Mill is a mill.  It was drawn by Ida Penn (architect).",
+            "is_supporting": True,
+        },
+        {
+            "title": "Ida Penn (architect)",
+            "paragraph_text": "Ida Penn drew mills.  She was born in 1801.  She died old.",
+            "is_supporting": True,
+        },
+        {"title": "Pepper Mill", "paragraph_text": "It grinds.", "is_supporting": False},
+    ],
+}
+FOOL = {
+    "id": "f1",
+    "text": "The Salt Mill never burned.",
+    "label": "REFUTES",
+    "wikipedia_page": "Salt Mill",
+    "gold_evidence": [{"section_header": "History", "text": "It burned in 1900."}],
+    "retrieved_evidence": [
+        {"section_header": "History", "text": "It was sold in 1890."},
+        {"section_header": "History", "text": "It burned in 1900."},
+    ],
+}
+CREAK = {"ex_id": "c1", "sentence": "Mills are wet.", "label": "false", "entity": "Salt Mill"}
+EX_FEVER = {
+    "claim": "The Salt Mill was drawn by an architect born in 1801.",
+    "explanation": "Ida Penn drew it.",
+    "label": "SUPPORT",
+    "golden entity": "['Salt_Mill', 'Ida_Penn_-LRB-architect-RRB-', 'Salt_Mill']",
+}
+
+
+def write(path: Path, *records: dict[str, Any]) -> Path:
+    if path.suffix == ".csv":
+        with path.open("w", newline="", encoding="utf-8") as file:
+            rows = csv.DictWriter(file, list(records[0]))
+            rows.writeheader()
+            rows.writerows(records)
+    else:
+        path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+def read(format: str, path: Path) -> list[SourceClaim]:
+    return list(Source.parse(f"{format}:{path}").claims())
+
+
+def test_questions_with_paragraphs(tmp_path: Path) -> None:
+    (found,) = read("hotpotqa", write(tmp_path / "q.jsonl", QUESTION))
+    assert [len(p.sentences) for p in found.passages] == [2, 3, 1]
+    # The sentence that names the other document, and the one with the answer.
+    assert found.claim.sentences == (("Salt Mill", 1), ("Ida Penn (architect)", 1))
+    assert found.claim.label is None
+
+
+def test_one_page_with_what_was_retrieved_from_it(tmp_path: Path) -> None:
+    (found,) = read("fool-me-twice", write(tmp_path / "f.jsonl", FOOL))
+    (page,) = found.passages
+    assert page.sentences == ("It was sold in 1890.", "It burned in 1900.")
+    assert found.claim.sentences == (("Salt Mill", 1),) and found.claim.refuted is True
+
+
+def test_titles_only(tmp_path: Path) -> None:
+    (found,) = read("creak", write(tmp_path / "c.jsonl", CREAK))
+    assert found.claim.titles == ("Salt Mill",) and found.claim.label is Label.REFUTES
+    assert not found.passages and not found.claim.sentences
+    (found,) = read("ex-fever", write(tmp_path / "e.csv", EX_FEVER))
+    assert found.claim.titles == ("Salt Mill", "Ida Penn (architect)")
+    assert not found.claim.sentences
+
+
+@pytest.mark.parametrize(
+    ("format", "record", "field"),
+    [
+        ("hotpotqa", {**QUESTION, "contexts": "none"}, "contexts"),
+        ("hotpotqa", {**QUESTION, "answers_objects": [1]}, "spans"),
+        ("hotpotqa", {**QUESTION, "contexts": [{"title": "A"}]}, "paragraph_text"),
+        ("fool-me-twice", {**FOOL, "label": "PERHAPS"}, "label"),
+        ("fool-me-twice", {**FOOL, "gold_evidence": ["text"]}, "text"),
+        ("creak", {**CREAK, "entity": ""}, "entity"),
+        ("creak", {**CREAK, "label": "maybe"}, "label"),
+        ("ex-fever", {**EX_FEVER, "golden entity": "Salt_Mill"}, "golden entity"),
+        ("ex-fever", {**EX_FEVER, "label": "MAYBE"}, "label"),
+    ],
+)
+def test_a_bad_record_is_named(
+    tmp_path: Path, format: str, record: dict[str, Any], field: str
+) -> None:
+    path = write(tmp_path / ("x.csv" if format == "ex-fever" else "x.jsonl"), record)
+    with pytest.raises(AdmiralError, match=rf"x\.(csv: row |jsonl:)1: field '{field}'"):
+        read(format, path)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_an_empty_file_is_an_error(tmp_path: Path, format: str) -> None:
+    path = tmp_path / "empty"
+    path.write_text("")
+    with pytest.raises(AdmiralError, match="holds no claims"):
+        read(format, path)
+    with pytest.raises(AdmiralError, match="nowhere"):
+        read(format, tmp_path / "nowhere")
+
+
+def test_bytes_that_are_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_bytes(b"claim,label\n\xff\xfe,SUPPORT\n")
+    with pytest.raises(AdmiralError, match="not CSV in UTF-8"):
+        read("ex-fever", path)
+
+
+def test_how_sources_are_written() -> None:
+    assert Source.parse("hover:a:b.jsonl") == Source("hover", Path("a:b.jsonl"), TASKS)
+    named = Source.parse("gold/prove+rerank:x")
+    assert named.tasks == ("prove", "rerank")
+    assert Source.parse("fool-me-twice:x").tasks == ("rerank",)
+    for text, problem in [
+        ("claims.jsonl", "not FORMAT:FILE"),
+        ("hover:", "not FORMAT:FILE"),
+        ("hoover:x", "no format 'hoover'"),
+        ("hover/fly:x", "no task 'fly'"),
+    ]:
+        with pytest.raises(AdmiralError, match=problem):
+            Source.parse(text)

@@ -1,0 +1,103 @@
+"""Losses against slow ones, and parts of a batch that add up to the whole."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.training.tiny import some_samples, write_hub_directory
+from training.data.batches import Counts, Items, RerankBatch, collate, halved
+from training.data.sample_encoding import Group, Pair, encode
+from training.loop.initial_checkpoint import Start, open_start
+from training.loop.multitask_model import Trainee, rerank_loss
+from training.run_config import TASKS, TrainConfig
+
+
+@pytest.fixture(scope="module")
+def start(tmp_path_factory: pytest.TempPathFactory) -> Start:
+    folder = write_hub_directory(tmp_path_factory.mktemp("start") / "bart")
+    return open_start(TrainConfig(start=str(folder), max_source=96, max_target=96), TASKS)
+
+
+def items(start: Start, kind: type) -> Items:
+    encoded = [encode(start.tokens, sample, 96, 96) for sample in some_samples()]
+    return [item for item in encoded if isinstance(item, kind)]
+
+
+@pytest.mark.parametrize("kind", [Pair, Group])
+def test_the_gradients_of_parts_add_up_to_the_wholes(start: Start, kind: type) -> None:
+    trainee = Trainee(start.model, start.head, guide=0.5, smoothing=0.1).eval()
+    whole = items(start, kind)
+    counts = Counts.of(whole)
+    found = []
+    for parts in ([whole], halved(whole, 1)):
+        trainee.zero_grad()
+        total = 0.0
+        for part in parts:
+            loss = trainee(collate(part, start.tokens.pad, start.tokens.start), counts)
+            loss.backward()
+            total += loss.item()
+        gradients = [p.grad.clone() for p in trainee.parameters() if p.grad is not None]
+        found.append((total, gradients))
+    (one, ours), (other, theirs) = found
+    assert one == pytest.approx(other, rel=1e-5)
+    for mine, yours in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(mine, yours, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+def test_the_loss_is_that_of_each_target_run_alone(start: Start, smoothing: float) -> None:
+    batch_items = items(start, Pair)
+    pairs = [pair for pair in batch_items if isinstance(pair, Pair)]
+    assert {len(pair.targets) for pair in pairs} == {1, 2}
+    trainee = Trainee(start.model, None, guide=0.0, smoothing=smoothing).eval()
+    batch = collate(batch_items, start.tokens.pad, start.tokens.start)
+    loss = trainee(batch, Counts.of(batch_items)).item()
+    total = tokens = 0.0
+    for pair in pairs:
+        scores = []
+        for target in pair.targets:
+            logits = start.model(
+                input_ids=torch.tensor([pair.source]),
+                decoder_input_ids=torch.tensor([[start.tokens.start, *target[:-1]]]),
+            ).logits[0]
+            logs = logits.log_softmax(-1)
+            right = logs[torch.arange(len(target)), torch.tensor(target)]
+            scores.append(((1 - smoothing) * right + smoothing * logs.mean(-1)).sum())
+        total -= torch.stack(scores).logsumexp(0).item()
+        tokens += pair.length / len(pair.targets)
+    assert loss == pytest.approx(total / tokens, rel=1e-4)
+
+
+def test_the_rerankers_loss_is_the_slow_one() -> None:
+    torch.manual_seed(1)
+    real = torch.tensor([[True] * 4, [True, True, True, False]])
+    gold = torch.tensor([[True, False, True, False], [False, True, False, False]])
+    scores = torch.randn(2, 4)
+    none = torch.zeros(0)
+    batch = RerankBatch(none, none, none, none, real, gold)
+    found = rerank_loss(scores, batch, Counts(claims=2, sentences=7)).item()
+    ordering, logistic = [], []
+    for row in range(2):
+        wrong = [scores[row, j].item() for j in range(4) if real[row, j] and not gold[row, j]]
+        mine = []
+        for j in range(4):
+            score = scores[row, j].item()
+            if gold[row, j]:
+                rest = sum(math.exp(w) for w in wrong)
+                mine.append(-math.log(math.exp(score) / (math.exp(score) + rest)))
+                logistic.append(-3 * math.log(1 / (1 + math.exp(-score))))
+            elif real[row, j]:
+                logistic.append(-math.log(1 - 1 / (1 + math.exp(-score))))
+        ordering.append(sum(mine) / len(mine))
+    assert found == pytest.approx(sum(ordering) / 2 + sum(logistic) / 7, rel=1e-5)
+
+
+def test_a_head_is_asked_for(start: Start, tmp_path: Path) -> None:
+    groups = items(start, Group)
+    batch = collate(groups, start.tokens.pad, start.tokens.start)
+    with pytest.raises(ValueError, match="need a head"):
+        Trainee(start.model)(batch, Counts.of(groups))

@@ -1,0 +1,46 @@
+"""The log of a run: what was logged behind the saved step is dropped."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+import torch
+
+from admiral.errors import AdmiralError
+from tests.training.tiny import write_hub_directory
+from training.loop.initial_checkpoint import open_start
+from training.loop.run_output import Output
+from training.run_config import TASKS, TrainConfig
+
+
+def test_a_log_goes_on_behind_a_step(tmp_path: Path) -> None:
+    output = Output(tmp_path / "out")
+    output.begin_log(0)
+    for step in (1, 2, 3):
+        output.append_log({"step": step, "pairs": 0.5})
+    with output.log.open("a") as file:
+        file.write('{"step": 4, "pa')  # killed in mid-line
+    whole = output.log.read_bytes().split(b"\n")
+    damaged = (b"garbage", b"\xff", b"[]", b'{"x": 1}', b'{"step": "2"', b"[" * 20_000)
+    output.log.write_bytes(b"\n".join([*whole[:1], *damaged, *whole[1:]]))
+    output.begin_log(2)
+    assert output.log.read_text() == '{"step": 1, "pairs": 0.5}\n{"step": 2, "pairs": 0.5}\n'
+
+
+def test_a_checkpoint_is_replaced_as_a_whole_and_others_may_read_it(tmp_path: Path) -> None:
+    config = TrainConfig(start=str(write_hub_directory(tmp_path / "start")), max_source=64)
+    start = open_start(TrainConfig(**{**vars(config), "max_target": 64}), TASKS)
+    output = Output(tmp_path / "out")
+    output.publish(start, "first", torch.float16)
+    (output.checkpoint / "sufficiency_head.safetensors").write_bytes(b"of the old weights")
+    output.publish(start, "second", torch.float16)
+    names = {path.name for path in output.checkpoint.iterdir()}
+    assert "sufficiency_head.safetensors" not in names and "rerank_head.safetensors" in names
+    assert (output.checkpoint / "README.md").read_text() == "second"
+    modes = {stat.S_IMODE(path.stat().st_mode) for path in output.checkpoint.iterdir()}
+    assert len(modes) == 1
+    with pytest.raises(AdmiralError, match="exists, and is of no run"):
+        output.check(overwrite=False)
+    output.check(overwrite=True)

@@ -1,0 +1,100 @@
+"""States of runs: they come back as they were, and others are refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from admiral.errors import AdmiralError
+from tests.training.tiny import full_disk
+from training.loop.run_state import Progress, load_tensors, read_progress, save_state
+
+
+def trained(width: int = 3) -> tuple[nn.Linear, torch.optim.AdamW]:
+    torch.manual_seed(width)
+    module = nn.Linear(width, 2)
+    optimizer = torch.optim.AdamW(module.parameters(), fused=True)
+    for _ in range(2):
+        module(torch.ones(width)).sum().backward()
+        optimizer.step()
+    return module, optimizer
+
+
+def test_a_state_comes_back(tmp_path: Path) -> None:
+    module, optimizer = trained()
+    progress = Progress(
+        step=2,
+        position=4,
+        seconds=0.5,
+        best=0.25,
+        metrics={"score": 0.25},
+        measured=1,
+        losses={"pairs": [0.1, 3.0]},
+        scaler={"scale": 2.0},
+        run={"seed": 1},
+    )
+    path = tmp_path / "new" / "state.safetensors"
+    assert read_progress(path) is None
+    save_state(path, module, optimizer, progress)
+    other = nn.Linear(3, 2)
+    theirs = torch.optim.AdamW(other.parameters(), fused=True)
+    assert read_progress(path) == progress
+    load_tensors(path, other, theirs)
+    for mine, yours in zip(module.parameters(), other.parameters(), strict=True):
+        assert torch.equal(mine, yours)
+        assert optimizer.state[mine].keys() == theirs.state[yours].keys()
+        assert all(torch.equal(optimizer.state[mine][k], v) for k, v in theirs.state[yours].items())
+        mine.grad = yours.grad = torch.ones_like(mine)
+    optimizer.step()
+    theirs.step()
+    assert torch.equal(module.weight, other.weight)
+
+
+def test_a_damaged_state_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "state.safetensors"
+    module, optimizer = trained()
+    save_state(path, module, optimizer, Progress())
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(AdmiralError, match=r"state\.safetensors: is not the state of a run"):
+        read_progress(path)
+
+
+def test_a_changed_number_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "state.safetensors"
+    module, optimizer = trained()
+    save_state(path, module, optimizer, Progress(step=1))
+    content = bytearray(path.read_bytes())
+    content[-3] ^= 1
+    path.write_bytes(content)
+    assert read_progress(path) == Progress(step=1)
+    with pytest.raises(AdmiralError, match=r"state\.safetensors: is damaged"):
+        load_tensors(path, module, optimizer)
+
+
+def test_a_state_of_another_model_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "state.safetensors"
+    save_state(path, *trained(), Progress())
+    with pytest.raises(AdmiralError, match="is of another model"):
+        load_tensors(path, *trained(4))
+    with pytest.raises(AdmiralError, match="is of another model"):
+        load_tensors(path, nn.Sequential(nn.Linear(3, 2)), trained()[1])
+
+
+def test_a_state_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> None:
+    path = tmp_path / "state.safetensors"
+    save_state(path, *trained(), Progress(step=1))
+    before = path.read_bytes()
+    with full_disk(64), pytest.raises(AdmiralError, match=r"state\.safetensors: .* make room"):
+        save_state(path, *trained(), Progress(step=2))
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_a_killed_run_left_is_cleared_away(tmp_path: Path) -> None:
+    path = tmp_path / "state.safetensors"
+    (tmp_path / ".tmpAx3fUW").write_bytes(b"half")  # as safetensors calls what it writes
+    save_state(path, *trained(), Progress())
+    assert list(tmp_path.iterdir()) == [path]

@@ -1,0 +1,281 @@
+"""The loop on a tiny model: it learns, keeps the best, stops, and goes on exactly."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from transformers import BartForConditionalGeneration
+
+from admiral.errors import AdmiralError
+from admiral.models.checkpoint import load_checkpoint
+from admiral.models.heads import SUFFICIENCY_HEAD
+from tests.training.tiny import elsewhere, full_disk, lines, prepare, some_samples, to_yaml
+from training.data.samples import RetrieveSample, write_samples
+from training.loop.run_output import Output
+from training.loop.training_loop import train
+from training.run_config import TASKS, TrainConfig
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> TrainConfig:
+    return prepare(tmp_path_factory.mktemp("run"))
+
+
+def weights(config: TrainConfig) -> dict[str, torch.Tensor]:
+    return load_file(Path(config.out) / "model.safetensors")
+
+
+def same_weights(one: TrainConfig, other: TrainConfig) -> bool:
+    ours, theirs = weights(one), weights(other)
+    return ours.keys() == theirs.keys() and all(torch.equal(ours[k], theirs[k]) for k in ours)
+
+
+def test_the_loss_falls_the_best_is_kept_and_the_checkpoint_loads(settings: TrainConfig) -> None:
+    config = replace(
+        elsewhere(settings, "learns"), steps=60, eval_every=20, keep="best", log_every=10
+    )
+    train(config, TASKS)
+    losses = [line["pairs"] for line in lines(config) if "pairs" in line]
+    assert losses[-1] < 0.5 * losses[0]
+    evaluated = [line for line in lines(config) if "dev/score" in line]
+    assert [line["step"] for line in evaluated] == [20, 40, 60]
+    best = max(evaluated, key=lambda line: (line["dev/score"], -line["step"]))
+    card = (Path(config.out) / "README.md").read_text()
+    assert f"After {best['step']} steps" in card
+    assert f"| score | {best['dev/score']:.4f} |" in card
+    loaded = load_checkpoint(config.out)
+    assert loaded.head is not None and loaded.tokens.task("retrieve") is not None
+    assert all(w.dtype == torch.float16 for w in weights(config).values())
+    plain = BartForConditionalGeneration.from_pretrained(config.out)
+    assert torch.equal(plain.lm_head.weight, plain.get_input_embeddings().weight)
+
+
+def test_a_run_killed_by_the_system_goes_on_exactly(settings: TrainConfig) -> None:
+    """With accumulation, evaluation and dropout; killed behind a state that is not the first."""
+    whole = replace(
+        elsewhere(settings, "whole"),
+        steps=40,
+        accumulation=2,
+        dropout=0.1,
+        eval_every=5,
+        log_every=4,
+        keep="best",
+    )
+    parts = elsewhere(whole, "parts")
+    train(whole, TASKS)
+    path = to_yaml(parts, Path(parts.out).with_suffix(".yaml"))
+    child = subprocess.Popen(
+        [sys.executable, "-m", "training.joint", "--config", str(path)],
+        cwd=path.parent,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stderr=subprocess.DEVNULL,
+    )
+    log = Path(f"{parts.out}.run") / "log.jsonl"
+    deadline = time.monotonic() + 120
+    while not (log.exists() and '"step": 8' in log.read_text()) and time.monotonic() < deadline:
+        time.sleep(0.005)
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    assert 8 <= max(line["step"] for line in lines(parts)) < 40
+    train(parts, TASKS)
+    assert lines(parts) == lines(whole)
+    assert same_weights(parts, whole)
+
+
+def test_a_run_stops_when_its_minutes_are_over_and_goes_on_exactly(settings: TrainConfig) -> None:
+    whole = replace(elsewhere(settings, "at-once"), steps=5)
+    parts = elsewhere(whole, "by-minutes")
+    train(whole, TASKS)
+    for _ in range(parts.steps):
+        assert not Path(f"{parts.out}.run").exists() or lines(parts) != lines(whole)
+        train(replace(parts, minutes=1e-9), TASKS)
+        assert (Path(parts.out) / "model.safetensors").is_file()  # `last` is kept at each stop
+    assert lines(parts) == lines(whole)
+    assert same_weights(parts, whole)
+    train(parts, TASKS)  # nothing is left to do
+    assert same_weights(parts, whole)
+
+
+def test_a_polite_signal_saves_and_says_how_to_go_on(
+    settings: TrainConfig, capfd: pytest.CaptureFixture[str]
+) -> None:
+    config = replace(elsewhere(settings, "polite"), steps=100_000, save_every=100_000)
+    before = signal.getsignal(signal.SIGTERM)
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGTERM))
+    timer.start()
+    with pytest.raises(SystemExit) as caught:
+        train(config, TASKS)
+    timer.join()
+    assert caught.value.code == 128 + signal.SIGTERM
+    assert signal.getsignal(signal.SIGTERM) == before
+    assert "the same command goes on" in capfd.readouterr().err
+    assert (Path(f"{config.out}.run") / "state.safetensors").is_file()
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def test_a_full_disk_leaves_the_last_good_state(settings: TrainConfig) -> None:
+    whole = replace(elsewhere(settings, "roomy"), steps=9)
+    tight = elsewhere(whole, "tight")
+    train(whole, TASKS)
+    train(replace(tight, minutes=1e-9), TASKS)
+    state = Path(f"{tight.out}.run") / "state.safetensors"
+    before = state.read_bytes()
+    with full_disk(20_000), pytest.raises(AdmiralError, match="state cannot be saved"):
+        train(tight, TASKS)
+    assert state.read_bytes() == before
+    assert not list(state.parent.glob("*.partial"))
+    train(tight, TASKS)
+    assert same_weights(tight, whole)
+
+
+def test_a_full_disk_leaves_the_last_good_checkpoint(settings: TrainConfig) -> None:
+    config = replace(
+        elsewhere(settings, "cramped"), steps=3, eval_every=3, keep="best", metric="loss"
+    )
+    train(config, TASKS)
+    before = contents(Path(config.out))
+    longer = replace(config, steps=6)
+    with full_disk(20_000), pytest.raises(AdmiralError, match="cramped: cannot be written"):
+        train(longer, TASKS)
+    assert contents(Path(config.out)) == before
+    found = Path(config.out).parent.glob("*cramped*")
+    assert sorted(path.name for path in found) == ["cramped", "cramped.run"]
+    train(longer, TASKS)
+    assert contents(Path(config.out)) != before
+
+
+def test_other_data_or_settings_are_not_mixed_into_a_run(settings: TrainConfig) -> None:
+    config = elsewhere(settings, "mixed")
+    train(replace(config, minutes=1e-9), TASKS)
+    with pytest.raises(AdmiralError, match="another batch_tokens"):
+        train(replace(config, batch_tokens=128), TASKS)
+    with pytest.raises(AdmiralError, match="another tasks"):
+        train(config, ("retrieve", "rerank"))
+    train(replace(config, batch_tokens=128), TASKS, overwrite=True)
+
+
+def test_a_metric_without_samples_is_noticed_before_training(settings: TrainConfig) -> None:
+    dev = Path(settings.out).with_name("dev.jsonl")
+    write_samples(dev, [s for s in some_samples() if isinstance(s, RetrieveSample)])
+    config = replace(elsewhere(settings, "blind"), dev=str(dev), metric="prove_f1")
+    with pytest.raises(AdmiralError, match="no samples for the metric 'prove_f1'"):
+        train(config, TASKS)
+    assert not Path(f"{config.out}.run").exists()
+
+
+def test_a_run_killed_before_its_first_state_may_start_again(settings: TrainConfig) -> None:
+    config = replace(elsewhere(settings, "early"), keep="best", eval_every=1)
+    (folder := Path(f"{config.out}.run")).mkdir()
+    (folder / "log.jsonl").write_text("")
+    train(replace(config, minutes=1e-9), TASKS)
+    (folder / "state.safetensors").unlink()  # not killed now, but lost
+    before = contents(Path(config.out))
+    with pytest.raises(AdmiralError, match="is of no run that could go on"):
+        train(config, TASKS)
+    assert contents(Path(config.out)) == before
+    train(config, TASKS, overwrite=True)
+    assert lines(config)[-1]["step"] == config.steps
+
+
+def test_what_is_of_no_run_is_not_replaced(settings: TrainConfig, tmp_path: Path) -> None:
+    config = replace(settings, out=settings.start)
+    with pytest.raises(AdmiralError, match="is of no run"):
+        train(config, TASKS)
+    assert (Path(settings.start) / "vocab.json").is_file()
+    project = tmp_path / "project"
+    shutil.copytree(settings.start, project)
+    (project / "src").mkdir()
+    (tmp_path / "file").write_text("")
+    for name in ("project", "file"):
+        with pytest.raises(AdmiralError, match="something else is there, and it is not replaced"):
+            train(replace(settings, out=str(tmp_path / name)), TASKS, overwrite=True)
+        assert not (tmp_path / f"{name}.run").exists()
+    assert (project / "src").is_dir()
+
+
+def test_a_run_is_forgotten_only_when_another_can_begin(settings: TrainConfig) -> None:
+    config = replace(elsewhere(settings, "typo"), steps=2)
+    train(config, TASKS)
+    folder = Path(f"{config.out}.run")
+    before = contents(folder) | contents(Path(config.out))
+    with full_disk(20_000), pytest.raises(AdmiralError, match="the state cannot be saved"):
+        train(replace(config, steps=9), TASKS, overwrite=True)
+    assert contents(folder) | contents(Path(config.out)) == before
+    with pytest.raises(AdmiralError, match="is `start` as well"):
+        train(replace(config, start=config.out), TASKS, overwrite=True)
+    assert contents(folder) | contents(Path(config.out)) == before
+    for wrong in ({"samples": "absent"}, {"dev": "absent"}, {"kb": "absent"}, {"start": "absent"}):
+        with pytest.raises(AdmiralError, match="absent"):
+            train(replace(config, **wrong), TASKS, overwrite=True)
+        assert contents(folder) | contents(Path(config.out)) == before
+
+
+def test_two_runs_in_one_place_are_kept_apart(settings: TrainConfig) -> None:
+    config = replace(elsewhere(settings, "shared"), steps=2)
+    with Output(Path(config.out)).alone(), pytest.raises(AdmiralError, match="another process"):
+        train(config, TASKS)
+    train(config, TASKS)
+    assert not list(Path(config.out).parent.glob(".shared*"))
+
+
+def test_another_metric_compares_anew(settings: TrainConfig) -> None:
+    config = replace(
+        elsewhere(settings, "anew"), keep="best", metric="score", eval_every=2, steps=2
+    )
+    train(config, TASKS)
+    before = contents(Path(config.out))
+    train(replace(config, metric="loss", steps=4), TASKS)  # a negative number, below any score
+    assert contents(Path(config.out)) != before
+    shutil.rmtree(config.out)  # what is best is gone
+    train(replace(config, metric="loss", steps=6, encoder_rate=0, decoder_rate=0), TASKS)
+    assert Path(config.out).exists()
+
+
+def test_a_run_that_is_done_has_its_checkpoint(
+    settings: TrainConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = replace(elsewhere(settings, "done"), steps=2)
+    with monkeypatch.context() as patch:
+        patch.setattr("training.loop.run_output.save_checkpoint", _no_space)
+        with pytest.raises(AdmiralError, match="done: cannot be written"):
+            train(config, TASKS)
+    assert not Path(config.out).exists()
+    train(config, TASKS)  # the steps were saved
+    assert [line["step"] for line in lines(config) if "rate" in line] == [2]
+    whole = contents(Path(config.out))
+    (Path(config.out) / SUFFICIENCY_HEAD).write_bytes(b"added since")
+    train(config, TASKS)
+    assert set(contents(Path(config.out))) == {*whole, SUFFICIENCY_HEAD}
+    shutil.rmtree(config.out)
+    with pytest.raises(AdmiralError, match="of the run only the last state is kept"):
+        train(replace(config, keep="best"), TASKS)
+    train(config, TASKS)
+    assert contents(Path(config.out))["model.safetensors"] == whole["model.safetensors"]
+
+
+def _no_space(*_: object) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_loss_that_is_no_number_ends_the_run(settings: TrainConfig) -> None:
+    config = replace(elsewhere(settings, "wild"), encoder_rate=1e30, decoder_rate=1e30)
+    with pytest.raises(AdmiralError, match="is no number at step"):
+        train(config, TASKS)
+    assert not Path(config.out).exists()

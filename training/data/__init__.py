@@ -1,0 +1,1 @@
+"""Training samples: claims of many data sets, negatives, encoding, batches."""

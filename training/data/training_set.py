@@ -1,0 +1,104 @@
+"""The samples of a run: read, chosen by task and hop, and encoded."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from admiral.errors import AdmiralError
+from training.data.sample_encoding import Group, Pair, encode_all
+from training.data.samples import ProveSample, RerankSample, RetrieveSample, Sample, read_samples
+from training.loop.model_card import SourceFile
+from training.run_config import TrainConfig
+from trie import Tokens
+
+
+@dataclass(frozen=True, slots=True)
+class SampleSet:
+    """The usable samples of a file.
+
+    Attributes
+    ----------
+    samples, items
+        The samples, and the same encoded.
+    source
+        The file, with the number of its usable samples.
+    left_out
+        Samples that are too long for the model's input or output, or in which nothing can be
+        ranked.
+    """
+
+    samples: list[Sample]
+    items: list[Pair | Group]
+    source: SourceFile
+    left_out: int
+
+
+def read_set(
+    role: str, name: str, config: TrainConfig, tasks: tuple[str, ...], tokens: Tokens
+) -> SampleSet:
+    """Read the samples of the tasks and hops that a run is about.
+
+    Raises
+    ------
+    AdmiralError
+        If the file cannot be read, or holds none of them.
+    """
+    path = Path(name)
+    wanted: list[Sample] = []
+    others = 0
+    try:
+        for sample in read_samples(path):
+            if task_of(sample) not in tasks or not _is_of_hops(sample, config.hop_numbers):
+                others += 1
+                continue
+            wanted.append(sample)
+        source = SourceFile.of(role, path, {})
+    except (OSError, UnicodeDecodeError) as error:
+        raise AdmiralError(
+            f"{path}: the samples cannot be read ({error}). Build them with training.build_data."
+        ) from error
+    encoded = encode_all(tokens, wanted, config.max_source, config.max_target, config.target)
+    usable = [(s, item) for s, item in zip(wanted, encoded, strict=True) if item is not None]
+    left_out = len(wanted) - len(usable)
+    if not usable:
+        raise AdmiralError(
+            f"{path}: holds no sample to {role} on: {others} of other tasks or hops than "
+            f"{', '.join(tasks)} and {config.hops}, {left_out} longer than max_source or "
+            "max_target, or with nothing to rank. Build others, or change these settings."
+        )
+    counts = Counter(task_of(sample) for sample, _ in usable)
+    source = replace(source, samples=dict(sorted(counts.items())))
+    return SampleSet([s for s, _ in usable], [item for _, item in usable], source, left_out)
+
+
+def drawn(whole: SampleSet, count: int, seed: int) -> SampleSet:
+    """Return at most `count` samples of each task, the same ones for the same seed."""
+    places: dict[str, list[int]] = {}
+    for at, sample in enumerate(whole.samples):
+        places.setdefault(task_of(sample), []).append(at)
+    rng = random.Random(seed)
+    some = sorted(at for of in places.values() for at in rng.sample(of, min(count, len(of))))
+    return replace(
+        whole,
+        samples=[whole.samples[at] for at in some],
+        items=[whole.items[at] for at in some],
+    )
+
+
+def task_of(sample: Sample) -> str:
+    """Return the name of a sample's task."""
+    match sample:
+        case RetrieveSample():
+            return "retrieve"
+        case RerankSample():
+            return "rerank"
+        case ProveSample():
+            return "prove"
+
+
+def _is_of_hops(sample: Sample, hops: frozenset[int] | None) -> bool:
+    """Whether a retrieval sample builds on a wanted number of documents; others always do."""
+    return hops is None or not isinstance(sample, RetrieveSample) or sample.hop in hops

@@ -1,0 +1,1 @@
+"""Fits of the judges and of the document scorer."""

@@ -1,0 +1,1 @@
+"""The training loop: model, losses, optimisation, evaluation, checkpoints, reports."""

@@ -1,0 +1,133 @@
+"""The checkpoint that a run starts from: opened, checked, and given the tokens that it lacks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from huggingface_hub import snapshot_download
+from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
+from tokenizers import AddedToken
+from transformers import BartForConditionalGeneration, PreTrainedTokenizerFast
+
+from admiral.convert.tokenizers import open_tokenizer
+from admiral.errors import AdmiralError
+from admiral.models.checkpoint import load_bart, locate_checkpoint, quiet
+from admiral.models.heads import RerankHead, load_head
+from admiral.storage.bundled_names import MODELS
+from training.run_config import TrainConfig
+from trie import Tokens
+from trie.model.tokens import MARKERS
+
+# What is fetched from the hub: no weights but safetensors.
+_FILES = ["*.json", "merges.txt", "vocab.txt", "model.safetensors", "rerank_head.safetensors"]
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A checkpoint to train, on the CPU, in fp32.
+
+    Attributes
+    ----------
+    name
+        What it is called in a model card: a name on the hub, or a directory's last part.
+    head
+        The reranker's head; None unless sentences are reranked.
+    """
+
+    name: str
+    path: Path
+    model: BartForConditionalGeneration
+    tokenizer: PreTrainedTokenizerFast
+    tokens: Tokens
+    head: RerankHead | None
+
+
+def open_start(config: TrainConfig, tasks: tuple[str, ...]) -> Start:
+    """Open the checkpoint that the settings name.
+
+    What is new in it, such as rows of added tokens and a reranker's head, is drawn by the seed.
+
+    Raises
+    ------
+    AdmiralError
+        If it is absent or damaged, of another architecture, or its tokenizer is not the model's.
+    """
+    path = _directory(config.start)
+    model = load_bart(path, dropout=config.dropout, attention_dropout=config.attention_dropout)
+    tokenizer = open_tokenizer(path)
+    _check_tokenizer(path, model, tokenizer)
+    torch.manual_seed(config.seed)
+    _add_markers(path, model, tokenizer, tasks, config.markers)
+    longest = max(config.max_source, config.max_target)
+    if longest > model.config.max_position_embeddings:
+        raise AdmiralError(
+            f"{path}: has {model.config.max_position_embeddings} positions; "
+            f"max_source and max_target must not exceed them, and one is {longest}."
+        )
+    # On a processor the backward pass of fused attention takes 1.35 times as long for these sizes.
+    model.set_attn_implementation("eager")
+    head = None
+    if "rerank" in tasks:
+        width = model.lm_head.in_features
+        head = load_head(path, width) or RerankHead(width)
+    tokens = Tokens(tokenizer, model.config.decoder_start_token_id)
+    name = path.name if Path(config.start).is_dir() else config.start
+    return Start(name, path, model, tokenizer, tokens, head)
+
+
+def _directory(name: str) -> Path:
+    """Return the directory of a checkpoint; one on the hub is fetched, or found in its cache."""
+    if Path(name).is_dir() or name in MODELS:
+        return locate_checkpoint(name)
+    try:
+        return locate_checkpoint(snapshot_download(name, allow_patterns=_FILES))
+    except (HFValidationError, HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
+        raise AdmiralError(
+            f"start {name!r}: is no directory, and it cannot be fetched from the hub "
+            f"({type(error).__name__}). Give a directory with a checkpoint, or mend the connection."
+        ) from error
+
+
+def _check_tokenizer(
+    path: Path, model: BartForConditionalGeneration, tokenizer: PreTrainedTokenizerFast
+) -> None:
+    rows = model.lm_head.out_features
+    largest = max(tokenizer.get_vocab().values())
+    if largest >= rows:
+        raise AdmiralError(
+            f"{path}: its tokenizer has ids up to {largest}, its model {rows} rows. "
+            "Put the model's own tokenizer there."
+        )
+    for name in ("bos_token_id", "eos_token_id", "pad_token_id"):
+        ours, theirs = getattr(tokenizer, name), getattr(model.config, name)
+        if ours != theirs:
+            raise AdmiralError(
+                f"{path}: {name} is {ours} in its tokenizer, but {theirs} in its config.json. "
+                "Put the model's own tokenizer there."
+            )
+
+
+def _add_markers(
+    path: Path,
+    model: BartForConditionalGeneration,
+    tokenizer: PreTrainedTokenizerFast,
+    tasks: tuple[str, ...],
+    wanted: bool,
+) -> None:
+    vocabulary = tokenizer.get_vocab()
+    missing = [marker for marker in MARKERS if marker not in vocabulary]
+    if not missing:
+        return
+    if not wanted:
+        if len(tasks) > 1:
+            raise AdmiralError(
+                f"{path}: its tokenizer has no tokens for the tasks, without which one model "
+                "cannot tell them apart. Set markers to true, or train one task."
+            )
+        return
+    tokenizer.add_tokens([AddedToken(m, special=True, normalized=False) for m in missing], True)
+    if len(tokenizer) > model.lm_head.out_features:
+        with quiet():
+            model.resize_token_embeddings(len(tokenizer), mean_resizing=False)

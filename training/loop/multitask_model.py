@@ -1,0 +1,155 @@
+"""What is trained: the seq2seq model and the reranker's head, with a loss for either use."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+from transformers import BartForConditionalGeneration
+
+from admiral.models.heads import RerankHead
+from training.data.batches import Batch, Counts, RerankBatch, SequenceBatch
+from training.loop.guided_attention import AttentionGuide
+
+_GOLD_WEIGHT = 3.0  # gold sentences are few
+
+
+class Trainee(nn.Module):
+    """The model, and the head where sentences are reranked.
+
+    Parameters
+    ----------
+    model, head
+        The head is needed for batches of the reranker only.
+    guide
+        Weight of the loss on the cross-attention (see `training.loop.guided_attention`).
+    smoothing
+        Label smoothing of the target tokens.
+    """
+
+    def __init__(
+        self,
+        model: BartForConditionalGeneration,
+        head: RerankHead | None = None,
+        guide: float = 0.0,
+        smoothing: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.model = model
+        self.head = head
+        self._guide, self._smoothing = guide, smoothing
+
+    def forward(self, batch: Batch, counts: Counts) -> torch.Tensor:
+        """Return the loss of a batch, or of a part of one.
+
+        Parameters
+        ----------
+        batch
+            The batch or part.
+        counts
+            Those of the whole batch: the losses of its parts add up to the whole's.
+        """
+        if isinstance(batch, SequenceBatch):
+            return self._sequence_loss(batch, counts)
+        hidden = self.model.model.encoder(
+            input_ids=batch.input_ids, attention_mask=batch.attention_mask
+        ).last_hidden_state
+        if self.head is None:
+            raise ValueError("batches of the reranker need a head")
+        return rerank_loss(sentence_means(self.head(hidden), batch), batch, counts)
+
+    def _sequence_loss(self, batch: SequenceBatch, counts: Counts) -> torch.Tensor:
+        """Return the negative log of the summed probability of each input's targets.
+
+        It is summed over inputs and divided by the target tokens of the batch, so that with one
+        target each it is the cross-entropy of a token.
+        """
+        hidden = self.model.model.encoder(
+            input_ids=batch.input_ids, attention_mask=batch.attention_mask
+        ).last_hidden_state
+        with AttentionGuide(self.model) as guide:
+            states = packed_decoder(self.model, hidden, batch)
+        real = batch.segments >= 0
+        logits = self.model.lm_head(states[real]) + self.model.final_logits_bias
+        each = F.cross_entropy(
+            logits.float(),
+            batch.labels[real],
+            label_smoothing=self._smoothing,
+            reduction="none",
+        )
+        most = int(batch.segments.max()) + 1
+        rows = torch.arange(len(batch.segments), device=real.device)[:, None] * most
+        sequences = each.new_zeros(len(batch.segments) * most)
+        sequences = sequences.index_add(0, (rows + batch.segments)[real], each)
+        there = batch.segments[:, :, None] == torch.arange(most, device=real.device)
+        scores = (-sequences.view(-1, most)).masked_fill(~there.any(1), -torch.inf)
+        loss = -scores.logsumexp(1).sum() / counts.tokens
+        if self._guide and counts.copied:
+            attention = guide.loss(batch.attention_mask, batch.copies, counts.copied)
+            loss = loss + self._guide * attention
+        return loss
+
+
+def packed_decoder(
+    model: BartForConditionalGeneration, hidden: torch.Tensor, batch: SequenceBatch
+) -> torch.Tensor:
+    """Return the decoder's states for targets that share a row, (batch, target length, width).
+
+    Each target sees its own earlier tokens and the encoder's states, as if it stood alone. So the
+    keys and values of the cross-attention are computed once for all targets of an input.
+
+    Parameters
+    ----------
+    model
+        A post-norm BART.
+    hidden
+        The encoder's states, (batch, source length, width).
+    batch
+        The packed targets.
+    """
+    decoder = model.model.decoder
+    positions = decoder.embed_positions
+    states = decoder.embed_tokens(batch.decoder_ids)
+    states = states + F.embedding(batch.positions + positions.offset, positions.weight)
+    states = decoder.layernorm_embedding(states)
+    states = F.dropout(states, p=decoder.dropout, training=decoder.training)
+    order = torch.arange(batch.segments.shape[1], device=states.device)
+    seen = (batch.segments[:, :, None] == batch.segments[:, None]) & (order[:, None] >= order)
+    own = _additive(seen[:, None], states.dtype)
+    cross = _additive(batch.attention_mask[:, None, None] > 0, states.dtype)
+    for layer in decoder.layers:
+        states = layer(states, own, hidden, encoder_attention_mask=cross, use_cache=False)
+    return states
+
+
+def _additive(allowed: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """Return a mask to be added to attention scores: 0, or the least number of its type."""
+    zeros = torch.zeros(allowed.shape, dtype=dtype, device=allowed.device)
+    return zeros.masked_fill(~allowed, torch.finfo(dtype).min)
+
+
+def sentence_means(logits: torch.Tensor, batch: RerankBatch) -> torch.Tensor:
+    """Return the mean of the token scores of each sentence, (claims, sentences).
+
+    `logits` has the shape (passes, length).
+    """
+    sums = F.pad(logits.float().cumsum(1), (1, 0)).flatten()
+    return (sums[batch.ends] - sums[batch.begins]) / (batch.ends - batch.begins)
+
+
+def rerank_loss(scores: torch.Tensor, batch: RerankBatch, counts: Counts) -> torch.Tensor:
+    """Each gold sentence against all the others of its claim, and a logistic term.
+
+    The first orders the sentences of different documents, the second gives the scores a zero.
+    """
+    wrong = scores.masked_fill(batch.gold | ~batch.real, -torch.inf)
+    against = wrong.logsumexp(1, keepdim=True)
+    each = (torch.logaddexp(scores, against) - scores).masked_fill(~batch.gold, 0.0)
+    ordering = (each.sum(1) / batch.gold.sum(1)).sum() / counts.claims
+    logistic = F.binary_cross_entropy_with_logits(
+        scores,
+        batch.gold.to(scores.dtype),
+        weight=batch.real * torch.where(batch.gold, _GOLD_WEIGHT, 1.0),
+        reduction="sum",
+    )
+    return ordering + logistic / counts.sentences
