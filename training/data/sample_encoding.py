@@ -12,7 +12,7 @@ from functools import cache, partial
 from admiral.reranking.encoder_inputs import RerankPass, rerank_passes
 from proofs import NatOp, ProofError, target_ids
 from proofs.generation.source_input import evidence_input
-from training.continuations import Target
+from training.data.continuations import Target
 from training.data.samples import ProveSample, RerankSample, RetrieveSample, Sample
 from training.loop.guided_attention import alignment
 from trie import Tokens
