@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from admiral.config import FILES, RetrievalConfig
+from admiral.config import FILE_SETTINGS, RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.models.devices import choose_precision
 from admiral.records import Claim, RetrievalResult
@@ -56,7 +56,7 @@ def worker_config(config: RetrievalConfig, cpus: int, gpus: float) -> RetrievalC
     made = replace(config, device=device, threads=config.threads or cpus)
     # Decided here, so that it is the same on all nodes; those that have GPUs may not be this one.
     made.precision = choose_precision(replace(made, device="cuda") if gpus else made)
-    for key in ("model", "kb", *FILES):
+    for key in ("model", "kb", *FILE_SETTINGS):
         value = getattr(config, key)
         if value and not is_bundled(value) and Path(value).exists():
             # A worker has another current directory.

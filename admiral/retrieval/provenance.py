@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import admiral
-from admiral.config import FILES, RetrievalConfig
-from admiral.kb.store.members import find_join, read_holdings
+from admiral.config import FILE_SETTINGS, RetrievalConfig
+from admiral.kb.store.member_manifests import find_join, read_combined_manifest
 from admiral.storage.bundled_names import is_bundled
 
 
@@ -23,7 +23,7 @@ def recorded_settings(config: RetrievalConfig) -> dict[str, Any]:
         from admiral.models.devices import choose_precision
 
         config = replace(config, precision=choose_precision(config))
-    names = ("model", "kb", *(key for key in FILES if getattr(config, key)))
+    names = ("model", "kb", *(key for key in FILE_SETTINGS if getattr(config, key)))
     return config.settings() | {
         "version": admiral.__version__,
         **{name: identity(getattr(config, name)) for name in names},
@@ -46,7 +46,7 @@ def identity(name: str) -> str:
     if is_bundled(name) or not directory.exists():
         return name
     if find_join(directory) is not None:
-        return f"{directory.resolve().name} ({read_holdings(directory).digest[:12]})"
+        return f"{directory.resolve().name} ({read_combined_manifest(directory).digest[:12]})"
     digest = hashlib.sha256()
     for path in _files(directory):
         if path.is_file():

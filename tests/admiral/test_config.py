@@ -115,11 +115,11 @@ def test_validate_names_the_setting() -> None:
     with pytest.raises(AdmiralError, match="setting 'top_k': 0 is too small"):
         RetrievalConfig(top_k=0).validate()
     with pytest.raises(
-        AdmiralError, match="setting 'threads': 1025 is too large; the most is 1024"
+        AdmiralError, match="setting 'threads': 1025 is too large; the maximum is 1024"
     ):
         RetrievalConfig(threads=1025).validate()
     with pytest.raises(
-        AdmiralError, match=r"'text_weight': 1e\+39 is not a number from 0 to 1000000"
+        AdmiralError, match=r"'text_weight': 1e\+39 is too large; the maximum is 1000000"
     ):
         RetrievalConfig(text_weight=1e39).validate()
 

@@ -1,0 +1,205 @@
+"""Settings declared once: type, default, allowed values and help of each.
+
+A class of settings is a dataclass whose fields are made by `setting`. Its validation and docstring,
+the commented YAML file, the help of command line options and the tables of the documentation are
+all derived from these declarations.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeVar, cast
+
+T = TypeVar("T")
+
+_KEY = "setting"  # of the metadata of a dataclass field
+_WIDTH = 98
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """The declaration of one setting.
+
+    Attributes
+    ----------
+    name, type, default
+        Name of the dataclass field, type of its values, and its default.
+    section
+        Heading under which it is documented.
+    help
+        One or more sentences; the first one is the help of its command line option.
+    choices
+        Allowed values and what each of them means; empty if others are allowed.
+    bounds
+        Minimum and maximum of a number.
+    pattern, format
+        Regular expression that values match, and what it allows, in words.
+    is_file
+        Whether the value is the path of a file, or empty.
+    affects_results
+        Whether it decides what a run returns, and not only how fast.
+    """
+
+    name: str
+    type: type
+    default: Any
+    section: str
+    help: str
+    choices: Mapping[str, str] = field(default_factory=dict)
+    bounds: tuple[float, float] | None = None
+    pattern: str = ""
+    format: str = ""
+    is_file: bool = False
+    affects_results: bool = True
+
+    def problem(self, value: Any) -> str | None:
+        """Return what is wrong with a value, or None."""
+        types = (int, float) if self.type is float else self.type
+        if not isinstance(value, types) or (isinstance(value, bool) and self.type is not bool):
+            actual = f"{type(value).__module__}.{type(value).__name__}".removeprefix("builtins.")
+            return f"{value!r} is of type {actual}, not {self.type.__name__}"
+        if self.choices and value not in self.choices:
+            return f"{value!r} is not one of {', '.join(self.choices)}"
+        if self.pattern and not re.fullmatch(self.pattern, str(value)):
+            return f"{value!r} is not {self.format}" if value else f"is empty; give {self.format}"
+        if self.bounds is not None:
+            number, (minimum, maximum) = cast(float, value), self.bounds
+            if not number <= maximum:  # such as nan
+                return f"{value} is too large; the maximum is {maximum}"
+            if number < minimum:
+                return f"{value} is too small; the minimum is {minimum}"
+        return None
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of the help, without Markdown."""
+        return _plain(self.help).partition(". ")[0].removesuffix(".") + "."
+
+    @property
+    def allowed(self) -> str:
+        """The allowed values in words, without those that `choices` explains; may be empty."""
+        if self.bounds is not None:
+            return f"From {self.bounds[0]} to {self.bounds[1]}."
+        return ""
+
+
+def setting(default: Any, help: str, *, section: str = "", **rules: Any) -> Any:
+    """Declare a field of a dataclass of settings.
+
+    Parameters
+    ----------
+    default
+        Its default, a scalar that is not None.
+    help
+        See `Setting`; names in it may be in backticks.
+    section
+        Heading of this setting and of those after it, up to the next one that has a heading.
+    **rules
+        Other attributes of `Setting`.
+    """
+    return field(default=default, metadata={_KEY: {"help": help, "section": section, **rules}})
+
+
+def declared_settings(kind: type) -> tuple[Setting, ...]:
+    """Return the settings of a dataclass, in their order."""
+    settings, section = [], ""
+    for each in fields(cast(Any, kind)):
+        rules = dict(each.metadata[_KEY])
+        section = rules.pop("section") or section
+        settings.append(
+            Setting(each.name, type(each.default), each.default, section=section, **rules)
+        )
+    return tuple(settings)
+
+
+def value_problems(config: Any) -> Iterator[tuple[str, str]]:
+    """Yield (name, what is wrong) for each setting whose value its declaration does not allow."""
+    for declared in declared_settings(type(config)):
+        if problem := declared.problem(getattr(config, declared.name)):
+            yield declared.name, problem
+
+
+def documented(kind: type[T]) -> type[T]:
+    """Append the numpydoc section of the attributes to a class of settings; a class decorator."""
+    lines = ["", "    Attributes", "    ----------"]
+    for declared in declared_settings(kind):
+        lines.append(f"    {declared.name} : {declared.type.__name__}")
+        choices = [f"``{name}``: {text}." for name, text in declared.choices.items()]
+        text = " ".join(filter(None, [declared.help, declared.allowed, *choices]))
+        lines += textwrap.wrap(text, _WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 8)
+    kind.__doc__ = f"{(kind.__doc__ or '').rstrip()}\n" + "\n".join(lines) + "\n"
+    return kind
+
+
+def settings_yaml(kind: type, heading: str) -> str:
+    """Return a YAML file of all settings with their defaults and comments.
+
+    Parameters
+    ----------
+    kind
+        A class of settings.
+    heading
+        Comment at the beginning of the file, wrapped already.
+    """
+    lines = [f"# {line}".rstrip() for line in heading.splitlines()]
+    for section, settings in _sections(kind):
+        lines += ["", "", f"# {section}", f"# {'-' * len(section)}"]
+        for declared in settings:
+            lines += ["", *_comment(declared), f"{declared.name}: {_yaml_value(declared.default)}"]
+    return "\n".join(lines) + "\n"
+
+
+def settings_tables(kind: type, option: Callable[[str], str | None]) -> str:
+    """Return all settings as sections and tables of Markdown.
+
+    Parameters
+    ----------
+    kind
+        A class of settings.
+    option
+        Returns the command line option of a setting, or None.
+    """
+    lines = []
+    for section, settings in _sections(kind):
+        lines += ["", f"## {section}", "", "| setting | default | meaning |", "|---|---|---|"]
+        for declared in settings:
+            own = option(declared.name)
+            name = f"`{declared.name}`" + (f"<br>`{own}`" if own else "")
+            default = "" if declared.default == "" else f"`{_yaml_value(declared.default)}`"
+            choices = "".join(f"<br>`{value}`: {text}" for value, text in declared.choices.items())
+            meaning = " ".join(filter(None, [declared.help, declared.allowed])) + choices
+            lines.append(f"| {name} | {default} | {meaning} |")
+    return "\n".join(lines) + "\n"
+
+
+def _sections(kind: type) -> Iterator[tuple[str, Sequence[Setting]]]:
+    settings = declared_settings(kind)
+    for section in dict.fromkeys(declared.section for declared in settings):
+        yield section, [declared for declared in settings if declared.section == section]
+
+
+def _comment(declared: Setting) -> Iterator[str]:
+    text = " ".join(filter(None, [declared.help, declared.allowed]))
+    for line in textwrap.wrap(_plain(text), _WIDTH, break_on_hyphens=False):
+        yield f"# {line}"
+    width = max(map(len, declared.choices), default=0)
+    for value, meaning in declared.choices.items():
+        yield from textwrap.wrap(
+            _plain(meaning),
+            _WIDTH,
+            initial_indent=f"#   {value:<{width}}  ",
+            subsequent_indent=f"#   {'':<{width}}  ",
+            break_on_hyphens=False,
+        )
+
+
+def _yaml_value(value: Any) -> str:
+    return str(value) if isinstance(value, str) and value else json.dumps(value)
+
+
+def _plain(text: str) -> str:
+    return text.replace("`", "")
