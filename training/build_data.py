@@ -18,14 +18,14 @@ from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.gold import GoldClaim, read_gold
 from admiral.kb import KnowledgeBase, locate
-from admiral.kb.kb_paths import keep_out
+from admiral.kb.kb_paths import check_output_path
 from admiral.models.checkpoint import load_checkpoint
 from admiral.storage.output_paths import check_place, keep_apart
 from proofs.drafting.contextual_similarity import ContextualLikeness
 from training.data.annotated import SampleBuilder
 from training.data.claim_sources import FORMATS, Source
-from training.data.corpora_of_claims import Corpus, WithDocuments, read_documents
-from training.data.negatives import BeamNegatives, Finder, SearchedNegatives
+from training.data.corpora_of_claims import Corpus, ExtendedCorpus, read_documents
+from training.data.negatives import BeamNegatives, Bm25Negatives, NegativeSampler
 from training.data.samples import Sample, write_samples
 from training.data.sampling import BuildSettings
 from trie.model.tokens import IDENTIFIERS
@@ -43,7 +43,7 @@ def build(
     settings: BuildSettings,
     *,
     seed: int = 0,
-    negatives: Finder | None = None,
+    negatives: NegativeSampler | None = None,
     missing: str = "error",
     likeness: ContextualLikeness | None = None,
     excluded: Collection[str] = (),
@@ -212,14 +212,14 @@ def main(
         parsed = [Source.parse(text) for text in sources]
         check_place(out)
         keep_apart(out, *(source.path for source in parsed), *documents, *exclude)
-        keep_out(out, name, *(one for one in (model, context) if one))
+        check_output_path(out, name, *(one for one in (model, context) if one))
         for source in parsed:  # a bad file is told now, not after the others
             next(source.claims())
         excluded = {title for path in exclude for title in _needed(path)}
         with ExitStack() as stack:
             kb = stack.enter_context(KnowledgeBase.open(locate(name)))
-            corpus: Corpus = WithDocuments(kb, read_documents(documents)) if documents else kb
-            finder: Finder = SearchedNegatives(corpus, settings.candidates)
+            corpus: Corpus = ExtendedCorpus(kb, read_documents(documents)) if documents else kb
+            finder: NegativeSampler = Bm25Negatives(corpus, settings.candidates)
             if model is not None:
                 config = RetrievalConfig(judge="never")
                 system = Admiral.from_pretrained(model, kb=name, config=config)

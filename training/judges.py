@@ -26,9 +26,9 @@ from admiral import Admiral
 from admiral.config import RetrievalConfig, load_config
 from admiral.errors import AdmiralError
 from admiral.gold import read_gold
-from admiral.io.claim_progress import track
+from admiral.io.progress import track_claims
 from admiral.kb import KnowledgeBase, locate
-from admiral.kb.kb_paths import keep_out
+from admiral.kb.kb_paths import check_output_path
 from admiral.models.checkpoint import Checkpoint, load_checkpoint
 from admiral.models.checkpoint_sums import SUMS, write_sums
 from admiral.models.heads import SUFFICIENCY_HEAD
@@ -40,7 +40,7 @@ from proofs.judges.classifier import pooled_states
 from proofs.judges.support import SupportFinder
 from proofs.lexicons.wordnet import default_lexicon
 from training.data.claim_sources import Source, drawn
-from training.fitting.fits import fit_head, fit_weights, threshold_of_recall
+from training.fitting.fits import fit_head, fit_step_scorer, threshold_of_recall
 from training.fitting.retrieved_evidence import retrieved_evidence
 from training.fitting.sufficiency import LabelledEvidence, labelled_evidence, own_sentences
 
@@ -66,7 +66,7 @@ def fit_calibrated(
     finder = SupportFinder(default_lexicon())
     own = islice(own_sentences(train, seed), len(train) // _OWN_SHARE)
     mixed = [*train, *others, *own]
-    fitted = fit_weights(
+    fitted = fit_step_scorer(
         [finder.find(one.claim, one.evidence) for one in mixed],
         torch.tensor(_insufficient(mixed), dtype=torch.float32),
         seed,
@@ -87,7 +87,7 @@ def _found_evidence(
                     "knowledge base that the claims were annotated on"
                 )
         claims = drawn(sources, system.kb, limit, seed)
-        answered = track(retrieved_evidence(system, claims, seed), done=0, total=len(claims))
+        answered = track_claims(retrieved_evidence(system, claims, seed), done=0, total=len(claims))
         return list(chain.from_iterable(answered))
 
 
@@ -201,7 +201,7 @@ def main(
         if out is not None:
             check_place(out)
             keep_apart(out, claims, dev, *(one.path for one in sources))
-            keep_out(out, kb)
+            check_output_path(out, kb)
         with KnowledgeBase.open(locate(kb)) as corpus:
             known = list(read_gold(claims))
             random.Random(seed).shuffle(known)

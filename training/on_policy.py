@@ -21,7 +21,7 @@ from admiral import Admiral, Claim
 from admiral.config import load_config
 from admiral.errors import AdmiralError
 from admiral.gold import GoldClaim
-from admiral.kb.kb_paths import keep_out
+from admiral.kb.kb_paths import check_output_path
 from admiral.retrieval.state import Progress
 from admiral.storage.output_paths import check_place, keep_apart
 from training.data.claim_sources import Source, drawn
@@ -130,7 +130,7 @@ def main(
         parsed = [Source.parse(one) for one in sources]
         check_place(out)
         keep_apart(out, *(one.path for one in parsed))
-        keep_out(out, kb, model)
+        check_output_path(out, kb, model)
         fixed = [f"kb={kb}", f"model={model}", f"hops={hops}", "judge=never"]
         config = load_config(None, [*settings, *fixed])
         with Admiral.from_pretrained(config=config) as system:

@@ -21,14 +21,14 @@ from admiral import Admiral, Claim
 from admiral.config import load_config
 from admiral.errors import AdmiralError
 from admiral.gold import GoldClaim
-from admiral.io.claim_progress import track
-from admiral.kb.kb_paths import keep_out
+from admiral.io.progress import track_claims
+from admiral.kb.kb_paths import check_output_path
 from admiral.ranking.features import document_clues
 from admiral.retrieval.state import Progress
 from admiral.storage.atomic_files import write_atomically
 from admiral.storage.output_paths import check_place, keep_apart
 from training.data.claim_sources import Source, drawn
-from training.fitting.fits import fit_relevance
+from training.fitting.fits import fit_document_scorer
 
 Labelled = tuple[torch.Tensor, torch.Tensor]
 
@@ -92,11 +92,11 @@ def main(
         parsed = [Source.parse(one) for one in sources]
         check_place(out)
         keep_apart(out, *(one.path for one in parsed))
-        keep_out(out, kb, model)
+        check_output_path(out, kb, model)
         config = load_config(None, [*settings, f"kb={kb}", f"model={model}"])
         with Admiral.from_pretrained(config=config) as system:
             claims = drawn(parsed, system.kb, limit, seed)
-            answered = track(examples(system, claims), done=0, total=len(claims))
+            answered = track_claims(examples(system, claims), done=0, total=len(claims))
             learnt = [one for one in answered if one]
         if not learnt:
             raise AdmiralError(
@@ -104,7 +104,7 @@ def main(
                 "base that the claims were annotated on"
             )
         clues, gold = zip(*chain(*learnt), strict=True)
-        write_atomically(out, [fit_relevance(clues, gold, seed).to_json().encode()])
+        write_atomically(out, [fit_document_scorer(clues, gold, seed).to_json().encode()])
     except AdmiralError as error:
         raise click.ClickException(str(error)) from error
     click.echo(f"{out}: fitted on {len(learnt):,} of {len(claims):,} claims", err=True)

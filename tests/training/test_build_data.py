@@ -12,8 +12,8 @@ from click.testing import CliRunner, Result
 from admiral.gold import read_gold
 from admiral.kb import KnowledgeBase, demo_kb
 from training.build_data import main
-from training.data.corpora_of_claims import Passages, WithDocuments, fault, read_documents
-from training.data.negatives import BeamNegatives, SearchedNegatives
+from training.data.corpora_of_claims import ExtendedCorpus, PassageCorpus, fault, read_documents
+from training.data.negatives import BeamNegatives, Bm25Negatives
 from training.data.samples import ProveSample, RetrieveSample, read_samples
 
 DEMO = Path(str(resources.files("admiral"))) / "data" / "demo" / "claims.jsonl"
@@ -178,7 +178,7 @@ def test_beams_give_documents_that_the_model_takes_for_gold(user_cache: None) ->
     claims = [claim for claim in read_gold(DEMO) if len(claim.titles) > 1][:2]
     config = RetrievalConfig(judge="never", beam_size=4, title_beams=2, rerank_documents=6)
     with Admiral.from_pretrained("mini", kb="demo", config=config) as system:
-        searched = SearchedNegatives(system.kb, 20)
+        searched = Bm25Negatives(system.kb, 20)
         found = BeamNegatives(system, searched).find(claims)
         plain = searched.find(claims)
     for claim, negatives, other in zip(claims, found, plain, strict=True):
@@ -194,14 +194,14 @@ def test_corpora(kb_path: str, tmp_path: Path) -> None:
     pages.write_text('{"title": "Nowhere", "sentences": ["It is not."]}\n')
     documents = read_documents([pages])
     with KnowledgeBase.open(kb_path) as kb:
-        corpus = WithDocuments(kb, documents)
+        corpus = ExtendedCorpus(kb, documents)
         assert corpus.row("Nowhere") == -1 and corpus.row("Seth Meyers") == kb.row("Seth Meyers")
         assert fault(corpus, (("Nowhere", 0), ("Seth Meyers", 0))) is None
         assert fault(corpus, (("Nowhere", 1),)) == (
             "'Nowhere' has no sentence 1: it has 1, counted from 0"
         )
         assert corpus.search(["comedian"], 3) == kb.search(["comedian"], 3)
-    passages = Passages(documents.values())
+    passages = PassageCorpus(documents.values())
     assert passages.row("Nowhere") == 0 and passages.row("Erewhon") is None
     assert [one.title for one in passages.search(["anything"], 5)[0]] == ["Nowhere"]
 

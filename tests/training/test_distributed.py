@@ -37,14 +37,14 @@ def test_two_processes_train_what_one_does(tmp_path: Path) -> None:
     """Gradients, dropout, evaluation and a stop on the way; losses are means over processes."""
     one = replace(
         elsewhere(prepare(tmp_path), "one"),
-        accumulation=4,
+        gradient_accumulation_steps=4,
         dropout=0.1,
         eval_every=6,
         keep="best",
         export="fp32",
         save_every=4,
     )
-    two = replace(elsewhere(one, "two"), accumulation=2, device="auto")
+    two = replace(elsewhere(one, "two"), gradient_accumulation_steps=2, device="auto")
     train(one, TASKS)
     said = train_in_two(replace(two, minutes=1e-9))
     assert "2 processes on cpu" in said and "stopped behind step 1" in said

@@ -28,7 +28,7 @@ from proofs.judges.calibrated import FEATURES, CalibratedJudge, Weights
 from proofs.judges.claim_features import CLAIM_FEATURES
 from proofs.judges.support import STEP_FEATURES, Support
 from proofs.logic.operators import NatOp
-from training.fitting.fits import fit_head, fit_weights, threshold_of_recall
+from training.fitting.fits import fit_head, fit_step_scorer, threshold_of_recall
 from training.fitting.retrieved_evidence import retrieved_evidence
 from training.fitting.sufficiency import labelled_evidence, own_sentences
 from training.judges import main
@@ -115,7 +115,7 @@ def test_a_rule_on_the_worst_step_is_found_again() -> None:
             )
         )
         lacking.append(float(2 * steps[:, 3].max() - claim[4] > 1))
-    fitted = fit_weights(supports[:300], torch.tensor(lacking[:300]))
+    fitted = fit_step_scorer(supports[:300], torch.tensor(lacking[:300]))
     said = [max(fitted.scores(s)) > fitted.threshold for s in supports]
     right = [a == bool(b) for a, b in zip(said, lacking, strict=True)]
     assert sum(right[:300]) / 300 > 0.93 and sum(right[300:]) / 100 > 0.85

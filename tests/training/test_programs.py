@@ -67,7 +67,7 @@ def test_the_card_tells_files_settings_metrics_versions_and_no_place(
     assert "| model.safetensors | start from |" in text
     assert len(re.findall(r"\| [0-9a-f]{64} \|", text)) == 3
     assert f"| tokenizers | {tokenizers_version} |" in text
-    assert "| encoder_rate | 0.01 |" in text and "| start | start |" in text
+    assert "| encoder_lr | 0.01 |" in text and "| start | start |" in text
     assert "| prove_f1 |" in text and "2 of 2 steps" in text
     assert str(Path(config.out).parent) not in text
 
@@ -100,7 +100,7 @@ def new_process() -> Iterator[None]:
         ("start", "absent", "is no directory, and it cannot be fetched"),
         ("kb", "absent", "absent"),
         ("precision", "fp16", "needs a GPU"),
-        ("metric", "bleu", "'bleu' is not one of score, loss, retrieve_top1"),
+        ("best_metric", "bleu", "'bleu' is not one of score, loss, retrieve_top1"),
         ("tracker", "notebook", "notebook is not installed"),
         ("tracker", "aim", "is not installed"),
         ("out", ".", "'.' has no name of its own"),

@@ -16,7 +16,7 @@ from admiral.ranking.document_scorer import Relevance
 from admiral.ranking.features import CLUES, document_clues
 from admiral.retrieval.result import ranked
 from training.data.claim_sources import Source, drawn
-from training.fitting.fits import fit_relevance
+from training.fitting.fits import fit_document_scorer
 from training.ranking import examples, main
 
 DEMO = Path(str(resources.files("admiral"))) / "data" / "demo" / "claims.jsonl"
@@ -35,7 +35,7 @@ def test_a_rule_is_found_again_for_other_claims() -> None:
         usable = [at for at, one in enumerate(gold) if one.any() and not one.all()]
         return [rows[at] * scale for at in usable], [gold[at] for at in usable]
 
-    fitted = fit_relevance(*claims(200))
+    fitted = fit_document_scorer(*claims(200))
     rows, gold = claims(100)
     right = 0
     for one, wanted in zip(rows, gold, strict=True):
@@ -43,8 +43,8 @@ def test_a_rule_is_found_again_for_other_claims() -> None:
         right += bool(scores[wanted].min() > scores[~wanted].max())
     assert right > 0.85 * len(rows)
     state = torch.get_rng_state()
-    assert fit_relevance(rows, gold, seed=3) == fit_relevance(rows, gold, seed=3)
-    assert fit_relevance(rows, gold, seed=3) != fit_relevance(rows, gold, seed=4)
+    assert fit_document_scorer(rows, gold, seed=3) == fit_document_scorer(rows, gold, seed=3)
+    assert fit_document_scorer(rows, gold, seed=3) != fit_document_scorer(rows, gold, seed=4)
     assert torch.equal(torch.get_rng_state(), state)  # nothing of the caller's is disturbed
 
 
@@ -57,7 +57,7 @@ def test_what_a_hop_thinks_better_of_is_not_behind(name: str, may_count_against:
     rng = torch.Generator().manual_seed(0)
     clues = [torch.rand(8, len(CLUES), generator=rng) for _ in range(60)]
     place = CLUES.index(name)
-    fitted = fit_relevance(clues, [one[:, place] <= one[:, place].min() for one in clues])
+    fitted = fit_document_scorer(clues, [one[:, place] <= one[:, place].min() for one in clues])
     low, high = ([0.5] * len(CLUES) for _ in range(2))
     low[place], high[place] = 0.0, 1.0
     assert (fitted.score(high) < fitted.score(low)) == may_count_against

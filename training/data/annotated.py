@@ -9,8 +9,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from admiral.gold import GoldClaim
 from proofs.drafting.contextual_similarity import ContextualLikeness
 from training.data.claim_sources import SourceClaim
-from training.data.corpora_of_claims import Corpus, Passages, fault
-from training.data.negatives import Finder, Negatives, SearchedNegatives
+from training.data.corpora_of_claims import Corpus, PassageCorpus, fault
+from training.data.negatives import Bm25Negatives, Negatives, NegativeSampler
 from training.data.samples import Sample
 from training.data.sampling import BuildSettings, ClaimSampler
 
@@ -52,13 +52,13 @@ class SampleBuilder:
         settings: BuildSettings,
         seed: int = 0,
         *,
-        negatives: Finder | None = None,
+        negatives: NegativeSampler | None = None,
         missing: Callable[[GoldClaim, str], None] | None = None,
         likeness: ContextualLikeness | None = None,
         excluded: Collection[str] = (),
     ) -> None:
         self._corpus, self._settings, self._seed = corpus, settings, seed
-        self._negatives = negatives or SearchedNegatives(corpus, settings.candidates)
+        self._negatives = negatives or Bm25Negatives(corpus, settings.candidates)
         self._missing, self._likeness = missing, likeness
         self._excluded = frozenset(excluded)
         self.counts: Counter[str] = Counter()
@@ -109,10 +109,10 @@ class SampleBuilder:
             yield from self._sampler(claim, self._corpus, negatives).samples(tasks)
 
     def _from_passages(self, item: SourceClaim, tasks: Sequence[str]) -> Iterator[Sample]:
-        corpus = Passages(item.passages)
+        corpus = PassageCorpus(item.passages)
         if not self._usable(item.claim, corpus):
             return
-        found = SearchedNegatives(corpus, self._settings.candidates).find([item.claim])
+        found = Bm25Negatives(corpus, self._settings.candidates).find([item.claim])
         yield from self._sampler(item.claim, corpus, found[0]).samples(tasks)
 
     def _sampler(self, claim: GoldClaim, corpus: Corpus, negatives: Negatives) -> ClaimSampler:

@@ -1,4 +1,4 @@
-"""The stream of batches: its order, each process's share of it, and padding ahead of time."""
+"""Stream batches to the processes of a run, collated ahead of time by a thread."""
 
 from __future__ import annotations
 
@@ -13,25 +13,28 @@ from types import TracebackType
 
 import torch
 
-from training.data.batches import Batch, Items, bucket, collate, pinned
-from training.data.sample_encoding import Group, Pair
+from training.data.batches import Batch, Examples, bucket, collate, pinned
+from training.data.sample_encoding import GenerationExample, RerankingExample
 
-_AHEAD = 8  # batches that wait for the model
+_QUEUE_SIZE = 8  # batches collated ahead
 
 
 @dataclass(frozen=True, slots=True)
-class Micro:
-    """A batch at its position in the stream that all processes share."""
+class MicroBatch:
+    """A batch and its position in the stream that all processes share."""
 
     position: int
-    items: Items
+    items: Examples
     batch: Batch
 
 
 def batches_of(
-    items: Sequence[Pair | Group], pair_budget: int, group_budget: int, seed: int
-) -> Iterator[Items]:
-    """Yield batches without end, epoch after epoch, in an order that only the seed decides."""
+    items: Sequence[GenerationExample | RerankingExample],
+    pair_budget: int,
+    group_budget: int,
+    seed: int,
+) -> Iterator[Examples]:
+    """Yield batches forever, epoch after epoch, in an order that depends on the seed alone."""
     epoch = seed
     while True:
         yield from one_epoch(items, pair_budget, group_budget, epoch)
@@ -39,38 +42,39 @@ def batches_of(
 
 
 def one_epoch(
-    items: Sequence[Pair | Group], pair_budget: int, group_budget: int, seed: int
-) -> list[Items]:
-    """Return batches that hold each item once, pairs and groups apart, shuffled together."""
-    pairs = [item for item in items if isinstance(item, Pair)]
-    groups = [item for item in items if isinstance(item, Group)]
+    items: Sequence[GenerationExample | RerankingExample],
+    pair_budget: int,
+    group_budget: int,
+    seed: int,
+) -> list[Examples]:
+    """Return batches that hold each example once, in random order and each of one kind."""
+    pairs = [item for item in items if isinstance(item, GenerationExample)]
+    groups = [item for item in items if isinstance(item, RerankingExample)]
     together = bucket(pairs, pair_budget, seed) + bucket(groups, group_budget, seed)
     random.Random(seed).shuffle(together)
     return together
 
 
 class Loader:
-    """Yields the batches of one process, padded by a thread while the model computes.
-
-    It is a context manager, whose end stops the thread.
+    """Load the batches of one process; a context manager that runs the collating thread.
 
     Parameters
     ----------
     stream
-        All batches, the same in every process (`batches_of`).
+        All batches, the same in each process (see `batches_of`).
     pad, start
-        The padding token, and the one that the decoder begins with.
+        Padding token and decoder start token.
     position
-        Batches of the stream that are behind us.
+        Number of batches already consumed.
     share
-        This process's number and how many there are: they take the batches by turns.
+        Number of this process and number of processes, which share the batches.
     device
-        Where the model is: for a GPU, batches are put into page-locked memory.
+        Device of the model. For a GPU, batches are put into pinned memory.
     """
 
     def __init__(
         self,
-        stream: Iterator[Items],
+        stream: Iterator[Examples],
         pad: int,
         start: int,
         *,
@@ -81,7 +85,7 @@ class Loader:
         self._stream, self._pad, self._start = stream, pad, start
         self._position, self._share = position, share
         self._gpu = device if device is not None and device.type == "cuda" else None
-        self._ready: queue.Queue[Micro | BaseException] = queue.Queue(_AHEAD)
+        self._ready: queue.Queue[MicroBatch | BaseException] = queue.Queue(_QUEUE_SIZE)
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._fill, name="batches", daemon=True)
 
@@ -98,31 +102,31 @@ class Loader:
         self._ended.set()
         self._thread.join()
 
-    def take(self, count: int) -> list[Micro]:
-        """Return the next batches; raises what went wrong while they were made."""
-        found = []
+    def take(self, count: int) -> list[MicroBatch]:
+        """Return the next batches, or raise the exception of the collating thread."""
+        batches = []
         for _ in range(count):
             one = self._ready.get()
             if isinstance(one, BaseException):
                 raise one
-            found.append(one)
-        return found
+            batches.append(one)
+        return batches
 
     def _fill(self) -> None:
         number, processes = self._share
         try:
             if self._gpu is not None:
-                torch.cuda.set_device(self._gpu)  # a new thread is on the first one
+                torch.cuda.set_device(self._gpu)  # a new thread uses the first GPU
             numbered = enumerate(self._stream)
             for position, items in islice(numbered, self._position + number, None, processes):
                 batch = collate(items, self._pad, self._start)
-                self._put(Micro(position, items, pinned(batch) if self._gpu else batch))
+                self._put(MicroBatch(position, items, pinned(batch) if self._gpu else batch))
                 if self._ended.is_set():
                     return
-        except BaseException as error:  # raised again where the batches are taken
+        except BaseException as error:  # raised again by `take`
             self._put(error)
 
-    def _put(self, one: Micro | BaseException) -> None:
+    def _put(self, one: MicroBatch | BaseException) -> None:
         while not self._ended.is_set():
             with suppress(queue.Full):
                 self._ready.put(one, timeout=0.1)

@@ -1,6 +1,7 @@
-"""Encoded samples as padded tensors, in length-bucketed batches of about the same cost.
+"""Collate encoded samples into padded batches, bucketed by length and of similar cost.
 
-The unit of cost is a source token; a target token, with its softmax over the vocabulary, costs two.
+The unit of cost is a source token. A target token costs two, because of its softmax over the
+vocabulary.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass, fields
 
 import torch
 
-from training.data.sample_encoding import Group, Pair
+from training.data.sample_encoding import GenerationExample, RerankingExample
 from trie.model.padding import padded
 
 IGNORED = -100  # label of padding, as everywhere in torch
@@ -19,20 +20,20 @@ IGNORED = -100  # label of padding, as everywhere in torch
 
 @dataclass(frozen=True, slots=True)
 class SequenceBatch:
-    """Encoder inputs, each with all its targets packed into one row of the decoder.
+    """Encoder inputs, each with all its targets packed into one decoder row.
 
     Attributes
     ----------
     input_ids, attention_mask
         Shape (batch, source length).
     decoder_ids, labels
-        Shape (batch, target length): the targets of an input one after the other, each with the
-        start token in front and with its end token; labels are `IGNORED` where padded.
+        Shape (batch, target length): the targets of an input, concatenated. Decoder inputs begin
+        with the start token, labels end with the end token; padding is `IGNORED` in labels.
     positions, segments
-        Shape (batch, target length): the position of a token in its target, and the number of
-        this target; the segment of padding is -1.
+        Shape (batch, target length): position of a token within its target, and number of the
+        target; -1 for padding.
     copies
-        Shape (batch, target length, source length), bool.
+        Shape (batch, target length, source length), bool: alignment of copied tokens.
     """
 
     input_ids: torch.Tensor
@@ -46,17 +47,17 @@ class SequenceBatch:
 
 @dataclass(frozen=True, slots=True)
 class RerankBatch:
-    """Reranker passes of several claims.
+    """Encoder passes of the reranker for several claims.
 
     Attributes
     ----------
     input_ids, attention_mask
         Shape (passes, length).
     begins, ends
-        Shape (claims, sentences): where the tokens of each sentence lie in the flattened passes,
-        counted as if each pass had one place more, so that an end is no begin.
+        Shape (claims, sentences): span of each sentence in the flattened passes. Each pass counts
+        one position more than its length, so that an end never equals the next begin.
     real, gold
-        Shape (claims, sentences), bool: which places hold a sentence, and which of them is gold.
+        Shape (claims, sentences), bool: whether there is a sentence, and whether it is gold.
     """
 
     input_ids: torch.Tensor
@@ -68,20 +69,19 @@ class RerankBatch:
 
 
 Batch = SequenceBatch | RerankBatch
-Items = list[Pair] | list[Group]
+Examples = list[GenerationExample] | list[RerankingExample]
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What a batch's loss is averaged over; a part of a batch is divided by the whole's counts.
+    """Counts that the loss of a batch is averaged over, also for the parts of a split batch.
 
     Attributes
     ----------
     tokens, copied
-        Of pairs: target tokens (of several targets of an input, their mean), and target tokens
-        that are copies.
+        Generation: target tokens (the mean over the targets of an input), and copied tokens.
     claims, sentences
-        Of groups.
+        Reranking: claims and their sentences.
     """
 
     tokens: float = 0
@@ -90,10 +90,10 @@ class Counts:
     sentences: int = 0
 
     @classmethod
-    def of(cls, items: Items) -> Counts:
+    def of(cls, items: Examples) -> Counts:
         """Count the items of a batch."""
-        pairs = [item for item in items if isinstance(item, Pair)]
-        groups = [item for item in items if isinstance(item, Group)]
+        pairs = [item for item in items if isinstance(item, GenerationExample)]
+        groups = [item for item in items if isinstance(item, RerankingExample)]
         return cls(
             sum(pair.length / len(pair.targets) for pair in pairs),
             sum(len({at for at, _ in pair.copies}) for pair in pairs),
@@ -102,19 +102,21 @@ class Counts:
         )
 
 
-def bucket(items: Sequence[Pair | Group], budget: int, seed: int) -> list[Items]:
-    """Group items of like length so that a padded batch costs at most `budget`.
+def bucket(
+    items: Sequence[GenerationExample | RerankingExample], budget: int, seed: int
+) -> list[Examples]:
+    """Group examples of similar length into batches that cost at most `budget`.
 
-    The order of the batches is shuffled by `seed`; the same seed gives the same batches.
+    `seed` shuffles the examples and the batches; the same seed gives the same batches.
     """
     order = list(range(len(items)))
     rng = random.Random(seed)
     rng.shuffle(order)
     sizes = [_size(item) for item in items]
-    # Stable, so equal lengths stay shuffled. Long targets (proofs) stay among themselves.
+    # The sort is stable, so equal lengths stay shuffled. Long targets are batched together.
     order.sort(key=lambda i: (sizes[i][2] // 32, sizes[i][1] // 8))
-    batches: list[list[Pair | Group]] = []
-    batch: list[Pair | Group] = []
+    batches: list[list[GenerationExample | RerankingExample]] = []
+    batch: list[GenerationExample | RerankingExample] = []
     rows = source = target = 0
     for i in order:
         more = (rows + sizes[i][0], max(source, sizes[i][1]), max(target, sizes[i][2]))
@@ -129,34 +131,34 @@ def bucket(items: Sequence[Pair | Group], budget: int, seed: int) -> list[Items]
     return batches  # type: ignore[return-value]
 
 
-def cost(items: Items) -> int:
-    """Return what a batch costs."""
+def cost(items: Examples) -> int:
+    """Return the cost of a padded batch."""
     sizes = [_size(item) for item in items]
     longest = max(size[1] for size in sizes) + 2 * max(size[2] for size in sizes)
     return sum(size[0] for size in sizes) * longest
 
 
-def halved(items: Items, ceiling: float) -> list[Items]:
-    """Halve a batch until no part costs more than `ceiling`, or is of a single item."""
+def split_to_cost(items: Examples, ceiling: float) -> list[Examples]:
+    """Halve a batch until each part costs at most `ceiling` or holds a single example."""
     if len(items) == 1 or cost(items) <= ceiling:
         return [items]
     middle = len(items) // 2
-    return halved(items[:middle], ceiling) + halved(items[middle:], ceiling)
+    return split_to_cost(items[:middle], ceiling) + split_to_cost(items[middle:], ceiling)
 
 
-def _size(item: Pair | Group) -> tuple[int, int, int]:
+def _size(item: GenerationExample | RerankingExample) -> tuple[int, int, int]:
     """Return rows, source length and target length."""
-    if isinstance(item, Group):
+    if isinstance(item, RerankingExample):
         return len(item.passes), max(len(one.ids) for one in item.passes), 0
     return 1, len(item.source), item.length
 
 
-def collate(items: Items, pad: int, start: int) -> Batch:
-    """Pad a batch of one kind; `start` is the token that the decoder begins with."""
-    groups = [item for item in items if isinstance(item, Group)]
-    pairs = [item for item in items if isinstance(item, Pair)]
+def collate(items: Examples, pad: int, start: int) -> Batch:
+    """Pad a batch of one kind; `start` is the decoder's start token."""
+    groups = [item for item in items if isinstance(item, RerankingExample)]
+    pairs = [item for item in items if isinstance(item, GenerationExample)]
     if groups and pairs:
-        raise ValueError("a batch holds pairs or groups, not both")
+        raise ValueError("a batch mixes generation and reranking examples")
     if groups:
         return _collate_groups(groups, pad)
     ids, mask = padded([p.source for p in pairs], pad)
@@ -174,7 +176,7 @@ def collate(items: Items, pad: int, start: int) -> Batch:
     return SequenceBatch(ids, mask, before, labels, positions, segments, copies)
 
 
-def _collate_groups(groups: Sequence[Group], pad: int) -> RerankBatch:
+def _collate_groups(groups: Sequence[RerankingExample], pad: int) -> RerankBatch:
     ids, mask = padded([one.ids for group in groups for one in group.passes], pad)
     width = ids.shape[1] + 1
     begins, ends, gold = [], [], []
@@ -186,18 +188,18 @@ def _collate_groups(groups: Sequence[Group], pad: int) -> RerankBatch:
         gold.append([int(mark) for marks in group.gold for mark in marks])
         row += len(group.passes)
     marks, real = padded(gold, 0)
-    # A place without a sentence is given one token, so that its mean is a number.
+    # Padding gets a span of one token, so that its mean is defined.
     return RerankBatch(
         ids, mask, padded(begins, 0)[0], padded(ends, 1)[0], real.bool(), marks.bool()
     )
 
 
 def moved(batch: Batch, device: torch.device) -> Batch:
-    """Return the batch on a device; from pinned memory without waiting for it."""
+    """Copy a batch to a device, asynchronously from pinned memory."""
     values = {f.name: getattr(batch, f.name).to(device, non_blocking=True) for f in fields(batch)}
     return type(batch)(**values)
 
 
 def pinned(batch: Batch) -> Batch:
-    """Return the batch in page-locked memory, from where a GPU fetches it by itself."""
+    """Copy a batch to pinned memory, from which a GPU reads asynchronously."""
     return type(batch)(**{f.name: getattr(batch, f.name).pin_memory() for f in fields(batch)})

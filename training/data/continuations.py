@@ -1,7 +1,7 @@
-"""All gold continuations of a hop: which sentences may be named, and which title may follow.
+"""Enumerate the gold continuations of a hop: identifiers of sentences and the title after them.
 
-A hop is right if it adds a gold document to gold documents, whichever of them it adds. So an input
-has a set of targets, and the loss is the negative log of their summed probability.
+A hop is correct if it extends gold documents by another gold document, whichever that is. So an
+input has a set of targets, and the loss is the negative log of their summed probability.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-MAX_TARGETS = 8  # of one input; more are drawn from
+MAX_TARGETS = 8  # of one input; a sample is drawn from more
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +29,11 @@ def gold_continuations(
     rng: random.Random,
     limit: int | None = MAX_TARGETS,
 ) -> tuple[Target, ...]:
-    """Return the sequences that are right for a hop over some evidence.
+    """Return the valid targets of a hop.
 
-    A sequence names sentences of ``min(hop, documents)`` different documents, as the hop grammar
-    forces it to, and a title. It is right if the title is gold and not among these documents, and
-    if no other choice of sentences covers more gold documents.
+    A target names sentences of ``min(hop, number of documents)`` different documents, as the hop
+    grammar requires, and a title. It is valid if the title is gold and not among these documents,
+    and if no other choice of sentences covers more gold documents.
 
     Parameters
     ----------
@@ -42,31 +42,31 @@ def gold_continuations(
     gold
         The titles of the gold documents.
     hop
-        The hop's number; 0 generates a title from the claim alone.
+        Number of the hop; hop 0 generates a title from the claim alone.
     rng
-        Draws `limit` targets where there are more.
+        Draws `limit` targets if there are more.
     limit
-        Most targets that are returned; None for all.
+        Maximum number of targets; None for all.
 
     Returns
     -------
     tuple of Target
-        Empty where every gold document is named already: there is nothing left to find.
+        Empty if every gold document is named already.
     """
     count = min(hop, len(set(evidence)))
-    found: list[Target] = []
-    most = 0
+    targets: list[Target] = []
+    best = 0
     for chosen in combinations(range(len(evidence)), count):
         documents = {evidence[at] for at in chosen}
         if len(documents) < count:
             continue
         covered = sum(title in documents for title in gold)
-        if covered < most:
+        if covered < best:
             continue
         titles = [title for title in gold if title not in documents]
-        if covered > most:
-            most, found = covered, []
-        found += [Target(chosen, title) for title in titles]
-    if limit is not None and len(found) > limit:
-        found = rng.sample(found, limit)
-    return tuple(sorted(found, key=lambda one: (one.identifiers, one.title)))
+        if covered > best:
+            best, targets = covered, []
+        targets += [Target(chosen, title) for title in titles]
+    if limit is not None and len(targets) > limit:
+        targets = rng.sample(targets, limit)
+    return tuple(sorted(targets, key=lambda target: (target.identifiers, target.title)))

@@ -24,7 +24,7 @@ class Corpus(Protocol):
     def search(self, queries: Sequence[str], k: int) -> list[list[ScoredTitle]]: ...
 
 
-class WithDocuments:
+class ExtendedCorpus:
     """A corpus with some documents besides, which its search does not know."""
 
     def __init__(self, corpus: Corpus, documents: Mapping[str, Document]) -> None:
@@ -44,7 +44,7 @@ class WithDocuments:
         return self._corpus.search(queries, k)
 
 
-class Passages:
+class PassageCorpus:
     """The few documents that come with a claim; all of them are found, in their order."""
 
     def __init__(self, documents: Iterable[Document]) -> None:

@@ -34,13 +34,13 @@ class Negatives:
     sentences: tuple[tuple[str, str], ...]
 
 
-class Finder(Protocol):
+class NegativeSampler(Protocol):
     """Finds the negatives of claims."""
 
     def find(self, claims: Sequence[GoldClaim]) -> list[Negatives]: ...
 
 
-class SearchedNegatives:
+class Bm25Negatives:
     """What the search of a corpus finds for the claim.
 
     Parameters
@@ -79,7 +79,7 @@ class BeamNegatives:
         Fills up what the model's beams are too few for.
     """
 
-    def __init__(self, system: Admiral, searched: Finder) -> None:
+    def __init__(self, system: Admiral, searched: NegativeSampler) -> None:
         self._system, self._searched = system, searched
 
     def find(self, claims: Sequence[GoldClaim]) -> list[Negatives]:

@@ -1,4 +1,4 @@
-"""Samples as token ids: what the encoder reads and what shall come out."""
+"""Encode samples as token ids: encoder inputs and decoder targets."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from training.loop.guided_attention import alignment
 from trie import Tokens
 from trie.model.tokens import IDENTIFIERS
 
-# It takes seconds to start processes, and a millisecond or two to encode a sample.
-_CORES, _MANY = 4, 20_000
+# Starting processes takes seconds, encoding a sample a millisecond.
+_MIN_CORES, _MIN_SAMPLES = 4, 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
-    """An encoder input and the sequences that the decoder may write, as token ids.
+class GenerationExample:
+    """An encoder input and its valid targets, as token ids.
 
     Attributes
     ----------
     source
         The encoder's input.
     targets
-        The sequences that are right, each with its end token.
+        The valid output sequences, each with its end token.
     copies
         Pairs (target position, source position) of `training.loop.guided_attention.alignment`;
         positions count through all targets, one after the other.
@@ -43,13 +43,13 @@ class Pair:
 
     @property
     def length(self) -> int:
-        """Tokens of all targets together."""
+        """Total number of target tokens."""
         return sum(map(len, self.targets))
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """The reranker passes of one claim; `gold` marks the sentences that are evidence."""
+class RerankingExample:
+    """The encoder passes of the reranker for one claim; `gold` marks its gold sentences."""
 
     passes: list[RerankPass]
     gold: list[list[bool]]
@@ -57,10 +57,10 @@ class Group:
 
 def encode(
     tokens: Tokens, sample: Sample, max_source: int, max_target: int, target: str = "sentences"
-) -> Pair | Group | None:
-    """Return a sample as token ids; None where it is too long to learn from.
+) -> GenerationExample | RerankingExample | None:
+    """Return a sample as token ids; None if it is too long.
 
-    `target` is that of `training.run_config.TrainConfig`.
+    `target` is the setting of that name (see `training.run_config.TrainConfig`).
     """
     if isinstance(sample, RerankSample):
         return _group(tokens, sample, max_source)
@@ -70,7 +70,7 @@ def encode(
         hop = min(sample.hop, len({title for title, _ in sample.evidence}))
     source = evidence_input(tokens, task, sample.claim, sample.evidence, max_source, hop)
     if source.cut:
-        return None  # what the target speaks of may be what was cut: that would teach guessing
+        return None  # the target may refer to the cut text, which would teach guessing
     if isinstance(sample, RetrieveSample):
         targets = [
             titles_target(tokens, sample.evidence, one)
@@ -94,27 +94,27 @@ def encode_all(
     max_target: int,
     target: str = "sentences",
     workers: int | None = None,
-) -> list[Pair | Group | None]:
-    """Encode many samples (`encode`), in several processes where that is worth starting them.
+) -> list[GenerationExample | RerankingExample | None]:
+    """Encode many samples, in several processes if there are enough samples and cores.
 
     Parameters
     ----------
     workers
-        How many processes; by default those that the machine has cores for, shared with the
-        other processes of the run on it, or this one alone for few samples.
+        Number of processes. By default one per core, shared with the other processes of the run,
+        or this process alone for few samples.
     """
     one = partial(encode, tokens, max_source=max_source, max_target=max_target, target=target)
     if workers is None:
         cores = len(os.sched_getaffinity(0)) // int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
-        workers = cores if cores >= _CORES and len(samples) >= _MANY else 1
+        workers = cores if cores >= _MIN_CORES and len(samples) >= _MIN_SAMPLES else 1
     if workers == 1:
         return [one(sample) for sample in samples]
-    # Not forked: a process that has opened a GPU must not be.
+    # A process that uses a GPU must not fork.
     with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
         return list(pool.map(one, samples, chunksize=256))
 
 
-def _pair(tokens: Tokens, source: list[int], targets: list[list[int]]) -> Pair:
+def _pair(tokens: Tokens, source: list[int], targets: list[list[int]]) -> GenerationExample:
     symbols, alone = _marks(tokens)
     copies: list[tuple[int, int]] = []
     before = 0
@@ -122,14 +122,14 @@ def _pair(tokens: Tokens, source: list[int], targets: list[list[int]]) -> Pair:
         found = alignment(source, target, alone)
         copies += [(before + i, j) for i, j in found if target[i] not in symbols]
         before += len(target)
-    return Pair(source, targets, copies)
+    return GenerationExample(source, targets, copies)
 
 
 @cache
 def _marks(tokens: Tokens) -> tuple[frozenset[int], frozenset[int]]:
-    """Return brackets, operators and the end, which are written, and these with identifiers.
+    """Return the tokens that are generated rather than copied, and these plus identifiers.
 
-    Identifiers are no part of a text either, but they are pointed at in the source.
+    Identifiers are not part of a text either, but they are copied from the source.
     """
     symbols = {tokens.symbol(s) for s in "[]{}"} | {tokens.eos}
     symbols |= {tokens.symbol(op.value) for op in NatOp}
@@ -146,7 +146,7 @@ def retrieval_target(tokens: Tokens, target: Target) -> list[int]:
 
 
 def titles_target(tokens: Tokens, evidence: Sequence[tuple[str, str]], target: Target) -> list[int]:
-    """Return ``[ title ] ... [ title ] </s>``: instead of identifiers their documents' titles."""
+    """Return ``[ title ] ... [ title ] </s>``, with titles in place of identifiers."""
     titles = [*(evidence[i][0] for i in target.identifiers), target.title]
     return [*(token for title in titles for token in _bracketed(tokens, title)), tokens.eos]
 
@@ -155,7 +155,7 @@ def _bracketed(tokens: Tokens, title: str) -> list[int]:
     return [tokens.symbol("["), *tokens.encode(title), tokens.symbol("]")]
 
 
-def _group(tokens: Tokens, sample: RerankSample, max_source: int) -> Group | None:
+def _group(tokens: Tokens, sample: RerankSample, max_source: int) -> RerankingExample | None:
     passes: list[RerankPass] = []
     gold: list[list[bool]] = []
     for document in sample.documents:
@@ -163,9 +163,9 @@ def _group(tokens: Tokens, sample: RerankSample, max_source: int) -> Group | Non
             tokens, sample.claim, sample.evidence, document.title, document.sentences, max_source
         ):
             marks = [number in document.relevant for number, _, _ in one.spans]
-            # Of a long negative document the first pass is enough.
+            # One pass of a long negative document is enough.
             if not passes or one.spans[0][0] == 0 or any(marks):
                 passes.append(one)
                 gold.append(marks)
     flat = [mark for marks in gold for mark in marks]
-    return Group(passes, gold) if any(flat) and not all(flat) else None
+    return RerankingExample(passes, gold) if any(flat) and not all(flat) else None

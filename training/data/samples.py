@@ -17,15 +17,14 @@ from training.data.continuations import MAX_TARGETS, Target, gold_continuations
 
 @dataclass(frozen=True, slots=True)
 class RetrieveSample:
-    """Claim and evidence (title, sentence) in; identifiers of sentences and a title out.
+    """A sample of hop retrieval: claim and evidence in, identifiers of sentences and a title out.
 
     Attributes
     ----------
     hop
         Number of the hop, counted from 0: how many documents the identifiers name.
     gold
-        Titles of the gold documents. Which sequences are right follows from them and the
-        evidence (`targets`).
+        Titles of the gold documents. The valid targets follow from them and the evidence.
     """
 
     claim: str
@@ -34,14 +33,14 @@ class RetrieveSample:
     gold: tuple[str, ...]
 
     def targets(self, limit: int | None = MAX_TARGETS) -> tuple[Target, ...]:
-        """Return the sequences that are right, at most `limit`; see `gold_continuations`."""
+        """Return at most `limit` valid targets (see `gold_continuations`)."""
         titles = [title for title, _ in self.evidence]
         return gold_continuations(titles, self.gold, self.hop, random.Random(self.claim), limit)
 
 
 @dataclass(frozen=True, slots=True)
 class RerankDocument:
-    """A candidate document and the positions of its gold sentences."""
+    """A candidate document with the positions of its gold sentences."""
 
     title: str
     sentences: tuple[str, ...]
@@ -50,7 +49,7 @@ class RerankDocument:
 
 @dataclass(frozen=True, slots=True)
 class RerankSample:
-    """Candidate documents of one claim, scored against each other."""
+    """A sample of reranking: candidate documents of one claim, scored against each other."""
 
     claim: str
     evidence: tuple[tuple[str, str], ...]
@@ -59,7 +58,7 @@ class RerankSample:
 
 @dataclass(frozen=True, slots=True)
 class ProveSample:
-    """Claim and evidence in, a natural-logic proof out."""
+    """A sample of proof generation: claim and evidence in, a natural-logic proof out."""
 
     claim: str
     evidence: tuple[tuple[str, str], ...]
@@ -71,7 +70,7 @@ _TASKS = {"retrieve": RetrieveSample, "rerank": RerankSample, "prove": ProveSamp
 
 
 def write_samples(path: Path, samples: Iterable[Sample]) -> int:
-    """Write samples as JSON Lines and return how many; the file appears when it is complete."""
+    """Write samples as JSON Lines, atomically, and return their number."""
     count = 0
 
     def lines() -> Iterator[bytes]:
@@ -125,7 +124,7 @@ def _from_json(record: dict[str, Any]) -> Sample:
             )
             return ProveSample(claim, evidence, Proof(steps))
         case other:
-            raise ValueError(f"field 'task': {other!r} is none of {', '.join(_TASKS)}")
+            raise ValueError(f"field 'task': {other!r} is not one of {', '.join(_TASKS)}")
 
 
 def _document(record: dict[str, Any]) -> RerankDocument:
@@ -142,10 +141,10 @@ def _sentence(row: object) -> tuple[str, str]:
 
 
 def _places(record: dict[str, Any], field: str, count: int) -> tuple[int, ...]:
-    """Return the positions that a field lists, of so many."""
+    """Return the positions in a field, each below `count`."""
     for place in (places := _rows(record, field)):
         if type(place) is not int or not 0 <= place < count:
-            raise ValueError(f"field {field!r}: {place!r} is no position among {count}")
+            raise ValueError(f"field {field!r}: {place!r} is not a position among {count}")
     return tuple(places)
 
 

@@ -1,4 +1,4 @@
-"""The samples of a run: read, chosen by task and hop, and encoded."""
+"""Read the samples of a run, select them by task and hop, and encode them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from admiral.errors import AdmiralError
-from training.data.sample_encoding import Group, Pair, encode_all
+from training.data.sample_encoding import GenerationExample, RerankingExample, encode_all
 from training.data.samples import ProveSample, RerankSample, RetrieveSample, Sample, read_samples
 from training.loop.model_card import SourceFile
 from training.run_config import TrainConfig
@@ -16,35 +16,34 @@ from trie import Tokens
 
 
 @dataclass(frozen=True, slots=True)
-class SampleSet:
+class TrainingSet:
     """The usable samples of a file.
 
     Attributes
     ----------
     samples, items
-        The samples, and the same encoded.
+        The samples, and their encodings.
     source
-        The file, with the number of its usable samples.
+        The file and the number of its usable samples.
     left_out
-        Samples that are too long for the model's input or output, or in which nothing can be
-        ranked.
+        Number of samples that are too long, or that have nothing to rank.
     """
 
     samples: list[Sample]
-    items: list[Pair | Group]
+    items: list[GenerationExample | RerankingExample]
     source: SourceFile
     left_out: int
 
 
-def read_set(
+def read_training_set(
     role: str, name: str, config: TrainConfig, tasks: tuple[str, ...], tokens: Tokens
-) -> SampleSet:
-    """Read the samples of the tasks and hops that a run is about.
+) -> TrainingSet:
+    """Read and encode the samples of the tasks and hops of a run.
 
     Raises
     ------
     AdmiralError
-        If the file cannot be read, or holds none of them.
+        If the file cannot be read or holds no usable sample.
     """
     path = Path(name)
     wanted: list[Sample] = []
@@ -71,11 +70,11 @@ def read_set(
         )
     counts = Counter(task_of(sample) for sample, _ in usable)
     source = replace(source, samples=dict(sorted(counts.items())))
-    return SampleSet([s for s, _ in usable], [item for _, item in usable], source, left_out)
+    return TrainingSet([s for s, _ in usable], [item for _, item in usable], source, left_out)
 
 
-def drawn(whole: SampleSet, count: int, seed: int) -> SampleSet:
-    """Return at most `count` samples of each task, the same ones for the same seed."""
+def drawn(whole: TrainingSet, count: int, seed: int) -> TrainingSet:
+    """Return a random sample of at most `count` samples per task."""
     places: dict[str, list[int]] = {}
     for at, sample in enumerate(whole.samples):
         places.setdefault(task_of(sample), []).append(at)
@@ -100,5 +99,5 @@ def task_of(sample: Sample) -> str:
 
 
 def _is_of_hops(sample: Sample, hops: frozenset[int] | None) -> bool:
-    """Whether a retrieval sample builds on a wanted number of documents; others always do."""
+    """Return whether a retrieval sample is of one of the hops; other samples always are."""
     return hops is None or not isinstance(sample, RetrieveSample) or sample.hop in hops

@@ -13,21 +13,23 @@ from admiral.ranking.document_scorer import Relevance
 from admiral.ranking.features import CLUES
 from proofs.judges.calibrated import FEATURES, Weights
 from proofs.judges.support import Support
-from training.fitting.network_fit import Recipe, fit_units, of_rows
+from training.fitting.network_fit import FitSettings, fit_units, of_rows
 
 # The highest step stands for the claim; while fitting, softly, so that the others learn besides.
 _SHARPNESS = 5.0
 _HEAD_RIDGE = 3e-2
 # Of the networks that score the steps of proofs, and documents.
-_STEPS = Recipe(units=16, iterations=150, rate=0.05, ridge=3e-3)
-_DOCUMENTS = Recipe(units=8, iterations=300, rate=0.03, ridge=1e-2)
+_STEPS = FitSettings(units=16, iterations=150, rate=0.05, ridge=3e-3)
+_DOCUMENTS = FitSettings(units=8, iterations=300, rate=0.03, ridge=1e-2)
 # Clues that may count against a document: `seen_last` makes up for the standing that documents have
 # unread, the rest depends on the kind of claim; one that names many documents rather asks for
 # another one. A better place, standing or share among what hops read, choose or mention never does.
 _EITHER_WAY = ("first_stage", "named", "named_early", "seen_last", "probability")
 
 
-def fit_weights(supports: Sequence[Support], insufficient: torch.Tensor, seed: int = 0) -> Weights:
+def fit_step_scorer(
+    supports: Sequence[Support], insufficient: torch.Tensor, seed: int = 0
+) -> Weights:
     """Fit the network of step scores by the logistic loss of claims on their highest step.
 
     Parameters
@@ -90,7 +92,7 @@ def threshold_of_recall(scores: Sequence[float], positive: Sequence[bool], recal
     return (least + below) / 2
 
 
-def fit_relevance(
+def fit_document_scorer(
     clues: Sequence[torch.Tensor], gold: Sequence[torch.Tensor], seed: int = 0
 ) -> Relevance:
     """Fit the weights that rank documents, so that all gold documents come before the others.

@@ -16,7 +16,7 @@ _ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class FitSettings:
     """How a network is fitted: by Adam, over all items at a time.
 
     Attributes
@@ -39,7 +39,7 @@ def fit_units(
     rows: Sequence[torch.Tensor],
     names: Sequence[str],
     loss: Callable[[torch.Tensor], torch.Tensor],
-    recipe: Recipe,
+    recipe: FitSettings,
     *,
     seed: int = 0,
     either_way: Collection[str] | None = None,

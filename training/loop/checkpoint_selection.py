@@ -1,4 +1,4 @@
-"""Evaluation in the course of a run, and which of its states becomes the checkpoint."""
+"""Evaluate a run on development samples and select the state that becomes the checkpoint."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, locate
 from training.data.batch_loading import one_epoch
 from training.data.samples import RetrieveSample
-from training.data.training_set import SampleSet
-from training.loop.dev_evaluation import Evaluator, Sums, metrics
+from training.data.training_set import TrainingSet
+from training.loop.dev_evaluation import Evaluator, MetricSums, metrics
 from training.loop.losses import development_losses
 from training.loop.model_card import model_card
 from training.loop.reporting import Reporter
-from training.loop.run_output import Output
-from training.loop.run_setup import Run, machine
+from training.loop.run_output import RunOutput
+from training.loop.run_setup import Run, describe_devices
 from training.run_config import TrainConfig
 
 
-class Keeper:
-    """Evaluates a run and writes its checkpoint; a context manager, for the knowledge base."""
+class CheckpointSelector:
+    """Evaluate a run and export its checkpoint; a context manager that owns the knowledge base."""
 
     def __init__(
         self,
         config: TrainConfig,
         accelerator: Accelerator,
-        output: Output,
+        output: RunOutput,
         reporter: Reporter,
         run: Run,
     ) -> None:
@@ -38,7 +38,7 @@ class Keeper:
         self._share = (accelerator.process_index, accelerator.num_processes)
         self._evaluator: Evaluator | None = None
 
-    def __enter__(self) -> Keeper:
+    def __enter__(self) -> CheckpointSelector:
         with ExitStack() as stack:
             if self._run.dev is not None:
                 self._evaluator = self._open_evaluator(self._run.dev, stack)
@@ -53,82 +53,82 @@ class Keeper:
     ) -> None:
         self._stack.close()
 
-    def _open_evaluator(self, dev: SampleSet, stack: ExitStack) -> Evaluator:
+    def _open_evaluator(self, dev: TrainingSet, stack: ExitStack) -> Evaluator:
         kb = None
         if any(isinstance(sample, RetrieveSample) for sample in dev.samples):
             kb = stack.enter_context(KnowledgeBase.open(locate(self._config.kb)))
-            # The first process builds the trie of titles where it is not kept yet.
+            # The main process builds the title trie if it is not cached yet.
             with self._accelerator.main_process_first():
                 kb.title_trie(self._run.start.tokens)
         evaluator = Evaluator(self._run.start, dev.samples, kb, self._config, self._share)
-        known = ["score", "loss", *evaluator.names]
-        if self._config.metric not in known:
+        available = ["score", "loss", *evaluator.names]
+        if self._config.best_metric not in available:
             raise AdmiralError(
-                f"{self._config.dev}: holds no samples for the metric {self._config.metric!r}. "
-                f"Choose one of {', '.join(known)}, or build such samples."
+                f"{self._config.dev}: holds no samples for the metric {self._config.best_metric!r}. "
+                f"Choose one of {', '.join(available)}, or build such samples."
             )
         return evaluator
 
     def is_due(self, step: int) -> bool:
-        """Whether to evaluate behind a step."""
+        """Return whether to evaluate after a step."""
         if self._evaluator is None:
             return False
-        every = self._config.eval_every
-        return step == self._config.steps or bool(every and step % every == 0)
+        interval = self._config.eval_every
+        return step == self._config.steps or bool(interval and step % interval == 0)
 
     def evaluate(self) -> None:
-        """Measure the model as it is, and keep it as the checkpoint if it is the best so far."""
-        config, progress = self._config, self._run.progress
+        """Evaluate the current weights, and export them if they are the best so far."""
+        config, state = self._config, self._run.state
         try:
-            found = metrics(self._together(self._sums()))
+            values = metrics(self._reduced(self._sums()))
         except torch.OutOfMemoryError as error:
             raise AdmiralError(
-                "memory ran out in evaluation. Lower eval_beams and proof_beams, or the budgets of "
-                "batches; the same command goes on from the state that was saved last."
+                "memory ran out in evaluation. Lower eval_beams, proof_beams or the batch sizes. "
+                "The same command continues from the last saved state."
             ) from error
-        value = -found["loss"] if config.metric == "loss" else found[config.metric]
-        better = progress.best is None or value > progress.best
-        if better:
-            progress.best = value
-        if better or config.keep == "last":
-            progress.metrics, progress.measured = found, progress.step
-        kept = better and config.keep == "best"
+        value = -values["loss"] if config.best_metric == "loss" else values[config.best_metric]
+        improved = state.best is None or value > state.best
+        if improved:
+            state.best = value
+        if improved or config.keep == "last":
+            state.metrics, state.measured = values, state.step
+        kept = improved and config.keep == "best"
         if kept:
             self.publish()
-        self._reporter.metrics(progress.step, found, kept)
+        self._reporter.metrics(state.step, values, kept)
 
     def publish(self) -> None:
-        """Make the model as it is the checkpoint."""
+        """Export the current weights as the checkpoint."""
         if not self._accelerator.is_main_process:
             return
         run, config = self._run, self._config
         files = [run.base, run.train.source, *([run.dev.source] if run.dev else [])]
-        place = machine(self._accelerator)
-        card = model_card(config, run.tasks, run.start.name, files, run.progress, place)
+        devices = describe_devices(self._accelerator)
+        card = model_card(config, run.tasks, run.start.name, files, run.state, devices)
         dtype = torch.float16 if config.export == "fp16" else torch.float32
         self._output.publish(run.start, card, dtype)
-        run.progress.published = run.progress.step
+        run.state.published = run.state.step
 
-    def _sums(self) -> Sums:
+    def _sums(self) -> MetricSums:
         run = self._run
         assert run.dev is not None and self._evaluator is not None
-        run.trainee.eval()
+        run.multitask.eval()
         config = self._config
         batches = one_epoch(run.dev.items, config.batch_tokens, config.rerank_tokens, 0)
         with self._accelerator.autocast():
             sums = development_losses(
-                run.trainee,
+                run.multitask,
                 batches[self._share[0] :: self._share[1]],
                 run.start.tokens.pad,
                 run.start.tokens.start,
                 self._accelerator.device,
             )
         sums |= self._evaluator.sums()
-        run.trainee.train()
+        run.multitask.train()
         return sums
 
-    def _together(self, sums: Sums) -> Sums:
-        """Add up the sums of all processes, which have the same names."""
+    def _reduced(self, sums: MetricSums) -> MetricSums:
+        """Add the sums of all processes."""
         values = torch.tensor(list(sums.values()), device=self._accelerator.device)
         rows = self._accelerator.reduce(values, "sum").tolist()
         return {name: (total, count) for name, (total, count) in zip(sums, rows, strict=True)}

@@ -1,4 +1,4 @@
-"""Evaluation on development samples, by what the parts are for rather than by the loss alone."""
+"""Evaluate a checkpoint on development samples with the parts of the system that use it."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ from admiral.reranking.cross_encoder import CrossEncoderReranker
 from admiral.retrieval.hop_retriever import TrieHopRetriever
 from proofs.generation.generator import ProofGenerator
 from training.data.samples import ProveSample, RerankSample, RetrieveSample, Sample
-from training.loop.initial_checkpoint import Start
+from training.loop.initial_checkpoint import InitialCheckpoint
 from training.run_config import METRICS, TrainConfig
 from trie import Seq2Seq
 
-_AT_ONCE = 32  # samples that are decoded together
+_BATCH_SIZE = 32  # samples that are decoded together
 T = TypeVar("T")
 
-# Of each metric, what it adds up to over samples, and the count that this is divided by.
-Sums = dict[str, tuple[float, float]]
+# Sum over samples and number of samples of each metric.
+MetricSums = dict[str, tuple[float, float]]
 
 
 class Evaluator:
-    """Measures the tasks of a run with the parts of the system that use its checkpoint.
+    """Measure each task of a run with the stage that uses its checkpoint.
 
     Parameters
     ----------
     start
-        The checkpoint whose model is trained; its weights change meanwhile.
+        The initial checkpoint, whose model is being trained.
     samples
         Development samples.
     kb
-        Its titles may be retrieved. None where no sample is about retrieval.
+        Knowledge base whose titles may be generated; None without retrieval samples.
     share
-        This process's number and how many there are: they take the samples by turns.
+        Number of this process and number of processes, which share the samples.
     """
 
     def __init__(
         self,
-        start: Start,
+        start: InitialCheckpoint,
         samples: Sequence[Sample],
         kb: KnowledgeBase | None,
         config: TrainConfig,
@@ -67,34 +67,36 @@ class Evaluator:
 
     @property
     def names(self) -> list[str]:
-        """The metrics that there are samples for."""
-        return [name for task, there in self._tasks.items() if there for name in METRICS[task]]
+        """The metrics that the samples can measure."""
+        return [
+            name for task, measured in self._tasks.items() if measured for name in METRICS[task]
+        ]
 
-    def sums(self) -> Sums:
-        """Evaluate this process's samples."""
+    def sums(self) -> MetricSums:
+        """Return sums and counts of the metrics over the samples of this process."""
         dtype = torch.bfloat16 if self._config.precision == "bf16" else torch.float32
         trained = self._start.model
-        if dtype is torch.bfloat16:  # which rounds the weights that training goes on with
+        if dtype is torch.bfloat16:  # a copy, since bf16 products round the weights
             trained = copy.deepcopy(trained)
         model = Seq2Seq(trained, dtype)
-        found: Sums = {}
+        sums: MetricSums = {}
         if self._tasks["retrieve"] and self._kb is not None:
-            found |= self._retrieved(model, self._kb)
+            sums |= self._retrieved(model, self._kb)
         if self._tasks["rerank"]:
-            found |= self._reranked(model)
+            sums |= self._reranked(model)
         if self._tasks["prove"]:
-            found |= self._proved(model)
-        return found
+            sums |= self._proved(model)
+        return sums
 
     def _is_findable(self, sample: RetrieveSample) -> bool:
         kb = self._kb
         return kb is not None and all(kb.row(one.title) is not None for one in sample.targets())
 
-    def _retrieved(self, model: Seq2Seq, kb: KnowledgeBase) -> Sums:
-        """Count the samples with a gold document set first, among five, or found at all.
+    def _retrieved(self, model: Seq2Seq, kb: KnowledgeBase) -> MetricSums:
+        """Measure whether a gold document set is first, among the first five, or in the beams.
 
-        Any set that a right sequence stands for is gold. `retrieve_mass` is the probability of all
-        sets that the beams hold.
+        Every set that a valid target stands for is gold. `retrieve_mass` is the summed probability
+        of all sets in the beams.
         """
         tokens, beams = self._start.tokens, self._config.eval_beams
         variant = "joint-docs" if self._config.target == "titles" else "ours"
@@ -107,90 +109,90 @@ class Evaluator:
             title_beams=beams,
             variant=variant,
         )
-        places: list[int | None] = []
+        ranks: list[int | None] = []
         mass = 0.0
         for batch in _batches(self._retrieve):
             evidence = [
                 [Sentence(t, n, text, 0.0) for n, (t, text) in enumerate(s.evidence)] for s in batch
             ]
             hops = [s.hop for s in batch]
-            found = retriever.expand([s.claim for s in batch], evidence, hops)
-            for sample, sets in zip(batch, found, strict=True):
+            results = retriever.expand([s.claim for s in batch], evidence, hops)
+            for sample, sets in zip(batch, results, strict=True):
                 gold = {
-                    frozenset((*(sample.evidence[i][0] for i in one.identifiers), one.title))
-                    for one in sample.targets(None)
+                    frozenset((*(sample.evidence[i][0] for i in target.identifiers), target.title))
+                    for target in sample.targets(None)
                 }
-                right = (at for at, one in enumerate(sets) if frozenset(one.titles) in gold)
-                places.append(next(right, None))
-                mass += sum(math.exp(one.score) for one in sets)
-        count = len(places)
+                gold_ranks = (rank for rank, s in enumerate(sets) if frozenset(s.titles) in gold)
+                ranks.append(next(gold_ranks, None))
+                mass += sum(math.exp(document_set.score) for document_set in sets)
+        count = len(ranks)
         return {
-            "retrieve_top1": (sum(place == 0 for place in places), count),
-            "retrieve_top5": (sum(place is not None and place < 5 for place in places), count),
-            "retrieve_found": (sum(place is not None for place in places), count),
+            "retrieve_top1": (sum(rank == 0 for rank in ranks), count),
+            "retrieve_top5": (sum(rank is not None and rank < 5 for rank in ranks), count),
+            "retrieve_found": (sum(rank is not None for rank in ranks), count),
             "retrieve_mass": (mass, count),
         }
 
-    def _reranked(self, model: Seq2Seq) -> Sums:
-        """Sum the reciprocal rank of the first gold sentence, and the share among the first 5."""
+    def _reranked(self, model: Seq2Seq) -> MetricSums:
+        """Measure the reciprocal rank of the first gold sentence, and recall at 5."""
         start = self._start
         reranker = CrossEncoderReranker(Checkpoint(start.path, model, start.tokens, start.head))
         reciprocal = recall = 0.0
         for batch in _batches(self._rerank):
-            found = reranker.score(
+            rankings = reranker.score(
                 [s.claim for s in batch],
                 [[Document(d.title, d.sentences) for d in s.documents] for s in batch],
                 [[Sentence(t, 0, text, 0.0) for t, text in s.evidence] for s in batch],
             )
-            for sample, ranking in zip(batch, found, strict=True):
+            for sample, ranking in zip(batch, rankings, strict=True):
                 gold = {(d.title, i) for d in sample.documents for i in d.relevant}
-                places = [at for at, s in enumerate(ranking) if (s.title, s.index) in gold]
-                reciprocal += 1 / (places[0] + 1) if places else 0.0
-                recall += sum(place < 5 for place in places) / len(gold) if gold else 0.0
+                ranks = [rank for rank, s in enumerate(ranking) if (s.title, s.index) in gold]
+                reciprocal += 1 / (ranks[0] + 1) if ranks else 0.0
+                recall += sum(rank < 5 for rank in ranks) / len(gold) if gold else 0.0
         count = len(self._rerank)
         return {"rerank_mrr": (reciprocal, count), "rerank_recall5": (recall, count)}
 
-    def _proved(self, model: Seq2Seq) -> Sums:
-        """Compare generated proofs with the annotated ones; "insufficient" is what is looked for.
+    def _proved(self, model: Seq2Seq) -> MetricSums:
+        """Compare generated proofs with annotated ones; "insufficient" is the positive class.
 
-        A claim that no proof can be written for counts as insufficient.
+        A claim for which no proof can be generated counts as insufficient.
         """
         generator = ProofGenerator(
-            model, self._start.tokens, beam_size=self._config.proof_beams, batch_size=_AT_ONCE
+            model, self._start.tokens, beam_size=self._config.proof_beams, batch_size=_BATCH_SIZE
         )
         claims = [sample.claim for sample in self._prove]
         proofs = generator.generate(claims, [sample.evidence for sample in self._prove])
-        best = [found[0].proof if found else None for found in proofs]
-        said = [proof is None or not proof.sufficient for proof in best]
-        true = [not sample.proof.sufficient for sample in self._prove]
-        both = sum(s and t for s, t in zip(said, true, strict=True))
-        same = sum(s == t for s, t in zip(said, true, strict=True))
-        exact = sum(p == s.proof for p, s in zip(best, self._prove, strict=True))
-        count = len(said)
+        best = [beams[0].proof if beams else None for beams in proofs]
+        predicted = [proof is None or not proof.sufficient for proof in best]
+        actual = [not sample.proof.sufficient for sample in self._prove]
+        hits = sum(p and a for p, a in zip(predicted, actual, strict=True))
+        correct = sum(p == a for p, a in zip(predicted, actual, strict=True))
+        exact = sum(proof == s.proof for proof, s in zip(best, self._prove, strict=True))
+        count = len(predicted)
         return {
-            "prove_precision": (both, sum(said)),
-            "prove_recall": (both, sum(true)),
-            "prove_f1": (2 * both, sum(said) + sum(true)),
-            "prove_accuracy": (same, count),
+            "prove_precision": (hits, sum(predicted)),
+            "prove_recall": (hits, sum(actual)),
+            "prove_f1": (2 * hits, sum(predicted) + sum(actual)),
+            "prove_accuracy": (correct, count),
             "prove_exact": (exact, count),
         }
 
 
-def metrics(sums: Sums) -> dict[str, float]:
-    """Return the metrics of the sums of all processes, and `score`, the mean of each task's first.
+def metrics(sums: MetricSums) -> dict[str, float]:
+    """Return metrics from the sums of all processes, and `score`, the mean of each task's first.
 
-    A metric of nothing, such as the precision where nothing was said, is zero; there is no loss of
-    nothing.
+    A metric with a count of zero, such as precision without predictions, is zero. A loss without
+    samples is left out.
     """
-    found = {
+    values = {
         name: total / count if count else 0.0
         for name, (total, count) in sums.items()
         if count or not name.startswith("loss")
     }
-    first = [found[names[0]] for names in METRICS.values() if names[0] in found]
-    return {"score": sum(first) / len(first)} | found if first else found
+    first = [values[names[0]] for names in METRICS.values() if names[0] in values]
+    return {"score": sum(first) / len(first)} | values if first else values
 
 
 def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
-    for begin in range(0, len(items), _AT_ONCE):
-        yield items[begin : begin + _AT_ONCE]
+    for begin in range(0, len(items), _BATCH_SIZE):
+        yield items[begin : begin + _BATCH_SIZE]

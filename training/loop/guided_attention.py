@@ -1,8 +1,9 @@
-"""Guided attention: show a few cross-attention heads where a copied token stands in the source.
+"""Guided attention: a loss on cross-attention that teaches a few heads where to copy from.
 
-A target copies most of its tokens: titles from the claim or the evidence, proof spans from both.
-A model learns from the cross-entropy alone where to look, but slowly; a loss on the attention of
-some heads tells it. The loss exists in training only, the trained model is an ordinary BART.
+Targets copy most of their tokens: titles from the claim or the evidence, proof spans from both.
+Cross-entropy alone teaches a model where to look only slowly. The loss on the attention weights of
+some heads is used in training only; the trained model is an ordinary BART. Source: guided alignment
+training (Chen et al. 2016).
 """
 
 from __future__ import annotations
@@ -14,38 +15,38 @@ import torch
 from torch import nn
 from transformers import BartForConditionalGeneration
 
-_HEADS = 4  # of the last layer; the others stay free
+_HEADS = 4  # guided heads of the last layer; the others are free
 
 
 def alignment(
     source: Sequence[int], target: Sequence[int], alone: frozenset[int]
 ) -> list[tuple[int, int]]:
-    """Return the pairs (target position, source position) of tokens that the target copies.
+    """Return pairs (target position, source position) of tokens that the target copies.
 
-    A target token is aligned with the source tokens that lie on the longest common runs through
-    it. A run of one token counts only where the token is in `alone`, or where it is no part of a
-    longer stretch of text, as a title of one token is not.
+    A target token is aligned with the source tokens on the longest common runs through it. A run of
+    a single token counts only if the token is in `alone`, or if it is the whole text between two
+    such tokens, as a title of one token is.
 
     Parameters
     ----------
     source, target
         Token ids.
     alone
-        Tokens that mean the same wherever they stand, such as sentence identifiers, and those that
-        end a stretch of text, such as brackets.
+        Tokens with the same meaning at every position, such as sentence identifiers, and tokens
+        that delimit text, such as brackets.
     """
-    places: dict[int, list[int]] = {}
+    positions: dict[int, list[int]] = {}
     for j, token in enumerate(source):
-        places.setdefault(token, []).append(j)
+        positions.setdefault(token, []).append(j)
     runs: dict[tuple[int, int], int] = {}
     for i, token in enumerate(target):
-        for j in places.get(token, ()):
+        for j in positions.get(token, ()):
             breaks = token in alone or (i > 0 and target[i - 1] in alone)
             runs[i, j] = 1 if breaks else runs.get((i - 1, j - 1), 0) + 1
     for i in range(len(target) - 2, -1, -1):
         if target[i] in alone or target[i + 1] in alone:
             continue
-        for j in places.get(target[i], ()):
+        for j in positions.get(target[i], ()):
             runs[i, j] = max(runs[i, j], runs.get((i + 1, j + 1), 0))
     best: dict[int, int] = {}
     for (i, _), length in runs.items():
@@ -59,10 +60,10 @@ def alignment(
     return [(i, j) for (i, j), n in runs.items() if n == best[i] and (n > 1 or single(i))]
 
 
-class AttentionGuide:
-    """Reads the queries and keys of the last cross-attention while the model runs.
+class GuidedAttention:
+    """Record queries and keys of the last cross-attention, and compute the loss on its weights.
 
-    Use it as a context around the forward pass, then ask for the `loss`.
+    Use it as a context manager around the forward pass, then call `loss`.
     """
 
     def __init__(self, model: BartForConditionalGeneration) -> None:
@@ -72,7 +73,7 @@ class AttentionGuide:
         self._count = min(_HEADS, attention.num_heads)
         self._seen: dict[nn.Module, torch.Tensor] = {}
 
-    def __enter__(self) -> AttentionGuide:
+    def __enter__(self) -> GuidedAttention:
         self._seen.clear()
         self._handles = [p.register_forward_hook(self._keep) for p in self._projections]
         return self
@@ -90,29 +91,28 @@ class AttentionGuide:
         self._seen[module] = output
 
     def loss(self, mask: torch.Tensor, copies: torch.Tensor, count: int) -> torch.Tensor:
-        """Return the negative log of the attention on the aligned source positions, averaged.
+        """Return the mean negative log of the attention mass on the aligned source positions.
 
         Parameters
         ----------
         mask
             Shape (batch, source), 1 where there is a token.
         copies
-            Shape (batch, target, source), bool: the alignment of each target token.
+            Shape (batch, target, source), bool: source positions aligned with each target token.
         count
-            Target tokens with an alignment to average over; those of `copies`, or of the whole
-            batch that this is a part of. Not zero.
+            Number of aligned target tokens to average over, in `copies` or in the whole batch that
+            this is a part of. Not zero.
         """
         query, key = (self._heads(self._seen[p]) for p in self._projections)
         scores = query @ key.transpose(-1, -2) * self._width**-0.5
         logs = scores.masked_fill(mask[:, None, None] == 0, -torch.inf).log_softmax(-1)
         copied = copies.any(-1)
-        # Where nothing is copied all attention counts, so that there is no log of zero; left out
-        # below.
+        # Without an alignment all attention counts, which avoids a log of zero; masked below.
         aligned = (copies | ~copied[..., None])[:, None]
         each = logs.masked_fill(~aligned, -torch.inf).logsumexp(-1)
         return -each.masked_fill(~copied[:, None], 0.0).sum() / (count * self._count)
 
     def _heads(self, states: torch.Tensor) -> torch.Tensor:
-        """(batch, length, width) to (batch, heads, length, head width), the guided heads only."""
-        some = states[..., : self._count * self._width].float()
-        return some.unflatten(-1, (self._count, self._width)).transpose(1, 2)
+        """Map (batch, length, width) to (batch, guided heads, length, head width)."""
+        guided = states[..., : self._count * self._width].float()
+        return guided.unflatten(-1, (self._count, self._width)).transpose(1, 2)

@@ -1,4 +1,4 @@
-"""Uploading a trained checkpoint to the Hugging Face hub."""
+"""Upload a trained checkpoint to the Hugging Face hub."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from admiral.errors import AdmiralError, first_line
 
 
 def push(checkpoint: Path, name: str, api: HfApi | None = None) -> None:
-    """Upload the directory of a checkpoint, its model card included, to the repository `name`.
+    """Upload a checkpoint directory with its model card to the repository `name`.
 
-    The repository is made, as a private one, where there is none. The token is the one that the
-    library finds (``hf auth login``, or the variable ``HF_TOKEN``).
+    A private repository is created if there is none. The token is that of ``hf auth login`` or the
+    variable ``HF_TOKEN``.
 
     Raises
     ------
     AdmiralError
-        If that fails; the checkpoint on the disk is as it was.
+        If the upload fails. The local checkpoint is unchanged.
     """
     api = api or HfApi()
     try:

@@ -1,4 +1,4 @@
-"""The checkpoint that a run starts from: opened, checked, and given the tokens that it lacks."""
+"""Open the checkpoint that a run starts from, check it, and add missing tokens."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from training.run_config import TrainConfig
 from trie import Tokens
 from trie.model.tokens import MARKERS
 
-# What is fetched from the hub: no weights but safetensors.
+# Files to download from the hub. Weights are safetensors only.
 _FILES = ["*.json", "merges.txt", "vocab.txt", "model.safetensors", "rerank_head.safetensors"]
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
-    """A checkpoint to train, on the CPU, in fp32.
+class InitialCheckpoint:
+    """A checkpoint to train, on the CPU and in fp32.
 
     Attributes
     ----------
     name
-        What it is called in a model card: a name on the hub, or a directory's last part.
+        Name in the model card: a name on the hub, or the last part of a directory.
     head
-        The reranker's head; None unless sentences are reranked.
+        The reranking head; None unless the reranker is trained.
     """
 
     name: str
@@ -44,15 +44,16 @@ class Start:
     head: RerankHead | None
 
 
-def open_start(config: TrainConfig, tasks: tuple[str, ...]) -> Start:
-    """Open the checkpoint that the settings name.
+def open_initial_checkpoint(config: TrainConfig, tasks: tuple[str, ...]) -> InitialCheckpoint:
+    """Open the initial checkpoint.
 
-    What is new in it, such as rows of added tokens and a reranker's head, is drawn by the seed.
+    New parameters, such as embeddings of added tokens and the reranking head, are initialised with
+    the seed of the run.
 
     Raises
     ------
     AdmiralError
-        If it is absent or damaged, of another architecture, or its tokenizer is not the model's.
+        If it is missing or damaged, has another architecture, or a tokenizer of another model.
     """
     path = _directory(config.start)
     model = load_bart(path, dropout=config.dropout, attention_dropout=config.attention_dropout)
@@ -74,19 +75,19 @@ def open_start(config: TrainConfig, tasks: tuple[str, ...]) -> Start:
         head = load_head(path, width) or RerankHead(width)
     tokens = Tokens(tokenizer, model.config.decoder_start_token_id)
     name = path.name if Path(config.start).is_dir() else config.start
-    return Start(name, path, model, tokenizer, tokens, head)
+    return InitialCheckpoint(name, path, model, tokenizer, tokens, head)
 
 
 def _directory(name: str) -> Path:
-    """Return the directory of a checkpoint; one on the hub is fetched, or found in its cache."""
+    """Return the directory of a checkpoint, downloading one from the hub unless it is cached."""
     if Path(name).is_dir() or name in MODELS:
         return locate_checkpoint(name)
     try:
         return locate_checkpoint(snapshot_download(name, allow_patterns=_FILES))
     except (HFValidationError, HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
         raise AdmiralError(
-            f"start {name!r}: is no directory, and it cannot be fetched from the hub "
-            f"({type(error).__name__}). Give a directory with a checkpoint, or mend the connection."
+            f"start {name!r}: is not a directory and cannot be downloaded from the hub "
+            f"({type(error).__name__}). Give a checkpoint directory, or check the connection."
         ) from error
 
 
@@ -97,15 +98,15 @@ def _check_tokenizer(
     largest = max(tokenizer.get_vocab().values())
     if largest >= rows:
         raise AdmiralError(
-            f"{path}: its tokenizer has ids up to {largest}, its model {rows} rows. "
-            "Put the model's own tokenizer there."
+            f"{path}: its tokenizer has ids up to {largest}, its model only {rows} embeddings. "
+            "Use the tokenizer of the model."
         )
     for name in ("bos_token_id", "eos_token_id", "pad_token_id"):
         ours, theirs = getattr(tokenizer, name), getattr(model.config, name)
         if ours != theirs:
             raise AdmiralError(
                 f"{path}: {name} is {ours} in its tokenizer, but {theirs} in its config.json. "
-                "Put the model's own tokenizer there."
+                "Use the tokenizer of the model."
             )
 
 
@@ -123,8 +124,8 @@ def _add_markers(
     if not wanted:
         if len(tasks) > 1:
             raise AdmiralError(
-                f"{path}: its tokenizer has no tokens for the tasks, without which one model "
-                "cannot tell them apart. Set markers to true, or train one task."
+                f"{path}: its tokenizer has no task tokens, which a model of several tasks needs. "
+                "Set markers to true, or train one task."
             )
         return
     tokenizer.add_tokens([AddedToken(m, special=True, normalized=False) for m in missing], True)

@@ -1,4 +1,4 @@
-"""The model card of a trained checkpoint: what it is, what it was trained on, how it scores."""
+"""Write the model card of a trained checkpoint: use, training data, scores and settings."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from pathlib import Path
 from huggingface_hub import ModelCardData
 
 import admiral
-from training.loop.run_state import Progress
+from training.loop.run_state import TrainingState
 from training.run_config import TrainConfig
 
 _PACKAGES = ("torch", "transformers", "tokenizers", "accelerate")
-_USES = {
+_TASK_NAMES = {
     "retrieve": "hop retrieval: sentence identifiers and the title of the next document",
     "rerank": "sentence reranking, with the head in `rerank_head.safetensors`",
     "prove": "natural-logic proofs",
 }
-# Places on a machine, and what does not change the weights.
-_LEFT_OUT = {"out", "kb", "device", "tracker", "push_to_hub", "log_every", "save_every"}
+# Local paths, and settings that do not change the weights.
+_OMITTED = {"out", "kb", "device", "tracker", "push_to_hub", "log_every", "save_every"}
 
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A file that a checkpoint comes from.
+    """A file that a checkpoint was trained or evaluated on.
 
     Attributes
     ----------
     role
-        What it was for.
+        Its use, such as ``train``.
     name
-        Its name without the folder.
+        File name without folder.
     sha256
-        Its checksum in hexadecimal.
+        SHA-256 checksum in hexadecimal.
     samples
-        Usable samples of each task, where it holds samples.
+        Number of usable samples per task.
     """
 
     role: str
@@ -48,7 +48,7 @@ class SourceFile:
 
     @classmethod
     def of(cls, role: str, path: Path, samples: Mapping[str, int] | None = None) -> SourceFile:
-        """Describe the file at `path`."""
+        """Return the description of the file at `path`."""
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         return cls(role, path.name, digest, samples or {})
@@ -59,22 +59,22 @@ def model_card(
     tasks: tuple[str, ...],
     base: str,
     files: list[SourceFile],
-    progress: Progress,
-    machine: str,
+    state: TrainingState,
+    devices: str,
 ) -> str:
-    """Return the text of the card.
+    """Return the model card as Markdown with a YAML header.
 
     Parameters
     ----------
     config
-        The settings; of the files that they name, only the names are told.
+        The settings; paths in them are shortened to file names.
     base
-        The name of the checkpoint that training started from.
+        Name of the initial checkpoint.
     files
-        What it was trained and evaluated on.
-    progress
-        How far the run is, and how the checkpoint scores.
-    machine
+        Training and evaluation files.
+    state
+        Progress of the run and metrics of the checkpoint.
+    devices
         Number and kind of devices.
     """
     data = ModelCardData(
@@ -82,8 +82,8 @@ def model_card(
         tags=["fact-verification", "multi-hop-retrieval", "natural-logic", "bart"],
         base_model=base if base == config.start and base.count("/") == 1 else None,
     )
-    named = {key: Path(value).name for key, value in _places(config).items()}
-    settings = {key: v for key, v in asdict(config).items() if key not in _LEFT_OUT} | named
+    named = {key: Path(value).name for key, value in _file_settings(config).items()}
+    settings = {key: v for key, v in asdict(config).items() if key not in _OMITTED} | named
     lines = [
         "---",
         data.to_yaml(),
@@ -92,9 +92,9 @@ def model_card(
         f"# {Path(config.out).name}",
         "",
         f"A BART sequence-to-sequence model for AdMIRaL {admiral.__version__}, started from "
-        f"{base}. Its uses:",
+        f"{base}. Tasks:",
         "",
-        *(f"- {_USES[task]}" for task in tasks),
+        *(f"- {_TASK_NAMES[task]}" for task in tasks),
         "",
         '    admiral retrieve --model DIRECTORY "A claim."',
         "",
@@ -108,18 +108,17 @@ def model_card(
             ],
         ),
         "",
-        f"{progress.step} of {config.steps} steps in {progress.seconds / 60:.0f} minutes, by "
-        f"{machine}.",
+        f"{state.step} of {config.steps} steps in {state.seconds / 60:.0f} minutes, by {devices}.",
         "",
         "## Scores",
         "",
     ]
-    if progress.metrics:
+    if state.metrics:
         lines += [
-            f"After {progress.measured} steps, on at most {config.eval_samples} development "
+            f"After {state.measured} steps, on at most {config.eval_samples} development "
             "samples of each task:",
             "",
-            *_table(("metric", "value"), [(k, f"{v:.4f}") for k, v in progress.metrics.items()]),
+            *_table(("best_metric", "value"), [(k, f"{v:.4f}") for k, v in state.metrics.items()]),
         ]
     else:
         lines.append("It was not evaluated while it was trained.")
@@ -130,11 +129,11 @@ def model_card(
     return "\n".join(lines)
 
 
-def _places(config: TrainConfig) -> dict[str, str]:
-    places = {"samples": config.samples, "dev": config.dev}
+def _file_settings(config: TrainConfig) -> dict[str, str]:
+    files = {"samples": config.samples, "dev": config.dev}
     if Path(config.start).is_dir():
-        places["start"] = config.start
-    return places
+        files["start"] = config.start
+    return files
 
 
 def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:

@@ -1,4 +1,4 @@
-"""What is trained: the seq2seq model and the reranker's head, with a loss for either use."""
+"""The seq2seq model and the reranking head as one module, with a loss for each kind of batch."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from transformers import BartForConditionalGeneration
 
 from admiral.models.heads import RerankHead
 from training.data.batches import Batch, Counts, RerankBatch, SequenceBatch
-from training.loop.guided_attention import AttentionGuide
+from training.loop.guided_attention import GuidedAttention
 
-_GOLD_WEIGHT = 3.0  # gold sentences are few
+_GOLD_WEIGHT = 3.0  # of gold sentences, which are rare
 
 
-class Trainee(nn.Module):
-    """The model, and the head where sentences are reranked.
+class MultiTaskModel(nn.Module):
+    """A seq2seq model and a reranking head that share an encoder.
 
     Parameters
     ----------
     model, head
-        The head is needed for batches of the reranker only.
-    guide
+        The head is needed for reranking batches only.
+    attention_loss_weight
         Weight of the loss on the cross-attention (see `training.loop.guided_attention`).
-    smoothing
+    label_smoothing
         Label smoothing of the target tokens.
     """
 
@@ -31,13 +31,13 @@ class Trainee(nn.Module):
         self,
         model: BartForConditionalGeneration,
         head: RerankHead | None = None,
-        guide: float = 0.0,
-        smoothing: float = 0.0,
+        attention_loss_weight: float = 0.0,
+        label_smoothing: float = 0.0,
     ) -> None:
         super().__init__()
         self.model = model
         self.head = head
-        self._guide, self._smoothing = guide, smoothing
+        self._attention_loss_weight, self._label_smoothing = attention_loss_weight, label_smoothing
 
     def forward(self, batch: Batch, counts: Counts) -> torch.Tensor:
         """Return the loss of a batch, or of a part of one.
@@ -45,9 +45,9 @@ class Trainee(nn.Module):
         Parameters
         ----------
         batch
-            The batch or part.
+            The batch, or a part of one.
         counts
-            Those of the whole batch: the losses of its parts add up to the whole's.
+            Counts of the whole batch, so that the losses of its parts add up to its loss.
         """
         if isinstance(batch, SequenceBatch):
             return self._sequence_loss(batch, counts)
@@ -55,38 +55,39 @@ class Trainee(nn.Module):
             input_ids=batch.input_ids, attention_mask=batch.attention_mask
         ).last_hidden_state
         if self.head is None:
-            raise ValueError("batches of the reranker need a head")
+            raise ValueError("reranking batches need a head")
         return rerank_loss(sentence_means(self.head(hidden), batch), batch, counts)
 
     def _sequence_loss(self, batch: SequenceBatch, counts: Counts) -> torch.Tensor:
-        """Return the negative log of the summed probability of each input's targets.
+        """Return the negative log marginal likelihood of the targets of each input.
 
-        It is summed over inputs and divided by the target tokens of the batch, so that with one
-        target each it is the cross-entropy of a token.
+        The likelihood of an input is the sum of the probabilities of all its targets. The loss is
+        summed over inputs and divided by the number of target tokens, so that with one target per
+        input it is the cross-entropy per token.
         """
         hidden = self.model.model.encoder(
             input_ids=batch.input_ids, attention_mask=batch.attention_mask
         ).last_hidden_state
-        with AttentionGuide(self.model) as guide:
+        with GuidedAttention(self.model) as guide:
             states = packed_decoder(self.model, hidden, batch)
         real = batch.segments >= 0
         logits = self.model.lm_head(states[real]) + self.model.final_logits_bias
         each = F.cross_entropy(
             logits.float(),
             batch.labels[real],
-            label_smoothing=self._smoothing,
+            label_smoothing=self._label_smoothing,
             reduction="none",
         )
-        most = int(batch.segments.max()) + 1
-        rows = torch.arange(len(batch.segments), device=real.device)[:, None] * most
-        sequences = each.new_zeros(len(batch.segments) * most)
+        width = int(batch.segments.max()) + 1
+        rows = torch.arange(len(batch.segments), device=real.device)[:, None] * width
+        sequences = each.new_zeros(len(batch.segments) * width)
         sequences = sequences.index_add(0, (rows + batch.segments)[real], each)
-        there = batch.segments[:, :, None] == torch.arange(most, device=real.device)
-        scores = (-sequences.view(-1, most)).masked_fill(~there.any(1), -torch.inf)
+        present = batch.segments[:, :, None] == torch.arange(width, device=real.device)
+        scores = (-sequences.view(-1, width)).masked_fill(~present.any(1), -torch.inf)
         loss = -scores.logsumexp(1).sum() / counts.tokens
-        if self._guide and counts.copied:
+        if self._attention_loss_weight and counts.copied:
             attention = guide.loss(batch.attention_mask, batch.copies, counts.copied)
-            loss = loss + self._guide * attention
+            loss = loss + self._attention_loss_weight * attention
         return loss
 
 
@@ -129,18 +130,24 @@ def _additive(allowed: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
 
 
 def sentence_means(logits: torch.Tensor, batch: RerankBatch) -> torch.Tensor:
-    """Return the mean of the token scores of each sentence, (claims, sentences).
+    """Return the mean token score of each sentence, (claims, sentences).
 
-    `logits` has the shape (passes, length).
+    Parameters
+    ----------
+    logits
+        Token scores, (passes, length).
+    batch
+        The spans of the sentences.
     """
     sums = F.pad(logits.float().cumsum(1), (1, 0)).flatten()
     return (sums[batch.ends] - sums[batch.begins]) / (batch.ends - batch.begins)
 
 
 def rerank_loss(scores: torch.Tensor, batch: RerankBatch, counts: Counts) -> torch.Tensor:
-    """Each gold sentence against all the others of its claim, and a logistic term.
+    """Return a listwise softmax loss plus a logistic loss.
 
-    The first orders the sentences of different documents, the second gives the scores a zero.
+    The first contrasts each gold sentence with all other sentences of its claim. The second
+    calibrates the scores, so that 0 separates gold from other sentences.
     """
     wrong = scores.masked_fill(batch.gold | ~batch.real, -torch.inf)
     against = wrong.logsumexp(1, keepdim=True)

@@ -1,69 +1,80 @@
-"""AdamW, its schedule, and gradients averaged over processes."""
+"""AdamW, its learning rate schedule, and gradients averaged over processes."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 
 import torch
 from torch import distributed, nn
+from torch.optim.lr_scheduler import LambdaLR
+from transformers import (
+    get_constant_schedule_with_warmup,
+    get_cosine_schedule_with_warmup,
+    get_linear_schedule_with_warmup,
+)
 
-from training.loop.multitask_model import Trainee
+from training.loop.multitask_model import MultiTaskModel
 from training.run_config import TrainConfig
 
-_AT_ONCE = 1 << 25  # gradients that travel together: 128 MB
+_BUCKET_SIZE = 1 << 25  # gradients that are reduced together: 128 MB
 
 
-def build_optimizer(trainee: Trainee, config: TrainConfig) -> torch.optim.AdamW:
-    """Return AdamW with the encoder's and the decoder's learning rates; the head is the encoder's.
+def build_optimizer(multitask: MultiTaskModel, config: TrainConfig) -> torch.optim.AdamW:
+    """Return AdamW with separate learning rates for encoder and decoder.
 
-    Each group of parameters has its peak rate as ``peak``.
+    The reranking head is trained with the encoder's learning rate.
     """
-    encoder = list(trainee.model.model.encoder.parameters())
-    if trainee.head is not None:
-        encoder += trainee.head.parameters()
-    known = set(encoder)
-    others = [p for p in trainee.parameters() if p not in known]
+    encoder = list(multitask.model.model.encoder.parameters())
+    if multitask.head is not None:
+        encoder += multitask.head.parameters()
+    in_encoder = set(encoder)
+    decoder = [p for p in multitask.parameters() if p not in in_encoder]
     return torch.optim.AdamW(
         [
-            {"params": encoder, "peak": config.encoder_rate},
-            {"params": others, "peak": config.decoder_rate},
+            {"params": encoder, "lr": config.encoder_lr},
+            {"params": decoder, "lr": config.decoder_lr},
         ],
         weight_decay=config.weight_decay,
         fused=True,
     )
 
 
-def rate(step: int, config: TrainConfig) -> float:
-    """Return the share of the peak learning rate at `step`: linear up, then down to zero."""
-    if step < config.warmup:
-        return min((step + 1) / config.warmup, _after(step, config))
-    return _after(step, config)
+def build_scheduler(optimizer: torch.optim.Optimizer, config: TrainConfig, step: int) -> LambdaLR:
+    """Return the learning rate schedule of `transformers` that the settings name.
 
-
-def _after(step: int, config: TrainConfig) -> float:
-    left = min(max((config.steps - step) / max(config.steps - config.warmup, 1), 0.0), 1.0)
-    match config.decay:
+    Parameters
+    ----------
+    optimizer
+        Its groups hold the peak learning rates.
+    config
+        Names the schedule, its warm-up and its length.
+    step
+        Number of optimizer steps already done; not 0 when a run resumes.
+    """
+    for group in optimizer.param_groups:
+        group["initial_lr"] = group["lr"]
+    warmup, last = config.warmup_steps, step - 1
+    match config.lr_schedule:
         case "linear":
-            return left
+            return get_linear_schedule_with_warmup(optimizer, warmup, config.steps, last)
         case "cosine":
-            return (1 - math.cos(math.pi * left)) / 2
+            return get_cosine_schedule_with_warmup(optimizer, warmup, config.steps, last_epoch=last)
         case _:
-            return 1.0
+            return get_constant_schedule_with_warmup(optimizer, warmup, last)
 
 
 def average_gradients(parameters: Sequence[nn.Parameter], stop: bool) -> bool:
-    """Average the gradients over all processes, and tell whether one of them wants to stop.
+    """Average the gradients over all processes, and return whether any process wants to stop.
 
-    DistributedDataParallel would do it during the backward pass. But there every process has to
-    use the same parameters in the same order, where ours train on different tasks at a time, and
-    a backward pass that ran out of memory cannot be repeated in parts.
+    DistributedDataParallel averages during the backward pass. It needs every process to use the
+    same parameters in the same order, but ours train on different tasks at the same time, and it
+    cannot repeat in parts a backward pass that ran out of memory.
 
     Parameters
     ----------
     parameters
-        Those of the model, in the same order in each process. One that no process used keeps no
-        gradient, so that the optimizer passes it over as it does with a single process.
+        The model's parameters, in the same order in each process. A parameter that no process used
+        keeps no gradient, so that the optimizer skips it as it does with a single process.
     stop
         Whether this process wants to stop after the step.
     """
@@ -76,8 +87,8 @@ def average_gradients(parameters: Sequence[nn.Parameter], stop: bool) -> bool:
     )
     distributed.all_reduce(flags, distributed.ReduceOp.MAX)
     *used, stop = flags.bool().tolist()
-    some = [p for p, was in zip(parameters, used, strict=True) if was]
-    for group in _groups(some):
+    with_gradient = [p for p, is_used in zip(parameters, used, strict=True) if is_used]
+    for group in _buckets(with_gradient):
         gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in group]
         flat = torch.cat([g.flatten() for g in gradients])
         distributed.all_reduce(flat)
@@ -88,11 +99,12 @@ def average_gradients(parameters: Sequence[nn.Parameter], stop: bool) -> bool:
     return stop
 
 
-def _groups(parameters: Sequence[nn.Parameter]) -> Iterator[list[nn.Parameter]]:
+def _buckets(parameters: Sequence[nn.Parameter]) -> Iterator[list[nn.Parameter]]:
+    """Yield parameters in groups of at most `_BUCKET_SIZE` numbers."""
     group: list[nn.Parameter] = []
     size = 0
     for parameter in parameters:
-        if group and size + parameter.numel() > _AT_ONCE:
+        if group and size + parameter.numel() > _BUCKET_SIZE:
             yield group
             group, size = [], 0
         group.append(parameter)

@@ -1,4 +1,4 @@
-"""What a run shows while it trains: a bar on a terminal, plain lines elsewhere, and trackers."""
+"""Report losses and metrics: a progress bar on a terminal, plain lines elsewhere, and trackers."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from accelerate.tracking import get_available_trackers
 from tqdm import tqdm
 
 from admiral.errors import AdmiralError, first_line
-from admiral.io.terminal import is_watched
-from training.loop.run_output import Output
+from admiral.io.terminal import stderr_is_terminal
+from training.loop.run_output import RunOutput
 from training.run_config import TrainConfig
 
 
 def tracker_names(config: TrainConfig) -> list[str]:
-    """Return the trackers of accelerate that the settings ask for."""
+    """Return the names of the accelerate trackers that the settings ask for."""
     if config.tracker == "none":
         return []
     if config.tracker == "auto":
@@ -30,33 +30,33 @@ def tracker_names(config: TrainConfig) -> list[str]:
 
 
 class Reporter:
-    """Shows and logs losses and metrics, on the main process only; a context manager.
+    """Show and log losses and metrics on the main process; a context manager.
 
     Parameters
     ----------
     accelerator
-        Made with the trackers of `tracker_names`.
+        Created with the trackers of `tracker_names`.
     step
-        Where the run begins, or goes on.
+        Number of steps done so far.
     """
 
     def __init__(
-        self, accelerator: Accelerator, output: Output, config: TrainConfig, step: int
+        self, accelerator: Accelerator, output: RunOutput, config: TrainConfig, step: int
     ) -> None:
         self._accelerator, self._output, self._config = accelerator, output, config
-        self._step, self._since = step, time.monotonic()
-        # Where the log is to begin; None when it has begun.
-        self._begin: int | None = step
+        self._last_step, self._last_time = step, time.monotonic()
+        # Step after which the log is truncated at the first write; None once that is done.
+        self._truncate_after: int | None = step
         self._bar: tqdm | None = None
 
     def __enter__(self) -> Reporter:
-        if self._accelerator.is_main_process and is_watched():
+        if self._accelerator.is_main_process and stderr_is_terminal():
             self._bar = tqdm(
-                initial=self._step, total=self._config.steps, unit=" steps", file=sys.stderr
+                initial=self._last_step, total=self._config.steps, unit=" steps", file=sys.stderr
             )
         if self._accelerator.log_with:
-            # What was tracked behind this step will be tracked again.
-            options = {"tensorboard": {"purge_step": self._step + 1}}
+            # Later steps of an interrupted run will be tracked again.
+            options = {"tensorboard": {"purge_step": self._last_step + 1}}
             self._accelerator.init_trackers("admiral", asdict(self._config), options)
         return self
 
@@ -70,32 +70,34 @@ class Reporter:
             self._bar.close()
 
     def advance(self) -> None:
-        """Count a step."""
+        """Advance the progress bar by one step."""
         if self._bar is not None:
             self._bar.update()
 
-    def losses(self, step: int, losses: dict[str, float], rate: float, norm: float) -> None:
-        """Report the mean losses since the last report, the learning rate and a gradient's norm."""
+    def losses(
+        self, step: int, losses: dict[str, float], learning_rate: float, grad_norm: float
+    ) -> None:
+        """Report mean losses, the decoder's learning rate and the norm of the last gradient."""
         now = time.monotonic()
-        each = (now - self._since) / max(step - self._step, 1)
-        self._since, self._step = now, step
+        seconds = (now - self._last_time) / max(step - self._last_step, 1)
+        self._last_time, self._last_step = now, step
         shown = ", ".join(f"{name} {value:.4f}" for name, value in losses.items())
         if self._bar is not None:
             self._bar.set_postfix_str(shown)
         else:
-            self.say(f"step {step} of {self._config.steps}: {shown}, {each:.2f} s a step")
-        self._log(step, {**losses, "rate": rate, "norm": norm})
+            self.log_line(f"step {step} of {self._config.steps}: {shown}, {seconds:.2f} s a step")
+        self._log(step, {**losses, "learning_rate": learning_rate, "grad_norm": grad_norm})
 
     def metrics(self, step: int, metrics: dict[str, float], kept: bool) -> None:
-        """Report an evaluation, and whether its checkpoint is kept."""
+        """Report the metrics of an evaluation and whether its checkpoint is kept."""
         shown = ", ".join(f"{name} {value:.4f}" for name, value in metrics.items())
-        self.say(f"step {step}, evaluated: {shown}{', kept' if kept else ''}")
+        self.log_line(f"step {step}, evaluated: {shown}{', kept' if kept else ''}")
         self._log(step, {f"dev/{name}": value for name, value in metrics.items()})
-        # An evaluation is no part of the time of a step.
-        self._since, self._step = time.monotonic(), step
+        # Evaluation does not count towards the seconds of a step.
+        self._last_time, self._last_step = time.monotonic(), step
 
-    def say(self, text: str) -> None:
-        """Show a line, above the bar if there is one."""
+    def log_line(self, text: str) -> None:
+        """Print a line on standard error, above the progress bar if there is one."""
         if not self._accelerator.is_main_process:
             return
         if self._bar is not None:
@@ -105,34 +107,34 @@ class Reporter:
 
     def _log(self, step: int, values: dict[str, float]) -> None:
         if self._accelerator.is_main_process:
-            # Not before: an earlier run's log is kept until this one gets somewhere.
-            if self._begin is not None:
-                self._output.begin_log(self._begin)
-                self._begin = None
+            # Truncated only now, so that an earlier run's log survives a failed start.
+            if self._truncate_after is not None:
+                self._output.truncate_log(self._truncate_after)
+                self._truncate_after = None
             self._output.append_log({"step": step, **values})
         if self._accelerator.log_with:
             self._accelerator.log(values, step=step)
 
 
-def open_accelerator(config: TrainConfig, output: Output) -> Accelerator:
-    """Return what knows devices, processes and precision.
+def open_accelerator(config: TrainConfig, output: RunOutput) -> Accelerator:
+    """Return the `Accelerator` of a run.
 
     Raises
     ------
     AdmiralError
-        If the precision or the trackers are not to be had here.
+        If the precision or the trackers are not available.
     """
     precision = "no" if config.precision == "fp32" else config.precision
     names = tracker_names(config)
-    unknown = set(names) - {str(one) for one in get_available_trackers()}
+    unknown = set(names) - {str(tracker) for tracker in get_available_trackers()}
     if unknown:
         raise AdmiralError(
-            f"key 'tracker': {', '.join(sorted(unknown))} is not installed, or no tracker of "
+            f"key 'tracker': {', '.join(sorted(unknown))} is not installed, or not a tracker of "
             "accelerate; choose auto or none"
         )
     try:
         accelerator = Accelerator(
-            # Without it accelerate lets processes that were launched for CPUs train by themselves.
+            # Otherwise accelerate lets processes that were launched for CPUs train separately.
             cpu=config.device == "cpu" or not torch.accelerator.is_available(),
             mixed_precision=precision,
             log_with=names or None,

@@ -1,4 +1,4 @@
-"""Where a run writes: the checkpoint, and beside it what the run needs to go on."""
+"""Output files of a run: the checkpoint, and beside it the state that resumes the run."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from admiral.models.checkpoint import is_checkpoint, save_checkpoint
 from admiral.models.checkpoint_sums import write_sums
 from admiral.storage.atomic_directories import check_target, exclusive, staging
 from admiral.storage.atomic_files import explained, library_errors, write_atomically
-from training.loop.initial_checkpoint import Start
+from training.loop.initial_checkpoint import InitialCheckpoint
 
 
-class Output:
-    """The checkpoint in `out`; state, log and tracked figures in `out`.run.
+class RunOutput:
+    """Paths and writers of a run: the checkpoint in `out`; state, log and trackers in `out`.run.
 
     Parameters
     ----------
     out
-        Directory of the checkpoint. It is replaced as a whole, or left as it was.
+        Directory of the checkpoint. It is replaced as a whole or not at all.
     """
 
     def __init__(self, out: Path) -> None:
@@ -35,28 +35,28 @@ class Output:
         self.log = self.folder / "log.jsonl"
 
     def check(self, overwrite: bool) -> None:
-        """Refuse to replace a checkpoint that no run in this place wrote, and anything else.
+        """Refuse to replace anything but a checkpoint that an earlier part of the run wrote.
 
         Raises
         ------
         AdmiralError
-            If there is one, and `overwrite` does not ask for it; if what is there is no checkpoint.
+            If `out` holds a foreign checkpoint and `overwrite` is not given, or something else.
         """
         check_target(self.checkpoint, True, is_checkpoint)
         if self.checkpoint.exists() and not self.state.exists() and not overwrite:
             raise AdmiralError(
-                f"{self.checkpoint}: exists, and is of no run that could go on. Choose another "
-                "`out`, or give --overwrite to replace it."
+                f"{self.checkpoint}: exists and does not belong to a run that can be resumed. "
+                "Choose another `out`, or use --overwrite to replace it."
             )
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Keep other runs away, until the block ends.
+    def exclusive_access(self) -> Iterator[None]:
+        """Lock the output against other runs until the block ends.
 
         Raises
         ------
         AdmiralError
-            If one is there, or nothing can be written there.
+            If another run holds the lock, or the folder cannot be written.
         """
         with explained(self.folder), ExitStack() as stack:
             self.folder.parent.mkdir(parents=True, exist_ok=True)
@@ -65,25 +65,25 @@ class Output:
         with held:
             yield
 
-    def begin_log(self, step: int) -> None:
-        """Drop what was logged behind `step`, which will be done again, and what is damaged."""
+    def truncate_log(self, step: int) -> None:
+        """Drop log records after `step`, which will be written again, and damaged ones."""
         with explained(self.log):
             self.folder.mkdir(parents=True, exist_ok=True)
             lines = self.log.read_bytes().splitlines(True) if self.log.exists() else []
         write_atomically(self.log, [line for line in lines if _step_of(line) <= step])
 
     def append_log(self, record: dict[str, Any]) -> None:
-        """Log a record as a line of JSON."""
+        """Append a record to the log as a line of JSON."""
         with explained(self.log), self.log.open("a", encoding="utf-8") as file:
             file.write(json.dumps(record) + "\n")
 
-    def publish(self, start: Start, card: str, dtype: torch.dtype) -> None:
-        """Put the trained checkpoint in place, with its model card.
+    def publish(self, start: InitialCheckpoint, card: str, dtype: torch.dtype) -> None:
+        """Write the trained checkpoint and its model card, replacing the earlier checkpoint.
 
         Raises
         ------
         AdmiralError
-            If it cannot be written; the one before, if any, is intact.
+            If it cannot be written; an earlier checkpoint is intact.
         """
         with staging(self.checkpoint, overwrite=True, owned=is_checkpoint) as folder:
             with library_errors():
@@ -92,11 +92,13 @@ class Output:
             readme = folder / "README.md"
             readme.write_text(card, "utf-8")
             for path in folder.iterdir():
-                path.chmod(readme.stat().st_mode)  # safetensors lets only the owner read its files
+                path.chmod(
+                    readme.stat().st_mode
+                )  # safetensors makes its files readable by the owner only
 
 
 def _step_of(line: bytes) -> float:
-    """Return the step of a record; of a line that was cut off, or damaged, one behind all."""
+    """Return the step of a log record; infinity for a truncated or damaged line."""
     try:
         return float(json.loads(line)["step"]) if line.endswith(b"\n") else math.inf
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError):

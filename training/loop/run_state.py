@@ -21,34 +21,34 @@ _MOMENTS = ("step", "exp_avg", "exp_avg_sq")
 
 
 @dataclass
-class Progress:
-    """How far a run is; with the tensors, all that its next step depends on.
+class TrainingState:
+    """Progress of a run. With the tensors, it determines everything that follows.
 
-    What is random follows from the seed and the position, so no generator's state is kept.
+    Randomness is derived from the seed and the position, so no generator state is saved.
 
     Attributes
     ----------
     step
-        Optimizer steps done.
+        Number of optimizer steps done.
     position
-        Batches of the stream that were trained on, by all processes together.
+        Number of batches of the stream consumed by all processes together.
     seconds
-        Time that they took.
+        Time spent in training steps.
     best
-        The best value so far of the metric that decides what is kept.
+        Best value so far of the metric that selects the checkpoint.
     metrics, measured
-        The metrics of the checkpoint that is kept (of the last evaluation, where the last is), and
-        the step at which they were measured.
+        Metrics of the exported checkpoint, or of the last evaluation where the last state is
+        kept, and the step at which they were measured.
     losses
-        Sums and counts of the losses since the last report.
+        MetricSums and counts of the losses since the last report.
     scaler
-        State of the scaler of fp16 gradients.
+        State of the gradient scaler (fp16 only).
     published
-        The step whose weights became the checkpoint last.
-    judged
-        What `best` was measured by; by something else, states are compared anew.
+        Step of the last exported checkpoint.
+    selection
+        Settings and data that `best` depends on. If they change, `best` is reset.
     run
-        What must not change between the parts of a run: settings and checksums.
+        Settings and checksums that must not change when the run is resumed.
     """
 
     step: int = 0
@@ -60,36 +60,36 @@ class Progress:
     losses: dict[str, list[float]] = field(default_factory=dict)
     scaler: dict[str, float] = field(default_factory=dict)
     published: int = 0
-    judged: dict[str, Any] = field(default_factory=dict)
+    selection: dict[str, Any] = field(default_factory=dict)
     run: dict[str, Any] = field(default_factory=dict)
 
 
 def save_state(
-    path: Path, module: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress
+    path: Path, module: nn.Module, optimizer: torch.optim.Optimizer, state: TrainingState
 ) -> None:
-    """Write weights, AdamW's moments and the progress to the file `path`.
+    """Write weights, AdamW's moments and the progress of a run to the file `path`.
 
     Raises
     ------
     AdmiralError
-        If that fails, for want of space as a rule. Then, as after a kill, the old file is intact.
+        If writing fails, usually because the disk is full. As after a kill, the old file is intact.
     """
     tensors = {}
     for name, value in module.named_parameters():
         tensors[f"weight/{name}"] = value.detach().cpu().contiguous()
         for key, moment in optimizer.state.get(value, {}).items():
             tensors[f"{key}/{name}"] = moment.detach().cpu().contiguous()
-    told = json.dumps(asdict(progress))
+    progress = json.dumps(asdict(state))
     metadata = {
-        "progress": told,
-        "progress_checksum": _crc(told),
+        "progress": progress,
+        "progress_checksum": _crc(progress),
         "checksum": _checksum((name, tensors[name]) for name in sorted(tensors)),
     }
     partial = path.with_suffix(".partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         for left in path.parent.glob(".tmp??????"):
-            left.unlink()  # what safetensors leaves where it is killed; this folder is the run's
+            left.unlink()  # left by safetensors if it was killed; the folder belongs to this run
         save_file(tensors, partial, metadata=metadata)
         with partial.open("rb") as file:
             os.fsync(file.fileno())
@@ -97,26 +97,26 @@ def save_state(
     except (OSError, SafetensorError) as error:
         partial.unlink(missing_ok=True)
         raise AdmiralError(
-            f"{path}: the state cannot be saved ({error}). The one before is kept; make room and "
-            "start the same command again."
+            f"{path}: the state cannot be saved ({error}). The previous state is intact. Free some "
+            "disk space and start the same command again."
         ) from error
 
 
 def _checksum(tensors: Iterable[tuple[str, torch.Tensor]]) -> str:
-    """Return a CRC of names and numbers, in this order."""
-    found = 0
+    """Return the CRC-32 of names and values, in the given order."""
+    crc = 0
     for name, tensor in tensors:
         content = tensor.flatten().view(torch.uint8).numpy().data
-        found = zlib.crc32(content, zlib.crc32(name.encode(), found))
-    return f"{found:08x}"
+        crc = zlib.crc32(content, zlib.crc32(name.encode(), crc))
+    return f"{crc:08x}"
 
 
 def _crc(text: str) -> str:
     return f"{zlib.crc32(text.encode()):08x}"
 
 
-def read_progress(path: Path) -> Progress | None:
-    """Read the progress of a run; None where there is no state.
+def read_state(path: Path) -> TrainingState | None:
+    """Read the progress of a saved run; None if there is no saved state.
 
     Raises
     ------
@@ -128,13 +128,13 @@ def read_progress(path: Path) -> Progress | None:
     try:
         with safe_open(str(path), framework="pt") as saved:
             metadata = saved.metadata() or {}
-        told = metadata["progress"]
-        if metadata["progress_checksum"] != _crc(told):
-            raise ValueError("its checksum is another one")
-        return Progress(**json.loads(told))
+        progress = metadata["progress"]
+        if metadata["progress_checksum"] != _crc(progress):
+            raise ValueError("its checksum does not match")
+        return TrainingState(**json.loads(progress))
     except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
         raise AdmiralError(
-            f"{path}: is not the state of a run ({error}). Give --overwrite to start anew."
+            f"{path}: is not the state of a run ({error}). Use --overwrite to start again."
         ) from error
 
 
@@ -144,15 +144,15 @@ def load_tensors(path: Path, module: nn.Module, optimizer: torch.optim.Optimizer
     Raises
     ------
     AdmiralError
-        If they are those of another model, or damaged.
+        If they are damaged or belong to another model.
     """
     try:
         with safe_open(str(path), framework="pt") as saved, torch.no_grad():
             names = set(saved.keys())
-            found = _checksum((name, saved.get_tensor(name)) for name in sorted(names))
-            if (saved.metadata() or {}).get("checksum") != found:
+            checksum = _checksum((name, saved.get_tensor(name)) for name in sorted(names))
+            if (saved.metadata() or {}).get("checksum") != checksum:
                 raise AdmiralError(
-                    f"{path}: is damaged. Restore it, or give --overwrite to start anew."
+                    f"{path}: is damaged. Restore it, or use --overwrite to start again."
                 )
             for name, value in module.named_parameters():
                 value.copy_(saved.get_tensor(f"weight/{name}"))
@@ -162,9 +162,9 @@ def load_tensors(path: Path, module: nn.Module, optimizer: torch.optim.Optimizer
                     if f"{key}/{name}" in names
                 }
                 if moments:
-                    # Fused AdamW keeps its count of steps beside the weights, too.
+                    # Fused AdamW keeps its step counter on the device of the weights.
                     optimizer.state[value] = {k: v.to(value.device) for k, v in moments.items()}
     except (OSError, SafetensorError, RuntimeError) as error:
         raise AdmiralError(
-            f"{path}: is of another model ({error}). Choose another `out`, or give --overwrite."
+            f"{path}: belongs to another model ({error}). Choose another `out`, or use --overwrite."
         ) from error

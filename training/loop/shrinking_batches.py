@@ -1,4 +1,4 @@
-"""Batches that shrink by themselves when the device has too little memory for them."""
+"""Split batches automatically when the device runs out of memory."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from collections.abc import Callable, Sequence
 import torch
 
 from admiral.errors import AdmiralError
-from admiral.scheduling.memory import ran_out, release
-from training.data.batch_loading import Micro
-from training.data.batches import Batch, Counts, Items, collate, cost, halved
+from admiral.scheduling.memory import free_cached_memory, is_out_of_memory
+from training.data.batch_loading import MicroBatch
+from training.data.batches import Batch, Counts, Examples, collate, cost, split_to_cost
 
 logger = logging.getLogger(__name__)
 
-# Runs the forward and backward pass of a batch, or part of one, and returns its loss.
+# Runs the forward and backward pass of a batch or a part of one, and returns its loss.
 Pass = Callable[[Batch, Counts], torch.Tensor]
 
 
-class MemoryGuard:
-    """Computes the gradients of batches whole, or in parts where memory runs out.
+class BatchSplitter:
+    """Compute the gradients of batches, in parts where memory runs out.
 
-    The parts are those of the same batches in the same order, and their gradients add up to the
-    whole's: training goes on as it would have with more memory.
+    The gradients of the parts add up to those of the whole batch, so training continues as it would
+    have with more memory.
 
     Parameters
     ----------
     pad, start
         See `training.data.batches.collate`.
     seed
-        With a batch's position it decides all that is random in its passes, whichever process
-        makes them and however often.
+        With the position of a batch, it seeds all randomness of its passes, whichever process
+        runs them and however often.
     """
 
     def __init__(self, pad: int, start: int, seed: int) -> None:
@@ -39,18 +39,18 @@ class MemoryGuard:
         self.ceiling = math.inf
 
     def run(
-        self, micros: Sequence[Micro], one: Pass, reset: Callable[[], None]
+        self, micro_batches: Sequence[MicroBatch], one: Pass, reset: Callable[[], None]
     ) -> list[torch.Tensor]:
-        """Run all batches of a step and return their losses.
+        """Run the forward and backward passes of a step and return the losses.
 
         Parameters
         ----------
-        micros
-            The batches.
+        micro_batches
+            The batches of the step.
         one
-            What runs one of them.
+            Runs the passes of one batch.
         reset
-            Discards gradients; called before a step is repeated.
+            Resets the gradients; called before a step is repeated.
 
         Raises
         ------
@@ -58,38 +58,38 @@ class MemoryGuard:
             If memory is too small for a single sample.
         """
         while True:
-            failed: Items | None = None
+            failed: Examples | None = None
             losses = []
-            for micro in micros:
-                loss, failed = self._whole(micro, one)
+            for micro_batch in micro_batches:
+                loss, failed = self._whole(micro_batch, one)
                 if failed is not None:
                     break
                 losses.append(loss)
             if failed is None:
                 return losses
-            # Out here nothing refers to the failed pass any more, so that its memory is free.
+            # Outside of the `except` block nothing refers to the failed pass: its memory is free.
             reset()
-            release()
+            free_cached_memory()
             self._lower(failed)
 
-    def _whole(self, micro: Micro, one: Pass) -> tuple[torch.Tensor, Items | None]:
-        """Return the loss of a batch, and the part of it that memory was too small for."""
-        parts = halved(micro.items, self.ceiling)
-        counts = Counts.of(micro.items)
+    def _whole(self, micro_batch: MicroBatch, one: Pass) -> tuple[torch.Tensor, Examples | None]:
+        """Return the loss of a batch, and the part that ran out of memory or None."""
+        parts = split_to_cost(micro_batch.items, self.ceiling)
+        counts = Counts.of(micro_batch.items)
         total = torch.zeros(())
-        torch.manual_seed(self._seed * 1_000_003 + micro.position)
+        torch.manual_seed(self._seed * 1_000_003 + micro_batch.position)
         for items in parts:
-            batch = micro.batch if len(parts) == 1 else collate(items, self._pad, self._start)
+            batch = micro_batch.batch if len(parts) == 1 else collate(items, self._pad, self._start)
             try:
                 loss = one(batch, counts)
             except (RuntimeError, MemoryError) as error:
-                if not ran_out(error):
+                if not is_out_of_memory(error):
                     raise
                 return total, items
             total = loss if len(parts) == 1 else total.to(loss.device) + loss
         return total, None
 
-    def _lower(self, failed: Items) -> None:
+    def _lower(self, failed: Examples) -> None:
         if len(failed) == 1:
             raise AdmiralError(
                 "memory ran out with a single sample in the batch. Lower max_source and "
@@ -97,5 +97,5 @@ class MemoryGuard:
             )
         self.ceiling = cost(failed) / 2
         logger.warning(
-            "memory ran out; from now on batches that cost more than %d are halved", self.ceiling
+            "memory ran out; batches that cost more than %d are split from now on", self.ceiling
         )

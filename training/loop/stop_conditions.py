@@ -1,4 +1,4 @@
-"""When to stop before the last step: after some minutes, or when the system asks to."""
+"""Stop a run before its last step: at a time limit or on a signal."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from typing import Any
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
-class Stopper:
-    """Tells whether to stop after the step in hand; a context manager.
+class StopConditions:
+    """Report whether to stop after the current step; a context manager.
 
-    SIGTERM, which clusters send before they take a machine away, and the first Ctrl-C are noted. A
-    second one ends the program at once.
+    SIGTERM, which clusters send before they reclaim a machine, and the first Ctrl-C request a stop.
+    A second one ends the program at once.
 
     Parameters
     ----------
     minutes
-        Stop after so many; 0 for no limit.
+        Time limit; 0 for none.
     """
 
     def __init__(self, minutes: float) -> None:
         self._deadline = time.monotonic() + 60 * minutes if minutes else None
-        self._before: dict[signal.Signals, Any] = {}
+        self._previous: dict[signal.Signals, Any] = {}
         self.signal: int | None = None
 
-    def __enter__(self) -> Stopper:
+    def __enter__(self) -> StopConditions:
         if threading.current_thread() is threading.main_thread():
-            for one in _SIGNALS:
-                self._before[one] = signal.signal(one, self._note)
+            for number in _SIGNALS:
+                self._previous[number] = signal.signal(number, self._handle)
         return self
 
     def __exit__(
@@ -44,15 +44,15 @@ class Stopper:
 
     @property
     def wanted(self) -> bool:
-        """Whether it is time to stop."""
-        late = self._deadline is not None and time.monotonic() >= self._deadline
-        return late or self.signal is not None
+        """Whether a stop is requested."""
+        expired = self._deadline is not None and time.monotonic() >= self._deadline
+        return expired or self.signal is not None
 
-    def _note(self, number: int, _: FrameType | None) -> None:
+    def _handle(self, number: int, _: FrameType | None) -> None:
         self.signal = number
         self._restore()
 
     def _restore(self) -> None:
-        for one, handler in self._before.items():
-            signal.signal(one, handler)
-        self._before.clear()
+        for number, handler in self._previous.items():
+            signal.signal(number, handler)
+        self._previous.clear()

@@ -8,13 +8,13 @@ from itertools import islice
 import pytest
 
 from training.data.batch_loading import Loader, batches_of
-from training.data.batches import Items
-from training.data.sample_encoding import Pair
+from training.data.batches import Examples
+from training.data.sample_encoding import GenerationExample
 
-PAIRS = [Pair([3] * (1 + n % 5), [4, 2], []) for n in range(20)]
+PAIRS = [GenerationExample([3] * (1 + n % 5), [4, 2], []) for n in range(20)]
 
 
-def stream(seed: int = 3) -> Iterator[Items]:
+def stream(seed: int = 3) -> Iterator[Examples]:
     return batches_of(PAIRS, 24, 24, seed)
 
 
@@ -37,13 +37,13 @@ def test_processes_take_turns_from_where_an_earlier_run_ended() -> None:
     taken = {}
     for number in range(3):
         with Loader(stream(), 1, 2, position=5, share=(number, 3)) as loader:
-            for micro in loader.take(4):
-                taken[micro.position] = micro.items
+            for micro_batch in loader.take(4):
+                taken[micro_batch.position] = micro_batch.items
     assert taken == {at: whole[at] for at in range(5, 17)}
 
 
 def test_what_goes_wrong_in_the_thread_is_raised_where_batches_are_taken() -> None:
-    def broken() -> Iterator[Items]:
+    def broken() -> Iterator[Examples]:
         yield PAIRS[:1]
         raise ValueError("no more")
 

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from admiral.reranking.encoder_inputs import RerankPass
 from training.data.batch_loading import one_epoch
-from training.data.batches import IGNORED, Counts, SequenceBatch, collate, cost, halved
-from training.data.sample_encoding import Group, Pair
+from training.data.batches import IGNORED, Counts, SequenceBatch, collate, cost, split_to_cost
+from training.data.sample_encoding import GenerationExample, RerankingExample
 
 PAIRS = st.lists(
     st.builds(
-        Pair,
+        GenerationExample,
         st.lists(st.integers(3, 9), min_size=1, max_size=9),
         st.lists(st.lists(st.integers(3, 9), min_size=1, max_size=5), min_size=1, max_size=3),
         st.just([]),
@@ -26,9 +26,9 @@ PAIRS = st.lists(
 
 @given(PAIRS, st.integers(1, 200))
 def test_halves_are_the_whole_in_order_and_within_the_ceiling(
-    pairs: list[Pair], ceiling: int
+    pairs: list[GenerationExample], ceiling: int
 ) -> None:
-    parts = halved(pairs, ceiling)
+    parts = split_to_cost(pairs, ceiling)
     assert [pair for part in parts for pair in part] == pairs
     assert all(len(part) == 1 or cost(part) <= ceiling for part in parts)
     if cost(pairs) <= ceiling:
@@ -36,7 +36,7 @@ def test_halves_are_the_whole_in_order_and_within_the_ceiling(
 
 
 @given(PAIRS)
-def test_a_batch_costs_what_its_padded_tensors_hold(pairs: list[Pair]) -> None:
+def test_a_batch_costs_what_its_padded_tensors_hold(pairs: list[GenerationExample]) -> None:
     batch = collate(pairs, 1, 2)
     assert isinstance(batch, SequenceBatch)
     assert cost(pairs) == batch.input_ids.numel() + 2 * batch.labels.numel()
@@ -46,8 +46,8 @@ def test_a_batch_costs_what_its_padded_tensors_hold(pairs: list[Pair]) -> None:
 
 def test_a_batch_is_of_one_kind() -> None:
     mixed = [
-        Pair([5], [[2]], []),
-        Group([RerankPass([5, 6], [(0, 0, 1), (1, 1, 2)])], [[True, False]]),
+        GenerationExample([5], [[2]], []),
+        RerankingExample([RerankPass([5, 6], [(0, 0, 1), (1, 1, 2)])], [[True, False]]),
     ]
     for items in one_epoch(mixed, 1000, 1000, 0):
         collate(items, 1, 2)
@@ -56,18 +56,22 @@ def test_a_batch_is_of_one_kind() -> None:
 
 
 def test_the_decoder_reads_the_labels_one_place_later() -> None:
-    batch = collate([Pair([5], [[6, 7, 2]], []), Pair([5, 5], [[8, 2]], [(0, 1)])], 1, 2)
+    batch = collate(
+        [GenerationExample([5], [[6, 7, 2]], []), GenerationExample([5, 5], [[8, 2]], [(0, 1)])],
+        1,
+        2,
+    )
     assert isinstance(batch, SequenceBatch)
     assert batch.decoder_ids.tolist() == [[2, 6, 7], [2, 8, 1]]
     assert batch.labels.tolist() == [[6, 7, 2], [8, 2, IGNORED]]
     assert batch.copies.nonzero().tolist() == [[1, 0, 1]]
-    counts = Counts.of([Pair([5], [[6, 7]], [(0, 0), (0, 1), (1, 0)])])
+    counts = Counts.of([GenerationExample([5], [[6, 7]], [(0, 0), (0, 1), (1, 0)])])
     assert counts == Counts(tokens=2, copied=2)
 
 
 def test_the_targets_of_an_input_share_a_row() -> None:
-    pair = Pair([5], [[6, 2], [7, 8, 2]], [])
-    batch = collate([pair, Pair([5], [[9, 2]], [])], 1, 0)
+    pair = GenerationExample([5], [[6, 2], [7, 8, 2]], [])
+    batch = collate([pair, GenerationExample([5], [[9, 2]], [])], 1, 0)
     assert isinstance(batch, SequenceBatch)
     assert batch.labels.tolist() == [[6, 2, 7, 8, 2], [9, 2, *[IGNORED] * 3]]
     assert batch.decoder_ids.tolist() == [[0, 6, 0, 7, 8], [0, 9, 1, 1, 1]]

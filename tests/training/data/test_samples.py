@@ -17,7 +17,7 @@ from admiral.kb import KnowledgeBase, demo_kb
 from admiral.reranking.similarity import minilm_directory
 from training.data.annotated import BuildSettings, SampleBuilder
 from training.data.batches import IGNORED, RerankBatch, SequenceBatch, bucket, collate
-from training.data.sample_encoding import Group, Pair, encode
+from training.data.sample_encoding import GenerationExample, RerankingExample, encode
 from training.data.samples import (
     ProveSample,
     RerankSample,
@@ -163,7 +163,7 @@ def test_batches_hold_every_item_once_within_the_budget(
     samples: list[Sample], tokens: Tokens
 ) -> None:
     items = [i for s in samples if (i := encode(tokens, s, 160, 200)) is not None]
-    pairs = [i for i in items if isinstance(i, Pair)]
+    pairs = [i for i in items if isinstance(i, GenerationExample)]
     batches = bucket(pairs, 2000, 5)
     assert sorted(id(p) for b in batches for p in b) == sorted(id(p) for p in pairs)
     for batch in batches:
@@ -172,14 +172,16 @@ def test_batches_hold_every_item_once_within_the_budget(
         rows, width = found.input_ids.shape
         assert rows == 1 or rows * (width + 2 * found.labels.shape[1]) <= 2000
         assert (found.labels == IGNORED).sum() == found.labels.numel() - sum(
-            p.length for p in batch if isinstance(p, Pair)
+            p.length for p in batch if isinstance(p, GenerationExample)
         )
     assert bucket(pairs, 2000, 5) == batches
     assert bucket(pairs, 2000, 6) != batches
 
 
 def test_sentences_score_the_mean_of_their_tokens(samples: list[Sample], tokens: Tokens) -> None:
-    groups = [g for s in samples[:30] if isinstance(g := encode(tokens, s, 160, 200), Group)][:3]
+    groups = [
+        g for s in samples[:30] if isinstance(g := encode(tokens, s, 160, 200), RerankingExample)
+    ][:3]
     batch = collate(groups, tokens.pad, tokens.start)
     assert isinstance(batch, RerankBatch)
     values = torch.rand(batch.input_ids.shape)

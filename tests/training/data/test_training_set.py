@@ -12,10 +12,10 @@ import pytest
 from admiral.errors import AdmiralError
 from admiral.retrieval.hop_grammar import TitlesConstraint
 from tests.training.tiny import prepare
-from training.data.sample_encoding import Pair, encode_all
+from training.data.sample_encoding import GenerationExample, encode_all
 from training.data.samples import RetrieveSample, read_samples
-from training.data.training_set import drawn, read_set, task_of
-from training.loop.initial_checkpoint import open_start
+from training.data.training_set import drawn, read_training_set, task_of
+from training.loop.initial_checkpoint import open_initial_checkpoint
 from training.run_config import TASKS, TrainConfig
 from trie import Tokens, TokenTrie
 
@@ -27,11 +27,11 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> TrainConfig:
 
 @pytest.fixture(scope="module")
 def tokens(config: TrainConfig) -> Tokens:
-    return open_start(config, TASKS).tokens
+    return open_initial_checkpoint(config, TASKS).tokens
 
 
 def test_samples_are_chosen_by_task_and_counted(config: TrainConfig, tokens: Tokens) -> None:
-    found = read_set("train", config.samples, config, ("rerank", "prove"), tokens)
+    found = read_training_set("train", config.samples, config, ("rerank", "prove"), tokens)
     assert found.source.samples == {"prove": 8, "rerank": 4}
     assert {task_of(sample) for sample in found.samples} == {"rerank", "prove"}
     assert len(found.items) == len(found.samples)
@@ -43,7 +43,7 @@ def test_samples_are_chosen_by_task_and_counted(config: TrainConfig, tokens: Tok
 def test_retrieval_samples_are_chosen_by_hop(
     config: TrainConfig, tokens: Tokens, hops: str, count: int
 ) -> None:
-    found = read_set("train", config.samples, replace(config, hops=hops), TASKS, tokens)
+    found = read_training_set("train", config.samples, replace(config, hops=hops), TASKS, tokens)
     assert found.source.samples == {"prove": 8, "rerank": 4, "retrieve": count}
     known = {s.hop for s in found.samples if isinstance(s, RetrieveSample)}
     assert hops == "all" or known == set(map(int, hops.split(",")))
@@ -51,10 +51,10 @@ def test_retrieval_samples_are_chosen_by_hop(
 
 def test_titles_take_the_place_of_identifiers(config: TrainConfig, tokens: Tokens) -> None:
     joint = replace(config, target="titles")
-    found = read_set("train", config.samples, joint, ("retrieve",), tokens)
+    found = read_training_set("train", config.samples, joint, ("retrieve",), tokens)
     hops = set()
     for sample, item in zip(found.samples, found.items, strict=True):
-        assert isinstance(sample, RetrieveSample) and isinstance(item, Pair)
+        assert isinstance(sample, RetrieveSample) and isinstance(item, GenerationExample)
         for target, ids in zip(sample.targets(), item.targets, strict=True):
             titles = [*(sample.evidence[i][0] for i in target.identifiers), target.title]
             trie = TokenTrie.build(tokens.encode_batch(titles))
@@ -67,12 +67,12 @@ def test_titles_take_the_place_of_identifiers(config: TrainConfig, tokens: Token
 
 def test_long_samples_are_left_out_and_counted(config: TrainConfig, tokens: Tokens) -> None:
     short = replace(config, max_source=24)
-    found = read_set("train", config.samples, short, ("retrieve",), tokens)
+    found = read_training_set("train", config.samples, short, ("retrieve",), tokens)
     assert 0 < found.left_out == 20 - len(found.samples)
 
 
 def test_the_same_samples_of_each_task_are_drawn(config: TrainConfig, tokens: Tokens) -> None:
-    whole = read_set("evaluate", config.samples, config, TASKS, tokens)
+    whole = read_training_set("evaluate", config.samples, config, TASKS, tokens)
     some = drawn(whole, 5, seed=1)
     assert Counter(map(task_of, some.samples)) == {"retrieve": 5, "rerank": 4, "prove": 5}
     assert [whole.items[whole.samples.index(s)] for s in some.samples] == some.items
@@ -86,14 +86,14 @@ def test_files_without_samples_are_errors(
     empty = tmp_path / "empty.jsonl"
     empty.write_text("")
     with pytest.raises(AdmiralError, match=r"empty\.jsonl: holds no sample to train on"):
-        read_set("train", str(empty), config, TASKS, tokens)
+        read_training_set("train", str(empty), config, TASKS, tokens)
     with pytest.raises(AdmiralError, match=r"32 of other tasks or hops than retrieve and 7"):
-        read_set("train", config.samples, replace(config, hops="7"), ("retrieve",), tokens)
+        read_training_set("train", config.samples, replace(config, hops="7"), ("retrieve",), tokens)
     with pytest.raises(AdmiralError, match=r"absent\.jsonl: the samples cannot be read"):
-        read_set("train", str(tmp_path / "absent.jsonl"), config, TASKS, tokens)
+        read_training_set("train", str(tmp_path / "absent.jsonl"), config, TASKS, tokens)
     empty.write_bytes(b"\xff\xfe")
     with pytest.raises(AdmiralError, match=r"empty\.jsonl"):
-        read_set("train", str(empty), config, TASKS, tokens)
+        read_training_set("train", str(empty), config, TASKS, tokens)
 
 
 @pytest.mark.slow

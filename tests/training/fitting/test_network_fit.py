@@ -4,9 +4,9 @@ import torch
 from torch import nn
 
 from proofs.judges.network import score_of
-from training.fitting.network_fit import Recipe, fit_units, of_rows
+from training.fitting.network_fit import FitSettings, fit_units, of_rows
 
-RECIPE = Recipe(units=4, iterations=200, rate=0.05, ridge=1e-4)
+RECIPE = FitSettings(units=4, iterations=200, rate=0.05, ridge=1e-4)
 NAMES = ("left", "right", "other")
 
 

@@ -12,7 +12,7 @@ from admiral.kb import KnowledgeBase
 from tests.training.tiny import elsewhere, prepare, some_samples
 from training.data.samples import ProveSample, RerankSample, RetrieveSample
 from training.loop.dev_evaluation import Evaluator, metrics
-from training.loop.initial_checkpoint import open_start
+from training.loop.initial_checkpoint import open_initial_checkpoint
 from training.loop.training_loop import train
 from training.run_config import METRICS, TASKS, TrainConfig
 
@@ -26,7 +26,11 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> TrainConfig:
 def learnt(config: TrainConfig) -> TrainConfig:
     """Settings that start from a checkpoint which knows its few samples by heart."""
     longer = replace(
-        elsewhere(config, "learnt"), steps=200, warmup=20, batch_tokens=1024, rerank_tokens=4096
+        elsewhere(config, "learnt"),
+        steps=200,
+        warmup_steps=20,
+        batch_tokens=1024,
+        rerank_tokens=4096,
     )
     longer = replace(longer, dev="", save_every=200, log_every=100)
     train(longer, TASKS)
@@ -34,7 +38,7 @@ def learnt(config: TrainConfig) -> TrainConfig:
 
 
 def test_a_model_that_knows_the_answers_scores_high(learnt: TrainConfig) -> None:
-    start = open_start(learnt, TASKS)
+    start = open_initial_checkpoint(learnt, TASKS)
     with KnowledgeBase.open(learnt.kb) as kb:
         found = metrics(Evaluator(start, some_samples(), kb, learnt).sums())
     assert found["retrieve_top1"] > 0.9
@@ -47,11 +51,11 @@ def test_a_model_that_knows_the_answers_scores_high(learnt: TrainConfig) -> None
 
 def test_whole_document_sets_can_be_learnt_as_titles(config: TrainConfig) -> None:
     tasks = ("retrieve",)
-    titles = replace(elsewhere(config, "titles"), target="titles", steps=200, warmup=20)
+    titles = replace(elsewhere(config, "titles"), target="titles", steps=200, warmup_steps=20)
     titles = replace(titles, batch_tokens=1024, dev="", save_every=200, log_every=100)
     train(titles, tasks)
     samples = [sample for sample in some_samples() if isinstance(sample, RetrieveSample)]
-    start = open_start(replace(titles, start=titles.out), tasks)
+    start = open_initial_checkpoint(replace(titles, start=titles.out), tasks)
     with KnowledgeBase.open(titles.kb) as kb:
         found = metrics(Evaluator(start, samples, kb, titles).sums())
         other = metrics(Evaluator(start, samples, kb, replace(titles, target="sentences")).sums())
@@ -60,7 +64,7 @@ def test_whole_document_sets_can_be_learnt_as_titles(config: TrainConfig) -> Non
 
 
 def test_the_shares_of_processes_add_up_to_the_whole(config: TrainConfig) -> None:
-    start = open_start(config, TASKS)
+    start = open_initial_checkpoint(config, TASKS)
     with KnowledgeBase.open(config.kb) as kb:
         whole = Evaluator(start, some_samples(), kb, config).sums()
         parts = [Evaluator(start, some_samples(), kb, config, (n, 3)).sums() for n in range(3)]
@@ -70,7 +74,7 @@ def test_the_shares_of_processes_add_up_to_the_whole(config: TrainConfig) -> Non
 
 
 def test_evaluation_in_bfloat16_leaves_the_weights_alone(config: TrainConfig) -> None:
-    start = open_start(config, TASKS)
+    start = open_initial_checkpoint(config, TASKS)
     before = {name: weight.clone() for name, weight in start.model.state_dict().items()}
     with KnowledgeBase.open(config.kb) as kb:
         rounded = replace(config, precision="bf16")
@@ -82,7 +86,7 @@ def test_evaluation_in_bfloat16_leaves_the_weights_alone(config: TrainConfig) ->
 
 
 def test_only_tasks_with_samples_are_measured(config: TrainConfig) -> None:
-    start = open_start(config, TASKS)
+    start = open_initial_checkpoint(config, TASKS)
     for kind, task in [(RerankSample, "rerank"), (ProveSample, "prove")]:
         some = [sample for sample in some_samples() if isinstance(sample, kind)]
         found = metrics(Evaluator(start, some, None, config).sums())
@@ -91,7 +95,7 @@ def test_only_tasks_with_samples_are_measured(config: TrainConfig) -> None:
 
 
 def test_titles_that_the_knowledge_base_lacks_are_left_out(config: TrainConfig) -> None:
-    start = open_start(config, ("retrieve",))
+    start = open_initial_checkpoint(config, ("retrieve",))
     strange = [RetrieveSample("Ur is a city.", (), 0, ("Ur",))] * 3
     known = [s for s in some_samples() if isinstance(s, RetrieveSample)][:2]
     with KnowledgeBase.open(config.kb) as kb:

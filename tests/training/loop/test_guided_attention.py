@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import BartConfig, BartForConditionalGeneration
 
-from training.loop.guided_attention import AttentionGuide, alignment
+from training.loop.guided_attention import GuidedAttention, alignment
 
 ALONE = frozenset({8, 9})
 TOKENS = st.lists(st.integers(1, 9), max_size=12)
@@ -86,7 +86,7 @@ def guided_loss(
     labels: torch.Tensor,
     copies: torch.Tensor,
 ) -> torch.Tensor:
-    with AttentionGuide(model) as guide:
+    with GuidedAttention(model) as guide:
         model(input_ids=source, attention_mask=mask, labels=labels)
     return guide.loss(mask, copies, max(int(copies.any(-1).sum()), 1))
 

@@ -16,7 +16,7 @@ from transformers import BartForConditionalGeneration, T5Config, T5ForConditiona
 from admiral.errors import AdmiralError
 from admiral.models.checkpoint import quiet, save_checkpoint
 from tests.training.tiny import write_hub_directory
-from training.loop.initial_checkpoint import open_start
+from training.loop.initial_checkpoint import open_initial_checkpoint
 from training.run_config import TASKS, TrainConfig
 from trie import Tokens
 from trie.model.tokens import IDENTIFIERS, MARKERS
@@ -41,7 +41,7 @@ def changed(hub: Path, folder: Path, **fields: object) -> TrainConfig:
 
 
 def test_missing_tokens_are_added_and_old_rows_stay(hub: Path, config: TrainConfig) -> None:
-    start = open_start(config, TASKS)
+    start = open_initial_checkpoint(config, TASKS)
     old = load_file(hub / "model.safetensors")["model.shared.weight"]
     new = start.model.get_input_embeddings().weight
     assert torch.equal(new[: len(old)], old)
@@ -50,25 +50,25 @@ def test_missing_tokens_are_added_and_old_rows_stay(hub: Path, config: TrainConf
     assert len(set(marks)) == 1 + IDENTIFIERS and None not in marks
     assert start.tokens.task("retrieve") == len(old)
     assert start.head is not None
-    again = open_start(config, TASKS)
+    again = open_initial_checkpoint(config, TASKS)
     assert torch.equal(again.model.get_input_embeddings().weight, new)
-    other = open_start(replace(config, seed=1), TASKS)
+    other = open_initial_checkpoint(replace(config, seed=1), TASKS)
     assert not torch.equal(other.model.get_input_embeddings().weight, new)
 
 
 def test_a_single_task_can_do_without_as_in_the_paper(config: TrainConfig) -> None:
-    start = open_start(replace(config, markers=False), ("retrieve",))
+    start = open_initial_checkpoint(replace(config, markers=False), ("retrieve",))
     assert start.tokens.task("retrieve") is None
     assert start.tokens.identifier(3) == start.tokens.symbol("3")
     assert start.head is None
     with pytest.raises(AdmiralError, match="Set markers to true"):
-        open_start(replace(config, markers=False), TASKS)
+        open_initial_checkpoint(replace(config, markers=False), TASKS)
 
 
 def test_a_saved_checkpoint_is_opened_as_it_was(config: TrainConfig, tmp_path: Path) -> None:
-    start = open_start(config, TASKS)
+    start = open_initial_checkpoint(config, TASKS)
     save_checkpoint(tmp_path / "out", start.model, start.head, start.tokenizer, torch.float32)
-    again = open_start(replace(config, start=str(tmp_path / "out")), TASKS)
+    again = open_initial_checkpoint(replace(config, start=str(tmp_path / "out")), TASKS)
     assert again.tokens.fingerprint == start.tokens.fingerprint
     assert again.tokens.encode("Rome [ 3") == start.tokens.encode("Rome [ 3")
     for name, value in start.model.state_dict().items():
@@ -80,7 +80,7 @@ def test_a_saved_checkpoint_is_opened_as_it_was(config: TrainConfig, tmp_path: P
 
 def test_the_bundled_model_keeps_its_tokenizer(tmp_path: Path) -> None:
     """Tries of titles are kept by the tokenizer's fingerprint."""
-    start = open_start(TrainConfig(start="mini"), ("retrieve",))
+    start = open_initial_checkpoint(TrainConfig(start="mini"), ("retrieve",))
     save_checkpoint(tmp_path, start.model, start.head, start.tokenizer)
     assert Tokens.load(tmp_path, start.tokens.start).fingerprint == start.tokens.fingerprint
     assert start.name == "mini"
@@ -94,11 +94,11 @@ def test_a_name_on_the_hub_is_found_in_its_cache(
     (repository / "refs").mkdir()
     (repository / "refs" / "main").write_text("0" * 40)
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
-    start = open_start(replace(config, start="someone/bart-tiny"), TASKS)
+    start = open_initial_checkpoint(replace(config, start="someone/bart-tiny"), TASKS)
     assert start.name == "someone/bart-tiny"
     for name in ("someone/absent", "not a name", "runs/a/b"):
         with pytest.raises(AdmiralError, match="is no directory, and it cannot be fetched"):
-            open_start(replace(config, start=name), TASKS)
+            open_initial_checkpoint(replace(config, start=name), TASKS)
 
 
 def test_another_architecture_is_refused(config: TrainConfig, tmp_path: Path) -> None:
@@ -106,13 +106,13 @@ def test_another_architecture_is_refused(config: TrainConfig, tmp_path: Path) ->
     with quiet():
         T5ForConditionalGeneration(shape).save_pretrained(tmp_path)
     with pytest.raises(AdmiralError, match="'t5' is not 'bart'"):
-        open_start(replace(config, start=str(tmp_path)), TASKS)
+        open_initial_checkpoint(replace(config, start=str(tmp_path)), TASKS)
 
 
 def test_a_variant_that_could_not_be_used_is_refused(hub: Path, tmp_path: Path) -> None:
     config = changed(hub, tmp_path / "variant", normalize_before=True)
     with pytest.raises(AdmiralError, match="only the post-norm BART"):
-        open_start(config, TASKS)
+        open_initial_checkpoint(config, TASKS)
 
 
 def test_weights_that_are_not_all_there_are_refused(hub: Path, tmp_path: Path) -> None:
@@ -122,28 +122,28 @@ def test_weights_that_are_not_all_there_are_refused(hub: Path, tmp_path: Path) -
     del weights["model.decoder.layers.0.fc1.weight"]
     save_file(weights, file, metadata={"format": "pt"})
     with pytest.raises(AdmiralError, match=r"lacks 1 weights .*decoder\.layers\.0\.fc1\.weight"):
-        open_start(config, TASKS)
+        open_initial_checkpoint(config, TASKS)
     file.write_bytes(b"no tensors")
     with pytest.raises(AdmiralError, match="not a usable BART checkpoint"):
-        open_start(config, TASKS)
+        open_initial_checkpoint(config, TASKS)
     file.unlink()
     with pytest.raises(AdmiralError, match=r"no model\.safetensors"):
-        open_start(config, TASKS)
+        open_initial_checkpoint(config, TASKS)
 
 
 def test_a_tokenizer_of_another_checkpoint_is_refused(hub: Path, tmp_path: Path) -> None:
     config = changed(hub, tmp_path / "ids", pad_token_id=3)
     with pytest.raises(AdmiralError, match="pad_token_id is 1 in its tokenizer, but 3"):
-        open_start(config, TASKS)
+        open_initial_checkpoint(config, TASKS)
     shutil.copytree(hub, tmp_path / "large")
     with quiet():
         model = BartForConditionalGeneration.from_pretrained(hub)
         model.resize_token_embeddings(100, mean_resizing=False)
         model.save_pretrained(tmp_path / "large")
     with pytest.raises(AdmiralError, match="its model 100 rows"):
-        open_start(replace(config, start=str(tmp_path / "large")), TASKS)
+        open_initial_checkpoint(replace(config, start=str(tmp_path / "large")), TASKS)
 
 
 def test_inputs_longer_than_the_model_are_refused(config: TrainConfig) -> None:
     with pytest.raises(AdmiralError, match="has 128 positions"):
-        open_start(replace(config, max_source=129), TASKS)
+        open_initial_checkpoint(replace(config, max_source=129), TASKS)

@@ -9,38 +9,42 @@ import pytest
 import torch
 
 from tests.training.tiny import some_samples, write_hub_directory
-from training.data.batches import Counts, Items, RerankBatch, collate, halved
-from training.data.sample_encoding import Group, Pair, encode
-from training.loop.initial_checkpoint import Start, open_start
-from training.loop.multitask_model import Trainee, rerank_loss
+from training.data.batches import Counts, Examples, RerankBatch, collate, split_to_cost
+from training.data.sample_encoding import GenerationExample, RerankingExample, encode
+from training.loop.initial_checkpoint import InitialCheckpoint, open_initial_checkpoint
+from training.loop.multitask_model import MultiTaskModel, rerank_loss
 from training.run_config import TASKS, TrainConfig
 
 
 @pytest.fixture(scope="module")
-def start(tmp_path_factory: pytest.TempPathFactory) -> Start:
+def start(tmp_path_factory: pytest.TempPathFactory) -> InitialCheckpoint:
     folder = write_hub_directory(tmp_path_factory.mktemp("start") / "bart")
-    return open_start(TrainConfig(start=str(folder), max_source=96, max_target=96), TASKS)
+    return open_initial_checkpoint(
+        TrainConfig(start=str(folder), max_source=96, max_target=96), TASKS
+    )
 
 
-def items(start: Start, kind: type) -> Items:
+def items(start: InitialCheckpoint, kind: type) -> Examples:
     encoded = [encode(start.tokens, sample, 96, 96) for sample in some_samples()]
     return [item for item in encoded if isinstance(item, kind)]
 
 
-@pytest.mark.parametrize("kind", [Pair, Group])
-def test_the_gradients_of_parts_add_up_to_the_wholes(start: Start, kind: type) -> None:
-    trainee = Trainee(start.model, start.head, guide=0.5, smoothing=0.1).eval()
+@pytest.mark.parametrize("kind", [GenerationExample, RerankingExample])
+def test_the_gradients_of_parts_add_up_to_the_wholes(start: InitialCheckpoint, kind: type) -> None:
+    multitask = MultiTaskModel(
+        start.model, start.head, attention_loss_weight=0.5, label_smoothing=0.1
+    ).eval()
     whole = items(start, kind)
     counts = Counts.of(whole)
     found = []
-    for parts in ([whole], halved(whole, 1)):
-        trainee.zero_grad()
+    for parts in ([whole], split_to_cost(whole, 1)):
+        multitask.zero_grad()
         total = 0.0
         for part in parts:
-            loss = trainee(collate(part, start.tokens.pad, start.tokens.start), counts)
+            loss = multitask(collate(part, start.tokens.pad, start.tokens.start), counts)
             loss.backward()
             total += loss.item()
-        gradients = [p.grad.clone() for p in trainee.parameters() if p.grad is not None]
+        gradients = [p.grad.clone() for p in multitask.parameters() if p.grad is not None]
         found.append((total, gradients))
     (one, ours), (other, theirs) = found
     assert one == pytest.approx(other, rel=1e-5)
@@ -49,13 +53,17 @@ def test_the_gradients_of_parts_add_up_to_the_wholes(start: Start, kind: type) -
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.2])
-def test_the_loss_is_that_of_each_target_run_alone(start: Start, smoothing: float) -> None:
-    batch_items = items(start, Pair)
-    pairs = [pair for pair in batch_items if isinstance(pair, Pair)]
+def test_the_loss_is_that_of_each_target_run_alone(
+    start: InitialCheckpoint, smoothing: float
+) -> None:
+    batch_items = items(start, GenerationExample)
+    pairs = [pair for pair in batch_items if isinstance(pair, GenerationExample)]
     assert {len(pair.targets) for pair in pairs} == {1, 2}
-    trainee = Trainee(start.model, None, guide=0.0, smoothing=smoothing).eval()
+    multitask = MultiTaskModel(
+        start.model, None, attention_loss_weight=0.0, label_smoothing=smoothing
+    ).eval()
     batch = collate(batch_items, start.tokens.pad, start.tokens.start)
-    loss = trainee(batch, Counts.of(batch_items)).item()
+    loss = multitask(batch, Counts.of(batch_items)).item()
     total = tokens = 0.0
     for pair in pairs:
         scores = []
@@ -96,8 +104,8 @@ def test_the_rerankers_loss_is_the_slow_one() -> None:
     assert found == pytest.approx(sum(ordering) / 2 + sum(logistic) / 7, rel=1e-5)
 
 
-def test_a_head_is_asked_for(start: Start, tmp_path: Path) -> None:
-    groups = items(start, Group)
+def test_a_head_is_asked_for(start: InitialCheckpoint, tmp_path: Path) -> None:
+    groups = items(start, RerankingExample)
     batch = collate(groups, start.tokens.pad, start.tokens.start)
     with pytest.raises(ValueError, match="need a head"):
-        Trainee(start.model)(batch, Counts.of(groups))
+        MultiTaskModel(start.model)(batch, Counts.of(groups))

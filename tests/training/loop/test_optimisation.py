@@ -1,37 +1,56 @@
-"""The schedule of the learning rate, and which rate a parameter gets."""
+"""The learning rate schedule, and the learning rate of each parameter."""
 
 from __future__ import annotations
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch.optim.lr_scheduler import LambdaLR
 
-from training.loop.optimisation import rate
+from training.loop.optimisation import build_scheduler
 from training.run_config import TrainConfig
 
 
+def scheduler(config: TrainConfig, step: int = 0) -> LambdaLR:
+    weight = torch.nn.Parameter(torch.zeros(1))
+    return build_scheduler(torch.optim.AdamW([weight], lr=config.encoder_lr), config, step)
+
+
+def learning_rates(config: TrainConfig, first: int = 0) -> list[float]:
+    """Return the learning rate of each step from `first` on, with a peak of 1."""
+    schedule = scheduler(config, first)
+    rates = []
+    for _ in range(first, config.steps):
+        rates.append(schedule.get_last_lr()[0])
+        schedule.optimizer.step()
+        schedule.step()
+    return rates
+
+
 @given(
-    st.integers(1, 200),
-    st.integers(0, 250),
-    st.sampled_from(["linear", "cosine", "none"]),
+    st.integers(1, 60),
+    st.integers(0, 70),
+    st.sampled_from(["linear", "cosine", "constant"]),
+    st.data(),
 )
-def test_the_rate_climbs_to_at_most_one_and_falls(steps: int, warmup: int, decay: str) -> None:
-    config = TrainConfig(steps=steps, warmup=warmup, decay=decay)
-    rates = [rate(step, config) for step in range(steps)]
-    assert all(0 < r <= 1 for r in rates)
-    top = rates.index(max(rates))
-    assert rates[: top + 1] == sorted(rates[: top + 1])
-    assert rates[top:] == sorted(rates[top:], reverse=True)
-    if decay != "none":
-        assert rate(steps, config) == 0
+def test_a_resumed_schedule_continues_the_first(
+    steps: int, warmup: int, name: str, data: st.DataObject
+) -> None:
+    config = TrainConfig(steps=steps, warmup_steps=warmup, lr_schedule=name, encoder_lr=1.0)
+    rates = learning_rates(config)
+    assert all(0 <= rate <= 1 for rate in rates)
+    peak = rates.index(max(rates))
+    assert rates[peak:] == sorted(rates[peak:], reverse=True)
+    resumed = data.draw(st.integers(0, steps - 1))
+    assert learning_rates(config, resumed) == pytest.approx(rates[resumed:])
 
 
 def test_the_shapes() -> None:
-    config = TrainConfig(steps=110, warmup=10)
-    assert [rate(s, config) for s in (0, 4, 9, 10, 60)] == [0.1, 0.5, 1.0, 1.0, 0.5]
-    config.decay = "cosine"
-    assert rate(10, config) == 1.0
-    assert rate(35, config) == pytest.approx(0.853553, abs=1e-6)
-    assert rate(60, config) == pytest.approx(0.5)
-    config.decay = "none"
-    assert rate(4, config) == 0.5 and rate(109, config) == 1.0
+    config = TrainConfig(steps=110, warmup_steps=10, encoder_lr=1.0)
+    rates = learning_rates(config)
+    assert [rates[step] for step in (0, 5, 10, 60)] == [0.0, 0.5, 1.0, 0.5]
+    config.lr_schedule = "cosine"
+    assert learning_rates(config)[35] == pytest.approx(0.853553, abs=1e-6)
+    config.lr_schedule = "constant"
+    assert learning_rates(config)[109] == 1.0

@@ -10,13 +10,13 @@ import torch
 
 from admiral.errors import AdmiralError
 from tests.training.tiny import write_hub_directory
-from training.loop.initial_checkpoint import open_start
-from training.loop.run_output import Output
+from training.loop.initial_checkpoint import open_initial_checkpoint
+from training.loop.run_output import RunOutput
 from training.run_config import TASKS, TrainConfig
 
 
 def test_a_log_goes_on_behind_a_step(tmp_path: Path) -> None:
-    output = Output(tmp_path / "out")
+    output = RunOutput(tmp_path / "out")
     output.begin_log(0)
     for step in (1, 2, 3):
         output.append_log({"step": step, "pairs": 0.5})
@@ -31,8 +31,8 @@ def test_a_log_goes_on_behind_a_step(tmp_path: Path) -> None:
 
 def test_a_checkpoint_is_replaced_as_a_whole_and_others_may_read_it(tmp_path: Path) -> None:
     config = TrainConfig(start=str(write_hub_directory(tmp_path / "start")), max_source=64)
-    start = open_start(TrainConfig(**{**vars(config), "max_target": 64}), TASKS)
-    output = Output(tmp_path / "out")
+    start = open_initial_checkpoint(TrainConfig(**{**vars(config), "max_target": 64}), TASKS)
+    output = RunOutput(tmp_path / "out")
     output.publish(start, "first", torch.float16)
     (output.checkpoint / "sufficiency_head.safetensors").write_bytes(b"of the old weights")
     output.publish(start, "second", torch.float16)

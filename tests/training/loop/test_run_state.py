@@ -10,7 +10,7 @@ from torch import nn
 
 from admiral.errors import AdmiralError
 from tests.training.tiny import full_disk
-from training.loop.run_state import Progress, load_tensors, read_progress, save_state
+from training.loop.run_state import TrainingState, load_tensors, read_state, save_state
 
 
 def trained(width: int = 3) -> tuple[nn.Linear, torch.optim.AdamW]:
@@ -25,7 +25,7 @@ def trained(width: int = 3) -> tuple[nn.Linear, torch.optim.AdamW]:
 
 def test_a_state_comes_back(tmp_path: Path) -> None:
     module, optimizer = trained()
-    progress = Progress(
+    state = TrainingState(
         step=2,
         position=4,
         seconds=0.5,
@@ -37,11 +37,11 @@ def test_a_state_comes_back(tmp_path: Path) -> None:
         run={"seed": 1},
     )
     path = tmp_path / "new" / "state.safetensors"
-    assert read_progress(path) is None
-    save_state(path, module, optimizer, progress)
+    assert read_state(path) is None
+    save_state(path, module, optimizer, state)
     other = nn.Linear(3, 2)
     theirs = torch.optim.AdamW(other.parameters(), fused=True)
-    assert read_progress(path) == progress
+    assert read_state(path) == state
     load_tensors(path, other, theirs)
     for mine, yours in zip(module.parameters(), other.parameters(), strict=True):
         assert torch.equal(mine, yours)
@@ -56,27 +56,27 @@ def test_a_state_comes_back(tmp_path: Path) -> None:
 def test_a_damaged_state_is_named(tmp_path: Path) -> None:
     path = tmp_path / "state.safetensors"
     module, optimizer = trained()
-    save_state(path, module, optimizer, Progress())
+    save_state(path, module, optimizer, TrainingState())
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(AdmiralError, match=r"state\.safetensors: is not the state of a run"):
-        read_progress(path)
+        read_state(path)
 
 
 def test_a_changed_number_is_noticed(tmp_path: Path) -> None:
     path = tmp_path / "state.safetensors"
     module, optimizer = trained()
-    save_state(path, module, optimizer, Progress(step=1))
+    save_state(path, module, optimizer, TrainingState(step=1))
     content = bytearray(path.read_bytes())
     content[-3] ^= 1
     path.write_bytes(content)
-    assert read_progress(path) == Progress(step=1)
+    assert read_state(path) == TrainingState(step=1)
     with pytest.raises(AdmiralError, match=r"state\.safetensors: is damaged"):
         load_tensors(path, module, optimizer)
 
 
 def test_a_state_of_another_model_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "state.safetensors"
-    save_state(path, *trained(), Progress())
+    save_state(path, *trained(), TrainingState())
     with pytest.raises(AdmiralError, match="is of another model"):
         load_tensors(path, *trained(4))
     with pytest.raises(AdmiralError, match="is of another model"):
@@ -85,10 +85,10 @@ def test_a_state_of_another_model_is_refused(tmp_path: Path) -> None:
 
 def test_a_state_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> None:
     path = tmp_path / "state.safetensors"
-    save_state(path, *trained(), Progress(step=1))
+    save_state(path, *trained(), TrainingState(step=1))
     before = path.read_bytes()
     with full_disk(64), pytest.raises(AdmiralError, match=r"state\.safetensors: .* make room"):
-        save_state(path, *trained(), Progress(step=2))
+        save_state(path, *trained(), TrainingState(step=2))
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
 
@@ -96,5 +96,5 @@ def test_a_state_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> No
 def test_what_a_killed_run_left_is_cleared_away(tmp_path: Path) -> None:
     path = tmp_path / "state.safetensors"
     (tmp_path / ".tmpAx3fUW").write_bytes(b"half")  # as safetensors calls what it writes
-    save_state(path, *trained(), Progress())
+    save_state(path, *trained(), TrainingState())
     assert list(tmp_path.iterdir()) == [path]

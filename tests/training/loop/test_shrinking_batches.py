@@ -1,4 +1,4 @@
-"""Memory that runs out: batches are halved, and training goes on as it would have."""
+"""Memory that runs out: batches are split_to_cost, and training goes on as it would have."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from admiral.models.checkpoint import load_checkpoint
 from admiral.models.heads import SUFFICIENCY_HEAD
 from tests.training.tiny import elsewhere, full_disk, lines, prepare, some_samples, to_yaml
 from training.data.samples import RetrieveSample, write_samples
-from training.loop.run_output import Output
+from training.loop.run_output import RunOutput
 from training.loop.training_loop import train
 from training.run_config import TASKS, TrainConfig
 
@@ -69,7 +69,7 @@ def test_a_run_killed_by_the_system_goes_on_exactly(settings: TrainConfig) -> No
     whole = replace(
         elsewhere(settings, "whole"),
         steps=40,
-        accumulation=2,
+        gradient_accumulation_steps=2,
         dropout=0.1,
         eval_every=5,
         log_every=4,
@@ -147,7 +147,7 @@ def test_a_full_disk_leaves_the_last_good_state(settings: TrainConfig) -> None:
 
 def test_a_full_disk_leaves_the_last_good_checkpoint(settings: TrainConfig) -> None:
     config = replace(
-        elsewhere(settings, "cramped"), steps=3, eval_every=3, keep="best", metric="loss"
+        elsewhere(settings, "cramped"), steps=3, eval_every=3, keep="best", best_metric="loss"
     )
     train(config, TASKS)
     before = contents(Path(config.out))
@@ -174,7 +174,7 @@ def test_other_data_or_settings_are_not_mixed_into_a_run(settings: TrainConfig) 
 def test_a_metric_without_samples_is_noticed_before_training(settings: TrainConfig) -> None:
     dev = Path(settings.out).with_name("dev.jsonl")
     write_samples(dev, [s for s in some_samples() if isinstance(s, RetrieveSample)])
-    config = replace(elsewhere(settings, "blind"), dev=str(dev), metric="prove_f1")
+    config = replace(elsewhere(settings, "blind"), dev=str(dev), best_metric="prove_f1")
     with pytest.raises(AdmiralError, match="no samples for the metric 'prove_f1'"):
         train(config, TASKS)
     assert not Path(f"{config.out}.run").exists()
@@ -229,7 +229,7 @@ def test_a_run_is_forgotten_only_when_another_can_begin(settings: TrainConfig) -
 
 def test_two_runs_in_one_place_are_kept_apart(settings: TrainConfig) -> None:
     config = replace(elsewhere(settings, "shared"), steps=2)
-    with Output(Path(config.out)).alone(), pytest.raises(AdmiralError, match="another process"):
+    with RunOutput(Path(config.out)).alone(), pytest.raises(AdmiralError, match="another process"):
         train(config, TASKS)
     train(config, TASKS)
     assert not list(Path(config.out).parent.glob(".shared*"))
@@ -237,14 +237,14 @@ def test_two_runs_in_one_place_are_kept_apart(settings: TrainConfig) -> None:
 
 def test_another_metric_compares_anew(settings: TrainConfig) -> None:
     config = replace(
-        elsewhere(settings, "anew"), keep="best", metric="score", eval_every=2, steps=2
+        elsewhere(settings, "anew"), keep="best", best_metric="score", eval_every=2, steps=2
     )
     train(config, TASKS)
     before = contents(Path(config.out))
-    train(replace(config, metric="loss", steps=4), TASKS)  # a negative number, below any score
+    train(replace(config, best_metric="loss", steps=4), TASKS)  # a negative number, below any score
     assert contents(Path(config.out)) != before
     shutil.rmtree(config.out)  # what is best is gone
-    train(replace(config, metric="loss", steps=6, encoder_rate=0, decoder_rate=0), TASKS)
+    train(replace(config, best_metric="loss", steps=6, encoder_lr=0, decoder_lr=0), TASKS)
     assert Path(config.out).exists()
 
 
@@ -275,7 +275,7 @@ def _no_space(*_: object) -> None:
 
 
 def test_a_loss_that_is_no_number_ends_the_run(settings: TrainConfig) -> None:
-    config = replace(elsewhere(settings, "wild"), encoder_rate=1e30, decoder_rate=1e30)
+    config = replace(elsewhere(settings, "wild"), encoder_lr=1e30, decoder_lr=1e30)
     with pytest.raises(AdmiralError, match="is no number at step"):
         train(config, TASKS)
     assert not Path(config.out).exists()
