@@ -1,6 +1,7 @@
 # make retrieve   set up .venv where needed and answer one claim over the demo knowledge base
 # make test       set up what is missing and run every quick check
 # make test-all   the same with the slow tests, and new random examples for the property tests
+# make docs       build the documentation site into site/; fails on any warning
 # make scorers    install the official FEVER scorer, beside which our measures are tested
 # make mini       train the bundled model anew from the data sets in DATA, for hours: docs/training.md
 # make clean      remove .venv and what the tools left behind
@@ -31,7 +32,7 @@ EMMY := The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1
 export OMP_WAIT_POLICY := PASSIVE
 export PYTHONUTF8 := 1
 
-.PHONY: help setup scorers retrieve lint test test-all mini clean
+.PHONY: help setup scorers retrieve lint test test-all docs mini clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p; /^$$/q' $(firstword $(MAKEFILE_LIST))
@@ -68,6 +69,11 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 	@($(FEVER_SCORER)) || echo "note: FEVER's scorer cannot be built; the tests beside it are skipped" >&2
 	@touch $@
 
+$(VENV)/.installed-docs: $(VENV)/.installed
+	@echo "Installing the tools of the documentation into $(VENV)"
+	@$(PIP) --no-build-isolation --editable '.[lucene,docs]'
+	@touch $@
+
 scorers: $(VENV)/.installed-dev
 	@$(FEVER_SCORER)
 
@@ -87,6 +93,10 @@ test: lint
 
 test-all: lint
 	$(BIN)/pytest --hypothesis-profile=search
+
+docs: $(VENV)/.installed-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --clean
+	@echo "The site is in site/; open site/index.html"
 
 # What is made from the data sets is kept in runs/, and a run that was stopped goes on.
 DATA ?= data
@@ -131,6 +141,6 @@ mini: runs/copy.jsonl runs/samples.jsonl runs/dev.jsonl runs/warm/model.safetens
 	    --claims $(DATA)/hover/claims.train.jsonl --dev $(HELD_OUT)
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis \
+	rm -rf $(VENV) build dist site *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis \
 	    .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

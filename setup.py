@@ -80,6 +80,13 @@ setup(
         "haystack": ["haystack-ai>=2.31,<4"],
         "langchain": ["langchain-core>=1.7,<2", "pydantic>=2.10"],
         "ray": ["ray>=2.50,<3"],  # --engine ray: one run on many machines
+        # `make docs`: the documentation site.
+        "docs": [
+            "mkdocs>=1.6,<2",
+            "mkdocs-material>=9.7,<10",
+            "mkdocstrings>=1.0,<2",
+            "mkdocstrings-python>=2.0,<3",
+        ],
         "dev": [
             "accelerate>=1.10,<2",
             "haystack-ai>=2.31,<4",

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from admiral.evaluation.failures import Stage
+from admiral.evaluation.failures import Outcome
 from admiral.evaluation.tasks import TASKS, Task
 from admiral.gold import GoldClaim, Label
-from tests.admiral.evaluation.cases import answer, pairs
+from tests.admiral.evaluation.small_runs import answer, pairs
 
 PAGE = (Path(__file__).parents[2] / "docs" / "evaluation.md").read_text(encoding="utf-8")
 TOLD = {"no answer", "no gold evidence"}  # what there is nothing to say of
@@ -24,4 +24,4 @@ def test_figures_and_formats(task: Task) -> None:
 
 
 def test_stages() -> None:
-    assert {s.value for s in Stage if f"| {s.value} |" not in PAGE} == TOLD
+    assert {s.value for s in Outcome if f"| {s.value} |" not in PAGE} == TOLD

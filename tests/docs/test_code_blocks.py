@@ -1,0 +1,192 @@
+"""Every code block of the README and the docs is run, checked, or marked as not run."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import json
+import re
+import shlex
+from contextlib import redirect_stdout
+from dataclasses import fields
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+
+import click
+import pytest
+import yaml
+
+from admiral import RetrievalConfig
+from admiral.cli.main import cli, main
+from admiral.kb import build
+from tests.docs.code_blocks import (
+    GENERATED,
+    OF_EXPERIMENTS,
+    PAGES,
+    ROOT,
+    Block,
+    blocks,
+    commands,
+    runnable,
+)
+from training import run_config
+
+LANGUAGES = {"python", "sh", "text", "json", "yaml", "bibtex"}
+# Pages whose Python is run by a test of their own, which checks what it does.
+OWN_TESTS = ("constraining", "integrations", "joining", "updating")
+# Commands of the system that need no check.
+SYSTEM = {"cat", "export", "mkdir"}
+TRAINING = {"training.joint", "training.retriever", "training.reranker", "training.prover"}
+OUTPUTS = runnable("text")
+
+
+def ids(block: object) -> str:
+    return str(block)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_blocks_are_fenced_and_name_their_language(page: Path) -> None:
+    assert {block.language for block in blocks(page)} <= LANGUAGES
+    if page == GENERATED:
+        return
+    text = page.read_text(encoding="utf-8")
+    assert text.count("```") == 2 * len(list(blocks(page)))
+    prose = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
+    indented = re.findall(r"(?<=\n\n) {4}\S.*", prose)
+    assert indented == []
+
+
+@pytest.mark.parametrize("name", OWN_TESTS)
+def test_pages_with_tests_of_their_own_have_them(name: str) -> None:
+    test = (Path(__file__).parent / f"test_{name}.py").read_text(encoding="utf-8")
+    assert f'"{name}.md"' in test and "exec(compile(" in test
+
+
+@pytest.fixture
+def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder with the corpora and the knowledge base that examples name."""
+    monkeypatch.chdir(tmp_path)
+    texts = {"Seth Meyers": "He claims to host Late Night.", "Late Night": "A claim is a joke."}
+    lines = [json.dumps({"title": title, "text": text}) for title, text in texts.items()]
+    Path("corpus.jsonl").write_text("\n".join(lines))
+    Path("more.jsonl").write_text(json.dumps({"title": "Host", "text": "A late night host."}))
+    Path("data").mkdir()
+    build("corpus.jsonl", "my-kb", bm25="bm25s", progress=False)
+
+
+PYTHON = [block for block in runnable("python") if block.page.stem not in OWN_TESTS]
+
+
+@pytest.mark.parametrize("block", PYTHON, ids=ids)
+def test_python_runs(block: Block, surroundings: None, capsys: pytest.CaptureFixture[str]) -> None:
+    exec(compile(block.code, str(block), "exec"), {"__name__": "example"})
+    said = capsys.readouterr().out
+    assert said or "print(" not in block.code
+    if "A second one." in block.code:
+        assert "A claim is a joke." in said
+        assert "'id': '1'" in said and "'id': 'b'" in said
+    if "ShortestFirst" in block.code:
+        assert said == "A claim is a joke.\n"
+
+
+@pytest.mark.parametrize("block", runnable("sh"), ids=ids)
+def test_commands_exist_with_their_options(block: Block) -> None:
+    for line in commands(block.code):
+        for part in _pipeline(line):
+            _check(part)
+
+
+def _pipeline(line: str) -> list[list[str]]:
+    words = shlex.split(line, comments=True)
+    parts: list[list[str]] = [[]]
+    for word in words:
+        if word == "|":
+            parts.append([])
+        else:
+            parts[-1].append(word)
+    return [part for part in parts if part]
+
+
+def _check(words: list[str]) -> None:
+    while re.fullmatch(r"[A-Z_]+=\S*", words[0]):
+        words = words[1:]
+    program, *arguments = words
+    if program == "make":
+        targets = [word for word in arguments if "=" not in word]
+        makefile = (ROOT / "Makefile").read_text()
+        assert all(re.search(rf"^{target}:", makefile, re.M) for target in targets), words
+    elif program == "admiral":
+        command, context = cli, click.Context(cli)
+        while isinstance(command, click.Group):
+            name, *arguments = arguments
+            command = command.get_command(context, name)
+            assert command is not None, words
+        also = OF_EXPERIMENTS if command.name == "experiment" else set()
+        _check_options(command, arguments, _names(RetrievalConfig) | also)
+    elif [program, *arguments[:1]] == ["python", "-m"] or words[1:3] == ["launch", "-m"]:
+        _, _, module, *arguments = words if program == "python" else words[1:]
+        settings = run_config.TrainConfig if module in TRAINING else RetrievalConfig
+        command = importlib.import_module(module).main
+        assert isinstance(command, click.Command)
+        _check_options(command, arguments, _names(settings))
+    else:
+        assert program in SYSTEM, f"{program}: mark the block, or check its commands"
+
+
+def _names(config: type) -> set[str]:
+    return {field.name for field in fields(config)}
+
+
+def _check_options(command: click.Command, arguments: list[str], settings: set[str]) -> None:
+    context = click.Context(command)
+    values, rest, _ = command.make_parser(context).parse_args(list(arguments))
+    assert rest == []
+    for parameter in command.params:
+        value = values.get(parameter.name)
+        if isinstance(parameter.type, click.Choice | click.types.IntParamType) and value:
+            parameter.type_cast_value(context, value)
+        assert value or not parameter.required, parameter.name
+    for word, following in pairwise(arguments):
+        if word == "--set":
+            assert following.partition("=")[0] in settings, following
+
+
+@pytest.mark.parametrize("block", runnable("json", "yaml"), ids=ids)
+def test_data_can_be_parsed(block: Block) -> None:
+    if block.language == "yaml":
+        assert isinstance(yaml.safe_load(block.code), dict)
+        return
+    rest, decoder = block.code.strip(), json.JSONDecoder()
+    while rest:
+        record, end = decoder.raw_decode(rest)
+        assert isinstance(record, dict)
+        rest = rest[end:].strip()
+
+
+@cache
+def output_of(command: str) -> str:
+    said = io.BytesIO()
+    with redirect_stdout(io.TextIOWrapper(said, encoding="utf-8", write_through=True)):
+        assert main(shlex.split(command)[1:]) == 0
+        return words_of(said.getvalue().decode())
+
+
+def words_of(text: str) -> str:
+    """Lines are broken by the width of the terminal; scores differ by processor, seconds always."""
+    return re.sub(r"-?\d+\.\d\d\b", "N", " ".join(text.split()))
+
+
+@pytest.mark.parametrize("block", OUTPUTS, ids=ids)
+def test_output_is_what_the_command_before_prints(block: Block) -> None:
+    before = [b for b in blocks(block.page) if b.language == "sh" and b.line < block.line]
+    (command,) = commands(before[-1].code)
+    said = output_of(command)
+    for part in re.split(r"^\s*\.\.\.$", block.code, flags=re.M):
+        shown = words_of(part)
+        assert shown in said
+        said = said[said.index(shown) + len(shown) :]
+
+
+def test_there_are_proofs_to_compare() -> None:
+    assert sum(block.page.stem == "proofs" for block in OUTPUTS) == 5
