@@ -25,13 +25,13 @@ import click
 import torch
 
 from admiral import Admiral, Claim, RetrievalConfig, load_config
-from admiral.io.claims import read_claims, spread
+from admiral.io.claims import evenly_spaced, read_claims
 from admiral.kb import KnowledgeBase, locate
 from admiral.models.checkpoint import Checkpoint, load_checkpoint, locate_checkpoint
 from admiral.models.devices import choose_device, choose_dtype
 from admiral.models.heads import RerankHead
 from admiral.retrieval import hop_retriever
-from admiral.scheduling.memory import ran_out, release
+from admiral.scheduling.memory import free_cached_memory, is_out_of_memory
 from benchmarks.models import SIZES, load
 from benchmarks.nested import constraint_function, generate
 from trie import Constraint, Seq2Seq, Tokens, beam_search
@@ -83,9 +83,9 @@ def seconds(work: Callable[[], object]) -> float | None:
             torch.cuda.synchronize()
         return time.perf_counter() - began
     except (RuntimeError, MemoryError) as error:
-        if not ran_out(error):
+        if not is_out_of_memory(error):
             raise
-    release()
+    free_cached_memory()
     return None
 
 
@@ -157,7 +157,7 @@ def main(
     config = load_config(None, [f"kb={kb}", f"device={device}", f"hops={hops}", *settings])
     if config.threads:  # the system takes them anyway
         torch.set_num_threads(config.threads)
-    asked = spread(list(read_claims(claims)), limit)
+    asked = evenly_spaced(list(read_claims(claims)), limit)
     checkpoint, opened = checkpoint_of(size, config), KnowledgeBase.open(locate(kb))
     plain = load(size).to(checkpoint.model.device)  # type: ignore[arg-type]
     if choose_dtype(config) is torch.bfloat16:

@@ -1,1 +1,1 @@
-"""Claims in flight: batches, the in-flight window, asyncio, closing, threads, memory."""
+"""Schedule claims: batches, the asyncio interface, closing, threads and memory."""

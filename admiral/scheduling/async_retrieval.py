@@ -1,8 +1,8 @@
-"""Retrieval for programs with an event loop: `await` one answer, or `async for` over many.
+"""Retrieval for programs with an event loop: `await` one result, or `async for` over many.
 
-All work is done by one thread, one call after the other, with the one model that is loaded: torch
-spreads the work of a call over the cores, so a second call at the same time would only slow both.
-Calls that wait have their turn between the batches of a long run.
+One thread runs all calls, one after the other. Torch already spreads a call over the cores, so two
+calls at a time would only slow each other down. Waiting calls run between the batches of a long
+`aretrieve_many`.
 """
 
 from __future__ import annotations
@@ -23,28 +23,32 @@ from itertools import count
 from typing import Self, TypeVar
 
 from admiral.config import RetrievalConfig
-from admiral.records import Claim, RetrievalResult, given_claim, several
+from admiral.records import Claim, RetrievalResult, as_claim, check_claims
 from admiral.scheduling.closing import closed_error
 
 T = TypeVar("T")
 
 
-class AwaitableRetrieval(ABC):
-    """Adds the awaitable methods to a class that has `retrieve`, `retrieve_many` and `close`.
+class AsyncRetrieval(ABC):
+    """Add asynchronous methods to a class that has `retrieve`, `retrieve_many` and `close`.
 
-    Whoever is cancelled while waiting for a turn takes no time of the model. A batch that has
-    begun is finished and its answers are dropped; the next call waits for it. Either way the object
-    can be used as before.
+    A call that is cancelled before its turn never starts. A batch that has started is completed
+    and its results are dropped; the next call waits for it. In both cases the object stays usable.
+
+    Attributes
+    ----------
+    config
+        Settings, of which `batch_size` is used here.
     """
 
     config: RetrievalConfig
 
     def __init__(self) -> None:
-        self._worker = _Worker()
+        self._worker = _CallThread()
 
     @abstractmethod
     def retrieve(self, claim: str | Claim, hops: str | int | None = None) -> RetrievalResult:
-        """Retrieve for one claim."""
+        """Retrieve documents and evidence for one claim."""
 
     @abstractmethod
     def retrieve_many(
@@ -54,15 +58,17 @@ class AwaitableRetrieval(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Release everything."""
+        """Release all resources."""
 
     async def aretrieve(self, claim: str | Claim, hops: str | int | None = None) -> RetrievalResult:
-        """Retrieve for one claim without blocking the event loop; see `retrieve`.
+        """Retrieve for one claim without blocking the event loop.
+
+        Takes the parameters of `retrieve`.
 
         Raises
         ------
         AdmiralError
-            As `retrieve` does.
+            In the same cases as `retrieve`.
         """
         return await self._worker.run(lambda: self.retrieve(claim, hops))
 
@@ -73,27 +79,27 @@ class AwaitableRetrieval(ABC):
     ) -> AsyncGenerator[RetrievalResult, None]:
         """Yield a result for each claim, in order, without blocking the event loop.
 
-        `batch_size` claims (a setting) are taken at a time and travel together, so that of a slow
-        stream of claims nothing is answered before so many have come; give such ones to
-        `aretrieve`.
+        Claims are taken `batch_size` (a setting) at a time, and the first result of a batch comes
+        only after the whole batch has been read. For a slow stream, call `aretrieve` for each
+        claim instead.
 
         Raises
         ------
         AdmiralError
-            As `retrieve_many` does.
+            In the same cases as `retrieve_many`.
         """
         async with aclosing(_batches(claims, self.config.batch_size)) as batches:
             async for batch in batches:
-                results, failure = await self._worker.run(
-                    lambda batch=batch: _collected(self.retrieve_many(batch, hops))  # type: ignore[misc]
+                results, error = await self._worker.run(
+                    lambda batch=batch: _collect(self.retrieve_many(batch, hops))  # type: ignore[misc]
                 )
                 for result in results:
                     yield result
-                if failure is not None:
-                    raise failure
+                if error is not None:
+                    raise error
 
     async def aclose(self) -> None:
-        """Close without blocking the event loop while a batch that has begun is finished."""
+        """Close without blocking the event loop; a batch that has started is completed first."""
         await asyncio.to_thread(self.close)
 
     async def __aenter__(self) -> Self:
@@ -103,8 +109,8 @@ class AwaitableRetrieval(ABC):
         await self.aclose()
 
 
-class _Worker:
-    """A thread that runs calls in the order in which they came; it starts with the first one."""
+class _CallThread:
+    """A thread that runs calls in the order of their arrival; started by the first call."""
 
     def __init__(self) -> None:
         self._pool: ThreadPoolExecutor | None = None
@@ -112,23 +118,23 @@ class _Worker:
         self._lock = threading.Lock()
 
     async def run(self, call: Callable[[], T]) -> T:
-        """Run a call in the thread and return what it returns; cancelled, it may not begin."""
+        """Run a call in the thread and return its result. If cancelled early, it never starts."""
         with self._lock:
             if self._closed.is_set():
                 raise closed_error()
             if self._pool is None:
                 self._pool = ThreadPoolExecutor(1, thread_name_prefix="admiral")
-            waiting = asyncio.get_running_loop().run_in_executor(self._pool, call)
+            future = asyncio.get_running_loop().run_in_executor(self._pool, call)
         try:
-            return await waiting
+            return await future
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if self._closed.is_set() and (task is None or not task.cancelling()):
-                raise closed_error() from None  # `close` cancelled the call, nobody the caller
+                raise closed_error() from None  # cancelled by `close`, not by the caller
             raise
 
     def close(self) -> None:
-        """Cancel the calls that have not begun, and wait for the one that has."""
+        """Cancel the calls that have not started, and wait for the one that has."""
         with self._lock:
             self._closed.set()
             pool, self._pool = self._pool, None
@@ -139,37 +145,40 @@ class _Worker:
 async def _batches(
     claims: Iterable[str | Claim] | AsyncIterable[str | Claim], size: int
 ) -> AsyncGenerator[list[Claim], None]:
-    """Yield the claims in lists of `size`, the last one shorter; then raise what they raised."""
+    """Yield the claims in lists of `size`; the last one may be shorter.
+
+    An error of the stream is raised after the claims before it have been yielded.
+    """
     batch: list[Claim] = []
-    numbers = count(1)  # of all claims: each list is a call of its own
-    failure: Exception | None = None
+    numbers = count(1)  # default ids count across batches, each of which is a call of its own
+    stream_error: Exception | None = None
     try:
-        async for claim in claims if isinstance(claims, AsyncIterable) else _each(claims):
-            batch.append(given_claim(claim, next(numbers)))
+        async for claim in claims if isinstance(claims, AsyncIterable) else _as_async(claims):
+            batch.append(as_claim(claim, next(numbers)))
             if len(batch) == size:
                 yield batch
                 batch = []
     except Exception as error:
-        failure = error
+        stream_error = error
     if batch:
         yield batch
-    if failure is not None:
-        raise failure
+    if stream_error is not None:
+        raise stream_error
 
 
-async def _each(claims: Iterable[str | Claim]) -> AsyncGenerator[str | Claim, None]:
-    for claim in several(claims):
+async def _as_async(claims: Iterable[str | Claim]) -> AsyncGenerator[str | Claim, None]:
+    for claim in check_claims(claims):
         yield claim
 
 
-def _collected(
-    results: Iterator[RetrievalResult],
+def _collect(
+    stream: Iterator[RetrievalResult],
 ) -> tuple[list[RetrievalResult], Exception | None]:
-    """Return the results, and what was raised behind them."""
-    found = []
+    """Return all results of a stream, and the error that ended it, if any."""
+    results = []
     try:
-        for result in results:
-            found.append(result)
+        for result in stream:
+            results.append(result)
     except Exception as error:
-        return found, error
-    return found, None
+        return results, error
+    return results, None

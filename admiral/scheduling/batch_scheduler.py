@@ -1,9 +1,8 @@
-"""Claims on their way in batches: whoever is ready travels, at whatever hop, until all are done.
+"""Schedule claims in batches. A batch may mix claims at different hops.
 
-A batch holds the claims that came first among those that wait; one that stops leaves its place to
-the next of the stream. Several workers share a batch, each with a part of its own. Claims come out
-in the order in which they came in, so that those behind a slow one wait for it, but no more than a
-bounded number.
+Each batch holds the earliest claims of the stream that still have to make a hop; a claim that stops
+makes room for the next one. Several workers may share a batch. Claims are yielded in the order of
+the stream, so the claims after a slow one wait for it; the in-flight window bounds how many do.
 """
 
 from __future__ import annotations
@@ -15,157 +14,247 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from itertools import islice
+from typing import Generic, Protocol, TypeVar
 
 from admiral.errors import AdmiralError
-from admiral.retrieval.state import Progress
-from admiral.scheduling.in_flight import Window
-from admiral.scheduling.memory import ran_out, release
-from admiral.scheduling.torch_threads import take_threads, taking_threads
+from admiral.records import Claim, Stopped
+from admiral.scheduling.memory import free_cached_memory, is_out_of_memory
+from admiral.scheduling.torch_threads import set_torch_threads, using_torch_threads
 
 logger = logging.getLogger(__name__)
 
-Step = Callable[[Sequence[Progress]], None]
+# Size of the in-flight window, in batches. Few claims take more than four hops, so a slow claim
+# hardly ever makes the others wait.
+WINDOW_BATCHES = 4
+
+
+class ScheduledClaim(Protocol):
+    """A claim to schedule, such as `admiral.retrieval.state.SearchState`."""
+
+    claim: Claim
+    stopped: Stopped | None
+
+
+C = TypeVar("C", bound=ScheduledClaim)
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
-    """What a worker takes of a batch, and the threads of its matrix products."""
+class _Share(Generic[C]):
+    """The claims of a batch that one worker takes, and the number of its torch threads."""
 
-    claims: Sequence[Progress]
+    claims: Sequence[C]
     threads: int
 
 
-class Flow:
-    """Takes claims through their hops.
+class BatchScheduler(Generic[C]):
+    """Run a step function over claims, in batches, until every claim has stopped.
 
     Parameters
     ----------
     step
-        Takes each claim of a batch one hop on, and marks the ones that stop. Where memory runs out
-        it is called again with fewer of them; what it had completed then stays.
+        Advances each claim of a batch by one hop, and sets `stopped` of those that are done. If
+        memory runs out, it is called again with fewer claims; it must keep what it had completed.
     batch_size
-        Claims that travel at a time.
+        Number of claims that are processed at a time.
     workers
-        Most workers that share them. One that has nobody beside it works in the thread of the
-        caller.
+        Maximum number of threads that share a batch. A worker that is alone runs in the caller's
+        thread.
     threads
-        Threads of matrix products, which the workers share: those that begin at the same time
-        take all that are free, the first ones one more where they do not come out even.
+        Number of torch threads, shared by the workers. Workers that start together divide the free
+        threads evenly; the first ones get the remainder.
     """
 
-    def __init__(self, step: Step, *, batch_size: int, workers: int = 1, threads: int = 1) -> None:
+    def __init__(
+        self,
+        step: Callable[[Sequence[C]], None],
+        *,
+        batch_size: int,
+        workers: int = 1,
+        threads: int = 1,
+    ) -> None:
         self._step, self._batch_size, self._threads = step, batch_size, threads
         self._workers = min(workers, batch_size, threads)
-        self._ceiling: float = math.inf
+        self._max_claims: float = math.inf  # of one call of the step; lowered if memory runs out
 
-    def run(
-        self, claims: Iterable[Progress], ready: Callable[[], bool] = lambda: True
-    ) -> Iterator[Progress]:
-        """Yield claims that have stopped, in order.
+    def run(self, claims: Iterable[C], ready: Callable[[], bool] = lambda: True) -> Iterator[C]:
+        """Yield the claims in order, each after it has stopped.
 
         Parameters
         ----------
         claims
-            The stream.
+            The stream of claims.
         ready
-            Whether the stream would give its next claim at once. If not, those that are there go
-            on without it.
+            Whether the stream can give its next claim without blocking. If not, the claims in
+            flight continue without it.
 
         Raises
         ------
         AdmiralError
             If memory is too small for a single claim.
         Exception
-            Whatever the step raises; and the stream, once the claims before have come out.
+            Any error of the step function. An error of the stream is raised after all claims
+            before it have been yielded.
         """
-        window = Window(claims, self._batch_size, ready)
-        running: dict[Future[list[Progress]], _Part] = {}
+        window = InFlightWindow(claims, self._batch_size, ready)
+        running: dict[Future[list[C]], _Share[C]] = {}
         with ThreadPoolExecutor(self._workers, "admiral-hops") as pool:
             while True:
-                parts = self._parts(window, running.values())
-                if running or len(parts) > 1:
-                    running |= {pool.submit(self._work, part): part for part in parts}
-                    done = self._done(running)
-                elif parts:
-                    self._alone(parts[0].claims)
-                    done = parts
+                shares = self._next_shares(window, running.values())
+                if running or len(shares) > 1:
+                    running |= {pool.submit(self._run_share, share): share for share in shares}
+                    completed = self._wait(running)
+                elif shares:
+                    self._run_alone(shares[0].claims)
+                    completed = shares
                 else:
                     break
-                for part in done:
-                    window.give_back(part.claims)
-                yield from window.finished()
-        window.end()
+                for share in completed:
+                    window.give_back(share.claims)
+                yield from window.pop_stopped()
+        window.raise_stream_error()
 
-    def _parts(self, window: Window, running: Collection[_Part]) -> list[_Part]:
-        """Return what idle workers take, as far as there are claims, places and threads."""
-        threads = self._threads - sum(part.threads for part in running)
-        places = self._batch_size - sum(len(part.claims) for part in running)
+    def _next_shares(
+        self, window: InFlightWindow[C], running: Collection[_Share[C]]
+    ) -> list[_Share[C]]:
+        """Return shares for the idle workers, as claims, batch size and threads allow."""
+        threads = self._threads - sum(share.threads for share in running)
+        free_places = self._batch_size - sum(len(share.claims) for share in running)
         idle = min(self._workers - len(running), threads)
         if idle < 1:
             return []
-        share = math.ceil(self._batch_size / self._workers)
-        claims = window.take(min(places, share * idle))
+        share_size = math.ceil(self._batch_size / self._workers)
+        claims = window.take(min(free_places, share_size * idle))
         stream, count = iter(claims), min(idle, len(claims))
         return [
-            _Part(list(islice(stream, size)), own)
-            for size, own in zip(_shares(len(claims), count), _shares(threads, count), strict=True)
+            _Share(list(islice(stream, size)), share_threads)
+            for size, share_threads in zip(
+                _split_evenly(len(claims), count), _split_evenly(threads, count), strict=True
+            )
         ]
 
-    def _done(self, running: dict[Future[list[Progress]], _Part]) -> list[_Part]:
-        """Wait until one part is done, or all if a claim needs the memory of the others."""
-        done = wait(running, return_when=FIRST_COMPLETED).done
-        if any(future.result() for future in done):
-            done = wait(running).done
+    def _wait(self, running: dict[Future[list[C]], _Share[C]]) -> list[_Share[C]]:
+        """Wait for one share, or for all of them if a claim needs the memory of the others."""
+        completed = wait(running, return_when=FIRST_COMPLETED).done
+        if any(future.result() for future in completed):
+            completed = wait(running).done
             self._workers = max(1, self._workers // 2)
-            logger.warning("memory ran out; from now on %d workers share a batch", self._workers)
-            for future in done:
+            logger.warning("out of memory: from now on, %d workers share a batch", self._workers)
+            for future in completed:
                 for claim in future.result():
-                    self._alone([claim])
-        return [running.pop(future) for future in done]
+                    self._run_alone([claim])
+        return [running.pop(future) for future in completed]
 
-    def _work(self, part: _Part) -> list[Progress]:
-        """Take claims one hop on beside others; return those for which memory was too small."""
-        take_threads(part.threads)
-        return list(self._advance(part.claims))
+    def _run_share(self, share: _Share[C]) -> list[C]:
+        """Advance claims while other workers run; return those that did not fit in memory."""
+        set_torch_threads(share.threads)
+        return list(self._advance(share.claims))
 
-    def _alone(self, claims: Sequence[Progress]) -> None:
-        """Take claims one hop on while nobody else does, with all threads."""
-        with taking_threads(self._threads):
+    def _run_alone(self, claims: Sequence[C]) -> None:
+        """Advance claims while no other worker runs, with all threads."""
+        with using_torch_threads(self._threads):
             for claim in self._advance(claims):
                 raise AdmiralError(
-                    f"claim {claim.claim.id!r}: memory ran out with this claim alone. Lower "
+                    f"claim {claim.claim.id!r}: out of memory with this claim alone. Lower "
                     "beam_size or rerank_documents, or choose a smaller model or a larger device."
                 )
 
-    def _advance(self, claims: Sequence[Progress]) -> Iterator[Progress]:
-        """Take claims one hop on, fewer at a time where memory runs out.
+    def _advance(self, claims: Sequence[C]) -> Iterator[C]:
+        """Advance claims by one hop, fewer at a time if memory runs out.
 
-        Yields those for which it ran out when they were the only ones of a step.
+        Yields
+        ------
+        C
+            Each claim that did not fit in memory even as the only one of its step.
         """
         waiting = deque([claims])
         while waiting:
-            some = waiting.popleft()
-            if len(some) > self._ceiling:
-                half = math.ceil(len(some) / 2)
-                waiting.extendleft([some[half:], some[:half]])
+            batch = waiting.popleft()
+            if len(batch) > self._max_claims:
+                half = math.ceil(len(batch) / 2)
+                waiting.extendleft([batch[half:], batch[:half]])
                 continue
             try:
-                self._step(some)
+                self._step(batch)
                 continue
             except (RuntimeError, MemoryError) as error:
-                if not ran_out(error):
+                if not is_out_of_memory(error):
                     raise
-            # Out here nothing refers to the failed step any more, so that its memory is free.
-            release()
-            if len(some) == 1:
-                yield some[0]
+            # Outside the `except`, nothing refers to the failed step any more: its memory is free.
+            free_cached_memory()
+            if len(batch) == 1:
+                yield batch[0]
                 continue
-            self._ceiling = min(self._ceiling, len(some) // 2)
-            logger.warning("memory ran out; from now on %d claims travel together", self._ceiling)
-            waiting.appendleft(some)
+            self._max_claims = min(self._max_claims, len(batch) // 2)
+            logger.warning(
+                "out of memory: from now on, at most %d claims are processed at a time",
+                self._max_claims,
+            )
+            waiting.appendleft(batch)
 
 
-def _shares(whole: int, count: int) -> list[int]:
-    """Divide a number into as many that differ by one at most, the larger ones first."""
-    least, more = divmod(whole, count) if count else (0, 0)
-    return [least + (place < more) for place in range(count)]
+class InFlightWindow(Generic[C]):
+    """The claims that have been read from a stream and not yet yielded, in order.
+
+    Parameters
+    ----------
+    claims
+        The stream. If it raises an error, the claims before it are completed first.
+    batch_size
+        The window holds at most `WINDOW_BATCHES` times as many claims.
+    ready
+        Whether the stream can give its next claim without blocking.
+    """
+
+    def __init__(self, claims: Iterable[C], batch_size: int, ready: Callable[[], bool]) -> None:
+        self._stream, self._ready = self._read(claims), ready
+        self._capacity = WINDOW_BATCHES * batch_size
+        self._claims: deque[C] = deque()
+        self._running: set[int] = set()  # the `id()` of each claim that a worker has
+        self._stream_error: Exception | None = None
+
+    def take(self, count: int) -> list[C]:
+        """Return at most `count` idle claims, the earliest first, reading new ones if necessary.
+
+        Blocks on the stream only if there are no other claims in flight.
+        """
+        taken = [
+            claim
+            for claim in self._claims
+            if claim.stopped is None and id(claim) not in self._running
+        ][:count]
+        while len(taken) < count and len(self._claims) < self._capacity:
+            if self._claims and not self._ready():
+                break
+            claim = next(self._stream, None)
+            if claim is None:
+                break
+            self._claims.append(claim)
+            taken.append(claim)
+        self._running.update(map(id, taken))
+        return taken
+
+    def give_back(self, claims: Sequence[C]) -> None:
+        """Mark claims as idle again after a hop."""
+        self._running.difference_update(map(id, claims))
+
+    def pop_stopped(self) -> Iterator[C]:
+        """Remove and yield the claims that have stopped, up to the first one that has not."""
+        while self._claims and self._claims[0].stopped is not None:
+            yield self._claims.popleft()
+
+    def raise_stream_error(self) -> None:
+        """Raise the error of the stream, if there was one. Call it once no claim is left."""
+        if self._stream_error is not None:
+            raise self._stream_error
+
+    def _read(self, claims: Iterable[C]) -> Iterator[C]:
+        try:
+            yield from claims
+        except Exception as error:
+            self._stream_error = error
+
+
+def _split_evenly(total: int, count: int) -> list[int]:
+    """Divide `total` into `count` integers that differ by at most one, the larger ones first."""
+    quotient, remainder = divmod(total, count) if count else (0, 0)
+    return [quotient + (index < remainder) for index in range(count)]

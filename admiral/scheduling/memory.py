@@ -1,4 +1,4 @@
-"""What running out of memory looks like, and how freed memory goes back to where it came from."""
+"""Recognise out-of-memory errors, and return freed memory to the device or operating system."""
 
 from __future__ import annotations
 
@@ -10,23 +10,34 @@ import time
 
 import torch
 
-# Words of allocators whose errors are plain RuntimeErrors: the host's, MPS's and cuBLAS's.
-_WORDS = ("can't allocate memory", "out of memory", "bad_alloc", "STATUS_ALLOC_FAILED")
+# The host allocator, MPS and cuBLAS raise plain RuntimeErrors; these are parts of their messages.
+_OUT_OF_MEMORY_MESSAGES = (
+    "can't allocate memory",
+    "out of memory",
+    "bad_alloc",
+    "STATUS_ALLOC_FAILED",
+)
 
-# The C library's, where it is glibc.
+# Defined by glibc; None with other C libraries.
 _malloc_trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
-_trimmed = -math.inf
+_last_trim = -math.inf
 
 
-def ran_out(error: BaseException) -> bool:
-    """Return whether an error says that memory, the host's or a device's, is too small."""
+def is_out_of_memory(error: BaseException) -> bool:
+    """Return whether an error means that the memory of the host or of a device is exhausted."""
     if isinstance(error, torch.OutOfMemoryError | MemoryError):
         return True
-    return isinstance(error, RuntimeError) and any(word in str(error) for word in _WORDS)
+    return isinstance(error, RuntimeError) and any(
+        message in str(error) for message in _OUT_OF_MEMORY_MESSAGES
+    )
 
 
-def release() -> None:
-    """Give back what nothing refers to any more; call it outside of the error's `except`."""
+def free_cached_memory() -> None:
+    """Collect garbage and empty the device's cache.
+
+    Call it outside the ``except`` block of an out-of-memory error, whose traceback refers to the
+    tensors.
+    """
     gc.collect()
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
@@ -34,20 +45,20 @@ def release() -> None:
         torch.mps.empty_cache()
 
 
-def trim(pause: float = 2.0) -> None:
-    """Give memory that was freed back to the system, unless that was done a moment ago.
+def trim_heap(min_interval: float = 2.0) -> None:
+    """Return freed memory of the heap to the operating system (glibc's ``malloc_trim``).
 
-    glibc keeps what the tensors of a claim took for those of the next one: 300 MB that other
-    processes lack while nobody asks. To give them back takes 15 ms, which many short claims in a
-    row are spared. Other allocators are left to themselves.
+    glibc keeps the memory of a claim's tensors for the next claim: 300 MB that other processes lack
+    while the system is idle. A trim takes 15 ms, so it is rate-limited for streams of short claims.
+    Does nothing with other C libraries.
 
     Parameters
     ----------
-    pause
-        Seconds from one time to the next.
+    min_interval
+        Minimum number of seconds between two trims.
     """
-    global _trimmed
+    global _last_trim
     now = time.monotonic()
-    if now - _trimmed >= pause and _malloc_trim is not None:
-        _trimmed = now
+    if now - _last_trim >= min_interval and _malloc_trim is not None:
+        _last_trim = now
         _malloc_trim(0)

@@ -1,8 +1,8 @@
-"""How many threads torch takes for what one thread computes, without a trace in the others.
+"""Set the number of torch's intra-op threads for one thread only.
 
-`torch.set_num_threads` counts for the thread that calls it, and besides for every thread that uses
-torch for the first time afterwards, which then keeps that number. Here the default of such threads
-is put back at once; only one that comes within that moment would still take the number.
+`torch.set_num_threads` applies to the calling thread, and also becomes the default of every thread
+that uses torch for the first time afterwards. The functions here restore that default at once; only
+a thread that first uses torch within that moment would still take the new number.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ from contextlib import contextmanager
 
 import torch
 
-_changing = threading.Lock()
+_lock = threading.Lock()
 
 
-def take_threads(count: int) -> None:
-    """Let torch take `count` threads for what the calling thread computes from now on."""
-    # Asking comes first in any case: a thread that never asked takes over the default later on.
+def set_torch_threads(count: int) -> None:
+    """Use `count` torch threads for what the calling thread computes from now on."""
+    # Always ask first: a thread that has never asked would take over a later default.
     if torch.get_num_threads() == count:
         return
-    with _changing, ThreadPoolExecutor(1, "admiral-default") as new:
-        default = new.submit(torch.get_num_threads).result()
+    with _lock, ThreadPoolExecutor(1, "admiral-default") as new_thread:
+        default = new_thread.submit(torch.get_num_threads).result()
         torch.set_num_threads(count)
-        new.submit(torch.set_num_threads, default).result()
+        new_thread.submit(torch.set_num_threads, default).result()
 
 
 @contextmanager
-def taking_threads(count: int) -> Iterator[None]:
-    """Let torch take `count` threads in the calling thread, until the end of the block."""
-    before = torch.get_num_threads()
-    take_threads(count)
+def using_torch_threads(count: int) -> Iterator[None]:
+    """Use `count` torch threads in the calling thread until the end of the block."""
+    previous = torch.get_num_threads()
+    set_torch_threads(count)
     try:
         yield
     finally:
-        take_threads(before)
+        set_torch_threads(previous)

@@ -1,4 +1,4 @@
-"""Claims in batches: who travels with whom, in which order they come out, and what may fail."""
+"""Scheduling with fake steps: batches, shares of workers, order, errors and lack of memory."""
 
 from __future__ import annotations
 
@@ -8,52 +8,61 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from admiral import AdmiralError, Claim
-from admiral.records import Hop
-from admiral.retrieval.state import Progress
-from admiral.scheduling.batch_scheduler import Flow
-from admiral.scheduling.in_flight import AHEAD
-
-Step = Callable[[Sequence[Progress]], None]
+from admiral.errors import AdmiralError
+from admiral.records import Claim, Stopped
+from admiral.scheduling.batch_scheduler import WINDOW_BATCHES, BatchScheduler
 
 
-class Hopper:
-    """Hops that only count: claim ``i`` stops after ``hops[i]`` of them."""
+@dataclass
+class FakeState:
+    """A claim that counts its hops."""
+
+    claim: Claim
+    hops: int = 0
+    stopped: Stopped | None = None
+
+
+Step = Callable[[Sequence[FakeState]], None]
+
+
+class FakeHops:
+    """A step that only counts: claim ``i`` stops after ``hops[i]`` hops."""
 
     def __init__(self, hops: Sequence[int], seconds: float = 0) -> None:
         self.hops, self.seconds = hops, seconds
         self.batches: list[list[tuple[str, int]]] = []
-        self.under_way: set[str] = set()
-        self.most = 0
+        self.running: set[str] = set()
+        self.max_running = 0
         self.threads: list[tuple[str, int]] = []
         self._lock = threading.Lock()
 
-    def __call__(self, batch: Sequence[Progress]) -> None:
-        ids = [p.claim.id for p in batch]
+    def __call__(self, batch: Sequence[FakeState]) -> None:
+        ids = [state.claim.id for state in batch]
         with self._lock:
-            assert not self.under_way.intersection(ids)  # nobody travels twice at a time
-            self.under_way.update(ids)
-            self.most = max(self.most, len(self.under_way))
-            self.batches.append([(p.claim.id, len(p.hops)) for p in batch])
+            assert not self.running.intersection(ids)  # no claim is in two batches at a time
+            self.running.update(ids)
+            self.max_running = max(self.max_running, len(self.running))
+            self.batches.append([(state.claim.id, state.hops) for state in batch])
             self.threads.append((threading.current_thread().name, torch.get_num_threads()))
         time.sleep(self.seconds)
-        for one in batch:
-            assert one.stopped is None
-            one.hops.append(Hop(len(one.hops) + 1, (), (), None, False, 0.0))
-            if len(one.hops) == self.hops[int(one.claim.id)]:
-                one.stopped = "sufficient"
+        for state in batch:
+            assert state.stopped is None
+            state.hops += 1
+            if state.hops == self.hops[int(state.claim.id)]:
+                state.stopped = "sufficient"
         with self._lock:
-            self.under_way.difference_update(ids)
+            self.running.difference_update(ids)
 
 
-def claims(count: int) -> Iterator[Progress]:
-    return (Progress(Claim(str(number), "A claim.")) for number in range(count))
+def claims(count: int) -> Iterator[FakeState]:
+    return (FakeState(Claim(str(number), "A claim.")) for number in range(count))
 
 
 def in_a_new_thread(call: Callable[[], int]) -> int:
@@ -63,12 +72,12 @@ def in_a_new_thread(call: Callable[[], int]) -> int:
 
 @pytest.fixture
 def three_threads(set_threads: Callable[[int], None]) -> None:
-    """Another default than the workers', whatever the environment says."""
+    """Set a default that differs from the workers' numbers, whatever the environment sets."""
     set_threads(3)
 
 
-def ids(found: Iterable[Progress]) -> list[int]:
-    return [int(one.claim.id) for one in found]
+def ids(states: Iterable[FakeState]) -> list[int]:
+    return [int(state.claim.id) for state in states]
 
 
 @settings(deadline=None, max_examples=60)
@@ -78,22 +87,22 @@ def ids(found: Iterable[Progress]) -> list[int]:
     workers=st.integers(1, 4),
     threads=st.integers(1, 7),
 )
-def test_all_come_out_in_order_with_their_hops(
+def test_claims_are_yielded_in_order_after_all_their_hops(
     hops: list[int], batch_size: int, workers: int, threads: int
 ) -> None:
-    hopper = Hopper(hops)
-    flow = Flow(hopper, batch_size=batch_size, workers=workers, threads=threads)
-    found = list(flow.run(claims(len(hops))))
-    assert ids(found) == list(range(len(hops)))
-    assert [len(one.hops) for one in found] == hops
-    assert hopper.most <= batch_size
-    assert all(hopper.batches)
+    fake_hops = FakeHops(hops)
+    scheduler = BatchScheduler(fake_hops, batch_size=batch_size, workers=workers, threads=threads)
+    states = list(scheduler.run(claims(len(hops))))
+    assert ids(states) == list(range(len(hops)))
+    assert [state.hops for state in states] == hops
+    assert fake_hops.max_running <= batch_size
+    assert all(fake_hops.batches)
 
 
-def test_one_that_stops_leaves_its_place_to_the_next() -> None:
-    hopper = Hopper([3, 1, 1, 2])
-    list(Flow(hopper, batch_size=2).run(claims(4)))
-    assert hopper.batches == [
+def test_a_claim_that_stops_makes_room_for_the_next() -> None:
+    fake_hops = FakeHops([3, 1, 1, 2])
+    list(BatchScheduler(fake_hops, batch_size=2).run(claims(4)))
+    assert fake_hops.batches == [
         [("0", 0), ("1", 0)],
         [("0", 1), ("2", 0)],
         [("0", 2), ("3", 0)],
@@ -101,20 +110,20 @@ def test_one_that_stops_leaves_its_place_to_the_next() -> None:
     ]
 
 
-class Together(Hopper):
-    """Hops of which so many begin before one of them ends."""
+class ConcurrentHops(FakeHops):
+    """Steps that wait until `shares` of them have started."""
 
-    def __init__(self, hops: Sequence[int], parts: int) -> None:
+    def __init__(self, hops: Sequence[int], shares: int) -> None:
         super().__init__(hops)
-        self._barrier = threading.Barrier(parts)
+        self._barrier = threading.Barrier(shares)
 
-    def __call__(self, batch: Sequence[Progress]) -> None:
+    def __call__(self, batch: Sequence[FakeState]) -> None:
         self._barrier.wait(timeout=10)
         super().__call__(batch)
 
 
 @pytest.mark.parametrize(
-    ("threads", "batch_size", "count", "parts", "shares"),
+    ("threads", "batch_size", "count", "sizes", "threads_each"),
     [
         (2, 4, 4, [2, 2], [1, 1]),
         (3, 8, 8, [3, 3, 2], [1, 1, 1]),
@@ -131,102 +140,114 @@ def test_workers_share_the_batch_and_all_threads(
     threads: int,
     batch_size: int,
     count: int,
-    parts: list[int],
-    shares: list[int],
+    sizes: list[int],
+    threads_each: list[int],
 ) -> None:
-    hopper = Together([1] * count, len(parts))
-    list(Flow(hopper, batch_size=batch_size, workers=4, threads=threads).run(claims(count)))
-    assert Counter(map(len, hopper.batches)) == Counter(parts)
-    assert Counter(taken for _, taken in hopper.threads) == Counter(shares)
-    assert all(name.startswith("admiral-hops") for name, _ in hopper.threads)
+    fake_hops = ConcurrentHops([1] * count, len(sizes))
+    list(
+        BatchScheduler(fake_hops, batch_size=batch_size, workers=4, threads=threads).run(
+            claims(count)
+        )
+    )
+    assert Counter(map(len, fake_hops.batches)) == Counter(sizes)
+    assert Counter(count for _, count in fake_hops.threads) == Counter(threads_each)
+    assert all(name.startswith("admiral-hops") for name, _ in fake_hops.threads)
 
 
 @pytest.mark.parametrize("batch_size", [5, 7, 9])
-def test_no_more_than_a_batch_is_under_way(batch_size: int) -> None:
-    hopper = Hopper([1, 2] * 20, seconds=0.002)
-    list(Flow(hopper, batch_size=batch_size, workers=4, threads=4).run(claims(40)))
-    assert hopper.most <= batch_size
+def test_at_most_one_batch_of_claims_is_running(batch_size: int) -> None:
+    fake_hops = FakeHops([1, 2] * 20, seconds=0.002)
+    list(BatchScheduler(fake_hops, batch_size=batch_size, workers=4, threads=4).run(claims(40)))
+    assert fake_hops.max_running <= batch_size
 
 
-def test_no_other_thread_notices_the_threads_of_the_workers(three_threads: None) -> None:
-    hopper = Hopper([2] * 40, seconds=0.002)
-    flow = Flow(hopper, batch_size=4, workers=2, threads=2).run(claims(40))
-    assert ids([next(flow)]) == [0]
+def test_other_threads_keep_their_number_of_torch_threads(three_threads: None) -> None:
+    fake_hops = FakeHops([2] * 40, seconds=0.002)
+    scheduler = BatchScheduler(fake_hops, batch_size=4, workers=2, threads=2).run(claims(40))
+    assert ids([next(scheduler)]) == [0]
     assert torch.get_num_threads() == in_a_new_thread(torch.get_num_threads) == 3
-    assert len(list(flow)) == 39
-    assert 1 in {taken for _, taken in hopper.threads}
+    assert len(list(scheduler)) == 39
+    assert 1 in {count for _, count in fake_hops.threads}
     assert torch.get_num_threads() == in_a_new_thread(torch.get_num_threads) == 3
 
 
-def test_a_single_claim_has_all_threads_in_the_thread_of_the_caller(three_threads: None) -> None:
-    hopper = Hopper([2])
-    assert ids(Flow(hopper, batch_size=8, workers=2, threads=5).run(claims(1))) == [0]
-    assert hopper.threads == [(threading.current_thread().name, 5)] * 2
+def test_a_single_claim_uses_all_threads_in_the_thread_of_the_caller(three_threads: None) -> None:
+    fake_hops = FakeHops([2])
+    assert ids(BatchScheduler(fake_hops, batch_size=8, workers=2, threads=5).run(claims(1))) == [0]
+    assert fake_hops.threads == [(threading.current_thread().name, 5)] * 2
     assert torch.get_num_threads() == 3
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_what_the_stream_raises_comes_behind_the_claims_before(workers: int) -> None:
-    def stream() -> Iterator[Progress]:
+def test_an_error_of_the_stream_comes_after_the_claims_before_it(workers: int) -> None:
+    def stream() -> Iterator[FakeState]:
         yield from claims(6)
         raise ValueError("line 7 is bad")
 
-    found = []
-    flow = Flow(Hopper([1, 3, 2, 1, 1, 2]), batch_size=4, workers=workers, threads=workers)
+    states = []
+    scheduler = BatchScheduler(
+        FakeHops([1, 3, 2, 1, 1, 2]), batch_size=4, workers=workers, threads=workers
+    )
     with pytest.raises(ValueError, match="line 7"):
-        for one in flow.run(stream()):
-            found.append(one)
-    assert ids(found) == list(range(6))
+        for state in scheduler.run(stream()):
+            states.append(state)
+    assert ids(states) == list(range(6))
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_claims_that_are_there_do_not_wait_for_those_to_come(workers: int) -> None:
+def test_claims_in_flight_do_not_wait_for_a_slow_stream(workers: int) -> None:
     read = 0
 
-    def stream() -> Iterator[Progress]:
+    def stream() -> Iterator[FakeState]:
         nonlocal read
-        for one in claims(8):
+        for state in claims(8):
             read += 1
-            yield one
+            yield state
 
-    flow = Flow(Hopper([2, 3, 1, 1] * 2), batch_size=8, workers=workers, threads=workers)
-    found = flow.run(stream(), ready=lambda: read % 4 != 0)
+    scheduler = BatchScheduler(
+        FakeHops([2, 3, 1, 1] * 2), batch_size=8, workers=workers, threads=workers
+    )
+    states = scheduler.run(stream(), ready=lambda: read % 4 != 0)
     for number in range(8):
-        assert ids([next(found)]) == [number]
+        assert ids([next(states)]) == [number]
         assert read == (4 if number < 4 else 8)
-    assert list(found) == []
+    assert list(states) == []
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_slow_claim_does_not_let_the_stream_run_ahead(workers: int) -> None:
+def test_a_slow_claim_bounds_how_far_the_stream_is_read(workers: int) -> None:
     read = 0
 
-    def stream() -> Iterator[Progress]:
+    def stream() -> Iterator[FakeState]:
         nonlocal read
-        for one in claims(500):
+        for state in claims(500):
             read += 1
-            yield one
+            yield state
 
-    hopper = Hopper([100] + [1] * 499)
-    flow = Flow(hopper, batch_size=4, workers=workers, threads=workers).run(stream())
-    assert ids([next(flow)]) == [0]
-    assert read <= 4 * AHEAD + 2
-    assert ids(flow) == list(range(1, 500))
+    fake_hops = FakeHops([100] + [1] * 499)
+    scheduler = BatchScheduler(fake_hops, batch_size=4, workers=workers, threads=workers).run(
+        stream()
+    )
+    assert ids([next(scheduler)]) == [0]
+    assert read <= 4 * WINDOW_BATCHES + 2
+    assert ids(scheduler) == list(range(1, 500))
 
 
-def test_an_error_ends_it_and_nothing_goes_on() -> None:
-    def step(batch: Sequence[Progress]) -> None:
+def test_an_error_of_the_step_is_raised_and_leaves_no_thread() -> None:
+    def step(batch: Sequence[FakeState]) -> None:
         raise AdmiralError("a file is damaged")
 
     for workers in (1, 2):
         with pytest.raises(AdmiralError, match="damaged"):
-            list(Flow(step, batch_size=4, workers=workers, threads=workers).run(claims(9)))
+            list(
+                BatchScheduler(step, batch_size=4, workers=workers, threads=workers).run(claims(9))
+            )
     assert not [t for t in threading.enumerate() if t.name.startswith("admiral-hops")]
 
 
-def short_of_memory(step: Step, most: int, error: Exception) -> Step:
-    def limited(batch: Sequence[Progress]) -> None:
-        if len(batch) > most:
+def limited_memory(step: Step, max_claims: int, error: Exception) -> Step:
+    def limited(batch: Sequence[FakeState]) -> None:
+        if len(batch) > max_claims:
             raise error
         step(batch)
 
@@ -242,85 +263,87 @@ def short_of_memory(step: Step, most: int, error: Exception) -> Step:
     ],
 )
 @pytest.mark.parametrize("workers", [1, 2])
-def test_without_memory_batches_are_halved(
+def test_batches_are_halved_when_memory_runs_out(
     error: Exception, workers: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     hops = [1 + n % 3 for n in range(20)]
-    hopper = Hopper(hops)
+    fake_hops = FakeHops(hops)
     with caplog.at_level(logging.WARNING):
-        step = short_of_memory(hopper, 2, error)
-        flow = Flow(step, batch_size=7, workers=workers, threads=workers)
-        found = list(flow.run(claims(20)))
-    assert ids(found) == list(range(20))
-    assert [len(one.hops) for one in found] == hops
-    assert max(map(len, hopper.batches)) <= 2
-    assert "memory ran out" in caplog.text
+        step = limited_memory(fake_hops, 2, error)
+        scheduler = BatchScheduler(step, batch_size=7, workers=workers, threads=workers)
+        states = list(scheduler.run(claims(20)))
+    assert ids(states) == list(range(20))
+    assert [state.hops for state in states] == hops
+    assert max(map(len, fake_hops.batches)) <= 2
+    assert "out of memory" in caplog.text
     assert len(caplog.records) <= 4  # the new size is kept
 
 
-@pytest.mark.parametrize("most", [1, 2, 5])
+@pytest.mark.parametrize("capacity", [1, 2, 5])
 @pytest.mark.parametrize("workers", [2, 4])
-def test_memory_that_workers_share_is_enough_for_one_after_the_other(
-    workers: int, most: int
+def test_workers_that_exceed_memory_together_run_one_after_the_other(
+    workers: int, capacity: int
 ) -> None:
     held = 0
     lock = threading.Lock()
 
-    def step(batch: Sequence[Progress]) -> None:
+    def step(batch: Sequence[FakeState]) -> None:
         nonlocal held
         with lock:
-            if held + len(batch) > most:
+            if held + len(batch) > capacity:
                 raise MemoryError
             held += len(batch)
-        time.sleep(0.002)  # so that the others want theirs meanwhile
-        hopper(batch)
+        time.sleep(0.002)  # so that the others ask for theirs meanwhile
+        fake_hops(batch)
         with lock:
             held -= len(batch)
 
     hops = [1 + n % 3 for n in range(16)]
-    hopper = Hopper(hops)
-    found = list(Flow(step, batch_size=8, workers=workers, threads=workers).run(claims(16)))
-    assert ids(found) == list(range(16))
-    assert [len(one.hops) for one in found] == hops
-    assert hopper.most <= most
+    fake_hops = FakeHops(hops)
+    states = list(
+        BatchScheduler(step, batch_size=8, workers=workers, threads=workers).run(claims(16))
+    )
+    assert ids(states) == list(range(16))
+    assert [state.hops for state in states] == hops
+    assert fake_hops.max_running <= capacity
 
 
-def test_a_claim_without_memory_beside_another_is_tried_alone() -> None:
+def test_a_claim_that_fails_beside_another_is_tried_alone() -> None:
     failed = threading.Event()
-    hopper = Hopper([1, 1])
+    fake_hops = FakeHops([1, 1])
 
-    def step(batch: Sequence[Progress]) -> None:
-        (one,) = batch
-        if one.claim.id == "0":
+    def step(batch: Sequence[FakeState]) -> None:
+        (state,) = batch
+        if state.claim.id == "0":
             assert failed.wait(timeout=10)
         elif not failed.is_set():
             failed.set()
             raise MemoryError
-        hopper(batch)
+        fake_hops(batch)
 
-    assert ids(Flow(step, batch_size=2, workers=2, threads=2).run(claims(2))) == [0, 1]
-    assert hopper.batches == [[("0", 0)], [("1", 0)]]
-    assert [name for name, _ in hopper.threads][1] == threading.current_thread().name
+    assert ids(BatchScheduler(step, batch_size=2, workers=2, threads=2).run(claims(2))) == [0, 1]
+    assert fake_hops.batches == [[("0", 0)], [("1", 0)]]
+    assert [name for name, _ in fake_hops.threads][1] == threading.current_thread().name
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_claim_that_does_not_fit_alone_is_named(workers: int) -> None:
-    hopper = Hopper([1] * 6)
-    beside = []
+def test_the_error_names_a_claim_that_does_not_fit_alone(workers: int) -> None:
+    fake_hops = FakeHops([1] * 6)
+    others = []
 
-    def step(batch: Sequence[Progress]) -> None:
-        if any(one.claim.id == "2" for one in batch):
-            beside.append(len(batch) - 1 + len(hopper.under_way))
+    def step(batch: Sequence[FakeState]) -> None:
+        if any(state.claim.id == "2" for state in batch):
+            others.append(len(batch) - 1 + len(fake_hops.running))
             raise MemoryError
-        hopper(batch)
+        fake_hops(batch)
 
-    flow = Flow(step, batch_size=4, workers=workers, threads=workers)
-    with pytest.raises(AdmiralError, match="claim '2': memory ran out with this claim alone"):
-        list(flow.run(claims(6)))
-    assert beside[-1] == 0
+    scheduler = BatchScheduler(step, batch_size=4, workers=workers, threads=workers)
+    with pytest.raises(AdmiralError, match="claim '2': out of memory with this claim alone"):
+        list(scheduler.run(claims(6)))
+    assert others[-1] == 0
 
 
-def test_other_errors_of_the_runtime_are_raised() -> None:
-    step = short_of_memory(Hopper([1]), 0, RuntimeError("shapes cannot be multiplied"))
+def test_other_runtime_errors_are_raised() -> None:
+    step = limited_memory(FakeHops([1]), 0, RuntimeError("shapes cannot be multiplied"))
     with pytest.raises(RuntimeError, match="shapes"):
-        list(Flow(step, batch_size=4).run(claims(3)))
+        list(BatchScheduler(step, batch_size=4).run(claims(3)))

@@ -1,4 +1,4 @@
-"""Waiting until nobody uses a thing any more."""
+"""Reference counting: closing waits for the threads inside and refuses new ones."""
 
 from __future__ import annotations
 
@@ -6,41 +6,41 @@ import threading
 
 import pytest
 
-from admiral import AdmiralError
-from admiral.scheduling.closing import Uses
+from admiral.errors import AdmiralError
+from admiral.scheduling.closing import ReferenceCount
 
 
-def test_who_closes_goes_on_when_all_are_out_and_lets_nobody_in() -> None:
-    uses, out = Uses(), threading.Event()
-    closer = threading.Thread(target=lambda: (uses.close(), out.set()))
+def test_close_waits_for_threads_inside_and_refuses_new_ones() -> None:
+    references, closed = ReferenceCount(), threading.Event()
+    closer = threading.Thread(target=lambda: (references.close(), closed.set()))
     errors: list[BaseException] = []
 
-    def come_late() -> None:
+    def enter_late() -> None:
         try:
-            with uses:
+            with references:
                 pass
         except AdmiralError as error:
             errors.append(error)
 
-    with uses:
+    with references:
         closer.start()
-        assert not out.wait(0.05)
-        late = threading.Thread(target=come_late)
+        assert not closed.wait(0.05)
+        late = threading.Thread(target=enter_late)
         late.start()
         late.join()
-        with uses:  # a part of what was begun in time
+        with references:  # a thread that is inside may enter again
             pass
-        assert not out.is_set()
-    assert out.wait(10)
+        assert not closed.is_set()
+    assert closed.wait(10)
     closer.join()
     assert [str(error) for error in errors] == ["the system was closed. Open another one."]
-    with pytest.raises(AdmiralError, match="was closed"), uses:
+    with pytest.raises(AdmiralError, match="was closed"), references:
         pass
-    uses.close()
+    references.close()
 
 
-def test_an_error_within_is_an_end_too() -> None:
-    uses = Uses()
-    with pytest.raises(KeyError), uses:
+def test_an_error_inside_the_block_releases_the_reference() -> None:
+    references = ReferenceCount()
+    with pytest.raises(KeyError), references:
         raise KeyError
-    uses.close()
+    references.close()

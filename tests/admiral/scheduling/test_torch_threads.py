@@ -1,4 +1,4 @@
-"""The number of torch's threads: set for one thread, unseen by the others."""
+"""The number of torch threads is set for one thread and leaves the others unchanged."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import torch
 
-from admiral.scheduling.torch_threads import take_threads, taking_threads
+from admiral.scheduling.torch_threads import set_torch_threads, using_torch_threads
 
 
 @pytest.fixture
@@ -22,23 +22,23 @@ def in_a_new_thread() -> int:
         return new.submit(torch.get_num_threads).result()
 
 
-def test_a_thread_of_its_own_keeps_what_it_takes(default: int) -> None:
-    with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(1) as other:
-        assert other.submit(torch.get_num_threads).result() == default
-        one.submit(take_threads, 2).result()  # before it ever used torch
-        assert one.submit(torch.get_num_threads).result() == 2
-        assert other.submit(torch.get_num_threads).result() == default
+def test_a_thread_keeps_its_number(default: int) -> None:
+    with ThreadPoolExecutor(1) as first, ThreadPoolExecutor(1) as second:
+        assert second.submit(torch.get_num_threads).result() == default
+        first.submit(set_torch_threads, 2).result()  # before that thread first uses torch
+        assert first.submit(torch.get_num_threads).result() == 2
+        assert second.submit(torch.get_num_threads).result() == default
         assert torch.get_num_threads() == in_a_new_thread() == default
-        one.submit(take_threads, 1).result()
-        assert one.submit(torch.get_num_threads).result() == 1
+        first.submit(set_torch_threads, 1).result()
+        assert first.submit(torch.get_num_threads).result() == 1
         assert torch.get_num_threads() == in_a_new_thread() == default
 
 
-def test_a_block_gives_back_what_it_took_even_after_an_error(default: int) -> None:
-    with taking_threads(5):
+def test_the_block_restores_the_number_even_after_an_error(default: int) -> None:
+    with using_torch_threads(5):
         assert torch.get_num_threads() == 5
         assert in_a_new_thread() == default
     assert torch.get_num_threads() == in_a_new_thread() == default
-    with pytest.raises(KeyError), taking_threads(1):
+    with pytest.raises(KeyError), using_torch_threads(1):
         raise KeyError
     assert torch.get_num_threads() == in_a_new_thread() == default
