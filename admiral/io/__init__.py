@@ -1,1 +1,1 @@
-"""What comes in and goes out: streams, claims, results, TREC runs, text and HTML."""
+"""Input and output: file streams, claims, results, TREC runs, text and HTML."""

@@ -1,4 +1,4 @@
-"""Claims from JSON Lines files and from standard input, one record at a time."""
+"""Read claims from JSON Lines files and from standard input."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from admiral.errors import AdmiralError, RecordError
-from admiral.io.prefetch import Arriving
+from admiral.io.prefetch import Prefetch
 from admiral.io.text_cleaning import clean_text
 from admiral.records import Claim
 
@@ -20,24 +20,29 @@ _BOM = b"\xef\xbb\xbf"
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 
 
-def spread(claims: Sequence[T], limit: int) -> Sequence[T]:
-    """Return at most `limit` claims at equal distances in a file; all of them if it is 0."""
+def evenly_spaced(claims: Sequence[T], limit: int) -> Sequence[T]:
+    """Return at most `limit` claims at equal distances, or all of them if `limit` is 0."""
     return claims[:: max(len(claims) // limit, 1)][:limit] if limit else claims
 
 
 def read_claims(path: Path) -> Iterator[Claim]:
     """Yield the claims of a JSON Lines file in order.
 
-    Each line is an object with the field ``claim`` (text) and, where given, ``id`` or ``uid``
-    (text or a whole number); without either, the line number is the id. Other fields are ignored
-    and blank lines skipped.
+    Each line is an object with the field ``claim`` (text) and optionally ``id`` or ``uid`` (text or
+    an integer); without these, the line number is the id. Other fields and blank lines are ignored.
+
+    Parameters
+    ----------
+    path
+        The file.
 
     Raises
     ------
     RecordError
-        For a bad line, naming file, line, field and remedy; an id that comes twice names both.
+        For a bad line, naming file, line, field and remedy, or for an id that occurs twice, naming
+        both lines.
     AdmiralError
-        If the file cannot be read or holds no claim at all.
+        If the file cannot be read or holds no claim.
     """
     try:
         with path.open("rb") as file:
@@ -47,15 +52,30 @@ def read_claims(path: Path) -> Iterator[Claim]:
 
 
 def stream_claims(stream: Iterable[bytes], name: str = "standard input") -> Iterator[Claim]:
-    """Yield the claims of an open stream as they come in.
+    """Yield the claims of an open stream as they arrive.
 
-    A stream whose first line that is not blank begins with ``{`` is JSON Lines, as in
-    `read_claims`; any other is plain text with one claim a line, and line numbers for ids.
+    If the first line that is not blank begins with ``{``, the stream is JSON Lines as in
+    `read_claims`. Any other stream is plain text with one claim per line, whose id is the line
+    number.
+
+    Parameters
+    ----------
+    stream
+        The lines.
+    name
+        Name of the stream, for messages.
+
+    Raises
+    ------
+    RecordError, AdmiralError
+        As in `read_claims`.
     """
     lines = _lines(stream, name)
     first = next(lines, None)
     if first is None:
-        raise AdmiralError(f"{name}: holds no claims. Give one a line, as text or as JSON objects")
+        raise AdmiralError(
+            f"{name}: holds no claims. Give one per line, as text or as JSON objects"
+        )
     lines = chain([first], lines)
     if first[1].lstrip().startswith("{"):
         yield from _unique(_json_claims(lines, name), name)
@@ -64,10 +84,10 @@ def stream_claims(stream: Iterable[bytes], name: str = "standard input") -> Iter
             yield Claim(str(number), clean_text(text))
 
 
-def arriving_claims(descriptor: int, name: str = "standard input") -> Arriving[Claim]:
-    """Return the claims of an open stream as `stream_claims` does, read by a thread."""
-    # Not by the reader of sys.stdin: Python cannot end while a thread waits within that.
-    return Arriving(stream_claims(BufferedReader(FileIO(descriptor, closefd=False)), name))
+def prefetch_claims(descriptor: int, name: str = "standard input") -> Prefetch[Claim]:
+    """Return the claims of a file descriptor (see `stream_claims`), read ahead by a thread."""
+    # Not through sys.stdin: Python cannot exit while a thread waits for its lock.
+    return Prefetch(stream_claims(BufferedReader(FileIO(descriptor, closefd=False)), name))
 
 
 def _lines(stream: Iterable[bytes], name: str) -> Iterator[tuple[int, str]]:
@@ -95,7 +115,7 @@ def _json_claims(lines: Iterable[tuple[int, str]], name: str) -> Iterator[tuple[
             problem = f"is not JSON: {error.msg} at character {error.pos + 1}"
             remedy = 'Each line must be one object such as {"id": "1", "claim": "..."}'
             raise RecordError(where, "", problem, remedy) from error
-        except (ValueError, RecursionError) as error:  # a number or a nesting beyond all measure
+        except (ValueError, RecursionError) as error:  # a huge number or deep nesting
             raise RecordError(
                 where, "", "cannot be parsed", "Correct or remove the line"
             ) from error
@@ -106,22 +126,52 @@ def _json_claims(lines: Iterable[tuple[int, str]], name: str) -> Iterator[tuple[
 
 
 def claim_text(record: dict[str, Any], where: str, field: str = "claim") -> str:
-    """Return the text of a record's claim, or raise `RecordError`."""
+    """Return the claim of a JSON record.
+
+    Parameters
+    ----------
+    record
+        The record.
+    where
+        File and line, for messages.
+    field
+        Field of the claim.
+
+    Raises
+    ------
+    RecordError
+        If it is missing, empty or not text.
+    """
     if field not in record:
-        found = ", ".join(map(repr, list(record)[:8])) or "none"
-        problem = f"is missing (fields found: {found})"
+        names = ", ".join(map(repr, list(record)[:8])) or "none"
+        problem = f"is missing (fields found: {names})"
         raise RecordError(where, field, problem, "Give the text of the claim in this field")
     text = record[field]
     if not isinstance(text, str):
         problem = f"is a JSON {_kind(text)}, not text"
-        raise RecordError(where, field, problem, "Put the claim in double quotes")
+        raise RecordError(where, field, problem, "Give the claim as a JSON string")
     if not text.strip():
         raise RecordError(where, field, "is empty", "Write the claim or remove the line")
     return clean_text(text)
 
 
 def claim_id(record: dict[str, Any], where: str, number: int) -> str:
-    """Return `id` or `uid` of a record, or the number of its line; `RecordError` for bad ones."""
+    """Return ``id`` or ``uid`` of a JSON record, or else the number of its line.
+
+    Parameters
+    ----------
+    record
+        The record.
+    where
+        File and line, for messages.
+    number
+        Number of the line.
+
+    Raises
+    ------
+    RecordError
+        If the id is neither text nor an integer.
+    """
     field = next((name for name in ("id", "uid") if record.get(name) is not None), None)
     if field is None:
         return str(number)
@@ -131,7 +181,7 @@ def claim_id(record: dict[str, Any], where: str, number: int) -> str:
     if isinstance(value, str) and value:
         return value
     problem = f"is a JSON {_kind(value)}" if not isinstance(value, str) else "is empty"
-    remedy = "Give text or a whole number, or leave the field out to use the line number"
+    remedy = "Give text or an integer, or leave the field out to use the line number"
     raise RecordError(where, field, problem, remedy)
 
 
@@ -140,7 +190,7 @@ def _unique(claims: Iterable[tuple[int, Claim]], name: str) -> Iterator[Claim]:
     for number, claim in claims:
         if claim.id in seen:
             problem = f"{claim.id!r} is also the id of line {seen[claim.id]}"
-            remedy = "Give every claim an id of its own, or leave the ids out to use line numbers"
+            remedy = "Give every claim its own id, or leave the ids out to use line numbers"
             raise RecordError(f"{name}:{number}", "id", problem, remedy)
         seen[claim.id] = number
         yield claim

@@ -1,4 +1,4 @@
-"""A judgement as a page of HTML that needs nothing but a browser."""
+"""Render a judgement as a self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -14,16 +14,22 @@ body { font-family: sans-serif; line-height: 1.4; max-width: 60em; margin: auto;
 """
 
 
-def head(title: str, style: str = STYLE, policy: str = "") -> str:
-    """Return a page's beginning up to ``<body>``; `policy` is its content security policy.
+def page_head(title: str, style: str = STYLE, policy: str = "") -> str:
+    """Return the beginning of a page up to ``<body>``.
 
-    The arguments stand in the page as they are."""
-    guard = f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n' if policy else ""
+    Parameters
+    ----------
+    title, style
+        Title and CSS, inserted without escaping.
+    policy
+        Content security policy, if any.
+    """
+    meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n' if policy else ""
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-{guard}<meta name="viewport" content="width=device-width, initial-scale=1">
+{meta}<meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
 <style>{style}</style>
 </head>
@@ -32,18 +38,18 @@ def head(title: str, style: str = STYLE, policy: str = "") -> str:
 
 
 def judgement_page(claim: str, evidence: Sequence[tuple[str, str]], judgement: Judgement) -> str:
-    """Return the page of a claim, its proof, what follows from it, and its evidence.
+    """Return a page with a claim, its proof, the conclusions and the evidence.
 
     Parameters
     ----------
     claim
         The claim.
     evidence
-        Pairs of title and sentence.
+        (title, sentence) pairs.
     judgement
-        What a judge says of them.
+        Judgement of the claim against the evidence.
     """
-    parts = [head("Proof"), f"<h1>{escaped(claim)}</h1>\n"]
+    parts = [page_head("Proof"), f"<h1>{escaped(claim)}</h1>\n"]
     parts.append(judgement.proof.to_html(evidence) if judgement.proof else "<p>No proof.</p>\n")
     parts += [f"<p>{line}</p>\n" for line in _conclusions(judgement)]
     parts.append("<h2>Evidence</h2>\n")

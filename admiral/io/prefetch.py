@@ -1,4 +1,4 @@
-"""A stream that comes in at its own pace, read by a thread so that one can see what is there."""
+"""Read a slow stream ahead in a thread."""
 
 from __future__ import annotations
 
@@ -10,41 +10,42 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class Arriving(Iterator[T], Generic[T]):
-    """Iterates over a stream that a thread reads ahead, from now on.
+class Prefetch(Iterator[T], Generic[T]):
+    """Iterate over a stream that a thread reads ahead.
 
-    The thread ends with the stream; one that never ends it leaves to the end of the process.
+    Unlike other iterators it knows whether the next item is available without waiting. The thread
+    starts at once and ends with the stream, or with the process.
 
     Parameters
     ----------
     stream
-        What comes in; an error that it raises is raised behind what came before.
-    most
-        Items that may wait to be taken; meanwhile nothing further is read.
+        The stream. An error that it raises is raised after the items before it.
+    max_items
+        Number of items that may be read ahead.
     """
 
-    def __init__(self, stream: Iterable[T], most: int = 1024) -> None:
-        self._there: Queue[tuple[T] | BaseException] = Queue(most)
+    def __init__(self, stream: Iterable[T], max_items: int = 1024) -> None:
+        self._queue: Queue[tuple[T] | BaseException] = Queue(max_items)
         threading.Thread(
-            target=self._read, args=(stream,), name="admiral-arriving", daemon=True
+            target=self._read, args=(stream,), name="admiral-prefetch", daemon=True
         ).start()
 
     def ready(self) -> bool:
-        """Return whether the next item, the end or an error is there."""
-        return not self._there.empty()
+        """Return whether the next item, the end or an error is available without waiting."""
+        return not self._queue.empty()
 
     def __next__(self) -> T:
-        item = self._there.get()
+        item = self._queue.get()
         if isinstance(item, BaseException):
-            self._there.put(item)  # whoever asks again is told again
+            self._queue.put(item)  # the next call raises it again
             raise item
         return item[0]
 
     def _read(self, stream: Iterable[T]) -> None:
         try:
             for item in stream:
-                self._there.put((item,))
-        except BaseException as error:  # SystemExit, too: nobody else would tell who waits
-            self._there.put(error)
+                self._queue.put((item,))
+        except BaseException as error:  # also SystemExit: otherwise the reader would wait forever
+            self._queue.put(error)
         else:
-            self._there.put(StopIteration())
+            self._queue.put(StopIteration())

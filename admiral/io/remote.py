@@ -1,4 +1,4 @@
-"""Corpora by URL: whatever fsspec opens, with the few methods of a path that the readers use."""
+"""Files by URL, opened by fsspec, with the methods of a path that the corpus readers use."""
 
 from __future__ import annotations
 
@@ -10,25 +10,30 @@ from typing import IO, Any, TypeAlias
 
 from admiral.errors import AdmiralError, first_line
 
-_BUFFER = 1 << 20  # storages far away are read in large blocks
+_BUFFER = 1 << 20  # large, because each request to a remote storage takes long
 
 
 class RemotePath:
-    """A file or folder by a URL such as ``s3://bucket/corpus`` or ``zip://a.jsonl::/data/a.zip``.
+    """A file or folder at a URL.
+
+    Parameters
+    ----------
+    url
+        Any URL of fsspec, such as ``s3://bucket/corpus`` or ``zip://a.jsonl::/data/a.zip``.
 
     Raises
     ------
     AdmiralError
-        If the URL is of an unknown kind, or what it needs is not installed or cannot be reached.
+        If its protocol is unknown, needs a package that is not installed, or cannot connect.
     """
 
     def __init__(self, url: str) -> None:
-        import fsspec  # a corpus on this machine needs none of it
+        import fsspec  # local corpora do not need it
 
         self._url = url
         try:
             self._files, self._path = fsspec.core.url_to_fs(url)
-        except Exception as error:  # every kind of storage has errors of its own
+        except Exception as error:  # every protocol has its own errors
             raise AdmiralError(
                 f"{url}: cannot be opened ({error}). Check the URL, and install what fsspec needs "
                 "for it, such as s3fs or gcsfs, or aiohttp and requests for https"
@@ -45,52 +50,52 @@ class RemotePath:
 
     @property
     def name(self) -> str:
-        """The last part of the path."""
+        """Last part of the path."""
         return PurePosixPath(self._path).name
 
     @property
     def suffixes(self) -> list[str]:
-        """The suffixes of the name, such as ``.txt`` and ``.gz``."""
+        """Suffixes of the name, such as ``.txt`` and ``.gz``."""
         return PurePosixPath(self._path).suffixes
 
     def exists(self) -> bool:
-        """Whether anything is there."""
-        return bool(self._ask("exists"))
+        """Return whether the path exists."""
+        return bool(self._call("exists"))
 
     def is_file(self) -> bool:
-        """Whether it is a file."""
-        return bool(self._ask("isfile"))
+        """Return whether it is a file."""
+        return bool(self._call("isfile"))
 
     def is_dir(self) -> bool:
-        """Whether it is a folder."""
-        return bool(self._ask("isdir"))
+        """Return whether it is a folder."""
+        return bool(self._call("isdir"))
 
     def size(self) -> int:
-        """Return the size of the file in bytes; 0 where the storage does not tell it."""
-        return int(self._ask("size") or 0)
+        """Return the size of the file in bytes; 0 if the storage does not report it."""
+        return int(self._call("size") or 0)
 
     def open(self, mode: str) -> IO[bytes]:
-        """Open the file to be read."""
-        return io.BufferedReader(_Told(self, self._ask("open", mode)), _BUFFER)
+        """Open the file for reading."""
+        return io.BufferedReader(_RemoteFile(self, self._call("open", mode)), _BUFFER)
 
     def files_below(self) -> list[RemotePath]:
-        """Return all files below that are not hidden, sorted."""
+        """Return all files below that are not hidden, in the order of local paths."""
         top = self._path.rstrip("/") + "/"
         _, chained, outer = self._url.partition("::")
-        found = []
-        for path in self._ask("find"):
+        files = []
+        for path in self._call("find"):
             parts = path.removeprefix(top).split("/")
             if not any(part.startswith(".") for part in parts):
-                found.append((parts, f"{self._files.unstrip_protocol(path)}{chained}{outer}"))
-        return [RemotePath(url) for _, url in sorted(found)]  # in the order of local paths
+                files.append((parts, f"{self._files.unstrip_protocol(path)}{chained}{outer}"))
+        return [RemotePath(url) for _, url in sorted(files)]
 
-    def _ask(self, method: str, *arguments: str) -> Any:
-        with _told(self):
+    def _call(self, method: str, *arguments: str) -> Any:
+        with _explained(self):
             return getattr(self._files, method)(self._path, *arguments)
 
 
-class _Told(io.RawIOBase):
-    """A file of a storage, whose errors name the URL."""
+class _RemoteFile(io.RawIOBase):
+    """An open remote file, whose errors name the URL."""
 
     def __init__(self, path: RemotePath, file: IO[bytes]) -> None:
         self._path, self._file = path, file
@@ -102,14 +107,14 @@ class _Told(io.RawIOBase):
         return self._file.seekable()
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        with _told(self._path):
+        with _explained(self._path):
             return self._file.seek(offset, whence)
 
     def tell(self) -> int:
         return self._file.tell()
 
     def readinto(self, buffer: Any) -> int:
-        with _told(self._path):
+        with _explained(self._path):
             data = self._file.read(len(buffer))
         buffer[: len(data)] = data
         return len(data)
@@ -120,8 +125,8 @@ class _Told(io.RawIOBase):
 
 
 @contextmanager
-def _told(path: RemotePath) -> Iterator[None]:
-    """Turn whatever a storage raises into one `AdmiralError` that names the URL."""
+def _explained(path: RemotePath) -> Iterator[None]:
+    """Turn any error of a storage into an `AdmiralError` that names the URL."""
     try:
         yield
     except Exception as error:
@@ -134,7 +139,18 @@ Place: TypeAlias = Path | RemotePath
 
 
 def corpus_path(path: str | Path) -> Place:
-    """Return a path, or the remote path of a URL; AdmiralError if it is empty."""
+    """Return a local path, or the remote path of a URL.
+
+    Parameters
+    ----------
+    path
+        A path or URL.
+
+    Raises
+    ------
+    AdmiralError
+        If it is empty, or as in `RemotePath`.
+    """
     if not str(path):
         raise AdmiralError("the path of a corpus is empty. Name a file or a folder.")
     return RemotePath(path) if isinstance(path, str) and "://" in path else Path(path)

@@ -1,9 +1,8 @@
-"""Results on disk: JSON Lines that an interrupted run goes on writing where it stopped.
+"""Writing results so that an interrupted run can be resumed.
 
-Beside ``results.jsonl`` there are, while a run goes on, ``results.jsonl.partial`` (finished
-records), ``results.jsonl.lock`` and ``results.jsonl.settings.json``; the last one stays. A run
-replaces ``results.jsonl`` by one rename at its end, so that file is always complete. Claims that
-were passed over have no record there; ``results.jsonl.failed.jsonl`` names them.
+While a run writes ``results.jsonl``, finished records are in ``results.jsonl.partial``, and
+``results.jsonl.lock`` is held. At the end, one rename replaces ``results.jsonl``, so that file is
+always complete. `admiral.io.result_companions` describes the other files beside it.
 """
 
 from __future__ import annotations
@@ -21,8 +20,13 @@ from typing import Any, BinaryIO, Self
 from filelock import FileLock
 
 from admiral.errors import AdmiralError
-from admiral.io.failed_claims import PassedOver
-from admiral.io.run_settings import check_settings, write_settings
+from admiral.io.result_companions import (
+    START_AGAIN,
+    FailedClaims,
+    check_settings,
+    companion_paths,
+    write_settings,
+)
 from admiral.records import Claim
 from admiral.storage.atomic_files import encode_record, explained
 from admiral.storage.atomic_replace import replaceable, sync_file
@@ -31,50 +35,42 @@ from admiral.storage.locks import acquire
 _SYNC_SECONDS = 2.0
 
 
-def companions(path: Path) -> tuple[Path, Path, Path, Path]:
-    """Return the files beside some results: partial, settings, failed claims, and lock."""
-    partial, settings, failed, lock = (
-        path.parent / (path.name + suffix)
-        for suffix in (".partial", ".settings.json", ".failed.jsonl", ".lock")
-    )
-    return partial, settings, failed, lock
-
-
 class ResumableWriter:
-    """Write one record per claim, in the order of the claims; a context manager.
+    """Write one record per claim, in the order of the claims.
 
-    Leaving the context before `finish` keeps what was written for the next run.
-
-    Attributes
-    ----------
-    finished
-        Id and text of the claims that were answered before.
-    passed_over
-        The claims that could not be answered; add one when its turn has come.
+    It is a context manager. Leaving the context before `finish` keeps the records for the next run.
 
     Parameters
     ----------
     path
-        The file of results.
+        File of the results.
     settings
-        What decides the results; an earlier run's records are only kept if its settings equal
-        these. Values must survive JSON.
+        Settings that decide the results, as JSON values. Records of an earlier run are kept only if
+        its settings are equal.
     overwrite
-        Start anew whatever is there.
+        Discard existing results and start again.
+
+    Attributes
+    ----------
+    finished : list of tuple
+        Id and text of the claims that have a record.
+    failed_claims : FailedClaims
+        Claims that failed; add each of them in the order of the claims.
 
     Raises
     ------
     AdmiralError
-        If the output cannot be written, another process is writing it, or what is there comes
-        from other settings or from something else.
+        On entering: if the output cannot be written, another process is writing it, or it has
+        other settings or another content.
     """
 
     def __init__(self, path: Path, settings: Mapping[str, Any], *, overwrite: bool = False) -> None:
-        self._given, self.path = path, Path(os.path.realpath(path))
+        self._given_path, self.path = path, Path(os.path.realpath(path))
         self.finished: list[tuple[str, str]] = []
-        self._partial, self._sidecar, failed, lock = companions(self.path)
-        self.passed_over = PassedOver(failed)
-        self._lock = FileLock(lock, timeout=0)
+        paths = companion_paths(self.path)
+        self._partial, self._settings_path = paths.partial, paths.settings
+        self.failed_claims = FailedClaims(paths.failed)
+        self._lock = FileLock(paths.lock, timeout=0)
         self._settings: dict[str, Any] = json.loads(json.dumps(settings))
         self._overwrite = overwrite
         self._file: BinaryIO | None = None
@@ -82,13 +78,13 @@ class ResumableWriter:
         self._synced = 0.0
 
     def __enter__(self) -> Self:
-        replaceable(self._given)
+        replaceable(self._given_path)
         if not self.path.parent.is_dir():
             raise AdmiralError(f"{self.path}: its directory does not exist. Create it first")
         with explained(self.path):
             acquire(self._lock, self.path, "writing this output")
             try:
-                self._take_up()
+                self._resume()
             except BaseException:
                 self._release()
                 raise
@@ -110,37 +106,43 @@ class ResumableWriter:
             self._release()
 
     def pending(self, claims: Iterable[Claim]) -> Iterator[Claim]:
-        """Yield the claims that have no record yet and were not passed over.
+        """Yield the claims that have neither a record nor failed.
+
+        Parameters
+        ----------
+        claims
+            All claims of the run.
 
         Raises
         ------
         AdmiralError
-            If the finished records do not answer the first of `claims`: those were changed.
+            If the finished records do not belong to the first of `claims`, so that the claims have
+            changed since.
         """
-        remedy = "Restore the claims, choose another output, or give --overwrite to start anew"
-        answered = iter(self.finished)
+        remedy = f"Restore the claims, {START_AGAIN[0].lower()}{START_AGAIN[1:]}"
+        finished = iter(self.finished)
         count = 0
         for claim in claims:
-            if claim in self.passed_over:
+            if claim in self.failed_claims:
                 continue
             count += 1
-            done = next(answered, None)
+            done = next(finished, None)
             if done is None:
                 yield claim
             elif done != (claim.id, claim.text):
-                problem = f"record {count} answers claim {done[0]!r}, not {claim.id!r}"
+                problem = f"record {count} is of claim {done[0]!r}, not {claim.id!r}"
                 if done[0] == claim.id:
-                    problem = f"record {count} answers another text of claim {claim.id!r}"
+                    problem = f"record {count} is of another text of claim {claim.id!r}"
                 raise AdmiralError(f"{self.path}: the claims have changed: {problem}. {remedy}")
-        if next(answered, None) is not None:
-            problem = f"{len(self.finished)} records are there, but only {count} claims"
+        if next(finished, None) is not None:
+            problem = f"there are {len(self.finished)} records, but only {count} claims"
             raise AdmiralError(f"{self.path}: the claims have changed: {problem}. {remedy}")
 
     def write(self, record: Mapping[str, Any]) -> None:
-        """Append a record; from then on it outlives this process."""
+        """Append a record; it survives this process from then on."""
         line = memoryview(encode_record(record))
         with explained(self.path):
-            if self._file is None:  # a finished output gets more claims
+            if self._file is None:  # more claims for a complete output
                 self._file = self._open_partial(self.path)
             while line:
                 line = line[self._file.write(line) :]
@@ -149,7 +151,7 @@ class ResumableWriter:
                 self._synced = time.monotonic()
 
     def finish(self) -> None:
-        """Put the file into its place; call it once all records are written."""
+        """Move the complete file into its place, after the last record."""
         if self._file is None:
             return
         with explained(self.path):
@@ -159,25 +161,26 @@ class ResumableWriter:
             self._partial.replace(self.path)
             sync_file(self.path.parent)
 
-    def _take_up(self) -> None:
-        """Open the partial file behind its last whole record, or find the output complete.
+    def _resume(self) -> None:
+        """Open the partial file after its last whole record, unless the output is complete.
 
-        A partial file is made before its settings are written, so settings without a partial file
-        belong to the finished output and no crash can pair records with foreign settings.
+        The partial file is created before its settings are written. Settings without a partial file
+        therefore belong to the complete output, and no crash can leave records with settings of
+        another run.
         """
         if self._overwrite:
-            self.passed_over.clear()
+            self.failed_claims.clear()
             self._partial.write_bytes(b"")
         source = self._partial if self._partial.exists() else self.path
-        self.passed_over.load()
-        begun = _size(self._partial) or _size(self.path) or len(self.passed_over)
-        if not self._overwrite and begun:
-            check_settings(source, self._sidecar, self._settings)
+        self.failed_claims.load()
+        started = _size(self._partial) or _size(self.path) or len(self.failed_claims)
+        if not self._overwrite and started:
+            check_settings(source, self._settings_path, self._settings)
             self.finished, self._valid_bytes = _scan(source)
             if source is self.path and self._valid_bytes == _size(source):
                 return
         self._file = self._open_partial(source)
-        write_settings(self._sidecar, self._settings)
+        write_settings(self._settings_path, self._settings)
 
     def _open_partial(self, source: Path) -> BinaryIO:
         if source is self.path and source.exists():
@@ -187,7 +190,7 @@ class ResumableWriter:
         return file
 
     def _release(self) -> None:
-        # Unlinked while it is held; FileLock gives up a lock on a file that has lost its name.
+        # Unlinked while it is held: FileLock does not acquire a lock on an unlinked file.
         with suppress(OSError):
             Path(self._lock.lock_file).unlink()
         self._lock.release()
@@ -196,7 +199,7 @@ class ResumableWriter:
 def _scan(path: Path) -> tuple[list[tuple[str, str]], int]:
     """Return (id, claim) of the whole records at the start of a file, and their bytes.
 
-    What follows the first broken line was torn by a crash; those claims are answered again.
+    Everything from the first broken line on was cut off by a crash; those claims are done again.
     """
     finished: list[tuple[str, str]] = []
     size = 0

@@ -1,7 +1,8 @@
-"""Files as streams: transparent decompression, bounded lines, JSON Lines with places."""
+"""Read files as streams: decompression, lines of bounded length, JSON Lines with line numbers."""
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import json
@@ -9,27 +10,37 @@ import lzma
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import IO, Any
+from typing import IO, Any, TypeAlias
 
 import pyarrow as pa
 
 from admiral.errors import AdmiralError, RecordError
-from admiral.io.archives import open_bz2, open_xz
 from admiral.io.remote import Place
 
-# The longest record; one with no end in sight would otherwise fill the memory.
-LONGEST_RECORD = 64 * 2**20
+# A longer record would fill the memory.
+LONGEST_RECORD = 64 * 2**20  # bytes
 COMPRESSED_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 
 _DAMAGED = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
+_CHUNK = 1 << 16
+
+_Decompressor: TypeAlias = bz2.BZ2Decompressor | lzma.LZMADecompressor
 
 
 @contextmanager
 def open_binary(path: Place) -> Iterator[IO[bytes]]:
-    """Open a file for reading, decompressing what its first bytes say is compressed.
+    """Open a file for reading, and decompress it if its first bytes are those of an archive.
 
-    Errors of the file system and of damaged archives, also while reading inside the ``with``
-    block, are raised as AdmiralError.
+    Parameters
+    ----------
+    path
+        The file.
+
+    Raises
+    ------
+    AdmiralError
+        For errors of the file system and for damaged archives, also while reading inside the
+        ``with`` block.
     """
     with open_plain(path) as plain:
         magic = plain.read(6)
@@ -40,7 +51,7 @@ def open_binary(path: Place) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def open_plain(path: Place) -> Iterator[IO[bytes]]:
-    """Open a file for reading as it is; errors are those of `open_binary`."""
+    """Open a file for reading without decompression; errors are those of `open_binary`."""
     try:
         with path.open("rb") as plain:
             yield plain
@@ -62,21 +73,8 @@ def open_plain(path: Place) -> Iterator[IO[bytes]]:
 
 
 def is_compressed(magic: bytes) -> bool:
-    """Whether the first six bytes of a file are those of an archive that is read as it is."""
+    """Return whether the first six bytes of a file are those of a supported archive."""
     return magic.startswith(tuple(_OPENERS))
-
-
-def _zstd(plain: IO[bytes]) -> IO[bytes]:
-    # Arrow's reader notices a frame that is cut off; zstandard's stream reader does not.
-    return io.BufferedReader(pa.CompressedInputStream(pa.PythonFile(plain), "zstd"))
-
-
-_OPENERS: dict[bytes, Callable[[IO[bytes]], Any]] = {
-    b"\x1f\x8b": gzip.open,
-    b"BZh": open_bz2,
-    b"\xfd7zXZ\x00": open_xz,
-    b"\x28\xb5\x2f\xfd": _zstd,
-}
 
 
 def _decompressed(plain: IO[bytes], magic: bytes) -> Any:
@@ -86,10 +84,86 @@ def _decompressed(plain: IO[bytes], magic: bytes) -> Any:
     return plain
 
 
-def numbered_lines(path: Place) -> Iterator[tuple[int, bytes] | RecordError]:
-    """Yield (line number from 1, line) of every line that is not blank.
+def _open_bz2(plain: IO[bytes]) -> IO[bytes]:
+    return io.BufferedReader(_ConcatenatedStreams(plain, bz2.BZ2Decompressor), _CHUNK)
 
-    A line longer than LONGEST_RECORD is yielded as a RecordError and passed over.
+
+def _open_xz(plain: IO[bytes]) -> IO[bytes]:
+    return io.BufferedReader(
+        _ConcatenatedStreams(plain, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ)), _CHUNK
+    )
+
+
+def _open_zstd(plain: IO[bytes]) -> IO[bytes]:
+    # Arrow's reader notices a frame that is cut off; the stream reader of zstandard does not.
+    return io.BufferedReader(pa.CompressedInputStream(pa.PythonFile(plain), "zstd"))
+
+
+_OPENERS: dict[bytes, Callable[[IO[bytes]], Any]] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": _open_bz2,
+    b"\xfd7zXZ\x00": _open_xz,
+    b"\x28\xb5\x2f\xfd": _open_zstd,
+}
+
+
+class _ConcatenatedStreams(io.RawIOBase):
+    """Decompress an archive of one or more streams; only NUL padding is skipped between them.
+
+    The modules ``bz2`` and ``lzma`` ignore everything that follows the first stream and is not
+    another stream. Documents after padding, or in a stream with a damaged header, would be lost
+    without an error.
+    """
+
+    def __init__(self, plain: IO[bytes], new_stream: Callable[[], _Decompressor]) -> None:
+        self._plain, self._new_stream = plain, new_stream
+        self._stream: _Decompressor | None = new_stream()
+        self._unread = b""  # bytes of the file that are not decompressed yet
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = b""
+        while not data and len(buffer) and self._stream is not None:
+            if self._stream.eof:
+                self._next_stream(self._stream.unused_data)
+            else:
+                data = self._stream.decompress(self._input(self._stream), len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def _input(self, stream: _Decompressor) -> bytes:
+        if not stream.needs_input:
+            return b""
+        if chunk := self._unread or self._plain.read(_CHUNK):
+            self._unread = b""
+            return chunk
+        raise EOFError("the file ends within a compressed stream")
+
+    def _next_stream(self, rest: bytes) -> None:
+        """Begin the next stream, whose first bytes may be in `rest`, or note the end."""
+        while not (start := rest.lstrip(b"\0")):
+            if not (rest := self._plain.read(_CHUNK)):
+                self._stream = None
+                return
+        self._stream, self._unread = self._new_stream(), start
+
+
+def numbered_lines(path: Place) -> Iterator[tuple[int, bytes] | RecordError]:
+    """Yield (line number, line) for every line that is not blank, counting from 1.
+
+    A line longer than `LONGEST_RECORD` is yielded as a `RecordError`.
+
+    Parameters
+    ----------
+    path
+        The file, which may be compressed.
+
+    Raises
+    ------
+    AdmiralError
+        As in `open_binary`, or if the file is UTF-16.
     """
     with open_binary(path) as stream:
         number = 0
@@ -102,7 +176,7 @@ def numbered_lines(path: Place) -> Iterator[tuple[int, bytes] | RecordError]:
                     f"{path}:{number}",
                     "",
                     f"the line is longer than {LONGEST_RECORD >> 20} MiB",
-                    "Write one record a line, or skip bad records with --skip-bad.",
+                    "Write one record per line, or skip bad records with --skip-bad.",
                 )
                 continue
             if number == 1:
@@ -113,7 +187,7 @@ def numbered_lines(path: Place) -> Iterator[tuple[int, bytes] | RecordError]:
 
 
 def json_objects(path: Place) -> Iterator[tuple[int, dict[str, Any]] | RecordError]:
-    """Yield (line number, object) of a JSON Lines file; bad lines come as RecordError."""
+    """Yield (line number, object) for each line of a JSON Lines file, bad ones as `RecordError`."""
     for item in numbered_lines(path):
         if isinstance(item, RecordError):
             yield item
@@ -128,7 +202,22 @@ def json_objects(path: Place) -> Iterator[tuple[int, dict[str, Any]] | RecordErr
 def parse_object(
     line: bytes, where: str, example: str = '{"title": "...", "text": "..."}'
 ) -> dict[str, Any]:
-    """Parse one JSON object in UTF-8, or raise RecordError; `example` shows what is right."""
+    """Return the JSON object on a line in UTF-8.
+
+    Parameters
+    ----------
+    line
+        The line.
+    where
+        File and line, for messages.
+    example
+        A correct line, for messages.
+
+    Raises
+    ------
+    RecordError
+        If the line is not such an object.
+    """
     try:
         value = json.loads(line.decode("utf-8"))
     except UnicodeDecodeError as error:
@@ -146,7 +235,7 @@ def parse_object(
         raise RecordError(
             where,
             "",
-            f"a JSON {type(value).__name__} where an object is needed",
+            f"a JSON {type(value).__name__} instead of an object",
             f"Write one object such as {example} on each line.",
         )
     return value

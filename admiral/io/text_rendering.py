@@ -1,4 +1,4 @@
-"""Results and judgements as text for people."""
+"""Render results and judgements as readable text."""
 
 from __future__ import annotations
 
@@ -18,31 +18,40 @@ STOPPED = {
 }
 CAUTION = "It is what the steps add up to; they are a program's and may be wrong."
 _SETS, _DOCUMENTS, _CHARACTERS = 3, 10, 500
-_JOINERS = "\u200c\u200d"  # format characters that Persian, Hindi and emoji are spelled with
+_JOINERS = "\u200c\u200d"  # format characters in the spelling of Persian, Hindi and emoji
 
 
 def printable(text: str, limit: int | None = None) -> str:
-    """Return `text` on one line and harmless to a terminal.
+    """Return a text on one line that is safe to print on a terminal.
 
-    White space becomes single spaces; control characters, those that turn the direction of
-    writing, and lone surrogates are shown as escapes. Longer text than `limit` characters is cut.
+    White space becomes single spaces. Control characters, characters that change the direction of
+    writing, and lone surrogates are escaped.
+
+    Parameters
+    ----------
+    text
+        The text.
+    limit
+        Maximum number of characters; longer texts are truncated.
     """
     if limit is not None and len(text) > limit:
         text = text[:limit].rstrip() + "…"
-    return "".join(ascii(char)[1:-1] if _harmful(char) else char for char in " ".join(text.split()))
+    return "".join(
+        ascii(char)[1:-1] if _is_unsafe(char) else char for char in " ".join(text.split())
+    )
 
 
 def render_result(result: RetrievalResult, *, colour: bool = False, width: int = 100) -> str:
-    """Return hops, evidence, proofs, the reason for stopping and the ranking as text.
+    """Render hops, evidence, proofs, the reason for stopping and the ranking.
 
     Parameters
     ----------
     result
-        The answer for one claim.
+        Result for one claim.
     colour
-        Whether to use a terminal's bold and dim type.
+        Whether to use the bold and dim type of terminals.
     width
-        Columns to fill.
+        Number of columns.
     """
     lines = [*_wrapped(_bold("Claim: ", colour) + printable(result.claim.text), "", width)]
     for hop in result.hops:
@@ -70,7 +79,19 @@ def render_judgement(
     colour: bool = False,
     width: int = 100,
 ) -> str:
-    """Return what a judge says of a claim and its (title, sentence) pairs as text."""
+    """Render the judgement of a claim.
+
+    Parameters
+    ----------
+    claim
+        The claim.
+    evidence
+        (title, sentence) pairs.
+    judgement
+        Judgement of the claim against the evidence.
+    colour, width
+        As in `render_result`.
+    """
     lines = [*_wrapped(_bold("Claim: ", colour) + printable(claim), "", width), ""]
     lines.append(_bold("Evidence", colour))
     for title, text in evidence:
@@ -81,8 +102,8 @@ def render_judgement(
     lines += _missing_lines("Not covered: ", judgement.missing, "", width)
     lines.append(f"The evidence is {'' if judgement.sufficient else 'not '}sufficient.")
     if judgement.verdict is not None:
-        says = f"The proof's verdict, not the truth: {judgement.verdict.value}. {CAUTION}"
-        lines += _wrapped(says, "", width)
+        verdict = f"The proof's verdict, not the truth: {judgement.verdict.value}. {CAUTION}"
+        lines += _wrapped(verdict, "", width)
     return "\n".join(lines) + "\n"
 
 
@@ -119,7 +140,7 @@ def _proof_lines(proof: Proof | None, indent: str, width: int) -> Iterator[str]:
 def _missing_lines(
     label: str, missing: tuple[str, ...] | None, indent: str, width: int
 ) -> list[str]:
-    """Return the parts of the claim that nothing covers on lines of their own, if there are any."""
+    """Return lines that list the uncovered spans of the claim, if any."""
     shown = ", ".join(f'"{printable(span)}"' for span in missing or ())
     return _wrapped(label + shown, indent, width) if shown else []
 
@@ -135,7 +156,7 @@ def _wrapped(text: str, indent: str, width: int) -> list[str]:
     )
 
 
-def _harmful(char: str) -> bool:
+def _is_unsafe(char: str) -> bool:
     category = unicodedata.category(char)
     return category in ("Cc", "Cs") or (category == "Cf" and char not in _JOINERS)
 

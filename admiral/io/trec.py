@@ -11,39 +11,46 @@ from urllib.parse import unquote_to_bytes
 from admiral.errors import AdmiralError
 from admiral.storage.atomic_files import write_atomically
 
-# A run's columns end at white space, which trec_eval and Python define differently: everything
-# that either calls white space or that cannot be printed is escaped.
+# Columns end at white space, which trec_eval and Python define differently. Escaped is everything
+# that is white space to either of them, or that cannot be printed.
 _UNSAFE = r"%\s\x00-\x1f\x7f-\xa0\ud800-\udfff\u200b-\u200f\u2028-\u202e\ufeff"
 _UNSAFE_IN_ID = re.compile(f"[{_UNSAFE}]")
 _UNSAFE_IN_TITLE = re.compile(f"[{_UNSAFE}_]")
 
 
 def escape_title(title: str) -> str:
-    """Return `title` as one column: spaces become ``_``, other unsafe characters ``%XX``.
+    """Return a title as one column: spaces become ``_``, other unsafe characters ``%XX``.
 
-    The mapping is one to one (``_`` and ``%`` themselves are escaped); `unescape_title` undoes it.
-    The empty title is ``%``.
+    The mapping is injective, since ``_`` and ``%`` themselves are escaped; `unescape_title` is its
+    inverse. The empty title becomes ``%``.
     """
     return _UNSAFE_IN_TITLE.sub(_underscore_or_hex, title) or "%"
 
 
 def unescape_title(column: str) -> str:
-    """Return the title that `escape_title` made `column` of."""
+    """Return the title of a column that `escape_title` wrote."""
     raw = b"" if column == "%" else unquote_to_bytes(column.replace("_", " "))
     return raw.decode("utf-8", "surrogatepass")
 
 
 def unescape_id(column: str) -> str:
-    """Return the query id that `trec_lines` made `column` of."""
+    """Return the query id of a column that `trec_lines` wrote."""
     return unquote_to_bytes(column).decode("utf-8", "surrogatepass")
 
 
 def trec_lines(records: Iterable[Mapping[str, Any]], tag: str = "admiral") -> Iterator[str]:
-    """Yield the lines of a run for result records, in their order.
+    """Yield the lines of a run.
 
     The score column counts down from the number of documents to 1: evaluation tools sort by it,
-    and the records' own scores belong to different hops, which are not comparable. White space
-    and ``%`` in a query id are written as ``%XX``.
+    and the scores in the records come from different hops and are not comparable. White space and
+    ``%`` in a query id are written as ``%XX``.
+
+    Parameters
+    ----------
+    records
+        Result records.
+    tag
+        Name of the run, the last column.
     """
     for record in records:
         query, documents = _UNSAFE_IN_ID.sub(_hex, str(record["id"])), record["documents"]
@@ -54,6 +61,13 @@ def trec_lines(records: Iterable[Mapping[str, Any]], tag: str = "admiral") -> It
 
 def write_trec(records: Iterable[Mapping[str, Any]], path: Path, tag: str = "admiral") -> None:
     """Write a run file, atomically.
+
+    Parameters
+    ----------
+    records, tag
+        As in `trec_lines`.
+    path
+        The file.
 
     Raises
     ------

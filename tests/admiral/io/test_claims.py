@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError, RecordError
-from admiral.io.claims import read_claims, spread, stream_claims
+from admiral.io.claims import evenly_spaced, read_claims, stream_claims
 from admiral.io.text_cleaning import clean_text
 from admiral.records import Claim
 
@@ -20,7 +20,7 @@ def read(tmp_path: Path, content: bytes) -> list[Claim]:
     return list(read_claims(path))
 
 
-def test_ids_come_from_id_then_uid_then_the_line(tmp_path: Path) -> None:
+def test_the_id_is_id_or_uid_or_the_line_number(tmp_path: Path) -> None:
     content = (
         b'\xef\xbb\xbf{"id": 7, "claim": " A. "}\r\n\n'
         b'{"uid": "u", "claim": "B."}\n{"id": null, "claim": "C."}\n'
@@ -34,7 +34,7 @@ def test_ids_come_from_id_then_uid_then_the_line(tmp_path: Path) -> None:
     ]
 
 
-def test_what_cannot_be_stored_is_replaced_as_in_documents(tmp_path: Path) -> None:
+def test_surrogates_and_nul_are_replaced_as_in_documents(tmp_path: Path) -> None:
     assert read(tmp_path, rb'{"claim": " Emmy \ud800 Awards\u0000"}') == [
         Claim("1", "Emmy \N{REPLACEMENT CHARACTER} Awards\N{REPLACEMENT CHARACTER}")
     ]
@@ -76,7 +76,7 @@ def test_duplicate_ids_name_both_lines(tmp_path: Path) -> None:
         read(tmp_path, b'{"id": 3, "claim": "a"}\n{"claim": "b"}\n{"claim": "c"}\n')
 
 
-def test_utf16_is_named(tmp_path: Path) -> None:
+def test_utf16_is_reported(tmp_path: Path) -> None:
     with pytest.raises(RecordError, match="UTF-16"):
         read(tmp_path, '{"claim": "a"}'.encode("utf-16"))
 
@@ -121,14 +121,14 @@ def test_a_stream_is_not_read_ahead() -> None:
         max_size=8,
     )
 )
-def test_what_json_can_say_comes_through(claims: dict[str, str]) -> None:
+def test_any_json_text_is_read_back(claims: dict[str, str]) -> None:
     lines = [json.dumps({"id": key, "claim": text}) + "\n" for key, text in claims.items()]
     got = list(stream_claims(io.BytesIO("".join(lines).encode())))
     assert got == [Claim(key, clean_text(text)) for key, text in claims.items()]
 
 
-def test_claims_are_spread_over_the_file(tmp_path: Path) -> None:
+def test_a_limited_number_of_claims_is_evenly_spaced(tmp_path: Path) -> None:
     path = tmp_path / "claims.jsonl"
     path.write_text("".join(f'{{"id": "{n}", "claim": "Claim {n}."}}\n' for n in range(10)))
-    assert [claim.id for claim in spread(list(read_claims(path)), 3)] == ["0", "3", "6"]
-    assert len(spread(list(read_claims(path)), 0)) == 10
+    assert [claim.id for claim in evenly_spaced(list(read_claims(path)), 3)] == ["0", "3", "6"]
+    assert len(evenly_spaced(list(read_claims(path)), 0)) == 10

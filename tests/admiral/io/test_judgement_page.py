@@ -1,4 +1,4 @@
-"""Pages are whole, and no text breaks out of its place."""
+"""Judgement pages are valid HTML, and every text is escaped."""
 
 from __future__ import annotations
 
@@ -42,19 +42,21 @@ def tags(claim: str, evidence: list[tuple[str, str]]) -> list[str]:
 
 
 @given(st.text(), st.text(min_size=1), st.text())
-def test_texts_stay_texts(claim: str, title: str, sentence: str) -> None:
+def test_texts_are_escaped(claim: str, title: str, sentence: str) -> None:
     page = judgement_page(claim, [(title, sentence)], Judgement(True, None))
     page.encode("utf-8")
     assert Reader(page).tags == tags("c", [("t", "s")])
 
 
-def test_a_page_tells_all() -> None:
+def test_a_page_shows_claim_evidence_proof_and_conclusions() -> None:
     claim = "Ada <i>Quill</i> was born in 1873 in Rome."
     evidence = [("Ada & Co", "Ada <i>Quill</i> (born 1873) was shy."), ("", "It rained.")]
     (judgement,) = LexicalJudge().judge([claim], [evidence])
     page = Reader(judgement_page(claim, evidence, judgement))
-    assert "script" not in page.tags and "link" not in page.tags and "i" not in page.tags
-    for said in (claim, "Ada & Co", "says the same as", "It rained.", "NOT ENOUGH INFO"):
-        assert said in page.text
+    assert "script" not in page.tags
+    assert "link" not in page.tags
+    assert "i" not in page.tags
+    for text in (claim, "Ada & Co", "says the same as", "It rained.", "NOT ENOUGH INFO"):
+        assert text in page.text
     assert "Not covered by the evidence: “in Rome.”" in page.text
     assert "The evidence is not sufficient." in page.text

@@ -1,4 +1,4 @@
-"""Streams that come in at their own pace."""
+"""Streams that are read ahead by a thread."""
 
 from __future__ import annotations
 
@@ -8,36 +8,36 @@ from queue import Queue
 
 import pytest
 
-from admiral.io.prefetch import Arriving
+from admiral.io.prefetch import Prefetch
 
 
-def wait_until_ready(stream: Arriving[int]) -> None:
+def wait_until_ready(stream: Prefetch[int]) -> None:
     deadline = time.monotonic() + 10
     while not stream.ready():
         assert time.monotonic() < deadline
         time.sleep(0.001)
 
 
-def test_one_sees_what_is_there() -> None:
+def test_ready_tells_whether_an_item_is_available() -> None:
     source: Queue[int | None] = Queue()
-    stream = Arriving(iter(source.get, None))
+    stream = Prefetch(iter(source.get, None))
     assert not stream.ready()
     source.put(7)
     wait_until_ready(stream)
     assert next(stream) == 7
     assert not stream.ready()
     source.put(None)
-    wait_until_ready(stream)  # the end is news as well
+    wait_until_ready(stream)  # for the end, too
     assert list(stream) == list(stream) == []
 
 
 @pytest.mark.parametrize("kind", [ValueError, SystemExit, KeyboardInterrupt])
-def test_an_error_comes_behind_what_came_before(kind: type[BaseException]) -> None:
+def test_an_error_is_raised_after_the_items_before_it(kind: type[BaseException]) -> None:
     def source() -> Iterator[int]:
         yield from range(3)
         raise kind("item 3 is bad")
 
-    stream = Arriving(source())
+    stream = Prefetch(source())
     assert [next(stream) for _ in range(3)] == [0, 1, 2]
     wait_until_ready(stream)
     for _ in range(2):
@@ -45,7 +45,7 @@ def test_an_error_comes_behind_what_came_before(kind: type[BaseException]) -> No
             next(stream)
 
 
-def test_it_reads_ahead_by_a_bounded_number() -> None:
+def test_the_number_of_items_read_ahead_is_bounded() -> None:
     read: Queue[int] = Queue()
 
     def source() -> Iterator[int]:
@@ -53,7 +53,7 @@ def test_it_reads_ahead_by_a_bounded_number() -> None:
             read.put(number)
             yield number
 
-    stream = Arriving(source(), most=5)
+    stream = Prefetch(source(), max_items=5)
     assert [read.get(timeout=10) for _ in range(6)] == list(range(6))  # the sixth cannot be put
     time.sleep(0.02)
     assert read.empty()

