@@ -2,7 +2,7 @@
 
 Run as ``python -m benchmarks.judges CLAIMS.jsonl --kb KB``. The claims come with gold sentences in
 a format of `admiral.gold`. Each is judged twice, with its gold evidence and with one gold document
-withheld, filled up with distractors (`training.fitting.sufficiency`). ``--pages`` adds documents
+withheld, filled up with distractors (`training.fitting.sufficiency_examples`). ``--pages`` adds documents
 that the knowledge base lacks, such as those of FEVEROUS: in any format of `admiral index`.
 """
 
@@ -17,13 +17,13 @@ import click
 
 from admiral import RetrievalConfig
 from admiral.gold import read_gold
-from admiral.io.claims import spread
+from admiral.io.claims import evenly_spaced
 from admiral.kb import KnowledgeBase, locate
 from admiral.models.checkpoint import load_checkpoint
 from admiral.models.devices import choose_dtype
 from admiral.retrieval.stage_assembly import build_judge
-from training.data.corpora_of_claims import WithDocuments, read_documents
-from training.fitting.sufficiency import LabelledEvidence, labelled_evidence
+from training.data.evidence_corpora import ExtendedCorpus, read_documents
+from training.fitting.sufficiency_examples import SufficiencyExample, sufficiency_examples
 
 # In the order of the paper's table 6, and ours. The oracle knows the answers.
 JUDGES = ("never", "always", "classifier", "generated", "lexical", "oracle", "calibrated")
@@ -31,7 +31,7 @@ _BATCH = 16
 
 
 def table(
-    name: str, labelled: Sequence[LabelledEvidence], sufficient: Sequence[bool], seconds: float
+    name: str, labelled: Sequence[SufficiencyExample], sufficient: Sequence[bool], seconds: float
 ) -> list[str]:
     """Return lines: how well insufficient evidence is told, overall and by gold documents."""
     lines = []
@@ -74,10 +74,10 @@ def main(
     seed: int,
 ) -> None:
     """Print how well judges tell insufficient evidence of CLAIMS from sufficient evidence."""
-    gold = spread(list(read_gold(claims)), limit)
+    gold = evenly_spaced(list(read_gold(claims)), limit)
     with KnowledgeBase.open(locate(kb)) as opened:
-        corpus = WithDocuments(opened, read_documents([pages] if pages else []))
-        labelled = list(labelled_evidence(corpus, gold, seed=seed))
+        corpus = ExtendedCorpus(opened, read_documents([pages] if pages else []))
+        labelled = list(sufficiency_examples(corpus, gold, seed=seed))
     config = RetrievalConfig(precision=precision)
     checkpoint = load_checkpoint(model, dtype=choose_dtype(config))
     texts, evidence = [one.claim for one in labelled], [one.evidence for one in labelled]

@@ -19,9 +19,9 @@ import click
 from admiral import Admiral, Claim, RetrievalConfig
 from admiral.config import load_config
 from admiral.gold import read_gold
-from admiral.io.claims import spread
-from admiral.retrieval.result import ranked
-from admiral.retrieval.stage_assembly import build_relevance
+from admiral.io.claims import evenly_spaced
+from admiral.retrieval.result import ranked_documents
+from admiral.retrieval.stage_assembly import build_document_scorer
 from benchmarks.retrieval import CUTS, recall_table
 
 RANKINGS = ("last-hop", "fused", "learned")
@@ -34,19 +34,22 @@ RANKINGS = ("last-hop", "fused", "learned")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Further settings.")
 def main(claims: Path, kb: str, limit: int, settings: tuple[str, ...]) -> None:
     """Print a table of all-gold recall for CLAIMS by each way of ranking."""
-    gold = spread([one for one in read_gold(claims) if one.evidence], limit)
+    gold = evenly_spaced([one for one in read_gold(claims) if one.evidence], limit)
     config: RetrievalConfig = load_config(None, [f"kb={kb}", *settings])
     with Admiral.from_pretrained(config=config) as system:
-        found = list(system.explore(Claim(one.id, one.claim) for one in gold))
+        found = list(system.search_states(Claim(one.id, one.claim) for one in gold))
     heads = " | ".join(f"@{k}" for k in CUTS)
     click.echo(f"| ranking | gold documents | claims | {heads} | s/claim |")
     click.echo("|---" * (len(CUTS) + 4) + "|")
-    for hops, reached in (("one hop", [one.until(1) for one in found]), ("all hops", found)):
+    for hops, reached in (("one hop", [one.first_hops(1) for one in found]), ("all hops", found)):
         for name in RANKINGS:
             one = replace(config, ranking=name)
-            relevance = build_relevance(one)
+            relevance = build_document_scorer(one)
             began = time.perf_counter()
-            rankings = [[d.title for d in ranked(progress, one, relevance)] for progress in reached]
+            rankings = [
+                [d.title for d in ranked_documents(progress, one, relevance)]
+                for progress in reached
+            ]
             spent = time.perf_counter() - began
             for line in recall_table(f"{name}, {hops}", rankings, gold, spent):
                 click.echo(line)

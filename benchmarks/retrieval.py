@@ -14,11 +14,11 @@ import click
 
 from admiral import Admiral, Claim, RetrievalConfig, RetrievalResult
 from admiral.evaluation.document_measures import ranking_measures
-from admiral.evaluation.measures import Group, Measure, groups_of
-from admiral.evaluation.pairing import pair_up
-from admiral.evaluation.predictions import Prediction, same_title
+from admiral.evaluation.measures import Group, Measure, group_by_hops
+from admiral.evaluation.pairing import pair_claims
+from admiral.evaluation.predictions import Prediction, normalise_title
 from admiral.gold import GoldClaim, read_gold
-from admiral.io.claims import spread
+from admiral.io.claims import evenly_spaced
 
 CUTS = (5, 10, 20, 100)
 
@@ -30,14 +30,14 @@ def recalls(
 
     That is by the number of their gold documents.
     """
-    pairs = pair_up(
+    pairs = pair_claims(
         gold,
         {
-            claim.id: Prediction(claim.id, tuple(map(same_title, ranking)))
+            claim.id: Prediction(claim.id, tuple(map(normalise_title, ranking)))
             for claim, ranking in zip(gold, rankings, strict=True)
         },
     ).pairs
-    return ranking_measures(pairs, cuts)[: len(cuts)], groups_of(pairs, "hop")
+    return ranking_measures(pairs, cuts)[: len(cuts)], group_by_hops(pairs, "hop")
 
 
 def recall_table(
@@ -57,8 +57,8 @@ def recall_table(
 
 def _shows_all(result: RetrievalResult, gold: GoldClaim) -> bool:
     """Return whether the evidence of the last hop has a sentence of every gold document."""
-    shown = {same_title(sentence.title) for sentence in result.evidence}
-    return shown.issuperset(map(same_title, gold.titles))
+    shown = {normalise_title(sentence.title) for sentence in result.evidence}
+    return shown.issuperset(map(normalise_title, gold.titles))
 
 
 @click.command()
@@ -74,7 +74,7 @@ def main(
     """Print a table of all-gold recall for CLAIMS."""
     from admiral.config import load_config
 
-    gold = spread(list(read_gold(claims)), limit)
+    gold = evenly_spaced(list(read_gold(claims)), limit)
     config: RetrievalConfig = load_config(None, [f"model={model}", f"kb={kb}", *settings])
     heads = " | ".join(f"@{k}" for k in CUTS)
     click.echo(f"| system | gold documents | claims | {heads} | s/claim |")

@@ -34,7 +34,7 @@ from admiral import Admiral, Claim
 from admiral.config import load_config
 from admiral.errors import AdmiralError
 from admiral.gold import GoldClaim, read_gold
-from admiral.io.claims import spread
+from admiral.io.claims import evenly_spaced
 from benchmarks.command import ADMIRAL
 from benchmarks.index import measure, read, sizes, write_corpus
 from benchmarks.more_documents import enlarged
@@ -175,7 +175,7 @@ def main(
     only_answer: Path | None,
 ) -> None:
     """Print what knowledge bases of CORPUS take to build, to hold, and to answer CLAIMS."""
-    gold = spread([one for one in read_gold(claims) if one.evidence], limit)
+    gold = evenly_spaced([one for one in read_gold(claims) if one.evidence], limit)
     if only_answer is not None:
         click.echo(json.dumps(answer(only_answer, gold, settings)))
         return

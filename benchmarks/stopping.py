@@ -9,7 +9,7 @@ many hops as it would have made. Its time is that of the hops made, and its own.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,10 @@ from typing import Any
 import click
 
 from admiral import Admiral, Claim, RetrievalConfig, RetrievalResult
-from admiral.evaluation.overlap import recall_at
+from admiral.evaluation.overlap import recall_at_k
 from admiral.gold import read_gold
-from admiral.io.claims import spread
-from admiral.retrieval.stage_assembly import Stages, build_judge
+from admiral.io.claims import evenly_spaced
+from admiral.retrieval.stage_assembly import build_judge
 from proofs.judges.basic import NeverSufficient
 
 # In the order of the paper's table 6, and ours. The oracle stops when every gold document has a
@@ -42,8 +42,10 @@ class Remembering:
         self._stage = stage
         self._known: dict[str, Any] = {}
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
+    def __getattr__(self, name: str) -> Any:
         method = getattr(self._stage, name)
+        if not callable(method):  # a limit that the stage states
+            return method
 
         def answer(*question: object) -> Any:
             key = repr((name, question))
@@ -131,7 +133,7 @@ def main(
 
     gold = [
         (Claim(one.id, one.claim), frozenset(one.titles))
-        for one in spread(list(read_gold(claims)), limit)
+        for one in evenly_spaced(list(read_gold(claims)), limit)
     ]
     config: RetrievalConfig = load_config(
         None, [f"model={model}", f"kb={kb}", *settings, "judge=never", "batch_size=1"]
@@ -147,9 +149,17 @@ def main(
             for name in judges
         }
         stages = system.stages
-        remembering = [Remembering(s) for s in (stages.first, stages.reranker, stages.retriever)]
-        first, reranker, retriever = remembering
-        system.stages = Stages(first, reranker, NeverSufficient(), retriever)
+        remembering = [
+            Remembering(s) for s in (stages.first_stage, stages.reranker, stages.hop_retriever)
+        ]
+        first_stage, reranker, hop_retriever = remembering
+        system.stages = replace(
+            stages,
+            first_stage=first_stage,
+            reranker=reranker,
+            judge=NeverSufficient(),
+            hop_retriever=hop_retriever,
+        )
         for number, (claim, titles) in enumerate(gold, start=1):
             whole, rankings = rankings_by_hops(system, claim)
             full.append(sum(h.seconds for h in whole.hops))
@@ -157,7 +167,7 @@ def main(
                 stop = stop_of(judge, claim, whole, titles, config.min_hops)
                 ranking = rankings[stop.hop - 1]
                 stops[name].append(stop)
-                hits[name].append(tuple(recall_at([titles], ranking, k) for k in _CUTS))
+                hits[name].append(tuple(recall_at_k([titles], ranking, k) for k in _CUTS))
             for stage in remembering:
                 stage.forget()
             if number % 20 == 0:

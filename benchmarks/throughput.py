@@ -23,13 +23,13 @@ import click
 import torch
 
 from admiral import Admiral, Claim, RetrievalConfig, RetrievalResult, load_config
-from admiral.io.claims import read_claims, spread
+from admiral.io.claims import evenly_spaced, read_claims
 from admiral.kb import KnowledgeBase
 from admiral.reranking.bm25_sentences import TermReranker
 from admiral.reranking.cross_encoder import CrossEncoderReranker
 from admiral.reranking.similarity import SimilarityReranker
 from admiral.retrieval.hop_retriever import TrieHopRetriever
-from admiral.retrieval.mentions import MentionFinder
+from admiral.retrieval.mentions import TitleMentionFinder
 from proofs.judges.basic import GeneratedProofJudge, LexicalJudge
 from proofs.judges.calibrated import CalibratedJudge
 from proofs.judges.classifier import ClassifierJudge
@@ -38,8 +38,8 @@ from trie import Seq2Seq
 _STAGES: list[tuple[str, type, str]] = [
     ("BM25", KnowledgeBase, "search"),
     ("documents", KnowledgeBase, "document"),
-    ("mentions", MentionFinder, "in_text"),
-    ("mentions", MentionFinder, "in_evidence"),
+    ("mentions", TitleMentionFinder, "in_text"),
+    ("mentions", TitleMentionFinder, "in_evidence"),
     ("similarity", SimilarityReranker, "score"),
     ("terms", TermReranker, "score"),
     ("cross-encoder", CrossEncoderReranker, "score"),
@@ -189,7 +189,7 @@ def main(
 ) -> None:
     """Answer CLAIMS one at a time and in batches, by turns, and print the speeds."""
     config = load_config(None, [f"kb={kb}", *settings])
-    asked = spread(list(read_claims(claims)), limit)
+    asked = evenly_spaced(list(read_claims(claims)), limit)
     with ExitStack() as opened:
         ways: list[Way] = []
         for precision in precisions or [config.precision]:

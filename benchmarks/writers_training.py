@@ -22,8 +22,8 @@ from proofs.judges.calibrated import WEIGHTS, Weights
 from tests.training import tiny
 from training.data.samples import read_samples, write_samples
 from training.loop.training_loop import train
-from training.parallel_text import TextPair, read_parallel_text, write_parallel_text
-from training.run_config import TASKS, TrainConfig
+from training.data.parallel_text import TextPair, read_parallel_text, write_parallel_text
+from training.loop.run_config import TASKS, TrainConfig
 from training.warm_start import main as warm_start
 
 
