@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from admiral.evaluation.predictions import read_predictions
-from admiral.evaluation.tasks import TASKS, evaluate, read_task_claims
+from admiral.evaluation.tasks import EVALUATION_TASKS, evaluate, read_task_claims
 from admiral.kb.corpus.readers.fever_pages import fever_title
 
 # One claim: what the scorer takes.
@@ -74,7 +74,7 @@ def our_figures(run: list[Instance], folder: Path) -> dict[str, float]:
         )
     )
     results.write_text("".join(json.dumps(_result(n, i)) + "\n" for n, i in enumerate(run)))
-    task = TASKS["fever"]
+    task = EVALUATION_TASKS["fever"]
     result = evaluate(task, read_task_claims(task, gold), read_predictions(results), [5])
     return {m.name: m.value(result.groups[0].members) for m in result.measures}
 

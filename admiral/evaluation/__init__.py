@@ -1,1 +1,1 @@
-"""Evaluation: what a run of retrieval is worth by the rules of FEVER, HoVer and FEVEROUS."""
+"""Evaluation of retrieval runs by the rules of FEVER, HoVer and FEVEROUS."""

@@ -1,7 +1,7 @@
-"""Resampling claims: how sure a figure is, and whether two runs differ.
+"""Confidence intervals and paired significance tests by resampling claims.
 
-Claims are drawn, never hops or sentences: they are what the figures are means of. All is seeded, so
-the same files give the same figures.
+Claims are the sampling unit (not hops or sentences), because every measure is a mean over claims.
+All resampling is seeded: the same files give the same numbers.
 """
 
 from __future__ import annotations
@@ -12,134 +12,179 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from admiral.evaluation.measures import Floats, Group, Measure
+from admiral.evaluation.measures import FloatArray, Group, Measure
 
-SAMPLES = 10_000
-_LEVEL = 95
-_CELLS = 4_000_000  # numbers in memory at a time
+N_RESAMPLES = 10_000
+_CONFIDENCE = 95  # percent
+_MAX_CELLS = 4_000_000  # numbers held in memory at a time
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
-    """A measure of two runs over the same claims.
+class PairedDifference:
+    """One measure of two runs over the same claims.
 
     Attributes
     ----------
+    first, second
+        Value of the measure for each run.
+    n_claims
+        Number of claims that count towards the measure.
     low, high
-        95% interval of ``second - first``, by the paired bootstrap.
-    p
-        Two-sided, of the paired randomisation test: how often runs that are alike would differ so
-        much, if for each claim it were chance which answer is whose.
+        95% confidence interval of ``second - first`` (paired percentile bootstrap).
+    p_value
+        Two-sided p-value of the paired randomisation test: the probability of a difference at
+        least this large if the predictions of the two runs were swapped at random for each claim.
     """
 
     first: float
     second: float
-    claims: int
+    n_claims: int
     low: float
     high: float
-    p: float
+    p_value: float
 
 
-def intervals(
-    measures: Sequence[Measure], group: Group, seed: int = 0, samples: int = SAMPLES
+def confidence_intervals(
+    measures: Sequence[Measure], group: Group, seed: int = 0, n_resamples: int = N_RESAMPLES
 ) -> list[tuple[float, float]]:
-    """Return the 95% percentile interval of each measure over the claims of a group."""
-    stacked = _Stacked(measures, group)
-    drawn = [stacked.values(w) for w in _weights(stacked.claims, seed, samples)]
-    return _percentiles(np.vstack(drawn))
+    """Return the 95% percentile bootstrap interval of each measure over a group of claims.
+
+    Parameters
+    ----------
+    measures
+        Measures over the same claims.
+    group
+        Claims to resample.
+    seed
+        Seed of the resampling.
+    n_resamples
+        Number of bootstrap samples.
+
+    Returns
+    -------
+    list of (float, float)
+        Lower and upper limit of each measure; NaN where no claim counts.
+    """
+    stacked = _StackedColumns(measures, group)
+    values = [
+        stacked.values(weights)
+        for weights in _bootstrap_weights(stacked.n_claims, seed, n_resamples)
+    ]
+    return _percentile_intervals(np.vstack(values))
 
 
-def compare(
+def paired_comparison(
     first: Sequence[Measure],
     second: Sequence[Measure],
     group: Group,
     seed: int = 0,
-    samples: int = SAMPLES,
-) -> list[Difference]:
-    """Return the paired comparison of two runs, measure by measure.
+    n_resamples: int = N_RESAMPLES,
+) -> list[PairedDifference]:
+    """Compare two runs measure by measure: paired bootstrap and paired randomisation test.
 
     Parameters
     ----------
     first, second
-        The same measures of the two runs, claims in the same order.
+        The same measures of the two runs, with the claims in the same order.
     group
-        The claims to compare them on.
+        Claims to compare the runs on.
+    seed
+        Seed of the resampling.
+    n_resamples
+        Number of bootstrap samples, and of random swaps.
+
+    Returns
+    -------
+    list of PairedDifference
+        One for each measure. The p-values are not corrected for multiple comparisons.
     """
-    one, other = _Stacked(first, group), _Stacked(second, group)
-    drawn = [other.values(w) - one.values(w) for w in _weights(one.claims, seed, samples)]
-    limits = _percentiles(np.vstack(drawn))
-    everything = np.ones((1, one.claims))
-    before, after = one.values(everything)[0], other.values(everything)[0]
+    columns_1, columns_2 = _StackedColumns(first, group), _StackedColumns(second, group)
+    n_claims = columns_1.n_claims
+    differences = [
+        columns_2.values(weights) - columns_1.values(weights)
+        for weights in _bootstrap_weights(n_claims, seed, n_resamples)
+    ]
+    limits = _percentile_intervals(np.vstack(differences))
+    all_claims = np.ones((1, n_claims))
+    values_1, values_2 = columns_1.values(all_claims)[0], columns_2.values(all_claims)[0]
+    observed = np.abs(values_2 - values_1)
     extreme = np.zeros(len(first))
-    for swapped in _swaps(one.claims, seed, samples):
-        changed = other.values_with(one, swapped) - one.values_with(other, swapped)
-        extreme += (np.abs(changed) >= np.abs(after - before) - 1e-12).sum(0)
-    # Where either run has no figure there is nothing that chance could do.
-    p = np.where(np.isnan(after - before), np.nan, (extreme + 1) / (samples + 1))
+    for swapped in _random_swaps(n_claims, seed, n_resamples):
+        difference = columns_2.values_after_swap(columns_1, swapped)
+        difference -= columns_1.values_after_swap(columns_2, swapped)
+        extreme += (np.abs(difference) >= observed - 1e-12).sum(0)
+    # The observed assignment counts as one of the swaps, so that p is never 0. There is no p-value
+    # where a run has no value.
+    p_values = np.where(np.isnan(observed), np.nan, (extreme + 1) / (n_resamples + 1))
     return [
-        Difference(
-            float(before[i]), float(after[i]), m.count(group.members), *limits[i], float(p[i])
+        PairedDifference(
+            float(values_1[i]),
+            float(values_2[i]),
+            measure.count(group.members),
+            *limits[i],
+            float(p_values[i]),
         )
-        for i, m in enumerate(first)
+        for i, measure in enumerate(first)
     ]
 
 
-class _Stacked:
+class _StackedColumns:
     """The columns of several measures over one group, side by side: (claims, columns)."""
 
     def __init__(self, measures: Sequence[Measure], group: Group) -> None:
         self._measures = measures
-        columns = np.hstack([one.columns[group.members] for one in measures])
-        self._counted = (~np.isnan(columns)).astype(np.float64)
+        columns = np.hstack([measure.columns[group.members] for measure in measures])
+        self._counts = (~np.isnan(columns)).astype(np.float64)
         self._filled = np.nan_to_num(columns)
-        self.claims = len(columns)
+        self.n_claims = len(columns)
 
-    def values(self, weights: Floats) -> Floats:
-        """Return (samples, measures) for weights of the claims, (samples, claims)."""
-        return self._combined(weights @ self._filled, weights @ self._counted)
+    def values(self, weights: FloatArray) -> FloatArray:
+        """Return the measures (samples, measures) under claim weights (samples, claims)."""
+        return self._combine(weights @ self._filled, weights @ self._counts)
 
-    def values_with(self, other: _Stacked, swapped: Floats) -> Floats:
-        """Return the measures with the other run's values for some claims, (samples, claims)."""
+    def values_after_swap(self, other: _StackedColumns, swapped: FloatArray) -> FloatArray:
+        """Return the measures with the other run's values where `swapped` (samples, claims) is 1.
+
+        The result has the shape (samples, measures).
+        """
         sums = self._filled.sum(0) + swapped @ (other._filled - self._filled)
-        counts = self._counted.sum(0) + swapped @ (other._counted - self._counted)
-        return self._combined(sums, counts)
+        counts = self._counts.sum(0) + swapped @ (other._counts - self._counts)
+        return self._combine(sums, counts)
 
-    def _combined(self, sums: Floats, counts: Floats) -> Floats:
+    def _combine(self, sums: FloatArray, counts: FloatArray) -> FloatArray:
         means = np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
-        ends = np.cumsum([one.columns.shape[1] for one in self._measures])
+        ends = np.cumsum([measure.columns.shape[1] for measure in self._measures])
         parts = np.split(means, ends[:-1], axis=1)
         return np.stack([m.combine(p) for m, p in zip(self._measures, parts, strict=True)], 1)
 
 
-def _weights(claims: int, seed: int, samples: int) -> Iterator[Floats]:
-    """Yield how often each claim is drawn, (samples, claims), a block of samples at a time."""
+def _bootstrap_weights(n_claims: int, seed: int, n_resamples: int) -> Iterator[FloatArray]:
+    """Yield how often each claim is drawn (samples, claims), one block of samples at a time."""
     rng = np.random.default_rng([seed, 0])
-    for size in _blocks(claims, samples):
-        drawn = rng.integers(0, claims, (size, claims)) + np.arange(size)[:, None] * claims
-        counts = np.bincount(drawn.ravel(), minlength=size * claims)
-        yield counts.reshape(size, claims).astype(np.float64)
+    for size in _block_sizes(n_claims, n_resamples):
+        drawn = rng.integers(0, n_claims, (size, n_claims)) + np.arange(size)[:, None] * n_claims
+        counts = np.bincount(drawn.ravel(), minlength=size * n_claims)
+        yield counts.reshape(size, n_claims).astype(np.float64)
 
 
-def _swaps(claims: int, seed: int, samples: int) -> Iterator[Floats]:
+def _random_swaps(n_claims: int, seed: int, n_resamples: int) -> Iterator[FloatArray]:
     rng = np.random.default_rng([seed, 1])
-    for size in _blocks(claims, samples):
-        yield rng.integers(0, 2, (size, claims)).astype(np.float64)
+    for size in _block_sizes(n_claims, n_resamples):
+        yield rng.integers(0, 2, (size, n_claims)).astype(np.float64)
 
 
-def _blocks(claims: int, samples: int) -> Iterator[int]:
-    size = max(_CELLS // max(claims, 1), 1)
-    for start in range(0, samples, size):
-        yield min(size, samples - start)
+def _block_sizes(n_claims: int, n_resamples: int) -> Iterator[int]:
+    size = max(_MAX_CELLS // max(n_claims, 1), 1)
+    for start in range(0, n_resamples, size):
+        yield min(size, n_resamples - start)
 
 
-def _percentiles(drawn: NDArray[np.float64]) -> list[tuple[float, float]]:
-    """Return the interval of each column; samples in which no claim counts are passed over."""
-    outside = (100 - _LEVEL) / 2
-    found = []
-    for column in drawn.T:
+def _percentile_intervals(samples: NDArray[np.float64]) -> list[tuple[float, float]]:
+    """Return the interval of each column, ignoring samples in which no claim counts."""
+    tail = (100 - _CONFIDENCE) / 2
+    intervals = []
+    for column in samples.T:
         defined = column[~np.isnan(column)]
-        low, high = (
-            np.percentile(defined, [outside, 100 - outside]) if len(defined) else (np.nan,) * 2
-        )
-        found.append((float(low), float(high)))
-    return found
+        low, high = np.percentile(defined, [tail, 100 - tail]) if len(defined) else (np.nan,) * 2
+        intervals.append((float(low), float(high)))
+    return intervals

@@ -1,68 +1,116 @@
-"""Measures of documents that all data sets share.
+"""Document-level measures that all tasks share.
 
-A claim counts if it has gold evidence. Where there are alternative sets of evidence, one is enough.
+A claim counts if it has gold evidence. Where the gold file gives alternative evidence sets, finding
+one of them is enough.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from admiral.evaluation.measures import Measure, per_claim
-from admiral.evaluation.overlap import best_overlap, exact_match, recall_at
-from admiral.evaluation.pairing import Pair, counted
+import numpy as np
 
-RANKING = "documents of the ranking"
-EVIDENCE = "documents of the evidence"
+from admiral.evaluation.measures import Measure, mean_measure
+from admiral.evaluation.overlap import best_overlap, exact_match, recall_at_k
+from admiral.evaluation.pairing import Pair, count_noun
+
+RANKING_SECTION = "documents of the ranking"
+EVIDENCE_SECTION = "documents of the evidence"
+IR_MEASURES_SECTION = "ranking (ir-measures)"
+IR_MEASURES_MISSING = (
+    "Recall, MRR and nDCG need the package ir-measures: pip install 'admiral-retrieval[scorers]'"
+)
+_NDCG_DEPTH = 10
 
 
 def ranking_measures(pairs: Sequence[Pair], ks: Sequence[int]) -> list[Measure]:
-    """Return recall@k for each `k`, and exact match.
+    """Return all-gold recall@k for each `k`, and exact match, of the ranked documents.
 
-    Recall@k is the share of claims all of whose gold documents are among the first k; exact match
-    the share of those whose gold documents, as many as they are, come first.
+    Recall@k is the share of claims whose gold documents are all among the first k (the measure of
+    the paper's results tables; unlike recall@k of TREC, a claim scores 0 or 1). Exact match is the
+    share of claims whose n gold documents are the first n of the ranking.
+
+    Parameters
+    ----------
+    pairs
+        Gold claims with their predictions.
+    ks
+        Cut-offs of the ranking.
     """
 
     def recall(k: int) -> Callable[[Pair], float]:
-        return lambda p: recall_at(p.title_sets, p.documents, k)
+        return lambda pair: recall_at_k(pair.title_sets, pair.documents, k)
 
     def exact(pair: Pair) -> float:
         return exact_match(pair.title_sets, pair.documents)
 
-    recalls = [_of_gold(RANKING, f"recall@{k}", pairs, recall(k)) for k in ks]
-    return [*recalls, _of_gold(RANKING, "exact match", pairs, exact)]
+    recalls = [_over_gold(RANKING_SECTION, f"recall@{k}", pairs, recall(k)) for k in ks]
+    return [*recalls, _over_gold(RANKING_SECTION, "exact match", pairs, exact)]
 
 
 def evidence_measures(pairs: Sequence[Pair]) -> list[Measure]:
-    """Return precision, recall, F1 and exact match of the documents that the evidence is from.
+    """Return precision, recall, F1 and exact match of the documents that evidence was taken from.
 
-    Each claim is measured against the set that it agrees with best.
+    Each value is the mean over claims (macro average). Where there are alternative gold sets, a
+    claim is scored against the set with the highest F1.
     """
 
-    def part(number: int) -> Callable[[Pair], float]:
-        return lambda p: best_overlap(p.title_sets, _documents(p))[number]
+    def component(number: int) -> Callable[[Pair], float]:
+        return lambda pair: best_overlap(pair.title_sets, _evidence_documents(pair))[number]
 
     measures = [
-        _of_gold(EVIDENCE, name, pairs, part(number))
+        _over_gold(EVIDENCE_SECTION, name, pairs, component(number))
         for number, name in enumerate(("precision", "recall", "F1"))
     ]
-    exact = _of_gold(EVIDENCE, "exact match", pairs, lambda p: set(_documents(p)) in p.title_sets)
+    exact = _over_gold(
+        EVIDENCE_SECTION,
+        "exact match",
+        pairs,
+        lambda pair: set(_evidence_documents(pair)) in pair.title_sets,
+    )
     return [*measures, exact]
 
 
-def short_rankings(pairs: Sequence[Pair], ks: Sequence[int]) -> list[str]:
-    """Return a note about rankings that hold fewer documents than the largest k."""
+def ir_measures_scores(pairs: Sequence[Pair], ks: Sequence[int]) -> list[Measure]:
+    """Return R@k for each k, RR (whose mean is MRR) and nDCG@10 as ir-measures computes them.
+
+    A document is relevant if it is in any gold set of the claim. Claims without gold evidence do
+    not count. Returns an empty list if ir-measures is not installed.
+    """
+    try:
+        import ir_measures
+    except ImportError:
+        return []
+    metrics = [*(ir_measures.R @ k for k in ks), ir_measures.RR, ir_measures.nDCG @ _NDCG_DEPTH]
+    with_gold = [pair for pair in pairs if pair.gold.evidence]
+    qrels = {p.gold.id: dict.fromkeys(frozenset().union(*p.title_sets), 1) for p in with_gold}
+    # ir-measures ranks by score, so the rank becomes a descending score.
+    run = {p.gold.id: {t: -float(rank) for rank, t in enumerate(p.documents)} for p in with_gold}
+    rows = {pair.gold.id: row for row, pair in enumerate(pairs)}
+    columns = {str(metric): np.full((len(pairs), 1), np.nan) for metric in metrics}
+    if with_gold:
+        for score in ir_measures.iter_calc(metrics, qrels, run):
+            columns[str(score.measure)][rows[score.query_id]] = score.value
+    return [Measure(IR_MEASURES_SECTION, name, column) for name, column in columns.items()]
+
+
+def short_ranking_notes(pairs: Sequence[Pair], ks: Sequence[int]) -> list[str]:
+    """Return a note if some rankings hold fewer documents than the largest k."""
     k = max(ks)
-    short = sum(pair.answer is not None and len(pair.documents) < k for pair in pairs)
+    short = sum(pair.prediction is not None and len(pair.documents) < k for pair in pairs)
     if not short:
         return []
-    return [f"{counted(short, 'ranking')} of fewer than {k} documents; what is there is counted"]
+    return [f"{count_noun(short, 'ranking')} of fewer than {k} documents; what is there is counted"]
 
 
-def _documents(pair: Pair) -> tuple[str, ...]:
-    return pair.answer.evidence_documents if pair.answer else ()
+def _evidence_documents(pair: Pair) -> tuple[str, ...]:
+    return pair.prediction.evidence_documents if pair.prediction else ()
 
 
-def _of_gold(
+def _over_gold(
     section: str, name: str, pairs: Sequence[Pair], value: Callable[[Pair], float]
 ) -> Measure:
-    return per_claim(section, name, pairs, lambda p: value(p) if p.gold.evidence else None)
+    """Return the mean of `value` over the claims that have gold evidence."""
+    return mean_measure(
+        section, name, pairs, lambda pair: value(pair) if pair.gold.evidence else None
+    )

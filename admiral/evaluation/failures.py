@@ -1,4 +1,4 @@
-"""Where a claim was lost: the first stage of the pipeline that is to blame."""
+"""Error analysis: the pipeline stage at which a claim's gold evidence was lost."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from enum import Enum
 from admiral.evaluation.traces import Trace
 
 
-class Stage(Enum):
-    """What became of a claim; a document is found if a sentence of it is in the evidence."""
+class Outcome(Enum):
+    """Outcome of a claim. A gold document is found if the evidence has a sentence of it."""
 
     FOUND = "found"
     LATE = "stopped late"
@@ -22,53 +22,58 @@ class Stage(Enum):
 
     @property
     def meaning(self) -> str:
-        """The stage in a sentence."""
+        """The outcome explained in one sentence."""
         return _MEANINGS[self]
 
 
 _MEANINGS = {
-    Stage.FOUND: "The last evidence has a sentence of every gold document.",
-    Stage.LATE: "The evidence of an earlier hop had one of every gold document; it went on.",
-    Stage.FIRST: "No gold document was among those that the first hop read, or found later.",
-    Stage.RERANKER: "A missing document was read, and the last evidence has no sentence of it.",
-    Stage.HOP: "No hop read a missing document, and no more hops were made.",
-    Stage.EARLY: "It stopped as sufficient before any hop read a missing document.",
-    Stage.NO_ANSWER: "The run does not answer the claim.",
-    Stage.NO_GOLD: "There is nothing to find.",
+    Outcome.FOUND: "The last evidence has a sentence of every gold document.",
+    Outcome.LATE: "The evidence of an earlier hop had one of every gold document; it went on.",
+    Outcome.FIRST: "No gold document was among those that the first hop read, or found later.",
+    Outcome.RERANKER: "A missing document was read, and the last evidence has no sentence of it.",
+    Outcome.HOP: "No hop read a missing document, and no more hops were made.",
+    Outcome.EARLY: "It stopped as sufficient before any hop read a missing document.",
+    Outcome.NO_ANSWER: "The run does not answer the claim.",
+    Outcome.NO_GOLD: "There is nothing to find.",
 }
 
 
-def stage_of(
-    sets: Sequence[Set[str]], trace: Trace | None, *, min_hops: int = 1, dynamic: bool = True
-) -> Stage:
-    """Return the stage that a claim was lost at.
+def classify_outcome(
+    gold_sets: Sequence[Set[str]],
+    trace: Trace | None,
+    *,
+    min_hops: int = 1,
+    dynamic: bool = True,
+) -> Outcome:
+    """Return the outcome of a claim: found, or the first stage that lost its gold documents.
 
     Parameters
     ----------
-    sets
-        The alternative sets of gold documents.
+    gold_sets
+        Alternative sets of gold documents.
     trace
-        What the run did; None without an answer.
+        What the run did for the claim; None if it has no result.
     min_hops
-        The hops that the run had to make.
+        Minimum number of hops of the run.
     dynamic
-        Whether it could stop by itself; otherwise it can be neither early nor late.
+        Whether the run decides itself when to stop. A run with a fixed number of hops can stop
+        neither early nor late.
     """
-    if not sets:
-        return Stage.NO_GOLD
+    if not gold_sets:
+        return Outcome.NO_GOLD
     if trace is None or not trace.hops:
-        return Stage.NO_ANSWER
+        return Outcome.NO_ANSWER
     last = trace.hops[-1]
-    whole = [hop.number for hop in trace.hops if any(one <= hop.titles for one in sets)]
-    if dynamic and any(min_hops <= number < last.number for number in whole):
-        return Stage.LATE
-    if last.number in whole:
-        return Stage.FOUND
-    target = max(sets, key=lambda one: len(one & last.titles) / len(one))
-    missing = target - last.titles
-    kept = frozenset().union(*(hop.titles for hop in trace.hops))
-    if not target & (set(trace.hops[0].read) | kept):
-        return Stage.FIRST
-    if missing & (frozenset().union(*(hop.read for hop in trace.hops)) | kept):
-        return Stage.RERANKER
-    return Stage.EARLY if dynamic and trace.stopped == "sufficient" else Stage.HOP
+    complete = [hop.number for hop in trace.hops if any(s <= hop.titles for s in gold_sets)]
+    if dynamic and any(min_hops <= number < last.number for number in complete):
+        return Outcome.LATE
+    if last.number in complete:
+        return Outcome.FOUND
+    nearest = max(gold_sets, key=lambda titles: len(titles & last.titles) / len(titles))
+    missing = nearest - last.titles
+    in_evidence = frozenset().union(*(hop.titles for hop in trace.hops))
+    if not nearest & (set(trace.hops[0].read) | in_evidence):
+        return Outcome.FIRST
+    if missing & (frozenset().union(*(hop.read for hop in trace.hops)) | in_evidence):
+        return Outcome.RERANKER
+    return Outcome.EARLY if dynamic and trace.stopped == "sufficient" else Outcome.HOP

@@ -1,105 +1,128 @@
-"""FEVER's measures, as its official scorer computes them, and the paper's of documents."""
+"""FEVER's measures as its official scorer (fever-scorer) computes them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 from admiral.evaluation.document_measures import evidence_measures, ranking_measures
-from admiral.evaluation.measures import Group, Measure, groups_of, harmonic, per_claim
-from admiral.evaluation.overlap import all_found
-from admiral.evaluation.pairing import Pair, Pairs
+from admiral.evaluation.measures import (
+    Group,
+    Measure,
+    group_by_hops,
+    harmonic_mean_measure,
+    mean_measure,
+)
+from admiral.evaluation.overlap import covers_any_set
+from admiral.evaluation.pairing import Pair, PairedClaims
 from admiral.gold import Label
 
-SENTENCES = "sentences (first 5)"
-LABELS = "labels"
-MOST = 5
+SENTENCE_SECTION = "sentences (first 5)"
+LABEL_SECTION = "labels"
+MAX_SENTENCES = 5
 
 
 def groups(pairs: Sequence[Pair]) -> list[Group]:
-    """Return all claims, and those of each number of documents that they need at least."""
-    return groups_of(pairs, "document")
+    """Group the claims: all, then by the smallest number of gold documents that is enough."""
+    return group_by_hops(pairs, "document")
 
 
-def measures(pairs: Pairs, ks: Sequence[int]) -> list[Measure]:
-    """Return the measures that the gold file and the run allow."""
-    every = pairs.pairs
-    found = ranking_measures(every, ks)
-    if pairs.has_sentences:
-        found += evidence_measures(every)
-        if any(pair.gold.sentences for pair in every):
-            found += sentence_measures(every)
-    if pairs.has_verdicts and any(pair.gold.label for pair in every):
-        found += label_measures(every)
-    return found
+def measures(paired: PairedClaims, ks: Sequence[int]) -> list[Measure]:
+    """Return the measures that the gold file and the run have the data for."""
+    pairs = paired.pairs
+    result = ranking_measures(pairs, ks)
+    if paired.has_sentences:
+        result += evidence_measures(pairs)
+        if any(pair.gold.sentences for pair in pairs):
+            result += sentence_measures(pairs)
+    if paired.has_verdicts and any(pair.gold.label for pair in pairs):
+        result += label_measures(pairs)
+    return result
 
 
 def sentence_measures(pairs: Sequence[Pair]) -> list[Measure]:
     """Return evidence precision, recall and F1 of the first five sentences.
 
-    The scorer's rules: claims without enough information do not count; no sentence at all has
-    precision 1; a claim for which the gold file has no evidence has recall 1; F1 is the harmonic
-    mean of the two means. A claim without an answer has 0 and 0.
+    The rules are those of fever-scorer: NOT ENOUGH INFO claims do not count; a prediction without
+    sentences has precision 1; a claim without gold evidence has recall 1; F1 is the harmonic mean
+    of the two means (not the mean of F1 over claims). A claim without a prediction has precision 0
+    and recall 0.
     """
 
-    def verifiable(pair: Pair) -> bool:
+    def is_verifiable(pair: Pair) -> bool:
         label = pair.gold.label
         return bool(pair.gold.evidence) if label is None else label is not Label.NOT_ENOUGH_INFO
 
-    return evidence_scores(pairs, verifiable)
+    return evidence_scores(pairs, is_verifiable)
 
 
-def evidence_scores(pairs: Sequence[Pair], counted: Callable[[Pair], bool]) -> list[Measure]:
-    """Return evidence precision, recall and F1 over the claims that count."""
+def evidence_scores(pairs: Sequence[Pair], counts: Callable[[Pair], bool]) -> list[Measure]:
+    """Return evidence precision, recall and F1 over the claims for which `counts` is true."""
 
-    def of(rule: Callable[[Pair], float]) -> Callable[[Pair], float | None]:
-        return lambda p: rule(p) if counted(p) else None
+    def if_counted(value: Callable[[Pair], float]) -> Callable[[Pair], float | None]:
+        return lambda pair: value(pair) if counts(pair) else None
 
-    precision = per_claim(SENTENCES, "evidence precision", pairs, of(_precision))
-    recall = per_claim(SENTENCES, "evidence recall", pairs, of(_recall))
-    return [precision, recall, harmonic(SENTENCES, "evidence F1", precision, recall)]
+    precision = mean_measure(
+        SENTENCE_SECTION, "evidence precision", pairs, if_counted(_evidence_precision)
+    )
+    recall = mean_measure(SENTENCE_SECTION, "evidence recall", pairs, if_counted(_evidence_recall))
+    f1 = harmonic_mean_measure(SENTENCE_SECTION, "evidence F1", precision, recall)
+    return [precision, recall, f1]
 
 
 def label_measures(pairs: Sequence[Pair]) -> list[Measure]:
     """Return label accuracy and the FEVER score.
 
-    The score asks for the label and, but for claims without enough information, for all sentences
-    of one of the sets among the first five. Claims without a gold label do not count; answers
-    without a verdict are wrong.
+    The FEVER score is the share of claims with the correct label and, unless the label is NOT
+    ENOUGH INFO, a complete gold evidence set among the first five sentences (fever-scorer's
+    "strict score").
     """
 
-    def strict(pair: Pair) -> float:
-        lacking = pair.gold.label is Label.NOT_ENOUGH_INFO
-        return correct_label(pair) and (lacking or complete(pair))
+    def is_strictly_correct(pair: Pair) -> bool:
+        unverifiable = pair.gold.label is Label.NOT_ENOUGH_INFO
+        return is_label_correct(pair) and (unverifiable or has_complete_evidence(pair))
+
+    return accuracy_and_score(pairs, "FEVER score", is_strictly_correct)
+
+
+def accuracy_and_score(
+    pairs: Sequence[Pair], score_name: str, is_strictly_correct: Callable[[Pair], bool]
+) -> list[Measure]:
+    """Return label accuracy and a task's score over the claims that have a gold label.
+
+    Predictions without a verdict count as wrong.
+    """
+
+    def if_labelled(value: Callable[[Pair], bool]) -> Callable[[Pair], float | None]:
+        return lambda pair: None if pair.gold.label is None else value(pair)
 
     return [
-        per_claim(LABELS, "label accuracy", pairs, lambda p: _labelled(p, correct_label(p))),
-        per_claim(LABELS, "FEVER score", pairs, lambda p: _labelled(p, strict(p))),
+        mean_measure(LABEL_SECTION, "label accuracy", pairs, if_labelled(is_label_correct)),
+        mean_measure(LABEL_SECTION, score_name, pairs, if_labelled(is_strictly_correct)),
     ]
 
 
-def correct_label(pair: Pair) -> bool:
-    """Return whether the verdict is the gold label."""
-    verdict, label = pair.answer.verdict if pair.answer else None, pair.gold.label
+def is_label_correct(pair: Pair) -> bool:
+    """Return whether the predicted verdict equals the gold label."""
+    verdict = pair.prediction.verdict if pair.prediction else None
+    label = pair.gold.label
     return verdict is not None and label is not None and verdict.value == label.value
 
 
-def complete(pair: Pair) -> bool:
-    """Return whether all sentences of one of the gold sets are among the first five."""
-    found: tuple[tuple[str, int | None], ...] = pair.sentences[:MOST]
-    return all_found([frozenset(one) for one in pair.gold.evidence], found)
+def has_complete_evidence(pair: Pair) -> bool:
+    """Return whether all sentences of one gold evidence set are among the first five."""
+    sentences: tuple[tuple[str, int | None], ...] = pair.sentences[:MAX_SENTENCES]
+    return covers_any_set([frozenset(s) for s in pair.gold.evidence], sentences)
 
 
-def _precision(pair: Pair) -> float:
-    if pair.answer is None:
+def _evidence_precision(pair: Pair) -> float:
+    if pair.prediction is None:
         return 0.0
-    gold = {sentence for one in pair.gold.evidence for sentence in one}
-    found = pair.sentences[:MOST]
-    return sum(sentence in gold for sentence in found) / len(found) if found else 1.0
+    gold = {sentence for evidence_set in pair.gold.evidence for sentence in evidence_set}
+    sentences = pair.sentences[:MAX_SENTENCES]
+    return sum(s in gold for s in sentences) / len(sentences) if sentences else 1.0
 
 
-def _recall(pair: Pair) -> float:
-    return float(pair.answer is not None and (not pair.gold.evidence or complete(pair)))
-
-
-def _labelled(pair: Pair, value: float) -> float | None:
-    return None if pair.gold.label is None else value
+def _evidence_recall(pair: Pair) -> float:
+    if pair.prediction is None:
+        return 0.0
+    return float(not pair.gold.evidence or has_complete_evidence(pair))

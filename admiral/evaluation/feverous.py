@@ -1,55 +1,59 @@
-"""FEVEROUS-S: the claims of FEVEROUS that sentences alone are enough for, by its scorer's rules."""
+"""FEVEROUS-S: FEVEROUS claims that sentences alone can verify, by the rules of its scorer."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from admiral.evaluation.document_measures import evidence_measures, ranking_measures
-from admiral.evaluation.fever import LABELS, complete, correct_label, evidence_scores
-from admiral.evaluation.measures import Measure, per_claim
-from admiral.evaluation.pairing import Pair, Pairs
+from admiral.evaluation.fever import (
+    accuracy_and_score,
+    evidence_scores,
+    has_complete_evidence,
+    is_label_correct,
+)
+from admiral.evaluation.measures import Measure
+from admiral.evaluation.pairing import Pair, PairedClaims
 from admiral.gold import GoldClaim
 
 
-def select(gold: Sequence[GoldClaim]) -> tuple[list[GoldClaim], list[str]]:
-    """Return the claims that sentences alone are enough for, and what to say of the others."""
-    chosen = [claim for claim in gold if claim.evidence]
-    left, elements = len(gold) - len(chosen), sum(claim.ignored for claim in gold)
-    if not left:
-        return chosen, []
-    return chosen, [
-        f"{left} of {len(gold)} claims need more than sentences and are left out (FEVEROUS-S); "
-        f"{elements} cells and other elements were passed over"
+def select_claims(gold: Sequence[GoldClaim]) -> tuple[list[GoldClaim], list[str]]:
+    """Return the claims that sentences alone can verify, and a note about the claims left out."""
+    selected = [claim for claim in gold if claim.evidence]
+    n_dropped = len(gold) - len(selected)
+    if not n_dropped:
+        return selected, []
+    n_elements = sum(claim.n_ignored_elements for claim in gold)
+    return selected, [
+        f"{n_dropped} of {len(gold)} claims need more than sentences and are left out "
+        f"(FEVEROUS-S); {n_elements} cells and other elements were passed over"
     ]
 
 
-def measures(pairs: Pairs, ks: Sequence[int]) -> list[Measure]:
-    """Return the measures that the gold file and the run allow.
+def measures(paired: PairedClaims, ks: Sequence[int]) -> list[Measure]:
+    """Return the measures that the gold file and the run have the data for.
 
-    Other than in FEVER, evidence counts for claims without enough information as well, and the
-    score asks for it.
+    Unlike in FEVER, NOT ENOUGH INFO claims have evidence too, which the sentence measures and the
+    score take into account.
     """
-    every = pairs.pairs
-    found = ranking_measures(every, ks)
-    if pairs.has_sentences:
-        found += evidence_measures(every)
-        if any(pair.gold.sentences for pair in every):
-            found += evidence_scores(every, lambda pair: True)
-    if pairs.has_verdicts and any(pair.gold.label for pair in every):
-        found += label_measures(every)
-    return found
+    pairs = paired.pairs
+    result = ranking_measures(pairs, ks)
+    if paired.has_sentences:
+        result += evidence_measures(pairs)
+        if any(pair.gold.sentences for pair in pairs):
+            result += evidence_scores(pairs, lambda pair: True)
+    if paired.has_verdicts and any(pair.gold.label for pair in pairs):
+        result += label_measures(pairs)
+    return result
 
 
 def label_measures(pairs: Sequence[Pair]) -> list[Measure]:
-    """Return label accuracy and the FEVEROUS score; claims without a gold label do not count."""
+    """Return label accuracy and the FEVEROUS score.
 
-    def labelled(rule: Callable[[Pair], bool]) -> Callable[[Pair], float | None]:
-        return lambda p: None if p.gold.label is None else rule(p)
+    The FEVEROUS score is the share of claims with the correct label and a complete gold evidence
+    set among the first five sentences.
+    """
 
-    def strict(pair: Pair) -> bool:
-        return correct_label(pair) and complete(pair)
+    def is_strictly_correct(pair: Pair) -> bool:
+        return is_label_correct(pair) and has_complete_evidence(pair)
 
-    return [
-        per_claim(LABELS, "label accuracy", pairs, labelled(correct_label)),
-        per_claim(LABELS, "FEVEROUS score", pairs, labelled(strict)),
-    ]
+    return accuracy_and_score(pairs, "FEVEROUS score", is_strictly_correct)

@@ -1,4 +1,4 @@
-"""What a measure is: a number for each claim, of which groups of claims have the mean."""
+"""Measures as per-claim values, averaged over groups of claims."""
 
 from __future__ import annotations
 
@@ -8,30 +8,32 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from admiral.evaluation.pairing import Pair, counted
+from admiral.evaluation.pairing import Pair, count_noun
 
-Floats = NDArray[np.float64]
+FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """The value of each claim under one measure.
+    """The value of every claim under one measure.
 
     Attributes
     ----------
     section
-        What is measured: ``documents``, ``sentences``, ``labels``, ...
+        Heading that the measure is shown under, such as ``labels``.
+    name
+        Name of the measure, such as ``recall@5``.
     columns
-        (claims, 1), or (claims, 2) for a measure that is the harmonic mean of two means; NaN for
-        claims that do not count.
+        (claims, 1) for a mean over claims, or (claims, 2) for the harmonic mean of two means; NaN
+        for claims that do not count.
     """
 
     section: str
     name: str
-    columns: Floats
+    columns: FloatArray
 
-    def combine(self, means: Floats) -> Floats:
-        """Return the measure for means of its columns, (..., columns)."""
+    def combine(self, means: FloatArray) -> FloatArray:
+        """Return the value of the measure, (...), for the means of its columns, (..., columns)."""
         if means.shape[-1] == 1:
             return means[..., 0]
         first, second = means[..., 0], means[..., 1]
@@ -42,45 +44,53 @@ class Measure:
         )
 
     def value(self, members: NDArray[np.bool_]) -> float:
-        """Return the measure for a group of claims; NaN if none of them counts."""
+        """Return the value for a group of claims, (claims,); NaN if none of them counts."""
         rows = self.columns[members]
-        counted = ~np.isnan(rows)
-        number = counted.sum(0)
-        sums = np.where(counted, rows, 0.0).sum(0)
-        means = np.divide(sums, number, out=np.full(number.shape, np.nan), where=number > 0)
+        counts = ~np.isnan(rows)
+        totals = counts.sum(0)
+        sums = np.where(counts, rows, 0.0).sum(0)
+        means = np.divide(sums, totals, out=np.full(totals.shape, np.nan), where=totals > 0)
         return float(self.combine(means))
 
     def count(self, members: NDArray[np.bool_]) -> int:
-        """Return how many claims of a group count."""
+        """Return the number of claims of a group, (claims,), that count."""
         return int((~np.isnan(self.columns[members, 0])).sum())
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Claims whose figures are shown together; `members` is (claims,)."""
+    """A named group of claims.
+
+    Attributes
+    ----------
+    name
+        Name of the group, such as ``2 hops``.
+    members
+        Boolean mask over all claims, (claims,).
+    """
 
     name: str
     members: NDArray[np.bool_]
 
 
-def per_claim(
+def mean_measure(
     section: str, name: str, pairs: Sequence[Pair], value: Callable[[Pair], float | None]
 ) -> Measure:
-    """Return the measure that is the mean of `value`, None for claims that do not count."""
+    """Return the measure that is the mean of `value`, which is None for claims not counted."""
     values = [value(pair) for pair in pairs]
-    column = [np.nan if one is None else float(one) for one in values]
+    column = [np.nan if v is None else float(v) for v in values]
     return Measure(section, name, np.array(column, dtype=np.float64).reshape(-1, 1))
 
 
-def harmonic(section: str, name: str, first: Measure, second: Measure) -> Measure:
-    """Return the harmonic mean of two measures (not the mean of the claims' harmonic means)."""
+def harmonic_mean_measure(section: str, name: str, first: Measure, second: Measure) -> Measure:
+    """Return the harmonic mean of two measures' means (not the mean of harmonic means)."""
     return Measure(section, name, np.hstack([first.columns, second.columns]))
 
 
-def groups_of(pairs: Sequence[Pair], noun: str) -> list[Group]:
-    """Return all claims, and those of each number of hops that occurs, such as ``2 hops``."""
+def group_by_hops(pairs: Sequence[Pair], noun: str) -> list[Group]:
+    """Group the claims: all, then by number of hops, such as ``2 hops`` if `noun` is ``hop``."""
     hops = np.array([pair.gold.hops for pair in pairs], dtype=np.int64)
-    found = [Group("all", np.ones(len(pairs), dtype=bool))]
-    for number in sorted({int(one) for one in hops} - {0}):
-        found.append(Group(counted(number, noun), hops == number))
-    return found
+    groups = [Group("all", np.ones(len(pairs), dtype=bool))]
+    for number in sorted(set(hops.tolist()) - {0}):
+        groups.append(Group(count_noun(number, noun), hops == number))
+    return groups

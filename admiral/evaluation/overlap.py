@@ -1,4 +1,4 @@
-"""How an answer overlaps with gold: pure functions of titles or sentences."""
+"""Overlap of predicted with gold titles or sentences: recall@k, exact match, precision, F1."""
 
 from __future__ import annotations
 
@@ -17,36 +17,42 @@ class Overlap(NamedTuple):
     f1: float
 
 
-def all_found(sets: Sequence[Set[Item]], found: Collection[Item]) -> bool:
-    """Return whether every member of at least one of the alternative sets was found."""
-    return any(one <= set(found) for one in sets)
+def covers_any_set(gold_sets: Sequence[Set[Item]], items: Collection[Item]) -> bool:
+    """Return whether `items` include every member of at least one of the alternative sets."""
+    return any(gold <= set(items) for gold in gold_sets)
 
 
-def recall_at(sets: Sequence[Set[str]], ranking: Sequence[str], k: int) -> bool:
-    """Return whether one of the sets is whole among the first `k` (the paper's recall@k)."""
-    return all_found(sets, ranking[:k])
+def recall_at_k(gold_sets: Sequence[Set[str]], ranking: Sequence[str], k: int) -> bool:
+    """Return whether the first `k` documents include all of one gold set (the paper's recall@k)."""
+    return covers_any_set(gold_sets, ranking[:k])
 
 
-def exact_match(sets: Sequence[Set[str]], ranking: Sequence[str]) -> bool:
-    """Return whether the ranking begins with the documents of one of the sets, in any order."""
-    return any(one == set(ranking[: len(one)]) for one in sets)
+def exact_match(gold_sets: Sequence[Set[str]], ranking: Sequence[str]) -> bool:
+    """Return whether the ranking begins with the n documents of a gold set, in any order."""
+    return any(gold == set(ranking[: len(gold)]) for gold in gold_sets)
 
 
-def best_overlap(sets: Sequence[Set[Item]], found: Collection[Item]) -> Overlap:
-    """Return the overlap with the set that gives the highest F1; zeros where nothing was found."""
-    distinct = set(found)
+def best_overlap(gold_sets: Sequence[Set[Item]], items: Collection[Item]) -> Overlap:
+    """Return precision, recall and F1 against the gold set with the highest F1.
+
+    All three are 0 if nothing is shared with any gold set.
+    """
+    distinct = set(items)
     overlaps = [Overlap(0.0, 0.0, 0.0)]
-    for one in sets:
-        shared = len(one & distinct)
+    for gold in gold_sets:
+        shared = len(gold & distinct)
         if shared:
-            precision, recall = shared / len(distinct), shared / len(one)
-            overlaps.append(Overlap(precision, recall, 2 * shared / (len(distinct) + len(one))))
+            precision, recall = shared / len(distinct), shared / len(gold)
+            overlaps.append(Overlap(precision, recall, 2 * shared / (len(distinct) + len(gold))))
     return max(overlaps, key=lambda overlap: overlap.f1)
 
 
-def counted_f1(gold: Sequence[Item], found: Sequence[Item]) -> float:
-    """Return HoVer's F1 of two lists; repetitions count, and two empty lists agree."""
-    if not gold or not found:
-        return float(not gold and not found)
-    shared = sum((Counter(gold) & Counter(found)).values())
-    return 2 * shared / (len(gold) + len(found))
+def multiset_f1(gold: Sequence[Item], items: Sequence[Item]) -> float:
+    """Return the F1 of two lists as multisets, as in HoVer's evaluation script.
+
+    Repetitions count; the F1 of two empty lists is 1.
+    """
+    if not gold or not items:
+        return float(not gold and not items)
+    shared = sum((Counter(gold) & Counter(items)).values())
+    return 2 * shared / (len(gold) + len(items))

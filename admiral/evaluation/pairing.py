@@ -1,4 +1,4 @@
-"""Gold claims beside the answers to them, and what does not fit together."""
+"""Gold claims paired with the predictions of a run, and checks that the two fit together."""
 
 from __future__ import annotations
 
@@ -6,123 +6,147 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from admiral.errors import AdmiralError
-from admiral.evaluation.predictions import Prediction, same_title
+from admiral.evaluation.predictions import Prediction, normalise_title
 from admiral.gold import GoldClaim
 
-_SHOWN = 3
+_MAX_LISTED_IDS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A gold claim and its answer; None where the run has none, which counts as wrong."""
+    """A gold claim and its prediction.
+
+    Attributes
+    ----------
+    gold
+        The claim, with normalised titles.
+    prediction
+        None if the run has no prediction for the claim, which counts as wrong.
+    """
 
     gold: GoldClaim
-    answer: Prediction | None
+    prediction: Prediction | None
 
     @property
     def documents(self) -> tuple[str, ...]:
-        """The ranking of the answer, empty without one."""
-        return self.answer.documents if self.answer else ()
+        """Ranked documents of the prediction; empty without a prediction."""
+        return self.prediction.documents if self.prediction else ()
 
     @property
     def sentences(self) -> tuple[tuple[str, int], ...]:
-        """The evidence of the answer, empty without one."""
-        return (self.answer.sentences or ()) if self.answer else ()
+        """Evidence sentences of the prediction; empty without a prediction."""
+        return (self.prediction.sentences or ()) if self.prediction else ()
 
     @property
     def title_sets(self) -> list[frozenset[str]]:
-        """The alternative sets of gold documents."""
+        """Alternative sets of gold documents."""
         return [frozenset(titles) for titles in self.gold.title_sets]
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
-    """All gold claims of a file, in its order.
+class PairedClaims:
+    """All claims of a gold file, in its order, with the predictions of a run.
 
     Attributes
     ----------
     pairs
         One for each gold claim.
-    unknown
-        Ids of answers to claims that are not among the gold claims; these are left out.
+    unknown_ids
+        Ids of predictions whose claim is not in the gold file; these are left out.
     """
 
     pairs: tuple[Pair, ...]
-    unknown: tuple[str, ...]
+    unknown_ids: tuple[str, ...]
 
     @property
-    def missing(self) -> tuple[str, ...]:
-        """Ids of gold claims without an answer."""
-        return tuple(pair.gold.id for pair in self.pairs if pair.answer is None)
+    def missing_ids(self) -> tuple[str, ...]:
+        """Ids of gold claims without a prediction."""
+        return tuple(pair.gold.id for pair in self.pairs if pair.prediction is None)
 
     @property
     def has_sentences(self) -> bool:
-        """Whether the run names sentences and not documents alone."""
-        return any(p.answer is not None and p.answer.sentences is not None for p in self.pairs)
+        """Whether the run gives evidence sentences, not only documents."""
+        return any(
+            p.prediction is not None and p.prediction.sentences is not None for p in self.pairs
+        )
 
     @property
     def has_verdicts(self) -> bool:
-        """Whether any answer comes with a verdict."""
-        return any(p.answer is not None and p.answer.verdict is not None for p in self.pairs)
+        """Whether any prediction has a verdict."""
+        return any(
+            p.prediction is not None and p.prediction.verdict is not None for p in self.pairs
+        )
 
     def notes(self) -> list[str]:
-        """Return what a reader of the figures must know, a sentence each."""
-        said = []
-        if self.missing:
-            said.append(f"{_count(self.missing, 'claim')} without an answer, counted as wrong")
-        if self.unknown:
-            said.append(f"{_count(self.unknown, 'answer')} to claims that are not in the gold file")
-        return said
+        """Return notes on claims and predictions without a counterpart, one sentence each."""
+        notes = []
+        if self.missing_ids:
+            missing = _count_ids(self.missing_ids, "claim")
+            notes.append(f"{missing} without an answer, counted as wrong")
+        if self.unknown_ids:
+            unknown = _count_ids(self.unknown_ids, "answer")
+            notes.append(f"{unknown} to claims that are not in the gold file")
+        return notes
 
 
-def pair_up(gold: Iterable[GoldClaim], answers: Mapping[str, Prediction]) -> Pairs:
-    """Return each gold claim with the answer of the same id.
+def pair_claims(gold: Iterable[GoldClaim], predictions: Mapping[str, Prediction]) -> PairedClaims:
+    """Pair each gold claim with the prediction that has the same id.
+
+    Parameters
+    ----------
+    gold
+        Claims with gold evidence.
+    predictions
+        Predictions of a run by claim id.
 
     Raises
     ------
     AdmiralError
-        If no id is in both, or an answer is to another claim of the same id: then the files do not
-        belong together.
+        If the files do not belong together: no id is in both, or a prediction is for a claim with
+        the same id and another text.
     """
     pairs = []
     for claim in gold:
-        answer = answers.get(claim.id)
-        said = None if answer is None else answer.claim
-        if said is not None and said.split() != claim.claim.split():
+        prediction = predictions.get(claim.id)
+        text = None if prediction is None else prediction.claim
+        if text is not None and text.split() != claim.claim.split():
             raise AdmiralError(
-                f"claim {claim.id!r}: the predictions answer another claim ({_cut(said)}) than the "
-                f"gold file has ({_cut(claim.claim)}). Give the gold file of the same claims"
+                f"claim {claim.id!r}: the predictions have another claim ({_shorten(text)}) than "
+                f"the gold file ({_shorten(claim.claim)}). Give the gold file of the same claims"
             )
-        pairs.append(Pair(_comparable(claim), answer))
-    known = {pair.gold.id for pair in pairs}
-    found = Pairs(tuple(pairs), tuple(id for id in answers if id not in known))
-    if len(found.missing) == len(pairs):
+        pairs.append(Pair(_with_normalised_titles(claim), prediction))
+    gold_ids = {pair.gold.id for pair in pairs}
+    paired = PairedClaims(tuple(pairs), tuple(id for id in predictions if id not in gold_ids))
+    if len(paired.missing_ids) == len(pairs):
         raise AdmiralError(
-            "no claim of the gold file is among the predictions; ids there are such as "
-            f"{_listed(tuple(known))}, here {_listed(found.unknown)}. Give the gold file of the "
-            "same claims"
+            "no claim of the gold file is among the predictions; its ids are such as "
+            f"{_list_ids(tuple(gold_ids))}, those of the predictions such as "
+            f"{_list_ids(paired.unknown_ids)}. Give the gold file of the same claims"
         )
-    return found
+    return paired
 
 
-def _comparable(claim: GoldClaim) -> GoldClaim:
-    sets = tuple(tuple((same_title(t), number) for t, number in one) for one in claim.evidence)
-    return replace(claim, evidence=sets)
+def _with_normalised_titles(claim: GoldClaim) -> GoldClaim:
+    evidence = tuple(
+        tuple((normalise_title(title), number) for title, number in evidence_set)
+        for evidence_set in claim.evidence
+    )
+    return replace(claim, evidence=evidence)
 
 
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, such as ``1 claim`` and ``2 claims``."""
+def count_noun(number: int, noun: str) -> str:
+    """Return a number with its noun, such as ``1 claim`` or ``2 claims``."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _count(ids: Sequence[str], noun: str) -> str:
-    return f"{counted(len(ids), noun)} ({_listed(ids)})"
+def _count_ids(ids: Sequence[str], noun: str) -> str:
+    return f"{count_noun(len(ids), noun)} ({_list_ids(ids)})"
 
 
-def _listed(ids: Sequence[str]) -> str:
-    shown = ", ".join(repr(id) for id in sorted(ids)[:_SHOWN])
-    return shown + (", ..." if len(ids) > _SHOWN else "")
+def _list_ids(ids: Sequence[str]) -> str:
+    listed = ", ".join(repr(id) for id in sorted(ids)[:_MAX_LISTED_IDS])
+    return listed + (", ..." if len(ids) > _MAX_LISTED_IDS else "")
 
 
-def _cut(text: str) -> str:
+def _shorten(text: str) -> str:
     return repr(text if len(text) <= 60 else text[:59] + "…")

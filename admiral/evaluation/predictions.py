@@ -1,4 +1,4 @@
-"""Reading what is to be evaluated: the results of `admiral retrieve`, or a TREC run."""
+"""Predictions to evaluate: the results of `admiral retrieve`, or a TREC run."""
 
 from __future__ import annotations
 
@@ -16,24 +16,27 @@ from admiral.io.streams import parse_object
 from admiral.io.trec import unescape_id, unescape_title
 from proofs import Proof, ProofError, Verdict
 
-_REMEDY = "Give the results that `admiral retrieve` wrote, unchanged"
+REMEDY = "Give the results that `admiral retrieve` wrote, unchanged"
 _EXAMPLE = '{"id": "1", "documents": [{"title": "..."}], "evidence": [], "hops": []}'
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What a run answers to one claim; titles are composed (NFC), as in every comparison.
+    """What a run predicts for one claim. Titles are normalised (`normalise_title`).
 
     Attributes
     ----------
+    id
+        Id of the claim.
     documents
-        Titles, best first, each once.
+        Distinct titles, best first.
     sentences
-        The evidence, best first; None where the run has none, as a TREC run.
+        Evidence as (title, sentence number), best first; None if the run gives no sentences, such
+        as a TREC run.
     verdict
-        What the last hop's proof says of the claim; None without a proof.
+        Verdict of the last hop's proof; None without a proof.
     claim
-        The text, None where the run does not repeat it.
+        Text of the claim; None if the run does not repeat it.
     """
 
     id: str
@@ -44,134 +47,148 @@ class Prediction:
 
     @property
     def evidence_documents(self) -> tuple[str, ...]:
-        """The documents of the evidence, in order, each once."""
+        """Distinct documents of the evidence, in order."""
         return tuple(dict.fromkeys(title for title, _ in self.sentences or ()))
 
 
-def same_title(title: str) -> str:
-    """Return the spelling of a title by which titles are compared."""
+def normalise_title(title: str) -> str:
+    """Return the spelling of a title that comparisons use: Unicode normal form NFC."""
     return unicodedata.normalize("NFC", title)
 
 
 def read_predictions(path: Path) -> dict[str, Prediction]:
-    """Return the answers of a run by the ids of their claims, in the order of the file.
+    """Return the predictions of a run by claim id, in the order of the file.
 
-    A file whose first character is ``{`` is JSON Lines, any other a TREC run.
+    A file whose first character is ``{`` is read as JSON Lines, any other as a TREC run.
 
     Raises
     ------
     RecordError
-        For a bad record, and for an id (or a document of a claim) that comes twice.
+        For an invalid record, a duplicate id, or a document that occurs twice for one claim.
     AdmiralError
-        If the file cannot be read or holds nothing.
+        If the file cannot be read or is empty.
     """
-    first = next(iter(record_lines(path, _REMEDY)), None)
+    first = next(iter(record_lines(path, REMEDY)), None)
     if first is None:
-        raise AdmiralError(f"{path}: holds no predictions. {_REMEDY}")
+        raise AdmiralError(f"{path}: holds no predictions. {REMEDY}")
     if not first[1].lstrip().startswith(b"{"):
-        return _read_run(path)
-    found: dict[str, Prediction] = {}
-    lines: dict[str, str] = {}
+        return _read_trec_run(path)
+    predictions: dict[str, Prediction] = {}
+    places: dict[str, str] = {}
     for where, record in read_results(path):
-        one = parse_result(record, where)
-        if one.id in found:
-            problem = f"{one.id!r} is also the id at {lines[one.id]}"
-            raise RecordError(where, "id", problem, "Give each claim one answer")
-        found[one.id], lines[one.id] = one, where
-    return found
+        prediction = parse_result(record, where)
+        id = prediction.id
+        if id in predictions:
+            problem = f"{id!r} is also the id at {places[id]}"
+            raise RecordError(where, "id", problem, "Keep one result for each claim")
+        predictions[id], places[id] = prediction, where
+    return predictions
 
 
 def read_results(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield (place, record) of a file of results, one at a time.
+    """Yield (place, record) for each record of a file of results.
 
     Raises
     ------
     RecordError
-        For a line that is no record.
+        For a line that is not a JSON object.
     AdmiralError
-        If the file cannot be read, holds nothing or is a TREC run.
+        If the file cannot be read, is empty or is a TREC run.
     """
-    begun = False
-    for number, line in record_lines(path, _REMEDY):
-        if not begun and not line.lstrip().startswith(b"{"):
-            problem = "does not begin with a record; a TREC run, for one, names documents only"
-            raise AdmiralError(f"{path}: {problem}. {_REMEDY}")
-        begun, where = True, f"{path}:{number}"
+    is_empty = True
+    for number, line in record_lines(path, REMEDY):
+        if is_empty and not line.lstrip().startswith(b"{"):
+            problem = "does not begin with a JSON record (a TREC run, which has only documents?)"
+            raise AdmiralError(f"{path}: {problem}. {REMEDY}")
+        is_empty = False
+        where = f"{path}:{number}"
         yield where, parse_object(line, where, _EXAMPLE)
-    if not begun:
-        raise AdmiralError(f"{path}: holds no results. {_REMEDY}")
+    if is_empty:
+        raise AdmiralError(f"{path}: holds no results. {REMEDY}")
 
 
 def parse_result(record: dict[str, Any], where: str) -> Prediction:
-    """Return the answer of one record of `admiral retrieve`."""
+    """Return the prediction in one record of `admiral retrieve`.
+
+    Parameters
+    ----------
+    record
+        The record.
+    where
+        Its file and line, for error messages.
+
+    Raises
+    ------
+    RecordError
+        If a field is missing or has the wrong type.
+    """
     if record.get("id") is None:
-        raise RecordError(where, "id", "is missing", _REMEDY)
+        raise RecordError(where, "id", "is missing", REMEDY)
     titles = [
-        _text(one, "title", f"documents[{number}]", where)
-        for number, one in enumerate(_objects(record, "documents", where))
+        _title(document, f"documents[{number}]", where)
+        for number, document in enumerate(_object_list(record, "documents", where))
     ]
     sentences = []
-    for number, one in enumerate(_objects(record, "evidence", where)):
-        field, index = f"evidence[{number}]", one.get("sentence_id")
+    for number, sentence in enumerate(_object_list(record, "evidence", where)):
+        field, index = f"evidence[{number}]", sentence.get("sentence_id")
         if not isinstance(index, int) or isinstance(index, bool) or index < 0:
-            raise RecordError(where, f"{field}.sentence_id", "is not a number from 0 on", _REMEDY)
-        sentences.append((_text(one, "title", field, where), index))
+            problem = "is not a sentence number (0 or greater)"
+            raise RecordError(where, f"{field}.sentence_id", problem, REMEDY)
+        sentences.append((_title(sentence, field, where), index))
     claim = record.get("claim")
     return Prediction(
         claim_id(record, where, 0),
         tuple(dict.fromkeys(titles)),
         tuple(sentences),
-        _verdict(record, where),
+        _last_verdict(record, where),
         claim if isinstance(claim, str) else None,
     )
 
 
-def _verdict(record: dict[str, Any], where: str) -> Verdict | None:
-    hops = _objects(record, "hops", where)
+def _last_verdict(record: dict[str, Any], where: str) -> Verdict | None:
+    hops = _object_list(record, "hops", where)
     steps = hops[-1].get("proof") if hops else None
     if steps is None:
         return None
     try:
         return Proof.from_json(steps).verdict()
     except (ProofError, TypeError) as error:
-        raise RecordError(where, "hops[-1].proof", str(error), _REMEDY) from error
+        raise RecordError(where, "hops[-1].proof", str(error), REMEDY) from error
 
 
-def _objects(record: dict[str, Any], field: str, where: str) -> list[dict[str, Any]]:
+def _object_list(record: dict[str, Any], field: str, where: str) -> list[dict[str, Any]]:
     value = record.get(field)
-    if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
-        raise RecordError(where, field, "is not a list of objects", _REMEDY)
+    if not isinstance(value, list) or not all(isinstance(member, dict) for member in value):
+        raise RecordError(where, field, "is not a list of objects", REMEDY)
     return value
 
 
-def _text(one: dict[str, Any], name: str, field: str, where: str) -> str:
-    if not isinstance(one.get(name), str):
-        raise RecordError(where, f"{field}.{name}", "is not text", _REMEDY)
-    return same_title(one[name])
+def _title(record: dict[str, Any], field: str, where: str) -> str:
+    title = record.get("title")
+    if not isinstance(title, str):
+        raise RecordError(where, f"{field}.title", "is not text", REMEDY)
+    return normalise_title(title)
 
 
-def _read_run(path: Path) -> dict[str, Prediction]:
-    """Return the rankings of a TREC run: by score, equal ones in the order of the file."""
+def _read_trec_run(path: Path) -> dict[str, Prediction]:
+    """Return the rankings of a TREC run: by score, ties in the order of the file."""
     scores: dict[str, dict[str, float]] = {}
-    for number, line in record_lines(path, _REMEDY):
+    for number, line in record_lines(path, REMEDY):
         where = f"{path}:{number}"
         try:
-            query, _, title, _, score, _ = line.decode("utf-8").split()
-            query, title, value = (
-                unescape_id(query),
-                same_title(unescape_title(title)),
-                float(score),
-            )
+            raw_id, _, raw_title, _, raw_score, _ = line.decode("utf-8").split()
+            id, title = unescape_id(raw_id), normalise_title(unescape_title(raw_title))
+            score = float(raw_score)
         except ValueError as error:
             problem = "is neither JSON nor six columns: query Q0 document rank score tag"
-            raise RecordError(where, "", problem, _REMEDY) from error
-        if not math.isfinite(value):
-            raise RecordError(where, "score", f"{score} is not finite", "Correct the line")
-        if title in scores.setdefault(query, {}):
-            problem = f"{title!r} comes twice for query {query!r}"
+            raise RecordError(where, "", problem, REMEDY) from error
+        if not math.isfinite(score):
+            raise RecordError(where, "score", f"{raw_score} is not finite", "Correct the line")
+        if title in scores.setdefault(id, {}):
+            problem = f"{title!r} occurs twice for query {id!r}"
             raise RecordError(where, "document", problem, "Rank each document once")
-        scores[query][title] = value
+        scores[id][title] = score
     return {
-        query: Prediction(query, tuple(sorted(found, key=found.__getitem__, reverse=True)))
-        for query, found in scores.items()
+        id: Prediction(id, tuple(sorted(ranking, key=ranking.__getitem__, reverse=True)))
+        for id, ranking in scores.items()
     }

@@ -1,4 +1,4 @@
-"""Where the sentences of a run come from: figures of sentences mean little without it."""
+"""The origin of a run's sentence numbering, without which sentence measures are not comparable."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from admiral.kb import locate
 from admiral.kb.store.members import read_holdings
 
 _SPLIT = "split by AdMIRaL's rules"
-_OF_FORMAT = {
+_SENTENCES_BY_FORMAT = {
     "fever": "those of FEVER's wiki-pages",
     "hotpotqa": "those of the HotpotQA dump",
     "feverous": "those of the FEVEROUS database, tables and lists left out",
@@ -21,32 +21,36 @@ _OF_FORMAT = {
 }
 
 
-def run_settings(predictions: Path) -> dict[str, Any]:
-    """Return the settings that `admiral retrieve` kept beside its results, empty without them."""
+def read_run_settings(predictions: Path) -> dict[str, Any]:
+    """Return the settings that `admiral retrieve` saved beside its results.
+
+    Returns an empty dict if there is no valid settings file.
+    """
+    path = predictions.with_name(predictions.name + ".settings.json")
     try:
-        kept = json.loads(predictions.with_name(predictions.name + ".settings.json").read_bytes())
-        settings = kept["settings"]
+        settings = json.loads(path.read_bytes())["settings"]
     except (OSError, ValueError, KeyError, TypeError):
         return {}
     return settings if isinstance(settings, dict) else {}
 
 
 def sentence_note(predictions: Path, kb: str | None) -> str:
-    """Return a sentence about who split the sentences that the run numbers.
+    """Return a note on where the sentences that the run refers to come from.
 
     Parameters
     ----------
     predictions
-        The results, whose settings name the knowledge base.
+        Results of the run, whose settings name the knowledge base.
     kb
-        The knowledge base itself, which knows its corpora; None where it is not given.
+        The knowledge base, which records the formats of its corpora; None if it is not given.
     """
-    name = run_settings(predictions).get("kb")
+    name = read_run_settings(predictions).get("kb")
     if kb is None and name == "demo":
         kb = "demo"
     if kb is None:
         known = f"the knowledge base {name}" if name else "the run's knowledge base"
         return f"sentences are numbered as in {known}; --kb DIR tells who split them"
-    formats = sorted({one["format"] for one in read_holdings(locate(kb)).settings["sources"]})
-    said = "; ".join(_OF_FORMAT.get(one, f"those of {one}") for one in formats)
-    return f"sentences are {said}"
+    sources = read_holdings(locate(kb)).settings["sources"]
+    formats = sorted({source["format"] for source in sources})
+    origins = [_SENTENCES_BY_FORMAT.get(name, f"those of {name}") for name in formats]
+    return f"sentences are {'; '.join(origins)}"

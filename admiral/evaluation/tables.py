@@ -1,4 +1,4 @@
-"""Figures as text for people and as records for programs."""
+"""Measures as text tables for people and as JSON records for programs."""
 
 from __future__ import annotations
 
@@ -9,43 +9,47 @@ from typing import Any
 
 import numpy as np
 
-from admiral.evaluation.bootstrap import Difference
+from admiral.evaluation.bootstrap import PairedDifference
 from admiral.evaluation.measures import Group, Measure
 
 Interval = tuple[float, float]
-_NAME = 20
+_NAME_WIDTH = 20
 
 
-def figures(
+def measure_records(
     measures: Sequence[Measure],
     groups: Sequence[Group],
     intervals: Sequence[Sequence[Interval]] | None = None,
 ) -> list[dict[str, Any]]:
-    """Return one record for each measure, with its value for each group.
+    """Return one record for each measure, with its value for each group of claims.
 
     Parameters
     ----------
+    measures
+        Measures of one run.
+    groups
+        Groups of claims.
     intervals
-        For each group, the interval of each measure.
+        For each group, the confidence interval of each measure.
     """
-    found = []
-    for at, measure in enumerate(measures):
-        values = []
+    records = []
+    for index, measure in enumerate(measures):
+        cells = []
         for number, group in enumerate(groups):
-            one: dict[str, Any] = {
+            cell: dict[str, Any] = {
                 "group": group.name,
                 "claims": measure.count(group.members),
-                "value": _number(measure.value(group.members)),
+                "value": _rounded(measure.value(group.members)),
             }
             if intervals is not None:
-                one["low"], one["high"] = map(_number, intervals[number][at])
-            values.append(one)
-        found.append({"section": measure.section, "name": measure.name, "groups": values})
-    return found
+                cell["low"], cell["high"] = map(_rounded, intervals[number][index])
+            cells.append(cell)
+        records.append({"section": measure.section, "name": measure.name, "groups": cells})
+    return records
 
 
-def text_table(records: Sequence[dict[str, Any]], groups: Sequence[Group]) -> str:
-    """Return the records of `figures` as lines: a row for each measure, a column for each group."""
+def format_measures(records: Sequence[dict[str, Any]], groups: Sequence[Group]) -> str:
+    """Format records of `measure_records`: a row for each measure, a column for each group."""
     widths = [max(len(group.name), 10) + 2 for group in groups]
     lines = [_row("", [group.name for group in groups], widths)]
     lines.append(_row("claims", [str(int(np.sum(group.members))) for group in groups], widths))
@@ -53,68 +57,82 @@ def text_table(records: Sequence[dict[str, Any]], groups: Sequence[Group]) -> st
         lines += ["", section]
         for record in rows:
             cells = record["groups"]
-            lines.append(_row("  " + record["name"], [_shown(c["value"]) for c in cells], widths))
+            values = [_format_value(cell["value"]) for cell in cells]
+            lines.append(_row("  " + record["name"], values, widths))
             if "low" in cells[0]:
-                ranges = [f"{_shown(c['low'])}-{_shown(c['high'])}" for c in cells]
-                lines.append(_row("", ranges, [max(width, 13) for width in widths]))
+                intervals = [
+                    f"{_format_value(cell['low'])}-{_format_value(cell['high'])}" for cell in cells
+                ]
+                lines.append(_row("", intervals, [max(width, 13) for width in widths]))
     return "\n".join(lines) + "\n"
 
 
-def differences(
-    measures: Sequence[Measure], found: Sequence[Difference], group: Group
+def difference_records(
+    measures: Sequence[Measure], differences: Sequence[PairedDifference], group: Group
 ) -> list[dict[str, Any]]:
-    """Return one record for each measure of two runs."""
+    """Return one record for each measure of a comparison of two runs.
+
+    Parameters
+    ----------
+    measures
+        Measures of the first run.
+    differences
+        Result of `paired_comparison` for these measures.
+    group
+        Claims that the runs were compared on.
+    """
     return [
         {
             "section": measure.section,
             "name": measure.name,
             "group": group.name,
-            "claims": one.claims,
-            "first": _number(one.first),
-            "second": _number(one.second),
-            "difference": _number(one.second - one.first),
-            "low": _number(one.low),
-            "high": _number(one.high),
-            "p": _number(one.p),
+            "claims": difference.n_claims,
+            "first": _rounded(difference.first),
+            "second": _rounded(difference.second),
+            "difference": _rounded(difference.second - difference.first),
+            "low": _rounded(difference.low),
+            "high": _rounded(difference.high),
+            "p": _rounded(difference.p_value),
         }
-        for measure, one in zip(measures, found, strict=True)
+        for measure, difference in zip(measures, differences, strict=True)
     ]
 
 
-def text_differences(records: Sequence[dict[str, Any]]) -> str:
-    """Return the records of `differences` as lines."""
+def format_differences(records: Sequence[dict[str, Any]]) -> str:
+    """Format records of `difference_records` as a text table."""
     widths = [9, 9, 12, 18, 9]
-    head = _row("", ["first", "second", "difference", "95% interval", "p"], widths)
-    return "\n".join(_difference_lines(records, head, widths)) + "\n"
+    header = _row("", ["first", "second", "difference", "95% interval", "p"], widths)
+    return "\n".join(_difference_lines(records, header, widths)) + "\n"
 
 
 def _difference_lines(
-    records: Sequence[dict[str, Any]], head: str, widths: Sequence[int]
+    records: Sequence[dict[str, Any]], header: str, widths: Sequence[int]
 ) -> Iterator[str]:
     for group, members in groupby(records, key=lambda record: record["group"]):
-        yield f"{group}{head[len(group) :]}"
+        yield f"{group}{header[len(group) :]}"
         for section, rows in groupby(members, key=lambda record: record["section"]):
             yield section
-            for one in rows:
+            for record in rows:
                 cells = [
-                    _shown(one["first"]),
-                    _shown(one["second"]),
-                    _shown(one["difference"], "+.3f"),
-                    f"{_shown(one['low'], '+.3f')} {_shown(one['high'], '+.3f')}",
-                    _shown(one["p"], ".4f"),
+                    _format_value(record["first"]),
+                    _format_value(record["second"]),
+                    _format_value(record["difference"], "+.3f"),
+                    f"{_format_value(record['low'], '+.3f')} "
+                    f"{_format_value(record['high'], '+.3f')}",
+                    _format_value(record["p"], ".4f"),
                 ]
-                yield _row("  " + one["name"], cells, widths)
+                yield _row("  " + record["name"], cells, widths)
         yield ""
 
 
 def _row(name: str, cells: Sequence[str], widths: Sequence[int]) -> str:
-    shown = "".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
-    return f"{name:<{_NAME}}{shown}".rstrip()
+    padded = "".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
+    return f"{name:<{_NAME_WIDTH}}{padded}".rstrip()
 
 
-def _shown(value: float | None, form: str = ".3f") -> str:
-    return "–" if value is None else format(value, form)
+def _format_value(value: float | None, spec: str = ".3f") -> str:
+    return "–" if value is None else format(value, spec)
 
 
-def _number(value: float) -> float | None:
+def _rounded(value: float) -> float | None:
     return None if math.isnan(value) else round(value, 6)

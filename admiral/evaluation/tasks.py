@@ -1,97 +1,125 @@
-"""The data sets whose rules are known, and a run evaluated by them."""
+"""The evaluation tasks (FEVER, HoVer, FEVEROUS-S) and the evaluation of a run by their rules."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from admiral.errors import AdmiralError
 from admiral.evaluation import fever, feverous, hover
-from admiral.evaluation.document_measures import short_rankings
-from admiral.evaluation.ir_measures_scores import MISSING, standard_measures
+from admiral.evaluation.document_measures import (
+    IR_MEASURES_MISSING,
+    ir_measures_scores,
+    short_ranking_notes,
+)
 from admiral.evaluation.measures import Group, Measure
-from admiral.evaluation.pairing import Pair, Pairs, counted, pair_up
+from admiral.evaluation.pairing import Pair, PairedClaims, count_noun, pair_claims
 from admiral.evaluation.predictions import Prediction
-from admiral.gold import GoldClaim, format_of, read_gold
+from admiral.gold import GoldClaim, detect_format, read_gold
 
-Select = Callable[[Sequence[GoldClaim]], tuple[list[GoldClaim], list[str]]]
+ClaimSelector = Callable[[Sequence[GoldClaim]], tuple[list[GoldClaim], list[str]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """The rules of one data set.
+    """The evaluation rules of one data set.
 
     Attributes
     ----------
+    name
+        Name on the command line.
+    title
+        Name of the data set in output.
     ks
-        Cuts of the ranking that are shown unless others are asked for.
+        Default cut-offs of the ranking.
     formats
-        Formats of gold files that the rules are for.
+        Gold formats that the rules apply to.
+    select
+        Returns the claims that are evaluated, and notes about those left out.
+    groups
+        Returns the groups of claims to show values for.
+    measures
+        Returns the measures for paired claims and cut-offs.
     """
 
     name: str
     title: str
     ks: tuple[int, ...]
     formats: tuple[str, ...]
-    select: Select
+    select: ClaimSelector
     groups: Callable[[Sequence[Pair]], list[Group]]
-    measures: Callable[[Pairs, Sequence[int]], list[Measure]]
+    measures: Callable[[PairedClaims, Sequence[int]], list[Measure]]
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """The measures of one run, claim by claim, and what is to be said of them."""
+    """The evaluation of one run.
+
+    Attributes
+    ----------
+    task
+        The rules that were applied.
+    paired
+        The evaluated claims with their predictions.
+    groups
+        Groups of claims.
+    measures
+        Measures with one value for each claim.
+    notes
+        Remarks for the reader, one sentence each.
+    """
 
     task: Task
-    pairs: Pairs
+    paired: PairedClaims
     groups: list[Group]
     measures: list[Measure]
     notes: list[str]
 
 
-def _all(gold: Sequence[GoldClaim]) -> tuple[list[GoldClaim], list[str]]:
+def _select_all(gold: Sequence[GoldClaim]) -> tuple[list[GoldClaim], list[str]]:
     return list(gold), []
 
 
-TASKS = {
+_DEFAULT_KS = (5, 10, 20, 100)
+EVALUATION_TASKS = {
     task.name: task
     for task in (
         Task(
-            "fever", "FEVER", (5, 10, 20, 100), ("fever", "pages", "kilt", "pairs"), _all,
+            "fever", "FEVER", _DEFAULT_KS, ("fever", "pages", "kilt", "pairs"), _select_all,
             fever.groups, fever.measures,
         ),
         Task(
-            "hover", "HoVer", (5, 10, 20, 100), ("hover", "pages", "pairs"), _all,
+            "hover", "HoVer", _DEFAULT_KS, ("hover", "pages", "pairs"), _select_all,
             hover.groups, hover.measures,
         ),
         Task(
-            "feverous", "FEVEROUS-S", (5, 10, 20, 100), ("feverous", "pairs"), feverous.select,
+            "feverous", "FEVEROUS-S", _DEFAULT_KS, ("feverous", "pairs"), feverous.select_claims,
             fever.groups, feverous.measures,
         ),
     )
 }  # fmt: skip
 
 
-def task_of(path: Path) -> Task:
-    """Return the task whose format a gold file has; FEVER's rules hold for formats of no task."""
-    return TASKS.get(format_of(path) or "", TASKS["fever"])
+def infer_task(path: Path) -> Task:
+    """Return the task whose format a gold file has; FEVER for formats that belong to no task."""
+    return EVALUATION_TASKS.get(detect_format(path) or "", EVALUATION_TASKS["fever"])
 
 
-def read_claims_of(task: Task, path: Path) -> list[GoldClaim]:
+def read_task_claims(task: Task, path: Path) -> list[GoldClaim]:
     """Return the gold claims of a file.
 
     Raises
     ------
     AdmiralError
-        If the file is one of another data set, or no claim of it has evidence or a label.
+        If the file belongs to another data set, or no claim in it has evidence or a label.
     """
-    name = format_of(path)
+    name = detect_format(path)
     if name is not None and name not in task.formats:
-        other = name if name in TASKS else "fever"
+        other = name if name in EVALUATION_TASKS else "fever"
         raise AdmiralError(
-            f"{path}: has the format {name}, which the rules of {task.title} are not for. Evaluate "
-            f"it as {other}"
+            f"{path}: has the format {name}, to which the rules of {task.title} do not apply. "
+            f"Evaluate it as {other}"
         )
     gold = list(read_gold(path, name))
     if not any(claim.evidence or claim.label for claim in gold):
@@ -102,66 +130,68 @@ def read_claims_of(task: Task, path: Path) -> list[GoldClaim]:
 def evaluate(
     task: Task,
     gold: Sequence[GoldClaim],
-    answers: dict[str, Prediction],
+    predictions: Mapping[str, Prediction],
     ks: Sequence[int] = (),
 ) -> Evaluation:
-    """Return a run's measures by the rules of a task.
+    """Evaluate a run by the rules of a task.
 
     Parameters
     ----------
+    task
+        The rules.
     gold
         All claims of the gold file.
-    answers
-        The run, by id.
+    predictions
+        Predictions of the run by claim id.
     ks
-        Cuts of the ranking, the task's own if none are given.
+        Cut-offs of the ranking; the task's defaults if empty.
 
     Raises
     ------
     AdmiralError
-        If the two do not belong together.
+        If gold claims and predictions do not belong together, or no claim is left to evaluate.
     """
     ks = tuple(ks) or task.ks
-    everything = pair_up(gold, answers)
-    chosen, notes = task.select(gold)
-    kept = {claim.id for claim in chosen}
-    members = tuple(pair for pair in everything.pairs if pair.gold.id in kept)
-    if not members:
+    all_claims = pair_claims(gold, predictions)
+    selected, notes = task.select(gold)
+    selected_ids = {claim.id for claim in selected}
+    pairs = tuple(pair for pair in all_claims.pairs if pair.gold.id in selected_ids)
+    if not pairs:
         raise AdmiralError(f"no claim is left to evaluate. {' '.join(notes)}")
-    pairs = Pairs(members, everything.unknown)
-    standard = standard_measures(members, ks)
-    notes += [
-        *pairs.notes(),
-        *_about_gold(members),
-        *_about_run(pairs),
-        *short_rankings(members, ks),
+    paired = PairedClaims(pairs, all_claims.unknown_ids)
+    ir_scores = ir_measures_scores(pairs, ks)
+    notes = [
+        *notes,
+        *paired.notes(),
+        *_gold_notes(pairs),
+        *_run_notes(paired),
+        *short_ranking_notes(pairs, ks),
+        *([] if ir_scores else [IR_MEASURES_MISSING]),
     ]
     return Evaluation(
-        task,
-        pairs,
-        task.groups(members),
-        [*task.measures(pairs, ks), *standard],
-        notes if standard else [*notes, MISSING],
+        task, paired, task.groups(pairs), [*task.measures(paired, ks), *ir_scores], notes
     )
 
 
-def _about_gold(pairs: Sequence[Pair]) -> list[str]:
+def _gold_notes(pairs: Sequence[Pair]) -> list[str]:
     notes = []
-    bare = sum(not pair.gold.evidence for pair in pairs)
-    if bare:
-        notes.append(
-            f"{counted(bare, 'claim')} without gold evidence, of which documents do not count"
-        )
+    without_evidence = sum(not pair.gold.evidence for pair in pairs)
+    if without_evidence:
+        claims = count_noun(without_evidence, "claim")
+        notes.append(f"{claims} without gold evidence, of which documents do not count")
     if any(p.gold.evidence for p in pairs) and not any(p.gold.sentences for p in pairs):
         notes.append("the gold file names documents and no sentences")
     return notes
 
 
-def _about_run(pairs: Pairs) -> list[str]:
-    if not pairs.has_sentences:
+def _run_notes(paired: PairedClaims) -> list[str]:
+    if not paired.has_sentences:
         return ["the run ranks documents and names no sentences"]
-    without = sum(p.answer is not None and p.answer.verdict is None for p in pairs.pairs)
-    if not pairs.has_verdicts:
+    if not paired.has_verdicts:
         return ["no answer has a proof, so no labels are measured"]
-    said = f"{counted(without, 'answer')} without a proof and so without a label, counted as wrong"
-    return [said] if without else []
+    predictions = [pair.prediction for pair in paired.pairs if pair.prediction is not None]
+    without_verdict = sum(prediction.verdict is None for prediction in predictions)
+    if not without_verdict:
+        return []
+    answers = count_noun(without_verdict, "answer")
+    return [f"{answers} without a proof and so without a label, counted as wrong"]

@@ -1,4 +1,4 @@
-"""What a run did for a claim, hop by hop, as its record tells."""
+"""Search traces: what a run did for each claim, hop by hop."""
 
 from __future__ import annotations
 
@@ -8,76 +8,108 @@ from pathlib import Path
 from typing import Any
 
 from admiral.errors import RecordError
-from admiral.evaluation.predictions import Prediction, parse_result, read_results, same_title
+from admiral.evaluation.predictions import (
+    REMEDY,
+    Prediction,
+    normalise_title,
+    parse_result,
+    read_results,
+)
 from proofs import Proof
-
-_REMEDY = "Give the results that `admiral retrieve` wrote, unchanged"
 
 
 @dataclass(frozen=True, slots=True)
 class HopTrace:
-    """One hop: the documents that it read, the best sets, the evidence, the proof, the decision."""
+    """One hop of a trace.
+
+    Attributes
+    ----------
+    number
+        Number of the hop, from 1.
+    read
+        Documents whose sentences the reranker scored.
+    document_sets
+        Titles of the best document sets, best first.
+    evidence
+        Evidence as (title, sentence number), best first.
+    proof
+        None if the judge wrote no proof.
+    sufficient
+        Whether the judge found the evidence sufficient.
+    """
 
     number: int
     read: tuple[str, ...]
-    sets: tuple[tuple[str, ...], ...]
+    document_sets: tuple[tuple[str, ...], ...]
     evidence: tuple[tuple[str, int], ...]
     proof: Proof | None
     sufficient: bool
 
     @property
     def titles(self) -> frozenset[str]:
-        """The documents of the evidence."""
+        """Documents of the evidence."""
         return frozenset(title for title, _ in self.evidence)
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """The way to an answer.
+    """The search for one claim.
 
     Attributes
     ----------
-    answer
+    prediction
         What evaluation measures.
-    texts
-        The sentences that the record holds, by title and number.
+    hops
+        The hops in order.
+    sentence_texts
+        Text of the sentences that the record holds, by (title, sentence number).
     stopped
-        Why it ended, such as ``sufficient``.
+        Reason for stopping, such as ``sufficient``.
     """
 
-    answer: Prediction
+    prediction: Prediction
     hops: tuple[HopTrace, ...]
-    texts: dict[tuple[str, int], str]
+    sentence_texts: dict[tuple[str, int], str]
     stopped: str
 
 
 def read_traces(path: Path) -> Iterator[Trace]:
-    """Yield the traces of a file of results in its order; `RecordError` for a bad record."""
+    """Yield the traces of a file of results in the order of the file.
+
+    Raises
+    ------
+    RecordError
+        For an invalid record.
+    AdmiralError
+        If the file cannot be read, is empty or is a TREC run.
+    """
     for where, record in read_results(path):
-        answer = parse_result(record, where)
+        prediction = parse_result(record, where)
         try:
-            hops = tuple(_hop(one) for one in record["hops"])
-            texts = {
-                (same_title(one["title"]), one["sentence_id"]): str(one["text"])
-                for one in record["evidence"]
+            hops = tuple(_parse_hop(hop) for hop in record["hops"])
+            sentence_texts = {
+                (normalise_title(sentence["title"]), sentence["sentence_id"]): str(sentence["text"])
+                for sentence in record["evidence"]
             }
             stopped = str(record["stopped"])
         except (KeyError, TypeError, ValueError) as error:
             problem = f"a hop or a sentence is not as it was written ({error})"
-            raise RecordError(where, "hops", problem, _REMEDY) from error
-        yield Trace(answer, hops, texts, stopped)
+            raise RecordError(where, "hops", problem, REMEDY) from error
+        yield Trace(prediction, hops, sentence_texts, stopped)
 
 
-def _hop(one: dict[str, Any]) -> HopTrace:
-    sets = tuple(tuple(map(same_title, found["titles"])) for found in one["document_sets"])
-    # Records of before hops told what they read: what they could have read.
-    read = one["read"] if "read" in one else [title for found in sets for title in found]
-    steps = one["proof"]
+def _parse_hop(record: dict[str, Any]) -> HopTrace:
+    document_sets = tuple(
+        tuple(map(normalise_title, entry["titles"])) for entry in record["document_sets"]
+    )
+    # Records of early versions do not say what a hop read: take all documents of its sets.
+    read = record.get("read", [title for titles in document_sets for title in titles])
+    steps = record["proof"]
     return HopTrace(
-        int(one["number"]),
-        tuple(dict.fromkeys(map(same_title, read))),
-        sets,
-        tuple((same_title(title), int(number)) for title, number in one["evidence"]),
+        int(record["number"]),
+        tuple(dict.fromkeys(map(normalise_title, read))),
+        document_sets,
+        tuple((normalise_title(title), int(number)) for title, number in record["evidence"]),
         None if steps is None else Proof.from_json(steps),
-        bool(one["sufficient"]),
+        bool(record["sufficient"]),
     )

@@ -1,6 +1,14 @@
-"""Claims with gold evidence: one record, and one reader for the formats that they come in."""
+"""Claims with gold evidence: one record type, and one reader for all gold formats."""
 
-from admiral.gold.gold_claims import EvidenceSet, GoldClaim, Label, titles_of
-from admiral.gold.gold_reader import FORMATS, format_of, read_gold
+from admiral.gold.gold_claims import EvidenceSet, GoldClaim, Label, evidence_titles
+from admiral.gold.gold_reader import FORMATS, detect_format, read_gold
 
-__all__ = ["FORMATS", "EvidenceSet", "GoldClaim", "Label", "format_of", "read_gold", "titles_of"]
+__all__ = [
+    "FORMATS",
+    "EvidenceSet",
+    "GoldClaim",
+    "Label",
+    "detect_format",
+    "evidence_titles",
+    "read_gold",
+]

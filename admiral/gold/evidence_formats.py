@@ -1,7 +1,8 @@
-"""The evidence of one record in each of the formats.
+"""Parsers for the gold evidence of one record, one for each gold format.
 
-A parser takes the record and its place, and returns the evidence sets as they stand and the number
-of elements left out. Whatever has another shape is a `RecordError` that names the field.
+A parser takes the record and its place (file and line). It returns the evidence sets as they are in
+the record and the number of elements left out, and raises a `RecordError` that names the field if
+the record has another shape.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from admiral.kb.corpus.readers.fever_pages import fever_title
 
 Parser = Callable[[dict[str, Any], str], tuple[list[EvidenceSet], int]]
 
-# FEVEROUS names elements of pages, such as `Some title_sentence_3` or `Some title_cell_0_2_1`.
+# FEVEROUS element ids, such as `Some title_sentence_3` or `Some title_cell_0_2_1`.
 _ELEMENT = re.compile(
     r"(?P<title>.+?)_(?:sentence_(?P<sentence>\d{1,9})"
     r"|(?:header_cell|cell|table_caption|item|list|section|table)(?:_\d+)*|title)",
@@ -26,22 +27,22 @@ _ELEMENT = re.compile(
 )
 
 
-def pairs(record: dict[str, Any], where: str) -> tuple[list[EvidenceSet], int]:
-    """Return the one set of `evidence`: [[title, sentence number], ...]."""
+def parse_pairs(record: dict[str, Any], where: str) -> tuple[list[EvidenceSet], int]:
+    """Parse `evidence`, one set: [[title, sentence number], ...]."""
     return _one_set(record, "evidence", where)
 
 
-def hover(record: dict[str, Any], where: str) -> tuple[list[EvidenceSet], int]:
-    """Return the one set of HoVer's `supporting_facts`: [[title, sentence number], ...]."""
+def parse_hover(record: dict[str, Any], where: str) -> tuple[list[EvidenceSet], int]:
+    """Parse HoVer's `supporting_facts`, one set: [[title, sentence number], ...]."""
     return _one_set(record, "supporting_facts", where)
 
 
-def fever(record: dict[str, Any], where: str) -> tuple[list[EvidenceSet], int]:
-    """Return the sets of FEVER's `evidence`: [[[annotation, evidence id, page, sentence]]].
+def parse_fever(record: dict[str, Any], where: str) -> tuple[list[EvidenceSet], int]:
+    """Parse FEVER's `evidence`: [[[annotation id, evidence id, page id, sentence number]]].
 
-    Page ids become titles. Pages are null where there is not enough information, and only there.
+    Page ids become titles. A page id may be null only in claims labelled NOT ENOUGH INFO.
     """
-    none_expected = str(record.get("label") or "NOT ENOUGH INFO").upper() == "NOT ENOUGH INFO"
+    may_be_null = str(record.get("label") or "NOT ENOUGH INFO").upper() == "NOT ENOUGH INFO"
     sets: list[EvidenceSet] = []
     for number, members in enumerate(_list(record["evidence"], "evidence", where)):
         field = f"evidence[{number}]"
@@ -50,19 +51,20 @@ def fever(record: dict[str, Any], where: str) -> tuple[list[EvidenceSet], int]:
             if not isinstance(member, list) or len(member) != 4:
                 raise _bad(where, field, f"{_shown(member)} is not [id, id, page, sentence]")
             page, sentence = member[2:]
-            if page is not None or not none_expected:
+            if page is not None or not may_be_null:
                 title = fever_title(_title(page, field, where))
                 found.append((title, _number(sentence, field, where)))
-        if not found and not none_expected:
+        if not found and not may_be_null:
             raise _bad(where, field, "holds no sentence")
         sets.append(tuple(found))
     return sets, 0
 
 
-def feverous(record: dict[str, Any], where: str) -> tuple[list[EvidenceSet], int]:
-    """Return the sets of FEVEROUS's `evidence`: [{"content": [element, ...]}].
+def parse_feverous(record: dict[str, Any], where: str) -> tuple[list[EvidenceSet], int]:
+    """Parse FEVEROUS's `evidence`: [{"content": [element id, ...]}].
 
-    Sets that hold anything but sentences are left out, for their sentences alone are not enough.
+    Sets with elements other than sentences are left out, because their sentences alone are not
+    enough.
     """
     sets: list[EvidenceSet] = []
     left_out = 0
@@ -78,10 +80,10 @@ def feverous(record: dict[str, Any], where: str) -> tuple[list[EvidenceSet], int
     return sets, left_out
 
 
-def kilt(record: dict[str, Any], where: str) -> tuple[list[EvidenceSet], int]:
-    """Return the sets of KILT's `output`: the pages of each `provenance`.
+def parse_kilt(record: dict[str, Any], where: str) -> tuple[list[EvidenceSet], int]:
+    """Parse KILT's `output`: one set of pages for each `provenance`.
 
-    Paragraph numbers there are those of KILT's own pages and not kept.
+    Paragraph numbers refer to KILT's own pages and are dropped.
     """
     sets: list[EvidenceSet] = []
     for number, answer in enumerate(_list(record["output"], "output", where)):
@@ -96,8 +98,8 @@ def kilt(record: dict[str, Any], where: str) -> tuple[list[EvidenceSet], int]:
     return sets, 0
 
 
-def pages(record: dict[str, Any], where: str) -> tuple[list[EvidenceSet], int]:
-    """Return sets of documents: `gold_title_sets`, or all of `gold_pages_union` as one set."""
+def parse_pages(record: dict[str, Any], where: str) -> tuple[list[EvidenceSet], int]:
+    """Parse sets of documents: `gold_title_sets`, or `gold_pages_union` as one set."""
     if "gold_title_sets" in record:
         field = "gold_title_sets"
         sets = [_list(one, field, where) for one in _list(record[field], field, where)]

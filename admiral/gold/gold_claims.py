@@ -1,17 +1,17 @@
-"""A claim with its label and its gold evidence."""
+"""A claim with its label and gold evidence."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
 
-# Sentences that are evidence together: (title, sentence number from 0), or (title, None) where only
-# the document is known.
+# Sentences that together are enough to verify a claim: (title, sentence number from 0), or
+# (title, None) where only the document is known.
 EvidenceSet = tuple[tuple[str, int | None], ...]
 
 
 class Label(Enum):
-    """What the evidence says of a claim; the values are FEVER's and HoVer's."""
+    """Label of a claim, with the spellings of FEVER and HoVer as values."""
 
     SUPPORTS = "SUPPORTS"
     REFUTES = "REFUTES"
@@ -20,11 +20,17 @@ class Label(Enum):
 
     @classmethod
     def parse(cls, text: str) -> Label:
-        """Return the label that a data set spells as `text`; ValueError if it is none."""
-        known = _SPELLINGS.get(text.replace("_", " ").strip().lower())
-        if known is None:
+        """Return the label that a data set spells as `text`.
+
+        Raises
+        ------
+        ValueError
+            If `text` is not a label.
+        """
+        label = _SPELLINGS.get(text.replace("_", " ").strip().lower())
+        if label is None:
             raise ValueError(f"{text!r} is not a label")
-        return known
+        return label
 
 
 _SPELLINGS = {
@@ -44,18 +50,19 @@ class GoldClaim:
     Attributes
     ----------
     id
-        Unique within its file, and the one that `admiral retrieve` gives the claim.
+        Id, unique within the file; `admiral retrieve` gives the claim the same id.
     claim
-        The text.
+        Text of the claim.
     label
-        None where the file gives none.
+        None if the file gives no label.
     evidence
-        Alternatives: each set is enough by itself, and no two are the same. Empty where nothing is
-        enough, or where the evidence is not in sentences.
+        Distinct alternative evidence sets, each enough by itself. Empty if no evidence is enough,
+        or if the evidence is not in sentences.
     annotated_hops
-        The number of hops that the file gives, None where it gives none.
-    ignored
-        Elements of sets that were left out because they hold more than sentences, such as cells.
+        Number of hops that the file gives; None if it gives none.
+    n_ignored_elements
+        Number of evidence elements other than sentences (such as table cells), whose sets were
+        left out.
     ordered
         Whether the documents can only be found in the order of the evidence.
     """
@@ -65,38 +72,38 @@ class GoldClaim:
     label: Label | None
     evidence: tuple[EvidenceSet, ...]
     annotated_hops: int | None = None
-    ignored: int = 0
+    n_ignored_elements: int = 0
     ordered: bool = False
 
     @property
     def hops(self) -> int:
-        """The hops that the file gives, or the fewest documents that are enough; 0 without any."""
+        """Annotated hops, otherwise the size of the smallest title set; 0 without evidence."""
         if self.annotated_hops is not None:
             return self.annotated_hops
         return min(map(len, self.title_sets), default=0)
 
     @property
     def title_sets(self) -> tuple[tuple[str, ...], ...]:
-        """The documents of each evidence set, in order, each once; may hold equal sets."""
-        return tuple(map(titles_of, self.evidence))
+        """Distinct documents of each evidence set, in order; several sets may be equal."""
+        return tuple(map(evidence_titles, self.evidence))
 
     @property
     def titles(self) -> tuple[str, ...]:
-        """The documents of the first evidence set, in order, each once."""
+        """Distinct documents of the first evidence set, in order."""
         return self.title_sets[0] if self.evidence else ()
 
     @property
     def sentences(self) -> tuple[tuple[str, int], ...]:
-        """The sentences of the first evidence set; empty where only documents are known."""
+        """Sentences of the first evidence set; empty if only documents are known."""
         first = self.evidence[0] if self.evidence else ()
         return tuple((title, number) for title, number in first if number is not None)
 
     @property
     def refuted(self) -> bool | None:
-        """Whether the evidence refutes the claim; None where the label does not say."""
+        """Whether the evidence refutes the claim; None if the label does not say."""
         return {Label.SUPPORTS: False, Label.REFUTES: True}.get(self.label) if self.label else None
 
 
-def titles_of(evidence: EvidenceSet) -> tuple[str, ...]:
-    """Return the documents of an evidence set in order, each once."""
+def evidence_titles(evidence: EvidenceSet) -> tuple[str, ...]:
+    """Return the distinct documents of an evidence set, in order."""
     return tuple(dict.fromkeys(title for title, _ in evidence))

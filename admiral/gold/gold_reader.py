@@ -1,4 +1,4 @@
-"""Reading a file of claims with gold evidence, whose format is named or recognised."""
+"""Reader of claims with gold evidence, in a given or detected format."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from admiral.gold.json_lines import record_lines
 from admiral.io.claims import claim_id, claim_text
 from admiral.io.streams import parse_object
 
-# Format -> its parser and the fields of which a record must hold one.
+# Format -> its parser, and the fields of which a record must have at least one.
 _PARSERS: dict[str, tuple[evidence_formats.Parser, tuple[str, ...]]] = {
-    "pairs": (evidence_formats.pairs, ("evidence",)),
-    "hover": (evidence_formats.hover, ("supporting_facts",)),
-    "fever": (evidence_formats.fever, ("evidence",)),
-    "feverous": (evidence_formats.feverous, ("evidence",)),
-    "kilt": (evidence_formats.kilt, ("output",)),
-    "pages": (evidence_formats.pages, ("gold_title_sets", "gold_pages_union")),
+    "pairs": (evidence_formats.parse_pairs, ("evidence",)),
+    "hover": (evidence_formats.parse_hover, ("supporting_facts",)),
+    "fever": (evidence_formats.parse_fever, ("evidence",)),
+    "feverous": (evidence_formats.parse_feverous, ("evidence",)),
+    "kilt": (evidence_formats.parse_kilt, ("output",)),
+    "pages": (evidence_formats.parse_pages, ("gold_title_sets", "gold_pages_union")),
 }
 FORMATS = tuple(_PARSERS)
 _EXAMPLE = '{"claim": "...", "evidence": [["title", 0]]}'
@@ -30,15 +30,15 @@ _EXAMPLE = '{"claim": "...", "evidence": [["title", 0]]}'
 def read_gold(path: Path, name: str | None = None) -> Iterator[GoldClaim]:
     """Yield the claims of a file with their gold evidence, in order.
 
-    The file is JSON Lines, compressed or not, or one JSON list as HoVer's official files are (read
-    as a whole). Ids are those of `admiral.io.claims.read_claims`. Without a name the format is that
-    of the first record that has evidence:
+    The file is JSON Lines, compressed or not, or one JSON list as in HoVer's official files (a list
+    is read into memory as a whole). Claims have the same ids as in `admiral.io.claims.read_claims`.
+    Without a name, the format is detected from the first record that has evidence. The formats are:
 
     ``pairs``
-        `evidence`: [[title, sentence number], ...], as in the demo claims; `num_hops` may be given.
+        `evidence`: [[title, sentence number], ...], as in the demo claims; optional `num_hops`.
     ``hover``
-        `supporting_facts` of the same shape, `num_hops`; `ordered` says that the documents can
-        only be found in the order of the evidence, as in claims of `admiral synthesize`.
+        `supporting_facts` of the same shape, and `num_hops`. In claims of `admiral synthesize`,
+        `ordered` says that the documents can only be found in the order of the evidence.
     ``fever``
         `evidence`: [[[annotation, evidence id, page, sentence], ...], ...], alternative sets.
     ``feverous``
@@ -51,16 +51,16 @@ def read_gold(path: Path, name: str | None = None) -> Iterator[GoldClaim]:
     Parameters
     ----------
     path
-        The file.
+        File of gold claims.
     name
-        One of `FORMATS`.
+        One of `FORMATS`; None to detect the format.
 
     Raises
     ------
     RecordError
         For a bad record, naming file, line, field and remedy.
     AdmiralError
-        If the file cannot be read or holds no claims, or there is no such format.
+        If the file cannot be read or holds no claims, or the format does not exist.
     """
     if name is not None and name not in _PARSERS:
         raise AdmiralError(f"gold format {name!r}: there are {', '.join(FORMATS)}")
@@ -68,7 +68,7 @@ def read_gold(path: Path, name: str | None = None) -> Iterator[GoldClaim]:
     for where, number, record in _records(path):
         if number == 1 and record.get("claim") == "" == record.get("id"):
             continue  # FEVEROUS's official files begin with an empty example
-        name = name or recognised(record, where)
+        name = name or _record_format(record, where)
         claim = _claim(record, name, where, number)
         if claim.id in seen:
             problem = f"{claim.id!r} is also the id at {seen[claim.id]}"
@@ -79,19 +79,19 @@ def read_gold(path: Path, name: str | None = None) -> Iterator[GoldClaim]:
         raise AdmiralError(f"{path}: holds no claims. Each line must be one object: {_EXAMPLE}")
 
 
-def format_of(path: Path) -> str | None:
-    """Return the format of a file of gold claims; None if no record of it tells."""
-    found = (recognised(record, where) for where, _, record in _records(path))
-    return next(filter(None, found), None)
+def detect_format(path: Path) -> str | None:
+    """Return the format of a file of gold claims; None if no record has evidence."""
+    names = (_record_format(record, where) for where, _, record in _records(path))
+    return next(filter(None, names), None)
 
 
-def recognised(record: dict[str, Any], where: str) -> str | None:
-    """Return the format of a record, None for one whose evidence is empty and could be any.
+def _record_format(record: dict[str, Any], where: str) -> str | None:
+    """Return the format of a record; None if its evidence is empty, as it can be in any format.
 
     Raises
     ------
     RecordError
-        If no field of it holds evidence.
+        If the record has no field for evidence.
     """
     for name in ("hover", "kilt"):
         if any(field in record for field in _PARSERS[name][1]):
@@ -100,7 +100,7 @@ def recognised(record: dict[str, Any], where: str) -> str | None:
     if evidence is None:
         if any(field in record for field in _PARSERS["pages"][1]):
             return "pages"
-        fields = sorted({field for _, those in _PARSERS.values() for field in those})
+        fields = sorted({field for _, names in _PARSERS.values() for field in names})
         problem = "no gold evidence: none of the fields " + ", ".join(fields)
         raise RecordError(where, "", problem, f"Give evidence, as in {_EXAMPLE}")
     first = evidence[0] if isinstance(evidence, list) and evidence else None
@@ -113,23 +113,25 @@ def recognised(record: dict[str, Any], where: str) -> str | None:
 
 def _claim(record: dict[str, Any], name: str | None, where: str, number: int) -> GoldClaim:
     sets: list[EvidenceSet] = []
-    ignored = 0
+    n_ignored = 0
     if name is not None:
         parse, fields = _PARSERS[name]
         if not any(field in record for field in fields):
             problem = f"is missing, in a file of the format {name}"
-            raise RecordError(where, fields[0], problem, "Correct it, or keep formats apart")
-        sets, ignored = parse(record, where)
+            raise RecordError(
+                where, fields[0], problem, "Correct it, or put each format into its own file"
+            )
+        sets, n_ignored = parse(record, where)
     distinct: dict[frozenset[tuple[str, int | None]], EvidenceSet] = {}
-    for one in filter(None, sets):
-        distinct.setdefault(frozenset(one), tuple(dict.fromkeys(one)))
+    for evidence_set in filter(None, sets):
+        distinct.setdefault(frozenset(evidence_set), tuple(dict.fromkeys(evidence_set)))
     return GoldClaim(
         claim_id(record, where, number),
         claim_text(record, where, "input" if name == "kilt" else "claim"),
         _label(record, name, where),
         tuple(distinct.values()),
         _hops(record, where),
-        ignored,
+        n_ignored,
         _ordered(record, where),
     )
 
@@ -138,7 +140,7 @@ def _label(record: dict[str, Any], name: str | None, where: str) -> Label | None
     field, value = "label", record.get("label")
     if name == "kilt":
         field = "output[].answer"
-        answers = [one.get("answer") for one in record["output"]]
+        answers = [output.get("answer") for output in record["output"]]
         value = next((answer for answer in answers if answer is not None), None)
     if value is None:
         return None
@@ -154,7 +156,7 @@ def _hops(record: dict[str, Any], where: str) -> int | None:
     value = record.get("num_hops")
     if value is None or (isinstance(value, int) and not isinstance(value, bool) and value > 0):
         return value
-    raise RecordError(where, "num_hops", f"{value!r} is not a number from 1 on", "Correct it")
+    raise RecordError(where, "num_hops", f"{value!r} is not a number of 1 or more", "Correct it")
 
 
 def _ordered(record: dict[str, Any], where: str) -> bool:
@@ -165,7 +167,7 @@ def _ordered(record: dict[str, Any], where: str) -> bool:
 
 
 def _records(path: Path) -> Iterator[tuple[str, int, dict[str, Any]]]:
-    """Yield (place, number from 1, record); numbers are of lines, or of members of a JSON list."""
+    """Yield (place, number from 1, record) for each line, or each member of a JSON list."""
     lines = record_lines(path, "Write one record a line")
     for number, line in lines:
         if number == 1 and line.lstrip().startswith(b"["):

@@ -1,4 +1,4 @@
-"""The lines of files of claims and of answers, which are read more than once."""
+"""Lines of a JSON Lines file that is read more than once (gold claims, results)."""
 
 from __future__ import annotations
 
@@ -10,23 +10,25 @@ from admiral.io.streams import numbered_lines
 
 
 def record_lines(path: Path, remedy: str) -> Iterator[tuple[int, bytes]]:
-    """Yield (line number from 1, line) of every line that is not blank.
+    """Yield (line number from 1, line) for every line that is not blank.
 
     Parameters
     ----------
+    path
+        File to read, compressed or not.
     remedy
-        What to do about a line that is too long.
+        Advice to give in the error for a line that is too long.
 
     Raises
     ------
     RecordError
         For a line that is too long.
     AdmiralError
-        If the file cannot be read, or only once, as a pipe.
+        If the file cannot be read, or can be read only once (a pipe or a device).
     """
     if path.exists() and not (path.is_file() or path.is_dir()):
         problem = "is a pipe or a device, which cannot be read more than once"
-        raise AdmiralError(f"{path}: {problem}. Write what it gives to a file, and give that")
+        raise AdmiralError(f"{path}: {problem}. Write its content to a file, and give that file")
     for item in numbered_lines(path):
         if isinstance(item, RecordError):
             raise RecordError(item.where, item.field, item.problem, remedy)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from admiral.evaluation.failures import Outcome
-from admiral.evaluation.tasks import TASKS, Task
+from admiral.evaluation.tasks import EVALUATION_TASKS, Task
 from admiral.gold import GoldClaim, Label
 from tests.admiral.evaluation.small_runs import answer, pairs
 
@@ -15,7 +15,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "evaluation.md").read_text(encoding
 TOLD = {"no answer", "no gold evidence"}  # what there is nothing to say of
 
 
-@pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
+@pytest.mark.parametrize("task", EVALUATION_TASKS.values(), ids=EVALUATION_TASKS)
 def test_figures_and_formats(task: Task) -> None:
     claim = GoldClaim("1", "c", Label.SUPPORTS, ((("A", 0),),))
     names = {m.name for m in task.measures(pairs((claim, answer())), [5])}

@@ -1,4 +1,4 @@
-"""Means, intervals and tests beside slow ones that draw claim by claim."""
+"""Means, confidence intervals and p-values against slow reference implementations."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from admiral.evaluation.bootstrap import _weights, compare, intervals
-from admiral.evaluation.measures import Group, Measure, harmonic
+from admiral.evaluation.bootstrap import _bootstrap_weights, confidence_intervals, paired_comparison
+from admiral.evaluation.measures import Group, Measure, harmonic_mean_measure
 
 numbers = st.one_of(st.just(float("nan")), st.integers(0, 4).map(lambda n: n / 4))
 nan = float("nan")
@@ -38,7 +38,7 @@ def slow(columns: np.ndarray, rows: list[int]) -> float:
 
 
 @given(arrays.arrays(np.float64, st.tuples(st.integers(1, 6), st.integers(1, 2)), elements=numbers))
-def test_values_are_means_of_the_claims_that_count(columns: np.ndarray) -> None:
+def test_value_is_the_mean_over_counted_claims(columns: np.ndarray) -> None:
     one = Measure("s", "m", columns)
     members = np.arange(len(columns)) % 2 == 0
     for group in (members, ~members, members | True):
@@ -48,11 +48,13 @@ def test_values_are_means_of_the_claims_that_count(columns: np.ndarray) -> None:
 
 
 @given(arrays.arrays(np.float64, st.tuples(st.integers(1, 6), st.integers(1, 2)), elements=numbers))
-def test_intervals_are_percentiles_of_resampled_values(columns: np.ndarray) -> None:
+def test_intervals_are_percentiles_of_resampled_means(columns: np.ndarray) -> None:
     group = everyone(len(columns))
-    ((low, high),) = intervals([Measure("s", "m", columns)], group, seed=3, samples=60)
+    ((low, high),) = confidence_intervals(
+        [Measure("s", "m", columns)], group, seed=3, n_resamples=60
+    )
     drawn = []
-    for block in _weights(len(columns), 3, 60):
+    for block in _bootstrap_weights(len(columns), 3, 60):
         for counts in block:
             assert counts.sum() == len(columns)
             drawn.append(slow(columns, np.repeat(np.arange(len(columns)), counts.astype(int))))
@@ -61,37 +63,38 @@ def test_intervals_are_percentiles_of_resampled_values(columns: np.ndarray) -> N
     assert (low, high) == pytest.approx(tuple(expected), nan_ok=True)
 
 
-def test_intervals_cover_the_value_and_are_seeded() -> None:
+def test_intervals_cover_the_value_and_depend_on_the_seed() -> None:
     values = np.random.default_rng(0).random(400)
     measures = [measure(*values), measure(*(values > 0.5))]
-    found = intervals(measures, everyone(400))
+    found = confidence_intervals(measures, everyone(400))
     for (low, high), one in zip(found, measures, strict=True):
         spread = one.columns.std() / 20
         value = one.value(np.ones(400, dtype=bool))
-        assert low < value < high and high - low == pytest.approx(2 * 1.96 * spread, rel=0.05)
-    assert intervals(measures, everyone(400)) == found
-    assert intervals(measures, everyone(400), seed=1) != found
+        assert low < value < high
+        assert high - low == pytest.approx(2 * 1.96 * spread, rel=0.05)
+    assert confidence_intervals(measures, everyone(400)) == found
+    assert confidence_intervals(measures, everyone(400), seed=1) != found
 
 
-def test_a_group_is_resampled_by_itself() -> None:
+def test_only_claims_of_the_group_are_resampled() -> None:
     members = np.array([True, True, False, False])
-    assert intervals([measure(1, 1, 0, 0)], Group("g", members)) == [(1.0, 1.0)]
+    assert confidence_intervals([measure(1, 1, 0, 0)], Group("g", members)) == [(1.0, 1.0)]
 
 
-def test_equal_runs_do_not_differ() -> None:
+def test_identical_runs_have_p_value_1() -> None:
     one = measure(0, 1, 1, nan)
-    (found,) = compare([one], [one], everyone(4))
-    assert (found.first, found.second, found.claims) == (2 / 3, 2 / 3, 3)
-    assert (found.low, found.high, found.p) == (0, 0, 1)
+    (found,) = paired_comparison([one], [one], everyone(4))
+    assert (found.first, found.second, found.n_claims) == (2 / 3, 2 / 3, 3)
+    assert (found.low, found.high, found.p_value) == (0, 0, 1)
 
 
-def test_what_has_no_figure_has_no_p() -> None:
-    (found,) = compare([measure(nan, nan)], [measure(nan, nan)], everyone(2))
-    assert np.isnan([found.first, found.second, found.p]).all()
+def test_no_p_value_without_counted_claims() -> None:
+    (found,) = paired_comparison([measure(nan, nan)], [measure(nan, nan)], everyone(2))
+    assert np.isnan([found.first, found.second, found.p_value]).all()
 
 
 @pytest.mark.parametrize("two_columns", [False, True])
-def test_p_is_the_share_of_exchanges_that_differ_as_much(two_columns: bool) -> None:
+def test_p_value_matches_the_exact_randomisation_test(two_columns: bool) -> None:
     rng = np.random.default_rng(5)
     first, second = rng.integers(0, 3, (2, 8, 2)) / 2.0
     second[:, 0] = np.maximum(second[:, 0], first[:, 0])
@@ -104,23 +107,27 @@ def test_p_is_the_share_of_exchanges_that_differ_as_much(two_columns: bool) -> N
         chosen = np.array(swapped)[:, None]
         one, other = np.where(chosen, after, before), np.where(chosen, before, after)
         extreme += abs(slow(other, rows) - slow(one, rows)) >= observed - 1e-12
-    (found,) = compare([Measure("s", "m", before)], [Measure("s", "m", after)], everyone(8))
-    assert found.p == pytest.approx(extreme / 256, abs=0.02)
+    (found,) = paired_comparison(
+        [Measure("s", "m", before)], [Measure("s", "m", after)], everyone(8)
+    )
+    assert found.p_value == pytest.approx(extreme / 256, abs=0.02)
     assert found.second - found.first == pytest.approx(slow(after, rows) - slow(before, rows))
     assert found.low <= found.second - found.first <= found.high
 
 
-def test_a_clear_difference_is_told_from_chance() -> None:
+def test_p_value_separates_improvement_from_noise() -> None:
     rng = np.random.default_rng(1)
     before = rng.random(200) < 0.5
     better, noise = before | (rng.random(200) < 0.3), rng.random(200) < 0.5
     group = everyone(200)
-    assert compare([measure(*before)], [measure(*better)], group)[0].p < 0.001
-    assert compare([measure(*before)], [measure(*noise)], group)[0].p > 0.01
+    assert paired_comparison([measure(*before)], [measure(*better)], group)[0].p_value < 0.001
+    assert paired_comparison([measure(*before)], [measure(*noise)], group)[0].p_value > 0.01
 
 
-def test_harmonic_is_of_the_means() -> None:
-    both = harmonic("s", "f", measure(1, 0), measure(1, 1))
+def test_harmonic_mean_is_taken_of_the_means() -> None:
+    both = harmonic_mean_measure("s", "f", measure(1, 0), measure(1, 1))
     assert both.value(np.array([True, True])) == pytest.approx(2 / 3)
-    assert harmonic("s", "f", measure(0), measure(0)).value(np.array([True])) == 0
-    assert np.isnan(harmonic("s", "f", measure(nan), measure(nan)).value(np.array([True])))
+    assert harmonic_mean_measure("s", "f", measure(0), measure(0)).value(np.array([True])) == 0
+    assert np.isnan(
+        harmonic_mean_measure("s", "f", measure(nan), measure(nan)).value(np.array([True]))
+    )

@@ -1,10 +1,10 @@
-"""The stage that a claim was lost at, case by case."""
+"""Classification of claims by outcome."""
 
 from __future__ import annotations
 
 import pytest
 
-from admiral.evaluation.failures import Stage, stage_of
+from admiral.evaluation.failures import Outcome, classify_outcome
 from admiral.evaluation.predictions import Prediction
 from admiral.evaluation.traces import HopTrace, Trace
 
@@ -12,7 +12,7 @@ AB = [frozenset("AB")]
 
 
 def trace(*hops: tuple[str, str], stopped: str = "sufficient") -> Trace:
-    """Return a trace of hops, each the documents that it read and those of its evidence."""
+    """Return a trace from (documents read, documents of the evidence) for each hop."""
     made = tuple(
         HopTrace(number, tuple(read), (), tuple((t, 0) for t in kept), None, False)
         for number, (read, kept) in enumerate(hops, 1)
@@ -23,43 +23,43 @@ def trace(*hops: tuple[str, str], stopped: str = "sufficient") -> Trace:
 @pytest.mark.parametrize(
     ("hops", "stopped", "expected"),
     [
-        ([("AX", "AX"), ("ABX", "AB")], "sufficient", Stage.FOUND),
-        ([("AX", "AX"), ("ABX", "ABX")], "max_hops", Stage.FOUND),
-        ([("AB", "AB"), ("AB", "AB")], "sufficient", Stage.LATE),
-        ([("AB", "AB"), ("AX", "AX")], "max_hops", Stage.LATE),
-        ([("XY", "X"), ("XZ", "Z")], "sufficient", Stage.FIRST),
-        ([("ABX", "AX"), ("AX", "AX")], "sufficient", Stage.RERANKER),
-        ([("AX", "AX"), ("ABX", "AX")], "max_hops", Stage.RERANKER),
-        ([("AX", "X"), ("XY", "X")], "sufficient", Stage.RERANKER),  # A was read
-        ([("AX", "A"), ("AY", "A")], "sufficient", Stage.EARLY),
-        ([("AX", "A"), ("AY", "A")], "max_hops", Stage.HOP),
-        ([("AX", "A"), ("AY", "A")], "dead_end", Stage.HOP),
-        ([("XY", "X"), ("AY", "A")], "max_hops", Stage.HOP),  # found later: no first-stage miss
+        ([("AX", "AX"), ("ABX", "AB")], "sufficient", Outcome.FOUND),
+        ([("AX", "AX"), ("ABX", "ABX")], "max_hops", Outcome.FOUND),
+        ([("AB", "AB"), ("AB", "AB")], "sufficient", Outcome.LATE),
+        ([("AB", "AB"), ("AX", "AX")], "max_hops", Outcome.LATE),
+        ([("XY", "X"), ("XZ", "Z")], "sufficient", Outcome.FIRST),
+        ([("ABX", "AX"), ("AX", "AX")], "sufficient", Outcome.RERANKER),
+        ([("AX", "AX"), ("ABX", "AX")], "max_hops", Outcome.RERANKER),
+        ([("AX", "X"), ("XY", "X")], "sufficient", Outcome.RERANKER),  # A was read
+        ([("AX", "A"), ("AY", "A")], "sufficient", Outcome.EARLY),
+        ([("AX", "A"), ("AY", "A")], "max_hops", Outcome.HOP),
+        ([("AX", "A"), ("AY", "A")], "dead_end", Outcome.HOP),
+        ([("XY", "X"), ("AY", "A")], "max_hops", Outcome.HOP),  # found later: no first-stage miss
     ],
 )
-def test_the_first_stage_to_blame(
-    hops: list[tuple[str, str]], stopped: str, expected: Stage
+def test_outcome_is_the_first_stage_that_lost_a_document(
+    hops: list[tuple[str, str]], stopped: str, expected: Outcome
 ) -> None:
-    assert stage_of(AB, trace(*hops, stopped=stopped)) is expected
+    assert classify_outcome(AB, trace(*hops, stopped=stopped)) is expected
 
 
-def test_hops_that_had_to_be_made_are_not_late() -> None:
+def test_required_hops_do_not_count_as_late() -> None:
     made = trace(("AB", "AB"), ("AB", "AB"))
-    assert stage_of(AB, made, min_hops=2) is Stage.FOUND
-    assert stage_of(AB, made, dynamic=False) is Stage.FOUND
+    assert classify_outcome(AB, made, min_hops=2) is Outcome.FOUND
+    assert classify_outcome(AB, made, dynamic=False) is Outcome.FOUND
     lost = trace(("AB", "AB"), ("AB", "A"))
-    assert stage_of(AB, lost, min_hops=2) is Stage.RERANKER
-    assert stage_of(AB, trace(("AX", "A"), ("AY", "A")), dynamic=False) is Stage.HOP
+    assert classify_outcome(AB, lost, min_hops=2) is Outcome.RERANKER
+    assert classify_outcome(AB, trace(("AX", "A"), ("AY", "A")), dynamic=False) is Outcome.HOP
 
 
-def test_the_set_that_is_nearest_is_missed() -> None:
+def test_alternative_sets_are_compared_with_the_nearest() -> None:
     sets = [frozenset("XY"), frozenset("AB")]
-    assert stage_of(sets, trace(("AX", "A"), ("AB", "A"))) is Stage.RERANKER
-    assert stage_of(sets, trace(("XY", "YX"))) is Stage.FOUND
+    assert classify_outcome(sets, trace(("AX", "A"), ("AB", "A"))) is Outcome.RERANKER
+    assert classify_outcome(sets, trace(("XY", "YX"))) is Outcome.FOUND
 
 
-def test_nothing_to_compare() -> None:
-    assert stage_of([], trace(("A", "A"))) is Stage.NO_GOLD
-    assert stage_of(AB, None) is Stage.NO_ANSWER
-    assert stage_of(AB, trace()) is Stage.NO_ANSWER
-    assert all(stage.meaning.endswith(".") for stage in Stage)
+def test_claims_without_gold_or_prediction() -> None:
+    assert classify_outcome([], trace(("A", "A"))) is Outcome.NO_GOLD
+    assert classify_outcome(AB, None) is Outcome.NO_ANSWER
+    assert classify_outcome(AB, trace()) is Outcome.NO_ANSWER
+    assert all(stage.meaning.endswith(".") for stage in Outcome)

@@ -1,4 +1,4 @@
-"""FEVER's and FEVEROUS's measures: worked by hand, and beside the official scorer."""
+"""FEVER and FEVEROUS measures: hand-computed values and agreement with the official scorer."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from admiral.evaluation import fever, feverous
 from admiral.gold import Label
 from benchmarks.fever_agreement import FIGURES, Instance, disagreements, our_figures, runs
 from proofs import Verdict
-from tests.admiral.evaluation.cases import answer, gold, pairs, values
+from tests.admiral.evaluation.small_runs import answer, gold, pairs, values
 
 A, B, C = ("A", 0), ("B", 1), ("C", 2)
 NOTHING = gold(label=Label.NOT_ENOUGH_INFO)
 nan = float("nan")
 
 
-def test_documents_by_hand() -> None:
+def test_document_measures() -> None:
     every = pairs(
         (gold([A, B], [C]), answer(A, C, ranking="ABX")),
         (gold([A, B]), answer(A, B, ranking="XBA")),
@@ -29,7 +29,7 @@ def test_documents_by_hand() -> None:
     found = values(fever.measures(every, [1, 3]))
     assert found["recall@1"] == pytest.approx([0, 0, 0, nan], nan_ok=True)
     assert found["recall@3"] == pytest.approx([1, 1, 0, nan], nan_ok=True)
-    # Twice by this name: of the ranking, then of the evidence.
+    # Two measures have this name: one of the ranking, one of the evidence.
     ranked, of_evidence = (m for m in fever.measures(every, [1]) if m.name == "exact match")
     assert ranked.columns[:3, 0].tolist() == [1, 0, 0]
     assert of_evidence.columns[:3, 0].tolist() == [0, 1, 0]
@@ -44,13 +44,13 @@ def test_documents_by_hand() -> None:
     }
 
 
-def test_sentences_by_hand() -> None:
+def test_sentence_measures() -> None:
     every = pairs(
         (gold([A, B], [C]), answer(A, ("X", 0), B)),
-        (gold([A]), answer(*[("X", n) for n in range(5)], A)),  # the sixth comes too late
-        (gold([A]), answer()),  # no sentence is 1 by the scorer's rule
-        (gold([A]), None),  # but no answer is 0
-        (gold(), answer(B)),  # no gold evidence is recalled by any answer
+        (gold([A]), answer(*[("X", n) for n in range(5)], A)),  # only the first five sentences count
+        (gold([A]), answer()),  # no sentences: precision 1 by the scorer's rule
+        (gold([A]), None),  # no prediction: precision 0
+        (gold(), answer(B)),  # no gold evidence: recall 1
         (NOTHING, answer(A)),
     )
     found = values(fever.sentence_measures(every.pairs))
@@ -61,7 +61,7 @@ def test_sentences_by_hand() -> None:
     assert f1.value(fever.groups(every.pairs)[0].members) == pytest.approx(2 * p * r / (p + r))
 
 
-def test_labels_by_hand() -> None:
+def test_label_measures() -> None:
     every = pairs(
         (gold([A, B]), answer(A, B)),
         (gold([A, B]), answer(A)),
@@ -77,7 +77,7 @@ def test_labels_by_hand() -> None:
     assert found["FEVER score"] == pytest.approx([1, 0, 0, 1, 1, 0, 0, nan], nan_ok=True)
 
 
-def test_feverous_asks_for_evidence_of_every_claim() -> None:
+def test_feverous_scores_evidence_of_every_claim() -> None:
     lacking = gold([A], label=Label.NOT_ENOUGH_INFO)
     every = pairs(
         (lacking, answer(A, verdict=Verdict.NOT_ENOUGH_INFO)),
@@ -85,23 +85,29 @@ def test_feverous_asks_for_evidence_of_every_claim() -> None:
         (gold([A, B], [C]), answer(("X", 0), C)),
     )
     found = values(feverous.measures(every, [5]))
-    assert found["evidence precision"] == [1, 0, 0.5] and found["evidence recall"] == [1, 0, 1]
-    assert found["label accuracy"] == [1, 1, 1] and found["FEVEROUS score"] == [1, 0, 1]
+    assert found["evidence precision"] == [1, 0, 0.5]
+    assert found["evidence recall"] == [1, 0, 1]
+    assert found["label accuracy"] == [1, 1, 1]
+    assert found["FEVEROUS score"] == [1, 0, 1]
 
 
-def test_feverous_s_is_the_claims_that_sentences_are_enough_for() -> None:
-    claims = [gold([A]), replace(gold(id="2"), ignored=3), replace(gold([B], id="3"), ignored=1)]
-    chosen, notes = feverous.select(claims)
+def test_feverous_s_selects_claims_that_sentences_can_verify() -> None:
+    claims = [
+        gold([A]),
+        replace(gold(id="2"), n_ignored_elements=3),
+        replace(gold([B], id="3"), n_ignored_elements=1),
+    ]
+    chosen, notes = feverous.select_claims(claims)
     assert [claim.id for claim in chosen] == ["1", "3"]
     assert notes == [
         "1 of 3 claims need more than sentences and are left out (FEVEROUS-S); 4 cells and other "
         "elements were passed over"
     ]
-    assert feverous.select(claims[:1]) == (claims[:1], [])
+    assert feverous.select_claims(claims[:1]) == (claims[:1], [])
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_each_figure_is_compared(name: str, tmp_path: Path) -> None:
+def test_agreement_benchmark_computes_each_measure(name: str, tmp_path: Path) -> None:
     run: list[Instance] = [
         {
             "label": "SUPPORTS",

@@ -1,4 +1,4 @@
-"""HoVer's measures, worked by hand from its published rules."""
+"""HoVer measures: values computed by hand from the published rules."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from admiral import AdmiralError
 from admiral.evaluation import hover
 from admiral.gold import Label
 from proofs import Verdict
-from tests.admiral.evaluation.cases import answer, gold, pairs, values
+from tests.admiral.evaluation.small_runs import answer, gold, pairs, values
 
 A0, A1, A2, B0, C0, D0, X0 = (("A", 0), ("A", 1), ("A", 2), ("B", 0), ("C", 0), ("D", 0), ("X", 0))
 
 
-def test_facts_that_count_are_two_of_each_of_the_first_documents() -> None:
+def test_scored_facts_are_two_from_each_of_the_first_documents() -> None:
     ranked = [A0, A1, B0, A2, C0, D0, ("B", 1), ("D", 1)]
-    assert hover.considered(ranked, 2) == [A0, A1, B0, ("B", 1), C0]
-    assert hover.considered(ranked, 1) == [A0, A1, B0, ("B", 1)]
-    assert hover.considered(ranked, 4) == [A0, A1, B0, ("B", 1), C0, D0, ("D", 1)]
-    assert hover.considered([], 2) == []
+    assert hover.scored_facts(ranked, 2) == [A0, A1, B0, ("B", 1), C0]
+    assert hover.scored_facts(ranked, 1) == [A0, A1, B0, ("B", 1)]
+    assert hover.scored_facts(ranked, 4) == [A0, A1, B0, ("B", 1), C0, D0, ("D", 1)]
+    assert hover.scored_facts([], 2) == []
 
 
 @pytest.mark.parametrize(
@@ -34,20 +34,20 @@ def test_facts_that_count_are_two_of_each_of_the_first_documents() -> None:
         ([], False),
     ],
 )
-def test_one_fact_of_every_document_is_asked_for(
+def test_every_gold_document_needs_one_gold_fact(
     found: list[tuple[str, int]], enough: bool
 ) -> None:
     every = pairs((gold([A0, B0, ("B", 3)], hops=2), answer(*found)))
-    assert hover.facts_found(every.pairs[0]) is enough
+    assert hover.covers_gold_documents(every.pairs[0]) is enough
 
 
-def test_hops_of_the_file_decide_how_many_documents_count() -> None:
+def test_annotated_hops_set_the_number_of_scored_documents() -> None:
     claim = gold([A0, B0], hops=3)
     every = pairs((claim, answer(X0, ("Y", 0), B0, A0)))
-    assert hover.facts_found(every.pairs[0])
+    assert hover.covers_gold_documents(every.pairs[0])
 
 
-def test_measures_by_hand() -> None:
+def test_fact_score_and_group_values() -> None:
     other = Label.NOT_SUPPORTED
     every = pairs(
         (gold([A0, B0], hops=2), answer(B0, A0, ranking="AB")),
@@ -56,25 +56,27 @@ def test_measures_by_hand() -> None:
         (gold([A0, B0, C0], hops=3, label=other), answer(verdict=None)),
         (gold([A0, B0], hops=2, label=other), None),
     )
-    found = values(hover.fact_measures(every.pairs))
+    found = values(hover.supporting_fact_measures(every.pairs))
     assert found["exact match"] == [1, 0, 0, 0, 0]
     assert found["F1"] == pytest.approx([1, 0.8, 0.4, 0, 0])
-    found = values(hover.score_measures(every.pairs, True))
+    found = values(hover.score_measures(every.pairs, with_verdicts=True))
     assert found["facts found"] == [1, 1, 0, 0, 0]
     assert found["label accuracy"] == [1, 1, 0, 0, 0]  # no verdict is no NOT_SUPPORTED
     assert found["HoVer score"] == [1, 1, 0, 0, 0]
     groups = {group.name: group.members.tolist() for group in hover.groups(every.pairs)}
-    assert groups["all"] == [True] * 5 and groups["3 hops"] == [False, False, True, True, False]
+    assert groups["all"] == [True] * 5
+    assert groups["3 hops"] == [False, False, True, True, False]
     assert groups["supported"] == [True, False, True, False, False]
     assert groups["supported, 2 hops"] == [True, False, False, False, False]
 
 
-def test_repeated_facts_count_as_in_the_published_script() -> None:
+def test_repeated_facts_count_as_in_the_official_script() -> None:
     every = pairs((gold([A0, B0]), answer(A0, A0, B0)), (gold([A0, B0]), answer(A0, A0)))
-    found = values(hover.fact_measures(every.pairs))
-    assert found["exact match"] == [0, 0] and found["F1"] == pytest.approx([0.8, 0.5])
+    found = values(hover.supporting_fact_measures(every.pairs))
+    assert found["exact match"] == [0, 0]
+    assert found["F1"] == pytest.approx([0.8, 0.5])
 
 
-def test_alternative_sets_are_another_data_set() -> None:
+def test_alternative_evidence_sets_are_rejected() -> None:
     with pytest.raises(AdmiralError, match="claim '1' has 2 alternative sets of evidence"):
         hover.measures(pairs((gold([A0], [B0]), answer())), [5])

@@ -1,4 +1,4 @@
-"""The report: whole, complete, and proof against what results may hold."""
+"""The HTML report: its content, and escaping of hostile input."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral import RecordError
-from admiral.evaluation.cases import cases_of
-from admiral.evaluation.failures import Stage
-from admiral.evaluation.html_report import Case, report_page
+from admiral.evaluation.failures import Outcome
+from admiral.evaluation.html_report import ReportCase, report_page
+from admiral.evaluation.report_cases import build_report_cases
 from admiral.evaluation.traces import read_traces
 from admiral.gold import GoldClaim, Label
 from admiral.records import Claim
-from tests.admiral.evaluation.cases import written
+from tests.admiral.evaluation.small_runs import written
 from tests.admiral.io.test_judgement_page import Reader
 from tests.admiral.results import result
 
@@ -31,20 +31,20 @@ def text(title: str, number: int) -> str | None:
     return "It had gears." if (title, number) == (ENGINE, 4) else None
 
 
-def page(*cases: Case, title: str = "r.jsonl", notes: tuple[str, ...] = ()) -> str:
+def page(*cases: ReportCase, title: str = "r.jsonl", notes: tuple[str, ...] = ()) -> str:
     return "".join(report_page(title, cases, notes, text))
 
 
-def traced(folder: Path, claim: GoldClaim = GOLD, title: str = ADA) -> Case:
+def traced(folder: Path, claim: GoldClaim = GOLD, title: str = ADA) -> ReportCase:
     records = [result(Claim(claim.id, claim.claim), title=title).to_json()]
     (trace,) = read_traces(written(folder / "r.jsonl", records))
-    return Case(claim, trace, Stage.FOUND)
+    return ReportCase(claim, trace, Outcome.FOUND)
 
 
-def test_a_page_tells_all(tmp_path: Path) -> None:
+def test_page_shows_every_part_of_a_claim(tmp_path: Path) -> None:
     other = replace(GOLD, id="8", evidence=(), annotated_hops=3)
     written_page = page(
-        traced(tmp_path), Case(other, None, Stage.NO_ANSWER), notes=("1 claim is missing",)
+        traced(tmp_path), ReportCase(other, None, Outcome.NO_ANSWER), notes=("1 claim is missing",)
     )
     found = Reader(written_page)
     for said in (
@@ -64,12 +64,13 @@ def test_a_page_tells_all(tmp_path: Path) -> None:
         "No evidence.",
     ):
         assert said in found.text, said
-    assert found.tags.count("details") == 2 and found.tags.count("style") == 1
+    assert found.tags.count("details") == 2
+    assert found.tags.count("style") == 1
     assert "found101(50%)" in re.sub(r"\s", "", found.text)  # of 1 hop, of 3, of all
     assert written_page.count('class="gold"') >= 4
 
 
-def test_nothing_is_loaded_and_only_its_own_script_runs(tmp_path: Path) -> None:
+def test_policy_allows_only_the_own_script(tmp_path: Path) -> None:
     written_page = page(traced(tmp_path))
     assert not re.search(r"https?:|src=|href=|@import|url\(", written_page)
     (script,) = re.findall("<script>(.*?)</script>", written_page, re.DOTALL)
@@ -81,7 +82,7 @@ def test_nothing_is_loaded_and_only_its_own_script_runs(tmp_path: Path) -> None:
 
 
 @given(st.text(min_size=1).filter(str.strip), st.text(min_size=1), st.text())
-def test_texts_stay_texts(
+def test_hostile_text_adds_no_tags(
     tmp_path_factory: pytest.TempPathFactory, claim: str, title: str, name: str
 ) -> None:
     folder = tmp_path_factory.mktemp("r")
@@ -92,16 +93,16 @@ def test_texts_stay_texts(
     (usual,) = read_traces(
         written(folder / "u.jsonl", [result(Claim("1", "c"), title="u").to_json()])
     )
-    found = page(Case(hostile, trace, Stage.HOP), title=name, notes=(name,))
+    found = page(ReportCase(hostile, trace, Outcome.HOP), title=name, notes=(name,))
     found.encode("utf-8")
-    other = page(Case(plain, usual, Stage.HOP), notes=("n",))
+    other = page(ReportCase(plain, usual, Outcome.HOP), notes=("n",))
     spans = {"span", "bdi"}  # which sentences are marked depends on the titles
     assert [t for t in Reader(found).tags if t not in spans] == [
         t for t in Reader(other).tags if t not in spans
     ]
 
 
-def test_cases_follow_the_settings_of_the_run(tmp_path: Path) -> None:
+def test_outcomes_depend_on_the_run_settings(tmp_path: Path) -> None:
     records = [result(Claim("7", GOLD.claim)).to_json()]
     results = written(tmp_path / "r.jsonl", records)
     gold = written(
@@ -112,18 +113,18 @@ def test_cases_follow_the_settings_of_the_run(tmp_path: Path) -> None:
         ],
     )
     for settings, stage in (
-        ({}, Stage.LATE),
-        ({"min_hops": 2}, Stage.FOUND),
-        ({"hops": "2"}, Stage.FOUND),
+        ({}, Outcome.LATE),
+        ({"min_hops": 2}, Outcome.FOUND),
+        ({"hops": "2"}, Outcome.FOUND),
     ):
-        cases, notes = cases_of(results, gold, settings)
-        assert [one.stage for one in cases] == [stage, Stage.NO_ANSWER]
+        cases, notes = build_report_cases(results, gold, settings)
+        assert [one.outcome for one in cases] == [stage, Outcome.NO_ANSWER]
         assert notes == ["1 claim ('8') without an answer, counted as wrong"]
-    with pytest.raises(RecordError, match="'7' comes twice"):
-        cases_of(written(results, records * 2), gold, {})
+    with pytest.raises(RecordError, match="'7' occurs twice"):
+        build_report_cases(written(results, records * 2), gold, {})
 
 
-def test_hops_without_what_they_read_read_their_sets(tmp_path: Path) -> None:
+def test_hops_without_read_documents_fall_back_to_document_sets(tmp_path: Path) -> None:
     record = result(Claim("7", "c")).to_json()
     (trace,) = read_traces(written(tmp_path / "r.jsonl", [record]))
     assert [hop.read for hop in trace.hops] == [(), ()]
@@ -137,7 +138,7 @@ def test_hops_without_what_they_read_read_their_sets(tmp_path: Path) -> None:
     ("field", "value"),
     [("hops", [{}]), ("evidence", [{"title": "A", "sentence_id": 0}]), ("stopped", None)],
 )
-def test_bad_records_are_refused(tmp_path: Path, field: str, value: object) -> None:
+def test_invalid_records_are_rejected(tmp_path: Path, field: str, value: object) -> None:
     record = result(Claim("7", "c")).to_json()
     if value is None:
         del record[field]

@@ -1,4 +1,4 @@
-"""Results and TREC runs as predictions, and what is refused."""
+"""Reading of results and TREC runs, and errors for invalid files."""
 
 from __future__ import annotations
 
@@ -14,32 +14,33 @@ from hypothesis import strategies as st
 from admiral import AdmiralError, RecordError
 from admiral.evaluation.predictions import (
     Prediction,
+    normalise_title,
     read_predictions,
     read_results,
-    same_title,
 )
 from admiral.gold import read_gold
 from admiral.io.trec import write_trec
 from admiral.records import Claim
 from proofs import Verdict
-from tests.admiral.evaluation.cases import record, written
+from tests.admiral.evaluation.small_runs import record, written
 from tests.admiral.results import result
 
 
-def test_results_are_read_as_they_are_written(tmp_path: Path) -> None:
+def test_results_round_trip(tmp_path: Path) -> None:
     found = [result(Claim("a b", "One."), title="Zoe\u0308"), result(Claim("2", "Two."))]
     path = written(tmp_path / "r.jsonl", (one.to_json() for one in found))
     read = read_predictions(path)
     assert list(read) == ["a b", "2"]
     first = read["a b"]
-    assert first.claim == "One." and first.verdict is Verdict.SUPPORTS
-    # Titles are compared composed, however they were spelled.
+    assert first.claim == "One."
+    assert first.verdict is Verdict.SUPPORTS
+    # Titles are in normal form NFC.
     assert first.documents == ("Zo\u00eb", "Analytical Engine", "")
     assert first.sentences == (("Zo\u00eb", 1), ("Analytical Engine", 0))
     assert first.evidence_documents == ("Zo\u00eb", "Analytical Engine")
 
 
-def test_the_last_proof_gives_the_verdict(tmp_path: Path) -> None:
+def test_verdict_is_that_of_the_last_proof(tmp_path: Path) -> None:
     expected = {
         "=": Verdict.SUPPORTS,
         "|": Verdict.REFUTES,
@@ -62,7 +63,7 @@ def test_the_last_proof_gives_the_verdict(tmp_path: Path) -> None:
         min_size=1,
     ).filter(lambda found: not next(iter(found)).startswith("{"))
 )
-def test_runs_are_read_as_they_are_written(
+def test_trec_runs_round_trip(
     tmp_path_factory: pytest.TempPathFactory, rankings: dict[str, list[str]]
 ) -> None:
     path = tmp_path_factory.mktemp("run") / "run.trec"
@@ -70,17 +71,18 @@ def test_runs_are_read_as_they_are_written(
         ({"id": id, "documents": [{"title": t} for t in found]} for id, found in rankings.items()),
         path,
     )
-    spelled = {id: tuple(map(same_title, found)) for id, found in rankings.items()}
+    spelled = {id: tuple(map(normalise_title, found)) for id, found in rankings.items()}
     if any(len(set(found)) < len(found) for found in spelled.values()):
         return  # two spellings of one title: refused, see below
     assert read_predictions(path) == {id: Prediction(id, found) for id, found in spelled.items()}
 
 
-def test_a_run_is_sorted_by_score_and_then_as_it_stands(tmp_path: Path) -> None:
+def test_trec_run_is_sorted_by_score_with_stable_ties(tmp_path: Path) -> None:
     path = tmp_path / "run.trec"
     path.write_text("1 Q0 A 1 0.5 x\n2 Q0 A 1 1 x\n1 Q0 B_b 2 7 x\n1 Q0 C%20c 3 0.5 x\n")
     read = read_predictions(path)
-    assert read["1"].documents == ("B b", "A", "C c") and read["2"].sentences is None
+    assert read["1"].documents == ("B b", "A", "C c")
+    assert read["2"].sentences is None
 
 
 @pytest.mark.parametrize(
@@ -89,17 +91,23 @@ def test_a_run_is_sorted_by_score_and_then_as_it_stands(tmp_path: Path) -> None:
         ({"documents": None}, r":2: field 'documents': is not a list of objects"),
         ({"documents": [3]}, r"field 'documents': is not a list of objects"),
         ({"documents": [{"title": 3}]}, r"field 'documents\[0\]\.title': is not text"),
-        ({"evidence": [{"title": "A"}]}, r"'evidence\[0\]\.sentence_id': is not a number from 0"),
-        ({"evidence": [{"title": "A", "sentence_id": -1}]}, r"sentence_id': is not a number"),
+        ({"evidence": [{"title": "A"}]}, r"'evidence\[0\]\.sentence_id': is not a sentence number"),
+        (
+            {"evidence": [{"title": "A", "sentence_id": -1}]},
+            r"sentence_id': is not a sentence number",
+        ),
         ({"hops": "no"}, r"field 'hops': is not a list of objects"),
         ({"hops": [{"proof": [{}]}]}, r"field 'hops\[-1\]\.proof': "),
         ({"hops": [{"proof": 3}]}, r"field 'hops\[-1\]\.proof': "),
         ({"id": None}, r":2: field 'id': is missing"),
         ({"id": [1]}, r"field 'id': is a JSON array"),
-        ({"id": "0"}, r":2: field 'id': '0' is also the id at .*:1\. Give each claim one answer"),
+        (
+            {"id": "0"},
+            r":2: field 'id': '0' is also the id at .*:1\. Keep one result for each claim",
+        ),
     ],
 )
-def test_bad_results_name_place_and_field(
+def test_invalid_results_name_line_and_field(
     tmp_path: Path, change: dict[str, Any], message: str
 ) -> None:
     path = written(tmp_path / "r.jsonl", [record("0"), {**record("1"), **change}])
@@ -115,18 +123,18 @@ def test_bad_results_name_place_and_field(
         ("1 Q0 A 1 high x\n", r":1: is neither JSON nor six columns"),
         ("1 Q0 %FF 1 1 x\n", r":1: is neither JSON nor six columns"),
         ("1 Q0 A 1 nan x\n", r":1: field 'score': nan is not finite"),
-        ("1 Q0 A 1 2 x\n1 Q0 A 2 1 x\n", r":2: field 'document': 'A' comes twice for query '1'"),
+        ("1 Q0 A 1 2 x\n1 Q0 A 2 1 x\n", r":2: field 'document': 'A' occurs twice for query '1'"),
         (json.dumps(record("1")) + "\n3\n", r":2: .*an object is needed"),
     ],
 )
-def test_bad_files_are_refused(tmp_path: Path, text: str, message: str) -> None:
+def test_invalid_files_are_rejected(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "p"
     path.write_text(text)
     with pytest.raises(AdmiralError, match=message):
         read_predictions(path)
 
 
-def test_a_pipe_is_told_as_what_it_is(tmp_path: Path) -> None:
+def test_pipes_are_rejected(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     for read in (read_predictions, lambda path: list(read_gold(path))):
@@ -136,9 +144,9 @@ def test_a_pipe_is_told_as_what_it_is(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("", "holds no results"), ("1 Q0 A 1 0.5 x\n", "does not begin with a record; a TREC run")],
+    [("", "holds no results"), ("1 Q0 A 1 0.5 x\n", "does not begin with a JSON record")],
 )
-def test_files_that_hold_no_results_are_named(tmp_path: Path, text: str, message: str) -> None:
+def test_files_without_results_are_rejected(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "run.trec"
     path.write_text(text)
     with pytest.raises(AdmiralError, match=rf"^{path}: {message}.*`admiral retrieve` wrote"):

@@ -1,4 +1,4 @@
-"""The files of the shared tasks."""
+"""Submission files of the shared tasks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from admiral.evaluation.predictions import Prediction
 from admiral.evaluation.submissions import write_submission
 from admiral.kb.corpus.readers.fever_pages import fever_identifier, fever_title
 from proofs import Verdict
-from tests.admiral.evaluation.cases import answer
+from tests.admiral.evaluation.small_runs import answer
 
 MANY = [("Zoë: Live (film)", n) for n in range(6)]
 ANSWERS = {"7": answer(*MANY, verdict=Verdict.REFUTES), "u-1": answer(("A", 2))}
@@ -24,7 +24,7 @@ def lines(path: Path) -> list[object]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def test_fever(tmp_path: Path) -> None:
+def test_fever_submission(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     write_submission(path, "fever", ["7", "8", "u-1"], ANSWERS)
     page = "Zoe\u0308-COLON-_Live_-LRB-film-RRB-"
@@ -39,7 +39,7 @@ def test_fever(tmp_path: Path) -> None:
     ]
 
 
-def test_the_official_scorer_takes_a_submission(tmp_path: Path) -> None:
+def test_official_scorer_accepts_a_submission(tmp_path: Path) -> None:
     scorer = pytest.importorskip(
         "fever.scorer", reason="`make scorers` installs the official FEVER scorer"
     )
@@ -52,7 +52,7 @@ def test_the_official_scorer_takes_a_submission(tmp_path: Path) -> None:
     assert scorer.fever_score(lines(path), actual) == (1.0, 1.0, 1.0, 1.0, 1.0)
 
 
-def test_feverous(tmp_path: Path) -> None:
+def test_feverous_submission(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     write_submission(path, "feverous", ["u-1", "8"], ANSWERS)
     assert lines(path) == [
@@ -61,7 +61,7 @@ def test_feverous(tmp_path: Path) -> None:
     ]
 
 
-def test_hover(tmp_path: Path) -> None:
+def test_hover_submission(tmp_path: Path) -> None:
     path = tmp_path / "s.json"
     write_submission(path, "hover", ["u-1", "7", "8"], ANSWERS)
     assert json.loads(path.read_text()) == {
@@ -75,16 +75,16 @@ def test_hover(tmp_path: Path) -> None:
     ("one", "lacking"),
     [(answer(verdict=None), "proof, and so no label"), (Prediction("1", ("A",)), "sentences")],
 )
-def test_what_the_tasks_ask_for_must_be_there(
+def test_predictions_without_verdict_or_sentences_are_rejected(
     tmp_path: Path, one: Prediction, lacking: str
 ) -> None:
     path = tmp_path / "s.jsonl"
-    with pytest.raises(AdmiralError, match=f"claim '1': its answer has no {lacking}"):
+    with pytest.raises(AdmiralError, match=f"claim '1': its prediction has no {lacking}"):
         write_submission(path, "fever", ["1"], {"1": one})
     assert list(tmp_path.iterdir()) == []
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="_")))
-def test_identifiers_of_fever_stand_for_their_titles(title: str) -> None:
+def test_fever_identifiers_round_trip(title: str) -> None:
     title = fever_title(title)
     assert fever_title(fever_identifier(title)) == title

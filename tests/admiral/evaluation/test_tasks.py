@@ -1,4 +1,4 @@
-"""Whole evaluations: notes, mixed-up files, figures as text and records."""
+"""Evaluation of whole runs: task detection, notes, tables and records."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from admiral import AdmiralError
-from admiral.evaluation.bootstrap import intervals
+from admiral.evaluation.bootstrap import confidence_intervals
 from admiral.evaluation.predictions import Prediction, read_predictions
-from admiral.evaluation.sentence_sources import run_settings, sentence_note
-from admiral.evaluation.tables import figures, text_table
-from admiral.evaluation.tasks import TASKS, evaluate, read_claims_of, task_of
-from tests.admiral.evaluation.cases import answer, gold, record, written
+from admiral.evaluation.sentence_sources import read_run_settings, sentence_note
+from admiral.evaluation.tables import format_measures, measure_records
+from admiral.evaluation.tasks import EVALUATION_TASKS, evaluate, infer_task, read_task_claims
+from tests.admiral.evaluation.small_runs import answer, gold, record, written
 
 HOVER = {"uid": "1", "claim": "c", "supporting_facts": [["A", 0]], "label": "SUPPORTED"}
 FEVER = {"id": 1, "claim": "c", "label": "SUPPORTS", "evidence": [[[1, 2, "A", 0]]]}
@@ -26,11 +26,11 @@ PAIRS = {"id": 1, "claim": "c", "label": "SUPPORTED", "evidence": [["A", 0]]}
     ("name", "one"),
     [("hover", HOVER), ("fever", FEVER), ("feverous", FEVEROUS), ("fever", PAIRS)],
 )
-def test_files_tell_their_task(tmp_path: Path, name: str, one: dict[str, Any]) -> None:
+def test_task_is_inferred_from_the_gold_file(tmp_path: Path, name: str, one: dict[str, Any]) -> None:
     path = written(tmp_path / "gold.jsonl", [one])
-    assert task_of(path).name == name
-    claims = read_claims_of(TASKS[name], path)
-    result = evaluate(TASKS[name], claims, {"1": answer(("A", 0), ranking="A")})
+    assert infer_task(path).name == name
+    claims = read_task_claims(EVALUATION_TASKS[name], path)
+    result = evaluate(EVALUATION_TASKS[name], claims, {"1": answer(("A", 0), ranking="A")})
     shown = {m.name: m.value(result.groups[0].members) for m in result.measures}
     assert shown["recall@5"] == shown["label accuracy"] == 1
 
@@ -39,78 +39,80 @@ def test_files_tell_their_task(tmp_path: Path, name: str, one: dict[str, Any]) -
     ("name", "one", "other"),
     [("hover", FEVER, "fever"), ("fever", HOVER, "hover"), ("feverous", FEVER, "fever")],
 )
-def test_other_data_sets_are_refused(
+def test_gold_files_of_other_data_sets_are_rejected(
     tmp_path: Path, name: str, one: dict[str, Any], other: str
 ) -> None:
     path = written(tmp_path / "gold.jsonl", [one])
     with pytest.raises(AdmiralError, match=rf"the format {other}, .*Evaluate it as {other}"):
-        read_claims_of(TASKS[name], path)
+        read_task_claims(EVALUATION_TASKS[name], path)
 
 
-def test_every_task_takes_our_own_format(tmp_path: Path) -> None:
+def test_every_task_accepts_the_pairs_format(tmp_path: Path) -> None:
     path = written(tmp_path / "gold.jsonl", [PAIRS])
-    for task in TASKS.values():
-        assert read_claims_of(task, path)[0].sentences == (("A", 0),)
+    for task in EVALUATION_TASKS.values():
+        assert read_task_claims(task, path)[0].sentences == (("A", 0),)
 
 
-def test_gold_without_evidence_is_refused_or_said(tmp_path: Path) -> None:
+def test_gold_without_evidence_is_rejected_or_noted(tmp_path: Path) -> None:
     path = written(tmp_path / "gold.jsonl", [{"claim": "c", "evidence": []}])
     with pytest.raises(AdmiralError, match="no claim has gold evidence or a label"):
-        read_claims_of(TASKS["fever"], path)
+        read_task_claims(EVALUATION_TASKS["fever"], path)
     claims = [gold([("A", 0)]), gold(id="2")]
-    notes = evaluate(TASKS["fever"], claims, {"1": answer(ranking="A")}, [1]).notes
+    notes = evaluate(EVALUATION_TASKS["fever"], claims, {"1": answer(ranking="A")}, [1]).notes
     assert notes[0] == "1 claim ('2') without an answer, counted as wrong"
     assert notes[1] == "1 claim without gold evidence, of which documents do not count"
     with pytest.raises(AdmiralError, match="no claim is left to evaluate"):
-        evaluate(TASKS["feverous"], [gold()], {"1": answer()})
+        evaluate(EVALUATION_TASKS["feverous"], [gold()], {"1": answer()})
 
 
-def test_what_a_run_lacks_is_said() -> None:
+def test_notes_say_what_a_run_lacks() -> None:
     claims = [gold([("A", 0)]), gold([("B", None)], id="2")]
-    ranked = evaluate(TASKS["fever"], claims, {"1": Prediction("1", ("A",))}, [1, 9])
+    ranked = evaluate(EVALUATION_TASKS["fever"], claims, {"1": Prediction("1", ("A",))}, [1, 9])
     assert "the run ranks documents and names no sentences" in ranked.notes
     assert "1 ranking of fewer than 9 documents; what is there is counted" in ranked.notes
     assert {m.section for m in ranked.measures} <= {
         "documents of the ranking",
         "ranking (ir-measures)",
     }
-    silent = evaluate(TASKS["fever"], claims, {"1": answer(verdict=None)}, [1])
+    silent = evaluate(EVALUATION_TASKS["fever"], claims, {"1": answer(verdict=None)}, [1])
     assert "no answer has a proof, so no labels are measured" in silent.notes
     half = {"1": answer(verdict=None), "2": answer(id="2")}
-    assert "1 answer without a proof" in " ".join(evaluate(TASKS["fever"], claims, half, [1]).notes)
-    pages = evaluate(TASKS["fever"], claims[1:], {"2": answer(id="2")}, [1])
+    assert "1 answer without a proof" in " ".join(evaluate(EVALUATION_TASKS["fever"], claims, half, [1]).notes)
+    pages = evaluate(EVALUATION_TASKS["fever"], claims[1:], {"2": answer(id="2")}, [1])
     assert "the gold file names documents and no sentences" in pages.notes
     assert not any(m.section.startswith("sentences") for m in pages.measures)
 
 
-def test_a_missing_scorer_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_note_says_that_ir_measures_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ir_measures", None)
-    result = evaluate(TASKS["fever"], [gold([("A", 0)])], {"1": answer(ranking="A")})
+    result = evaluate(EVALUATION_TASKS["fever"], [gold([("A", 0)])], {"1": answer(ranking="A")})
     assert result.notes[-1].endswith("pip install 'admiral-retrieval[scorers]'")
 
 
-def test_tables_and_records_hold_the_same(tmp_path: Path) -> None:
+def test_tables_and_records_have_the_same_values(tmp_path: Path) -> None:
     claims = [gold([("A", 0)]), gold([("A", 0), ("B", 1)], id="2"), gold(id="3")]
     path = written(
         tmp_path / "r.jsonl", [record("1", ("A", 0), ranking="A"), record("2", ranking="XAB")]
     )
-    result = evaluate(TASKS["fever"], claims, read_predictions(path), [1, 3])
-    limits = [intervals(result.measures, group) for group in result.groups]
-    records = figures(result.measures, result.groups, limits)
+    result = evaluate(EVALUATION_TASKS["fever"], claims, read_predictions(path), [1, 3])
+    limits = [confidence_intervals(result.measures, group) for group in result.groups]
+    records = measure_records(result.measures, result.groups, limits)
     first = records[0]
     assert (first["section"], first["name"]) == ("documents of the ranking", "recall@1")
     assert first["groups"][0] | {"low": 0, "high": 0} == {
         "group": "all", "claims": 2, "value": 0.5, "low": 0, "high": 0
     }  # fmt: skip
-    assert first["groups"][2]["value"] == 0 and first["groups"][2]["low"] == 0
-    text = text_table(figures(result.measures, result.groups), result.groups)
-    assert "claims" in text and "1 document" in text
+    assert first["groups"][2]["value"] == 0
+    assert first["groups"][2]["low"] == 0
+    text = format_measures(measure_records(result.measures, result.groups), result.groups)
+    assert "claims" in text
+    assert "1 document" in text
     row = next(line for line in text.splitlines() if line.startswith("  recall@3"))
     assert row.split() == ["recall@3", "1.000", "1.000", "1.000"]
-    assert "0.000-1.000" in text_table(records, result.groups)
+    assert "0.000-1.000" in format_measures(records, result.groups)
 
 
-def test_sentences_are_traced_to_their_splitter(tmp_path: Path, user_cache: None) -> None:
+def test_sentence_note_names_the_origin_of_the_sentences(tmp_path: Path, user_cache: None) -> None:
     results = tmp_path / "r.jsonl"
     assert sentence_note(results, None).startswith("sentences are numbered as in the run's")
     settings = tmp_path / "r.jsonl.settings.json"
@@ -121,4 +123,4 @@ def test_sentences_are_traced_to_their_splitter(tmp_path: Path, user_cache: None
     assert sentence_note(results, None).startswith("sentences are those of the corpus")
     for broken in ("[]", "{", '{"settings": 3}'):
         settings.write_text(broken)
-        assert run_settings(results) == {}
+        assert read_run_settings(results) == {}

@@ -1,4 +1,4 @@
-"""Gold claims in every format: what is read, what is recognised, and what is refused."""
+"""Reading of gold claims: every format, format detection, and errors for invalid files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral import AdmiralError, RecordError
-from admiral.gold import FORMATS, GoldClaim, Label, read_gold, titles_of
+from admiral.gold import FORMATS, GoldClaim, Label, evidence_titles, read_gold
 
 DEMO = Path(str(resources.files("admiral"))) / "data" / "demo" / "claims.jsonl"
 ADA, ENGINE = "Ada Lovelace", "Analytical Engine"
@@ -53,7 +53,7 @@ BOTH = ((ADA, 1), (ENGINE, 0))
 EVIDENCE: dict[str, Any] = {
     "pairs": (BOTH,),
     "hover": (BOTH,),
-    "fever": (BOTH, (("Program (machine)", 3),)),  # the third set is the first in other words
+    "fever": (BOTH, (("Program (machine)", 3),)),  # the third set equals the first in another order
     "feverous": (BOTH,),
     "kilt": (((ADA, None), (ENGINE, None)), ((ADA, None),)),
     "pages": (((ADA, None), (ENGINE, None)), ((ADA, None),)),
@@ -72,16 +72,17 @@ def written(path: Path, *records: Any) -> Path:
 
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("named", [True, False])
-def test_every_format_is_read_and_recognised(tmp_path: Path, name: str, named: bool) -> None:
+def test_every_format_is_read_and_detected(tmp_path: Path, name: str, named: bool) -> None:
     path = written(tmp_path / "gold.jsonl", record(name))
     (claim,) = read_gold(path, name if named else None)
-    assert claim.claim == CLAIM and claim.evidence == EVIDENCE[name]
+    assert claim.claim == CLAIM
+    assert claim.evidence == EVIDENCE[name]
     assert claim.id == str(RECORDS[name].get("id", "h"))
-    assert claim.ignored == (4 if name == "feverous" else 0)
+    assert claim.n_ignored_elements == (4 if name == "feverous" else 0)
     assert claim.hops == (2 if name in ("pairs", "hover", "feverous") else 1)
 
 
-def test_labels_are_those_of_the_data_sets(tmp_path: Path) -> None:
+def test_label_spellings_of_the_data_sets(tmp_path: Path) -> None:
     spelled = {
         "SUPPORTED": (Label.SUPPORTS, False),
         "supports": (Label.SUPPORTS, False),
@@ -98,17 +99,19 @@ def test_labels_are_those_of_the_data_sets(tmp_path: Path) -> None:
     assert kilt.label is Label.SUPPORTS
 
 
-def test_what_is_asked_of_a_claim() -> None:
+def test_gold_claim_properties() -> None:
     claim = GoldClaim("1", CLAIM, None, (BOTH, ((ADA, 0), (ADA, 3))))
-    assert claim.titles == (ADA, ENGINE) and claim.sentences == BOTH
-    assert claim.title_sets == ((ADA, ENGINE), (ADA,)) and claim.hops == 1
+    assert claim.titles == (ADA, ENGINE)
+    assert claim.sentences == BOTH
+    assert claim.title_sets == ((ADA, ENGINE), (ADA,))
+    assert claim.hops == 1
     empty = GoldClaim("2", CLAIM, None, ())
     assert (empty.titles, empty.sentences, empty.hops) == ((), (), 0)
     assert GoldClaim("3", CLAIM, None, (((ADA, None),),)).sentences == ()
-    assert titles_of(((ADA, 2), (ENGINE, 0), (ADA, 0))) == (ADA, ENGINE)
+    assert evidence_titles(((ADA, 2), (ENGINE, 0), (ADA, 0))) == (ADA, ENGINE)
 
 
-def test_claims_without_evidence_stand_beside_others(tmp_path: Path) -> None:
+def test_claims_without_evidence_are_kept(tmp_path: Path) -> None:
     nothing = {"claim": CLAIM, "label": "NOT ENOUGH INFO", "evidence": [[[9, None, None, None]]]}
     open_ended = {"claim": CLAIM, "evidence": []}
     path = written(tmp_path / "g.jsonl", open_ended, nothing, record("fever"), open_ended)
@@ -120,7 +123,7 @@ def test_claims_without_evidence_stand_beside_others(tmp_path: Path) -> None:
     assert claim.evidence == (((ADA, None), (ENGINE, None)),)
 
 
-def test_a_list_is_read_like_lines(tmp_path: Path) -> None:
+def test_json_list_is_read_like_json_lines(tmp_path: Path) -> None:
     records = [record("hover", uid=str(n)) for n in range(3)]
     expected = list(read_gold(written(tmp_path / "lines.jsonl", *records)))
     for indent in (None, 1):
@@ -132,13 +135,13 @@ def test_a_list_is_read_like_lines(tmp_path: Path) -> None:
     assert list(read_gold(packed)) == expected
 
 
-def test_the_empty_example_of_feverous_is_passed_over(tmp_path: Path) -> None:
+def test_empty_example_of_feverous_is_skipped(tmp_path: Path) -> None:
     example = {"id": "", "claim": "", "label": "", "evidence": [{"content": [], "context": {}}]}
     path = written(tmp_path / "feverous.jsonl", example, record("feverous"))
     assert [claim.id for claim in read_gold(path)] == ["8"]
 
 
-def test_the_reader_streams(tmp_path: Path) -> None:
+def test_reader_is_lazy(tmp_path: Path) -> None:
     path = written(tmp_path / "gold.jsonl", record("pairs"), {"claim": 3})
     claims = read_gold(path)
     assert next(claims).id == "p"
@@ -147,7 +150,7 @@ def test_the_reader_streams(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.lists(st.tuples(st.sampled_from("ABC"), st.integers(0, 3)), max_size=4)))
-def test_sets_are_kept_once_in_order(
+def test_duplicate_sets_are_dropped_in_order(
     tmp_path_factory: pytest.TempPathFactory, sets: list[list[tuple[str, int]]]
 ) -> None:
     nested = [[[1, 2, title, number] for title, number in one] for one in sets]
@@ -167,7 +170,7 @@ def test_sets_are_kept_once_in_order(
         (record("pairs", evidence=[[ADA, True]]), r"True is not the number of a sentence"),
         (record("pairs", evidence=[[ADA, -1]]), r"-1 is not the number of a sentence"),
         (record("pairs", evidence=[[" ", 1]]), r"' ' is not a title"),
-        (record("pairs", num_hops=0), r"field 'num_hops': 0 is not a number from 1 on"),
+        (record("pairs", num_hops=0), r"field 'num_hops': 0 is not a number of 1 or more"),
         (record("pairs", label="perhaps"), r"field 'label': 'perhaps' is not a label"),
         (record("pairs", label=[1]), r"field 'label': \[1\] is not a label"),
         (record("pairs", claim=" "), r"field 'claim': is empty"),
@@ -185,15 +188,16 @@ def test_sets_are_kept_once_in_order(
         (record("pages", gold_title_sets=[ADA]), r"'Ada Lovelace' is not a list"),
     ],
 )
-def test_bad_records_name_place_field_and_remedy(
+def test_invalid_records_name_place_field_and_remedy(
     tmp_path: Path, bad: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(RecordError, match=message) as caught:
         list(read_gold(written(tmp_path / "gold.jsonl", bad)))
-    assert caught.value.where == f"{tmp_path / 'gold.jsonl'}:1" and caught.value.remedy
+    assert caught.value.where == f"{tmp_path / 'gold.jsonl'}:1"
+    assert caught.value.remedy
 
 
-def test_formats_are_not_mixed(tmp_path: Path) -> None:
+def test_mixed_formats_are_rejected(tmp_path: Path) -> None:
     path = written(tmp_path / "gold.jsonl", record("hover"), record("fever"))
     with pytest.raises(RecordError, match=r":2: field 'supporting_facts': is missing, in a file"):
         list(read_gold(path))
@@ -202,7 +206,7 @@ def test_formats_are_not_mixed(tmp_path: Path) -> None:
         list(read_gold(path))
 
 
-def test_bad_files_are_refused(tmp_path: Path) -> None:
+def test_invalid_files_are_rejected(tmp_path: Path) -> None:
     path = tmp_path / "gold.jsonl"
     twice = written(path, record("pairs"), record("pairs"))
     with pytest.raises(RecordError, match=r":2: field 'id': 'p' is also the id at .*:1"):
@@ -224,7 +228,8 @@ def test_bad_files_are_refused(tmp_path: Path) -> None:
         list(read_gold(tmp_path / "absent.jsonl"))
 
 
-def test_the_demo_claims_are_whole() -> None:
+def test_demo_claims_are_complete() -> None:
     claims = list(read_gold(DEMO))
-    assert len(claims) == 85 and all(claim.sentences and claim.label for claim in claims)
+    assert len(claims) == 85
+    assert all(claim.sentences and claim.label for claim in claims)
     assert all(claim.hops == len(claim.titles) for claim in claims)

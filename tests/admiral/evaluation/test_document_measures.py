@@ -1,4 +1,4 @@
-"""Recall, RR and nDCG of ir-measures beside their definitions."""
+"""Recall, RR and nDCG of ir-measures against their definitions."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from admiral.evaluation.ir_measures_scores import standard_measures
+from admiral.evaluation.document_measures import ir_measures_scores
 from admiral.evaluation.pairing import Pair
-from tests.admiral.evaluation.cases import answer, gold
+from tests.admiral.evaluation.small_runs import answer, gold
 
 
 @settings(max_examples=50, deadline=None)
@@ -26,7 +26,7 @@ from tests.admiral.evaluation.cases import answer, gold
         max_size=4,
     )
 )
-def test_definitions(claims: list[tuple[list[str], list[frozenset[str]]]]) -> None:
+def test_ir_measures_scores_match_their_definitions(claims: list[tuple[list[str], list[frozenset[str]]]]) -> None:
     pytest.importorskip("ir_measures", reason="the extra 'scorers' installs ir-measures")
     every = [
         Pair(
@@ -35,7 +35,7 @@ def test_definitions(claims: list[tuple[list[str], list[frozenset[str]]]]) -> No
         )
         for n, (ranking, sets) in enumerate(claims)
     ]
-    found = {m.name: m.columns[:, 0] for m in standard_measures(every, [2])}
+    found = {m.name: m.columns[:, 0] for m in ir_measures_scores(every, [2])}
     for n, (ranking, sets) in enumerate(claims):
         relevant = frozenset().union(*sets)
         if not relevant:
@@ -49,6 +49,6 @@ def test_definitions(claims: list[tuple[list[str], list[frozenset[str]]]]) -> No
         assert found["nDCG@10"][n] == pytest.approx(gain / ideal)
 
 
-def test_without_the_package_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_scores_without_ir_measures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ir_measures", None)
-    assert standard_measures([Pair(gold([("A", 0)]), answer(ranking="A"))], [5]) == []
+    assert ir_measures_scores([Pair(gold([("A", 0)]), answer(ranking="A"))], [5]) == []

@@ -1,4 +1,4 @@
-"""Small gold claims and answers for the tests of the measures."""
+"""Small gold claims, predictions and result files for the evaluation tests."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from admiral.evaluation.pairing import Pair, Pairs
+from admiral.evaluation.pairing import Pair, PairedClaims
 from admiral.evaluation.predictions import Prediction
 from admiral.gold import GoldClaim, Label
 from proofs import Verdict
@@ -30,17 +30,17 @@ def answer(
     return Prediction(id, tuple(ranking), sentences, verdict)
 
 
-def pairs(*members: tuple[GoldClaim, Prediction | None]) -> Pairs:
-    return Pairs(tuple(Pair(*member) for member in members), ())
+def pairs(*members: tuple[GoldClaim, Prediction | None]) -> PairedClaims:
+    return PairedClaims(tuple(Pair(*member) for member in members), ())
 
 
 def values(measures: Iterable[Any]) -> dict[str, list[float]]:
-    """Return the claims' values of every measure of one column."""
+    """Return the value of each claim under every single-column measure."""
     return {m.name: m.columns[:, 0].tolist() for m in measures if m.columns.shape[1] == 1}
 
 
 def record(id: str, *sentences: Sentence, ranking: str = "", operator: str | None = "=") -> Any:
-    """Return a record as `admiral retrieve` writes it, with what evaluation reads."""
+    """Return a result record with the fields that evaluation reads."""
     proof = operator and [{"claim": "c", "evidence": "e", "operator": operator}]
     return {
         "id": id,
