@@ -1,16 +1,16 @@
-"""The options of the commands that can run on a cluster, handed to them as one value."""
+"""Options of the commands that can run on a cluster."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-# Option -> the setting of `ClusterOptions` that it gives.
+# Option -> field of `ClusterOptions`.
 _FIELDS = {
     "workers": "workers",
     "cpus_per_worker": "cpus",
@@ -22,10 +22,13 @@ _FIELDS = {
 
 
 def cluster_options(command: Command) -> Command:
-    """Add --engine and what goes with ``ray``; the command gets `cluster`, None for ``local``."""
+    """Add --engine and the options of ``ray``.
+
+    The command receives them as `cluster`, a `ClusterOptions`, or None for ``local``.
+    """
 
     @wraps(command)
-    def packed(*, engine: str, **values: Any) -> Any:
+    def wrapper(*, engine: str, **values: Any) -> Any:
         given = {
             field: value
             for option, field in _FIELDS.items()
@@ -36,30 +39,40 @@ def cluster_options(command: Command) -> Command:
             from admiral.cluster.ray_session import ClusterOptions, load_ray
 
             cluster = ClusterOptions(**given)
-            load_ray()  # that it is missing is told before anything is read
+            load_ray()  # reports a missing package before anything is read
         elif given:
             option = next(o for o, field in _FIELDS.items() if field in given)
-            raise click.UsageError(f"--{option.replace('_', '-')} goes with --engine ray.")
+            raise click.UsageError(f"--{option.replace('_', '-')} needs --engine ray.")
         return command(cluster=cluster, **values)
 
-    wrapped: Any = packed
+    wrapped: Any = wrapper
     for option in (
         click.option(
             "--ray-address",
             metavar="HOST:PORT",
-            help="A running cluster, or auto for the one of this machine (default: local, one "
-            "that ends with the run).",
+            help="With --engine ray: address of a running cluster, or auto for the one on this "
+            "machine [default: a local cluster that ends with the run].",
         ),
-        click.option("--gpus-per-worker", type=float, help="GPUs of each, also 0.5 (default 0)."),
-        click.option("--cpus-per-worker", type=int, help="CPUs of each (default 1)."),
-        click.option("--workers", type=int, help="Workers (default: as many as find room)."),
+        click.option(
+            "--gpus-per-worker",
+            type=float,
+            help="With --engine ray: GPUs per worker, possibly a fraction [default: 0].",
+        ),
+        click.option(
+            "--cpus-per-worker", type=int, help="With --engine ray: CPUs per worker [default: 1]."
+        ),
+        click.option(
+            "--workers",
+            type=int,
+            help="With --engine ray: number of workers [default: as many as fit].",
+        ),
         click.option(
             "--engine",
             type=click.Choice(["local", "ray"]),
             default="local",
             show_default=True,
-            help="local: in this process; ray: by workers on one or many machines.",
+            help="Run in this process, or on Ray workers on one or more machines.",
         ),
     ):
         wrapped = option(wrapped)
-    return wrapped
+    return cast(Command, wrapped)

@@ -1,4 +1,4 @@
-"""``admiral convert``: BART checkpoints of fairseq and Hugging Face directories."""
+"""``admiral convert``: conversion of BART checkpoints between fairseq and Hugging Face."""
 
 from __future__ import annotations
 
@@ -19,32 +19,30 @@ def convert_command() -> None:
     """Convert BART checkpoints between fairseq and Hugging Face."""
 
 
-convert = convert_command  # the command line looks a command up by its own name
-
-
 @convert_command.command("fairseq-to-hf")
 @click.argument("source", metavar="DIR", type=_FOLDER)
 @click.argument("out", metavar="OUT", type=_FOLDER)
 @click.option(
     "--tokenizer",
     type=_FOLDER,
-    help="Folder with encoder.json and vocab.bpe, or with a Hugging Face BART tokenizer "
+    help="Directory with encoder.json and vocab.bpe, or with a Hugging Face BART tokenizer "
     "[default: DIR].",
 )
 @click.option(
     "--checkpoint-file",
     metavar="NAME",
-    help="File in DIR [default: model.pt, else checkpoint_best.pt].",
+    help="File in DIR [default: model.pt or checkpoint_best.pt].",
 )
 @_overwrite
 def fairseq_to_hf_command(
     source: Path, out: Path, tokenizer: Path | None, checkpoint_file: str | None, overwrite: bool
 ) -> None:
-    """Write the fairseq BART in DIR (bart.base, bart.large, GENRE) as a Hugging Face model to OUT.
+    """Convert the fairseq BART in DIR to a Hugging Face model in OUT.
 
-    DIR holds model.pt or checkpoint_best.pt, dict.txt, and encoder.json with vocab.bpe.
+    Models such as bart.base, bart.large and GENRE can be converted. DIR contains model.pt or
+    checkpoint_best.pt, dict.txt, encoder.json and vocab.bpe.
     """
-    from admiral.convert import fairseq_to_hf  # imports torch, which --help need not wait for
+    from admiral.convert import fairseq_to_hf  # imports torch
 
     _report(
         fairseq_to_hf(
@@ -62,13 +60,16 @@ def fairseq_to_hf_command(
 @click.argument("out", metavar="OUT", type=_FOLDER)
 @_overwrite
 def hf_to_fairseq_command(source: Path, out: Path, overwrite: bool) -> None:
-    """Write the Hugging Face BART in DIR as files that fairseq's BARTModel loads to OUT."""
+    """Convert the Hugging Face BART in DIR to files in OUT that fairseq's BARTModel loads."""
     from admiral.convert import hf_to_fairseq
 
     _report(hf_to_fairseq(source, out, overwrite=overwrite))
 
 
-def _report(done: Conversion) -> None:
-    for notice in done.notices:
+def _report(conversion: Conversion) -> None:
+    for notice in conversion.notices:
         click.echo(f"Note: {notice}.", err=True)
-    click.echo(f"{done.directory}: {done.parameters:,} weights, {done.vocabulary:,} tokens")
+    click.echo(
+        f"{conversion.directory}: {conversion.parameters:,} parameters, "
+        f"{conversion.vocabulary:,} tokens"
+    )

@@ -1,4 +1,4 @@
-"""`admiral download`: the public data sets, from their official addresses."""
+"""``admiral download``: public data sets from their official addresses."""
 
 from __future__ import annotations
 
@@ -11,19 +11,35 @@ import click
 from tqdm import tqdm
 
 from admiral.download.addresses import DATA_SETS
-from admiral.io.terminal import is_watched
+from admiral.io.terminal import stderr_is_terminal
 
 _SECONDS_BETWEEN_LINES = 15.0
 
 
 @click.command("download")
 @click.argument("name", metavar="DATASET", type=click.Choice(tuple(DATA_SETS)))
-@click.option("--out", type=click.Path(path_type=Path), help="Folder (default: data/DATASET).")
-@click.option("--file", "wanted", multiple=True, metavar="NAME", help="Only this one; repeatable.")
-@click.option("--list", "listed", is_flag=True, help="Show the addresses and fetch nothing.")
-@click.option("--base", metavar="URL", help="Another place that has the files by their names.")
-@click.option("--attempts", type=click.IntRange(min=1), default=6, show_default=True)
-@click.option("--wait", type=click.FloatRange(min=0), default=1.0, help="Seconds between attempts.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Output directory [default: data/DATASET]."
+)
+@click.option(
+    "--file", "wanted", multiple=True, metavar="NAME", help="Download only this file; repeatable."
+)
+@click.option("--list", "listed", is_flag=True, help="Show the addresses without downloading.")
+@click.option("--base", metavar="URL", help="Mirror that serves the files under the same names.")
+@click.option(
+    "--attempts",
+    type=click.IntRange(min=1),
+    default=6,
+    show_default=True,
+    help="Attempts per file.",
+)
+@click.option(
+    "--wait",
+    type=click.FloatRange(min=0),
+    default=1.0,
+    show_default=True,
+    help="Seconds between attempts.",
+)
 def download_command(
     name: str,
     out: Path | None,
@@ -33,10 +49,10 @@ def download_command(
     attempts: int,
     wait: float,
 ) -> None:
-    """Fetch fever, hover, feverous or hotpotqa-abstracts.
+    """Download fever, hover, feverous or hotpotqa-abstracts.
 
-    What is there is not fetched again, and an interrupted file goes on where it stopped. Lengths
-    and checksums are compared where the authors publish them. docs/full-scale.md says how to go on.
+    Complete files are not downloaded again, and interrupted downloads are resumed. Lengths and
+    checksums are verified if the authors publish them. docs/full-scale.md describes the next steps.
     """
     from dataclasses import replace
 
@@ -46,9 +62,9 @@ def download_command(
         raise click.BadParameter("give a number of seconds.", param_hint="'--wait'")
     data_set = DATA_SETS[name]
     known = [source.name for source in data_set.files]
-    for one in wanted:
-        if one not in known:
-            raise click.UsageError(f"--file {one}: there are {', '.join(known)}.")
+    for file in wanted:
+        if file not in known:
+            raise click.UsageError(f"--file {file}: the files are {', '.join(known)}.")
     files = [source for source in data_set.files if not wanted or source.name in wanted]
     if base is not None:
         files = [replace(s, url=f"{base.rstrip('/')}/{s.name}") for s in files]
@@ -61,14 +77,16 @@ def download_command(
     folder = out or Path("data") / name
     for source in files:
         target = folder / source.name
-        with tqdm(unit="B", unit_scale=True, desc=source.name, disable=not is_watched()) as bar:
-            report = _on(bar) if is_watched() else _lines(source.name)
+        with tqdm(
+            unit="B", unit_scale=True, desc=source.name, disable=not stderr_is_terminal()
+        ) as bar:
+            report = _bar_reporter(bar) if stderr_is_terminal() else _line_reporter(source.name)
             new = fetch(source, target, attempts=attempts, wait=wait, report=report)
-        click.echo(f"{target}{'' if new else ' was there already'}")
-    click.echo(data_set.after.format(out=folder), err=True)
+        click.echo(f"{target}{'' if new else ' exists already'}")
+    click.echo(data_set.next_step.format(out=folder), err=True)
 
 
-def _on(bar: tqdm) -> Callable[[int, int | None], None]:
+def _bar_reporter(bar: tqdm) -> Callable[[int, int | None], None]:
     def show(done: int, total: int | None) -> None:
         bar.total = total
         bar.update(done - bar.n)
@@ -76,14 +94,14 @@ def _on(bar: tqdm) -> Callable[[int, int | None], None]:
     return show
 
 
-def _lines(name: str) -> Callable[[int, int | None], None]:
+def _line_reporter(name: str) -> Callable[[int, int | None], None]:
     last = time.monotonic()
 
     def show(done: int, total: int | None) -> None:
         nonlocal last
         if time.monotonic() - last >= _SECONDS_BETWEEN_LINES:
             last = time.monotonic()
-            whole = "" if total is None else f" of {total / 1e6:,.1f}"
-            click.echo(f"{name}: {done / 1e6:,.1f}{whole} MB", err=True)
+            of_total = "" if total is None else f" of {total / 1e6:,.1f}"
+            click.echo(f"{name}: {done / 1e6:,.1f}{of_total} MB", err=True)
 
     return show

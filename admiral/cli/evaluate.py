@@ -1,4 +1,4 @@
-"""`admiral evaluate` and `admiral compare`: what runs are worth, and whether they differ."""
+"""``admiral evaluate`` and ``admiral compare``: measures of a run, and differences of two."""
 
 from __future__ import annotations
 
@@ -9,39 +9,50 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from admiral.cli.options import keep_out
-from admiral.storage.output_paths import check_place, keep_apart
+from admiral.cli.options import check_outside_folders
+from admiral.storage.output_paths import check_distinct_paths, check_output_path
 
 if TYPE_CHECKING:
     from admiral.evaluation.tasks import Evaluation
 
+# The names of `admiral.evaluation.tasks.EVALUATION_TASKS`, whose import takes too long for --help.
 _TASKS = ("fever", "hover", "feverous")
 _FILE = click.Path(path_type=Path)
-# More than any ranking holds; ir-measures fails at numbers beyond those of the machine.
-_MOST_DOCUMENTS = 1_000_000
+# Larger than any ranking; ir-measures fails at numbers that exceed machine integers.
+_MAX_DOCUMENTS = 1_000_000
 _KS = click.option(
     "--k",
     "ks",
     multiple=True,
-    type=click.IntRange(1, _MOST_DOCUMENTS),
-    help="Cut of the ranking; repeatable.",
+    type=click.IntRange(1, _MAX_DOCUMENTS),
+    help="Cut-off of the ranking; repeatable [default: those of the task].",
 )
 _SEED = click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the resampling."
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Seed of the resampling.",
 )
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print one record.")
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON record.")
 
 
 @click.command("evaluate")
 @click.argument("task", type=click.Choice(_TASKS))
 @click.option("--gold", type=_FILE, help="Claims with gold evidence.")
-@click.option("--predictions", type=_FILE, required=True, help="Results, or a TREC run.")
+@click.option(
+    "--predictions", type=_FILE, required=True, help="Results of `admiral retrieve`, or a TREC run."
+)
 @_KS
 @_JSON
-@click.option("--intervals", is_flag=True, help="95% intervals, by bootstrap over claims.")
+@click.option("--intervals", is_flag=True, help="Add 95% intervals by bootstrap over claims.")
 @_SEED
-@click.option("--kb", metavar="DIR", help="Knowledge base of the run, to say whose sentences.")
-@click.option("--submission", type=_FILE, help="Write the shared task's file of the run.")
+@click.option(
+    "--kb",
+    metavar="DIR",
+    help="Knowledge base of the run, to check whose sentence numbers it uses.",
+)
+@click.option("--submission", type=_FILE, help="Also write a submission to the shared task.")
 def evaluate_command(
     task: str,
     gold: Path | None,
@@ -53,53 +64,63 @@ def evaluate_command(
     kb: str | None,
     submission: Path | None,
 ) -> None:
-    """Measure a run by the rules of FEVER, HoVer or FEVEROUS.
+    """Evaluate a run by the rules of FEVER, HoVer or FEVEROUS.
 
-    Gold claims come in the data set's own format or in that of the demo claims. Those without an
-    answer count as wrong. Without --gold only --submission is written, such as for a blind test.
+    Gold claims are in the format of the data set or of the demo claims. Claims without a result
+    count as wrong. Without --gold, only --submission is written, such as for a blind test set.
     """
     if gold is None and submission is None:
         raise click.UsageError("Give --gold FILE, or --submission FILE to write.")
 
     if submission is not None:
-        keep_apart(submission, gold, predictions)
+        check_distinct_paths(submission, gold, predictions)
         if kb is not None:
-            keep_out(submission, kb)
-        check_place(submission)
+            check_outside_folders(submission, kb)
+        check_output_path(submission)
 
     from admiral.evaluation import tables
-    from admiral.evaluation.bootstrap import intervals as of_group
+    from admiral.evaluation.bootstrap import confidence_intervals
     from admiral.evaluation.predictions import read_predictions
     from admiral.evaluation.sentence_sources import sentence_note
     from admiral.evaluation.submissions import write_submission
-    from admiral.evaluation.tasks import TASKS, evaluate, read_claims_of
+    from admiral.evaluation.tasks import EVALUATION_TASKS, evaluate, read_task_claims
 
-    answers = read_predictions(predictions)
-    claims = None if gold is None else read_claims_of(TASKS[task], gold)
-    result = None if claims is None else evaluate(TASKS[task], claims, answers, _cuts(ks))
+    run = read_predictions(predictions)
+    claims = None if gold is None else read_task_claims(EVALUATION_TASKS[task], gold)
+    result = (
+        None if claims is None else evaluate(EVALUATION_TASKS[task], claims, run, _cut_offs(ks))
+    )
     if submission is not None:
-        ids = list(answers) if claims is None else [claim.id for claim in claims]
-        write_submission(submission, task, ids, answers)
+        ids = list(run) if claims is None else [claim.id for claim in claims]
+        write_submission(submission, task, ids, run)
     if result is None:
         return
     notes = list(result.notes)
-    if result.pairs.has_sentences:
+    if result.paired.has_sentences:
         notes.append(sentence_note(predictions, kb))
-    limits = [of_group(result.measures, g, seed) for g in result.groups] if intervals else None
-    records = tables.figures(result.measures, result.groups, limits)
+    limits = (
+        [confidence_intervals(result.measures, g, seed) for g in result.groups]
+        if intervals
+        else None
+    )
+    records = tables.measure_records(result.measures, result.groups, limits)
     if as_json:
         _print_json(result, notes, {"measures": records})
     else:
-        _print_text(result, notes, tables.text_table(records, result.groups))
+        _print_text(result, notes, tables.format_measures(records, result.groups))
 
 
 @click.command("compare")
 @click.argument("first", type=_FILE)
 @click.argument("second", type=_FILE)
 @click.option("--gold", type=_FILE, required=True, help="Claims with gold evidence.")
-@click.option("--task", type=click.Choice(_TASKS), help="Whose rules (default: the gold file's).")
+@click.option(
+    "--task",
+    type=click.Choice(_TASKS),
+    help="Rules of evaluation [default: those of the gold file's format].",
+)
 @_KS
-@click.option("--by-hops", is_flag=True, help="Compare the groups of claims besides.")
+@click.option("--by-hops", is_flag=True, help="Also compare groups of claims.")
 @_JSON
 @_SEED
 def compare_command(
@@ -114,40 +135,41 @@ def compare_command(
 ) -> None:
     """Compare two runs over the same claims.
 
-    The interval of the difference is by paired bootstrap, p by the paired randomisation test: how
-    often runs that are alike would differ so much by chance. It is not corrected for the number of
-    measures.
+    Intervals of the differences are by paired bootstrap, p-values by the paired randomisation test:
+    the probability that equally good runs differ this much by chance. They are not corrected for
+    the number of measures.
     """
     from admiral.evaluation import bootstrap, tables
     from admiral.evaluation.predictions import read_predictions
-    from admiral.evaluation.tasks import TASKS, evaluate, read_claims_of, task_of
+    from admiral.evaluation.tasks import EVALUATION_TASKS, evaluate, infer_task, read_task_claims
 
-    rules = TASKS[task] if task else task_of(gold)
-    claims = read_claims_of(rules, gold)
-    one, other = (
-        evaluate(rules, claims, read_predictions(path), _cuts(ks)) for path in (first, second)
+    rules = EVALUATION_TASKS[task] if task else infer_task(gold)
+    claims = read_task_claims(rules, gold)
+    first_result, second_result = (
+        evaluate(rules, claims, read_predictions(path), _cut_offs(ks)) for path in (first, second)
     )
-    shared = {(m.section, m.name) for m in one.measures} & {
-        (m.section, m.name) for m in other.measures
+    shared = {(m.section, m.name) for m in first_result.measures} & {
+        (m.section, m.name) for m in second_result.measures
     }
     before, after = (
-        [m for m in result.measures if (m.section, m.name) in shared] for result in (one, other)
+        [m for m in result.measures if (m.section, m.name) in shared]
+        for result in (first_result, second_result)
     )
     records: list[dict[str, Any]] = []
-    for group in one.groups if by_hops else one.groups[:1]:
-        found = bootstrap.compare(before, after, group, seed)
-        records += tables.differences(before, found, group)
+    for group in first_result.groups if by_hops else first_result.groups[:1]:
+        comparison = bootstrap.paired_comparison(before, after, group, seed)
+        records += tables.difference_records(before, comparison, group)
     notes = [
-        *(f"first: {note}" for note in one.notes),
-        *(f"second: {note}" for note in other.notes),
+        *(f"first: {note}" for note in first_result.notes),
+        *(f"second: {note}" for note in second_result.notes),
     ]
     if as_json:
-        _print_json(one, notes, {"differences": records})
+        _print_json(first_result, notes, {"differences": records})
     else:
-        _print_text(one, notes, tables.text_differences(records))
+        _print_text(first_result, notes, tables.format_differences(records))
 
 
-def _cuts(ks: tuple[int, ...]) -> Sequence[int]:
+def _cut_offs(ks: tuple[int, ...]) -> Sequence[int]:
     return sorted(set(ks))
 
 
@@ -160,7 +182,7 @@ def _print_json(result: Evaluation, notes: Sequence[str], more: dict[str, Any]) 
 def _print_text(result: Evaluation, notes: Sequence[str], table: str) -> None:
     from admiral.io.text_rendering import printable
 
-    click.echo(f"{result.task.title}, {len(result.pairs.pairs)} claims")
+    click.echo(f"{result.task.title}, {len(result.paired.pairs)} claims")
     for note in notes:
         click.echo(f"- {printable(note)}")
     click.echo("\n" + table, nl=False)

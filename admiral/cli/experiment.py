@@ -1,4 +1,4 @@
-"""`admiral experiment`: a described comparison of systems, run, evaluated and recorded."""
+"""``admiral experiment``: run, evaluate and record a comparison of systems."""
 
 from __future__ import annotations
 
@@ -11,22 +11,26 @@ _PATH = click.Path(path_type=Path)
 
 @click.command("experiment")
 @click.argument("file", type=_PATH)
-@click.option("--out", type=_PATH, help="Directory of the run (default: runs/NAME OF FILE).")
+@click.option("--out", type=_PATH, help="Directory of the run [default: runs/NAME, for NAME.yaml].")
 @click.option(
-    "--data", type=_PATH, envvar="ADMIRAL_DATA", help="What ${data} stands for in the file."
+    "--data", type=_PATH, envvar="ADMIRAL_DATA", help="Folder of the data sets, ${data} in FILE."
 )
-@click.option("--kbs", type=_PATH, help="Where knowledge bases are built (default: kbs by --out).")
+@click.option(
+    "--kbs",
+    type=_PATH,
+    help="Folder for knowledge bases that are built [default: kbs, beside --out].",
+)
 @click.option(
     "--set",
     "assignments",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Change a setting of all systems, or task, claims, limit or seed; repeatable.",
+    help="Change a setting of all systems, or the task, claims, limit or seed; repeatable.",
 )
-@click.option("--limit", type=click.IntRange(min=0), help="Only so many claims; 0 for all.")
-@click.option("--resume", is_flag=True, help="Go on with the run that is there.")
-@click.option("--overwrite", is_flag=True, help="Start anew whatever is there.")
-@click.option("--quiet", is_flag=True, help="No progress.")
+@click.option("--limit", type=click.IntRange(min=0), help="Maximum number of claims; 0 for all.")
+@click.option("--resume", is_flag=True, help="Resume the run in --out.")
+@click.option("--overwrite", is_flag=True, help="Discard the run in --out and start again.")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
 def experiment_command(
     file: Path,
     out: Path | None,
@@ -38,17 +42,17 @@ def experiment_command(
     overwrite: bool,
     quiet: bool,
 ) -> None:
-    """Run the systems that FILE names over its claims, and measure them.
+    """Run and evaluate the systems that FILE describes.
 
-    The directory of the run holds the results of every system and experiment.json: the measures
-    with intervals, seconds, memory, settings, versions, hardware and checksums. An interrupted run
-    goes on with --resume. configs/experiments has the files of the paper's tables.
+    The directory of the run contains the results of each system and experiment.json: measures with
+    intervals, time, memory, settings, versions, hardware and checksums. Use --resume to continue
+    an interrupted run. The files of the paper's tables are in configs/experiments.
     """
     if resume and overwrite:
         raise click.UsageError("Give --resume or --overwrite, not both.")
 
     from admiral.experiments.description_reader import read_experiment
-    from admiral.experiments.runner import NAME, run_experiment
+    from admiral.experiments.runner import RECORD_NAME, run_experiment
 
     if limit is not None:
         assignments = (*assignments, f"limit={limit}")
@@ -56,19 +60,19 @@ def experiment_command(
     experiment = read_experiment(
         file,
         data=data,
-        bases=kbs or directory.parent / "kbs",
+        kb_folder=kbs or directory.parent / "kbs",
         overrides=assignments,
     )
 
-    def say(text: str) -> None:
+    def report(text: str) -> None:
         if not quiet:
             click.echo(text, err=True)
 
     try:
         run_experiment(
-            experiment, directory, resume=resume, overwrite=overwrite, quiet=quiet, say=say
+            experiment, directory, resume=resume, overwrite=overwrite, quiet=quiet, report=report
         )
     except KeyboardInterrupt:
-        click.echo("\nThe same command with --resume goes on from here.", err=True)
+        click.echo("\nRun the same command with --resume to continue.", err=True)
         raise
-    click.echo(str(directory / NAME))
+    click.echo(str(directory / RECORD_NAME))

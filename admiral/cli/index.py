@@ -1,4 +1,4 @@
-"""``admiral index``, ``admiral verify`` and ``admiral info``."""
+"""``admiral index``, ``admiral verify`` and ``admiral info``: build, check and describe."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from admiral.errors import AdmiralError
 
 if TYPE_CHECKING:
     from admiral.cluster.ray_session import ClusterOptions
-    from admiral.kb.store.build_workers import Spread
+    from admiral.kb.store.index_building import BuildWorkers
 
 _kb = click.option(
     "--kb",
@@ -22,34 +22,40 @@ _kb = click.option(
     metavar="PATH",
     default="demo",
     show_default=True,
-    help="Directory of the knowledge base, or `demo` for the bundled one.",
+    help="Knowledge base: a directory, or `demo` for the bundled one.",
 )
 _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 
 @click.command("index")
 @click.argument("corpora", metavar="CORPUS...", nargs=-1, required=True, type=click.Path())
-@click.option("--kb", "kb", metavar="PATH", required=True, help="Directory to make.")
+@click.option(
+    "--kb", "kb", metavar="PATH", required=True, help="Directory of the new knowledge base."
+)
 @click.option(
     "--format",
     "format",
     default="auto",
     show_default=True,
-    help="auto, jsonl, wiki-jsonl, fever, hotpotqa, feverous, kilt, beir or text.",
+    help="Format of the corpora: auto, jsonl, wiki-jsonl, fever, hotpotqa, feverous, kilt, beir or "
+    "text.",
 )
 @click.option(
-    "--bm25", default="lucene", show_default=True, help="lucene, bm25s (without Java) or none."
+    "--bm25",
+    default="lucene",
+    show_default=True,
+    help="BM25 backend: lucene, bm25s (needs no Java) or none.",
 )
 @click.option(
     "--on-duplicate",
     default="error",
     show_default=True,
-    help="What to do with a second document of the same title: error, merge (append its "
-    "sentences), skip or rename.",
+    help="Treatment of a second document with the same title: error, merge (append its sentences), "
+    "skip or rename.",
 )
-@click.option("--skip-bad", is_flag=True, help="Count and report bad records instead of failing.")
-@click.option("--overwrite", is_flag=True, help="Replace the knowledge base that is there.")
-@click.option("--progress/--no-progress", default=True, help="Report progress on stderr.")
+@click.option("--skip-bad", is_flag=True, help="Skip and count bad records instead of failing.")
+@click.option("--overwrite", is_flag=True, help="Replace an existing knowledge base.")
+@click.option("--progress/--no-progress", default=True, help="Show progress.")
 @cluster_options
 @_json
 def index_command(
@@ -67,9 +73,9 @@ def index_command(
     """Build a knowledge base from corpora.
 
     CORPUS is a file or a folder: JSON Lines, FEVER wiki-pages, a HotpotQA or HoVer dump, the
-    FEVEROUS database, the KILT knowledge source, BEIR's corpus.jsonl, or a folder of .txt and .md
-    files; .gz, .bz2, .xz and .zst are read as they are. It may also be a URL that fsspec opens,
-    such as s3://bucket/folder.
+    FEVEROUS database, the KILT knowledge source, corpus.jsonl of BEIR, or a folder of .txt and .md
+    files. Files may be compressed (.gz, .bz2, .xz, .zst). CORPUS may also be a URL that fsspec
+    opens, such as s3://bucket/folder.
     """
     from admiral.kb import build
 
@@ -86,7 +92,7 @@ def index_command(
             spread=spread,
         )
     if as_json:
-        click.echo(json.dumps({f: _plain(getattr(report, f)) for f in report.__slots__}))
+        click.echo(json.dumps({f: _json_value(getattr(report, f)) for f in report.__slots__}))
         return
     click.echo(
         f"{report.path}: {report.documents:,} documents, {report.sentences:,} sentences, "
@@ -98,7 +104,7 @@ def index_command(
         click.echo(f"bad records skipped: {report.bad:,}")
 
 
-def _spread(cluster: ClusterOptions | None) -> AbstractContextManager[Spread | None]:
+def _spread(cluster: ClusterOptions | None) -> AbstractContextManager[BuildWorkers | None]:
     if cluster is None:
         return nullcontext()
     from admiral.cluster.build_tasks import spread_over
@@ -107,34 +113,34 @@ def _spread(cluster: ClusterOptions | None) -> AbstractContextManager[Spread | N
 
 
 @click.command("verify")
-@click.option("--kb", metavar="PATH", help="Directory of a knowledge base, or `demo`.")
-@click.option("--model", metavar="PATH", help="Directory of a checkpoint, or `mini`.")
-@click.option("--progress/--no-progress", default=True, help="Report progress on stderr.")
+@click.option("--kb", metavar="PATH", help="Knowledge base: a directory, or `demo`.")
+@click.option("--model", metavar="PATH", help="Checkpoint: a directory, or `mini`.")
+@click.option("--progress/--no-progress", default=True, help="Show progress.")
 def verify_command(kb: str | None, model: str | None, progress: bool) -> None:
-    """Check every checksum, array and row of a knowledge base, or all files of a checkpoint.
+    """Verify a knowledge base, a checkpoint, or without options the bundled ones.
 
-    Without options, the bundled ones.
+    All checksums, arrays and rows of a knowledge base are checked, and all files of a checkpoint.
     """
     from admiral.kb import locate, verify
-    from admiral.kb.store.members import read_join
+    from admiral.kb.store.member_manifests import read_join
     from admiral.models.checkpoint import locate_checkpoint
     from admiral.models.checkpoint_sums import verify_checkpoint
 
     if kb is None and model is None:
         kb, model = "demo", "mini"
-    found: list[tuple[Path, list[str], str]] = []
+    checks: list[tuple[Path, list[str], str]] = []
     if kb is not None:
         path = locate(kb)
         remedy = "Build it again with `admiral index`."
         if read_join(path) is not None:
-            remedy = "Mend what is named, or join other members with `admiral join --overwrite`."
-        found.append((path, verify(path, progress=progress), remedy))
+            remedy = "Repair it, or join other members with `admiral join --overwrite`."
+        checks.append((path, verify(path, progress=progress), remedy))
     if model is not None:
         path = locate_checkpoint(model)
-        found.append((path, verify_checkpoint(path), "Restore it from where it came from."))
-    for path, problems, _ in found:
+        checks.append((path, verify_checkpoint(path), "Restore it from its source."))
+    for path, problems, _ in checks:
         click.echo("\n".join(problems) if problems else f"{path}: sound")
-    for path, problems, remedy in found:
+    for path, problems, remedy in checks:
         if problems:
             count = f"{len(problems)} problem{'s' * (len(problems) > 1)}"
             raise AdmiralError(f"{path}: {count}. {remedy}")
@@ -144,7 +150,7 @@ def verify_command(kb: str | None, model: str | None, progress: bool) -> None:
 @_kb
 @_json
 def info_command(kb: str, as_json: bool) -> None:
-    """Show what a knowledge base holds: counts, sizes, BM25 backend, tries."""
+    """Show counts, sizes, BM25 backend and tries of a knowledge base."""
     from admiral.kb import info, locate
 
     facts = info(locate(kb))
@@ -166,7 +172,7 @@ def info_command(kb: str, as_json: bool) -> None:
         click.echo(f"{name:<{width}}  {value}")
 
 
-def _plain(value: object) -> object:
+def _json_value(value: object) -> object:
     return str(value) if isinstance(value, Path) else value
 
 

@@ -1,4 +1,4 @@
-"""``admiral join``."""
+"""``admiral join``: several knowledge bases as one."""
 
 from __future__ import annotations
 
@@ -10,23 +10,24 @@ import click
 
 @click.command("join")
 @click.argument("members", metavar="SHARD...", nargs=-1, required=True, type=click.Path())
-@click.option("--kb", "kb", metavar="PATH", required=True, help="Directory to make.")
+@click.option(
+    "--kb", "kb", metavar="PATH", required=True, help="Directory of the joined knowledge base."
+)
 @click.option(
     "--on-duplicate",
     default="error",
     show_default=True,
-    help="What to do with a title that several of them have: error, or skip (the document of the "
-    "first one counts).",
+    help="Treatment of a title that several members have: error, or skip (the first one counts).",
 )
-@click.option("--overwrite", is_flag=True, help="Replace the knowledge base that is there.")
+@click.option("--overwrite", is_flag=True, help="Replace an existing knowledge base.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def join_command(
     members: tuple[str, ...], kb: str, on_duplicate: str, overwrite: bool, as_json: bool
 ) -> None:
     """Join knowledge bases, so that they are searched as one.
 
-    Nothing is copied: SHARD... stay where they are, and what `admiral add`, `remove` and `compact`
-    do to one of them is seen by whoever opens the joined one next.
+    Nothing is copied: the members stay where they are. Changes by `admiral add`, `remove` and
+    `compact` to a member take effect when the joined knowledge base is next opened.
     """
     from admiral.kb import join
 

@@ -1,4 +1,4 @@
-"""The `admiral` command: its group of commands, and what it says when something goes wrong."""
+"""The ``admiral`` command: its subcommands, exit statuses and error messages."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import click
 
 import admiral
 from admiral.errors import AdmiralError
-from admiral.io.terminal import INTERRUPTED
+from admiral.io.terminal import EXIT_INTERRUPTED
 
-# Command -> the module with its `<command>_command`. Modules are imported when their command
-# (or the list of commands) is asked for; what is heavy they import inside the command.
+# Command -> module of its function `<command>_command`, imported when the command or the list of
+# commands is needed. Heavy packages are imported inside the functions.
 _COMMANDS = {
     "retrieve": "admiral.cli.retrieve",
     "prove": "admiral.cli.prove",
@@ -34,6 +34,7 @@ _COMMANDS = {
     "synthesize": "admiral.cli.synthesize",
     "download": "admiral.cli.download",
     "convert": "admiral.cli.convert",
+    "settings": "admiral.cli.settings",
 }
 
 
@@ -41,11 +42,11 @@ class LazyGroup(click.Group):
     """A group that imports a command's module when the command is looked up."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the commands in the order in which help shows them."""
+        """Return the names of the commands in the order of the help."""
         return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command, or None if there is none of that name."""
+        """Return a command by name, or None."""
         if cmd_name not in _COMMANDS:
             return None
         command = getattr(import_module(_COMMANDS[cmd_name]), f"{cmd_name}_command")
@@ -56,20 +57,29 @@ class LazyGroup(click.Group):
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(admiral.__version__, prog_name="admiral")
 def cli() -> None:
-    """Find the documents and sentences that verify a claim, hop by hop.
+    """Retrieve the documents and sentences that verify a claim, in several hops.
 
-    Each hop retrieves documents, keeps the best sentences and proves from them what it can; the
-    search stops when the proof is complete. Without --kb and --model the bundled demo knowledge
-    base and the bundled checkpoint answer, offline.
+    Each hop retrieves documents, selects the best sentences as evidence and proves the claim from
+    them. Retrieval stops when the proof is complete. Without --kb and --model, the bundled demo
+    knowledge base and the bundled checkpoint are used, offline.
     """
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(message)s")
     logging.getLogger("admiral").setLevel(logging.INFO)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line on `arguments` (default: the process's) and return its exit status.
+    """Run the command line.
 
-    0: done; 1: an error, told in one line on standard error; 2: wrong usage; 130: Ctrl-C.
+    Parameters
+    ----------
+    arguments
+        The arguments; those of the process by default.
+
+    Returns
+    -------
+    int
+        The exit status: 0 for success, 1 for an error, reported in one line on standard error, 2
+        for wrong usage, 130 for Ctrl-C.
     """
     try:
         status = cli.main(arguments, prog_name="admiral", standalone_mode=False)
@@ -81,24 +91,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(str(error))
     except (KeyboardInterrupt, click.Abort):
         click.echo("interrupted", err=True)
-        return INTERRUPTED
+        return EXIT_INTERRUPTED
     except BrokenPipeError:
-        _discard_stdout()  # the reader has seen enough, as in `admiral ... | head`
+        _discard_stdout()  # the reader closed the pipe, as in `admiral ... | head`
         return 1
-    except OSError as error:  # standard output on a full disk; files have errors of their own
+    except OSError as error:  # such as a full disk; errors of files are AdmiralErrors
         _discard_stdout()
         return _fail(f"{error.filename or 'standard output'}: {error.strerror}")
     return status if isinstance(status, int) else 0
 
 
 def run() -> None:
-    """Entry point of the console script."""
+    """Run the console script."""
     if sys.stdout is None:  # closed by the caller, as `>&-` does
         sys.exit("error: standard output is closed; send it to a file or to /dev/null")
     for stream in (sys.stdout, sys.stderr):
         if stream is None:
             continue
-        # A terminal of another encoding shows escapes instead of ending the run.
+        # Characters outside the encoding of the terminal are printed as escapes.
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     sys.exit(main())
 
@@ -111,7 +121,7 @@ def _fail(message: str) -> int:
 
 
 def _discard_stdout() -> None:
-    """Point standard output at nothing, so that its last flush cannot fail again."""
+    """Redirect standard output to the null device, so that the last flush cannot fail again."""
     descriptor = os.open(os.devnull, os.O_WRONLY)
     os.dup2(descriptor, sys.stdout.fileno())
     os.close(descriptor)

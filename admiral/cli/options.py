@@ -1,8 +1,9 @@
-"""Options that several commands share, and how they become settings."""
+"""Options that several commands share, and their conversion to settings."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -10,35 +11,54 @@ from typing import Any, TypeVar
 
 import click
 
+from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
+from admiral.storage.declared_settings import Setting, declared_settings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+_METAVARS = {"model": "NAME|DIR", "kb": "NAME|DIR", "hops": "dynamic|N"}
 
 
-def engine_options(command: Command) -> Command:
-    """Add the options about the model and the machine, and --config with --set."""
+def setting_options(*names: str) -> Callable[[Command], Command]:
+    """Return a decorator that adds the options of settings, described as they are declared."""
+    declarations = {each.name: each for each in declared_settings(RetrievalConfig)}
+
+    def add(command: Command) -> Command:
+        for name in reversed(names):
+            command = _setting_option(declarations[name])(command)
+        return command
+
+    return add
+
+
+def _setting_option(declared: Setting) -> Callable[[Command], Command]:
+    choices = f"One of {', '.join(declared.choices)}." if declared.choices else ""
+    default = f"[default: {declared.default}]"
+    return click.option(
+        f"--{declared.name.replace('_', '-')}",
+        type=declared.type,
+        metavar=_METAVARS.get(declared.name, None if declared.type is int else "NAME"),
+        help=" ".join(filter(None, [declared.summary, choices, default])),
+    )
+
+
+def config_options(command: Command) -> Command:
+    """Add --config and --set."""
+    names = ", ".join(declared.name for declared in declared_settings(RetrievalConfig))
     for option in (
         click.option(
             "--set",
             "assignments",
             multiple=True,
             metavar="KEY=VALUE",
-            help="Change any setting; repeatable. configs/retrieval.yaml lists them.",
+            help=f"Change a setting; repeatable. `admiral settings` describes them: {names}.",
         ),
         click.option(
             "--config",
             "config_path",
             type=click.Path(path_type=Path),
-            help="YAML file of settings.",
+            help="YAML file of settings. Options and --set override it.",
         ),
-        click.option("--threads", type=int, help="CPU threads; 0 leaves it to torch."),
-        click.option("--device", metavar="NAME", help="auto, cpu, cuda, cuda:N or mps."),
-        click.option(
-            "--judge",
-            metavar="NAME",
-            help="calibrated, lexical, generated, classifier, never or always.",
-        ),
-        click.option("--model", metavar="NAME|DIR", help="Checkpoint (default: the bundled mini)."),
     ):
         command = option(command)
     return command
@@ -50,30 +70,43 @@ def overrides(assignments: tuple[str, ...], flags: Mapping[str, object]) -> list
     return [*assignments, *given]
 
 
-def checked_text(text: str, what: str) -> str:
+def checked_text(text: str, name: str) -> str:
     """Return a text of the command line without outer white space.
+
+    Parameters
+    ----------
+    text
+        The text.
+    name
+        What it is, for messages.
 
     Raises
     ------
     AdmiralError
-        If it is empty or was not typed in the terminal's encoding.
+        If it is empty or not in the encoding of the terminal.
     """
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise AdmiralError(f"{what}: is not text in this terminal's encoding") from error
+        raise AdmiralError(f"{name}: is not text in this terminal's encoding") from error
     if not text.strip():
-        raise AdmiralError(f"{what}: is empty. Give its text in quotes")
+        raise AdmiralError(f"{name}: is empty. Give its text in quotes")
     return text.strip()
 
 
-def keep_out(output: Path, *folders: str) -> None:
-    """Call `admiral.kb.kb_paths.keep_out`, imported when it is needed: it takes a moment."""
-    from admiral.kb.kb_paths import keep_out
+def check_outside_folders(output: Path, *folders: str) -> None:
+    """Raise `AdmiralError` if a file to be written lies in a knowledge base or checkpoint."""
+    # Imported here: the package of knowledge bases takes half a second, which --help need not wait.
+    from admiral.kb import kb_paths
 
-    keep_out(output, *folders)
+    kb_paths.check_outside_folders(output, *folders)
 
 
-def colour() -> bool:
-    """Return whether standard output shows colours: a terminal, and none asked against it."""
+def use_colour() -> bool:
+    """Return whether to print in colour: to a terminal, unless NO_COLOR is set."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+
+def output_width() -> int:
+    """Return the number of columns for readable text: those of the terminal, at most 120."""
+    return min(shutil.get_terminal_size((100, 24)).columns, 120)

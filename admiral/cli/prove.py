@@ -1,19 +1,26 @@
-"""`admiral prove`: judge a claim against sentences that the caller gives."""
+"""``admiral prove``: prove a claim from given sentences."""
 
 from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from admiral.cli.options import checked_text, colour, engine_options, keep_out, overrides
+from admiral.cli.options import (
+    check_outside_folders,
+    checked_text,
+    config_options,
+    output_width,
+    overrides,
+    setting_options,
+    use_colour,
+)
 from admiral.errors import AdmiralError
-from admiral.storage.output_paths import check_place, keep_apart
+from admiral.storage.output_paths import check_distinct_paths, check_output_path
 
 if TYPE_CHECKING:
     from proofs import Judgement
@@ -28,24 +35,25 @@ _BRACKET = re.compile(r"[\[\]]")
     "sentences",
     multiple=True,
     metavar="SENTENCE",
-    help='A sentence, or "[Title] sentence"; repeatable.',
+    help='Evidence sentence, or "[Title] sentence"; repeatable.',
 )
-@click.option("--json", "as_json", is_flag=True, help="Print a record instead of readable text.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON record, not readable text.")
 @click.option(
     "--proof",
     "proof_path",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Check the proof in FILE instead of writing one.",
+    help="Check the proof in FILE instead of generating one.",
 )
 @click.option(
     "--html",
     "page",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Write the proof as a web page besides.",
+    help="Also write the proof as an HTML page.",
 )
-@engine_options
+@setting_options("judge", "model", "device", "threads")
+@config_options
 def prove_command(
     claim: str,
     sentences: tuple[str, ...],
@@ -56,9 +64,9 @@ def prove_command(
     assignments: tuple[str, ...],
     **flags: object,
 ) -> None:
-    """Prove a claim from given sentences, and say whether they are enough.
+    """Prove CLAIM from the given sentences and decide whether they are sufficient.
 
-    The verdict is the proof's: what its steps add up to, whether they are right or wrong.
+    The verdict follows from the steps of the proof, whether these are right or wrong.
     """
     from admiral.config import load_config
 
@@ -69,16 +77,16 @@ def prove_command(
     ]
     config = load_config(config_path, overrides(assignments, flags))
     if page is not None:
-        keep_apart(page, proof_path, config_path)
-        keep_out(page, config.kb, config.model)
-        check_place(page)
+        check_distinct_paths(page, proof_path, config_path)
+        check_outside_folders(page, config.kb, config.model)
+        check_output_path(page)
 
     from admiral.io.judgement_page import judgement_page
     from admiral.io.text_rendering import render_judgement
     from admiral.storage.atomic_files import write_atomically
 
     if proof_path is not None:
-        judgement = _judgement_of(proof_path, claim, evidence)
+        judgement = _check_proof(proof_path, claim, evidence)
     else:
         from admiral.pipeline import Admiral
 
@@ -98,37 +106,37 @@ def prove_command(
         }
         click.echo(json.dumps(record, ensure_ascii=False))
     else:
-        width = min(shutil.get_terminal_size((100, 24)).columns, 120)
-        click.echo(
-            render_judgement(claim, evidence, judgement, colour=colour(), width=width), nl=False
+        text = render_judgement(
+            claim, evidence, judgement, colour=use_colour(), width=output_width()
         )
+        click.echo(text, nl=False)
 
 
-def _judgement_of(path: Path, claim: str, evidence: Sequence[tuple[str, str]]) -> Judgement:
-    """Return what the one proof in a file says, which must fit the claim and the evidence."""
+def _check_proof(path: Path, claim: str, evidence: Sequence[tuple[str, str]]) -> Judgement:
+    """Return the judgement of the proof in a file, which must fit the claim and the evidence."""
     from proofs import Judgement, ProofError, read_proofs
 
     try:
-        found = list(read_proofs(path))
+        proofs = list(read_proofs(path))
     except OSError as error:
         raise AdmiralError(f"{path}: the proof cannot be read: {error.strerror}") from error
     except ProofError as error:
         form = "{ claim span } [ evidence span ] OP, repeated"
         raise AdmiralError(f"{error}. A proof has the form: {form}") from error
-    if len(found) != 1:
-        raise AdmiralError(f"{path}: expected one proof on one line, found {len(found)}")
+    if len(proofs) != 1:
+        raise AdmiralError(f"{path}: expected one proof on one line, found {len(proofs)}")
     try:
-        found[0].validate(claim, evidence)
+        proofs[0].validate(claim, evidence)
     except ProofError as error:
-        remedy = "Mend it, or the claim and evidence that it is about"
+        remedy = "Correct the proof, or give the claim and evidence that it belongs to"
         raise AdmiralError(f"{path}: the proof does not fit: {error}. {remedy}") from error
-    return Judgement(found[0].sufficient, found[0])
+    return Judgement(proofs[0].sufficient, proofs[0])
 
 
 def split_title(sentence: str) -> tuple[str, str]:
-    """Return (title, text) of ``[Title] sentence``; a plain sentence has the title ''.
+    """Return (title, text) of ``[Title] sentence``; the title of a plain sentence is empty.
 
-    The title ends at the bracket that closes it, behind pairs of brackets of its own.
+    The title ends at the matching bracket, and may contain pairs of brackets.
     """
     depth = 0
     for bracket in _BRACKET.finditer(sentence) if sentence.startswith("[") else ():

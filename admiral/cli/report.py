@@ -1,4 +1,4 @@
-"""`admiral report`: a page that shows every claim of a run beside its gold."""
+"""``admiral report``: an HTML page of a run with its gold evidence."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from admiral.cli.options import keep_out
-from admiral.storage.output_paths import check_place, keep_apart
+from admiral.cli.options import check_outside_folders
+from admiral.storage.output_paths import check_distinct_paths, check_output_path
 
 _FILE = click.Path(path_type=Path)
 
@@ -16,31 +16,34 @@ _FILE = click.Path(path_type=Path)
 @click.command("report")
 @click.argument("results", type=_FILE)
 @click.option("--gold", type=_FILE, required=True, help="Claims with gold evidence.")
-@click.option("--output", type=_FILE, required=True, help="The page to write.")
+@click.option("--output", type=_FILE, required=True, help="HTML page to write.")
 @click.option(
-    "--kb", metavar="DIR", help="Knowledge base of the run, for the texts of all sentences."
+    "--kb",
+    metavar="NAME|DIR",
+    help="Knowledge base of the run, to show the texts of all sentences.",
 )
 def report_command(results: Path, gold: Path, output: Path, kb: str | None) -> None:
-    """Write one HTML page about a run: what was found, and where the rest was lost.
+    """Write an HTML page that shows each claim of a run with its gold evidence.
 
-    The page needs nothing but a browser. Without --kb it shows the sentences that the results
-    hold, those of the last hop; the demo knowledge base is found without it.
+    The page shows where gold documents were lost, and is self-contained. Without --kb, it shows
+    only the sentences in the results, which are those of the last hop, unless the run used the demo
+    knowledge base.
     """
-    from admiral.evaluation.cases import cases_of, sentence_text
     from admiral.evaluation.html_report import report_page
-    from admiral.evaluation.pairing import counted
-    from admiral.evaluation.sentence_sources import run_settings
+    from admiral.evaluation.pairing import count_noun
+    from admiral.evaluation.report_cases import build_report_cases, sentence_lookup
+    from admiral.evaluation.sentence_sources import read_run_settings
     from admiral.kb import KnowledgeBase, locate
     from admiral.storage.atomic_files import write_atomically
 
-    keep_apart(output, results, gold)
+    check_distinct_paths(output, results, gold)
     if kb is not None:
-        keep_out(output, kb)
-    check_place(output)
-    settings = run_settings(results)
-    cases, notes = cases_of(results, gold, settings)
+        check_outside_folders(output, kb)
+    check_output_path(output)
+    settings = read_run_settings(results)
+    cases, notes = build_report_cases(results, gold, settings)
     name = kb or ("demo" if settings.get("kb") == "demo" else None)
     with nullcontext() if name is None else KnowledgeBase.open(locate(name)) as opened:
-        parts = report_page(results.name, cases, notes, sentence_text(opened))
+        parts = report_page(results.name, cases, notes, sentence_lookup(opened))
         write_atomically(output, (part.encode("utf-8") for part in parts))
-    click.echo(f"{output}: {counted(len(cases), 'claim')}", err=True)
+    click.echo(f"{output}: {count_noun(len(cases), 'claim')}", err=True)

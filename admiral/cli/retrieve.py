@@ -1,9 +1,8 @@
-"""`admiral retrieve`: answer one claim, a file of claims, or claims from standard input."""
+"""``admiral retrieve``: retrieve for one claim, a file of claims, or claims on standard input."""
 
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -12,10 +11,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from admiral.cli.cluster import cluster_options
-from admiral.cli.options import checked_text, colour, engine_options, keep_out, overrides
+from admiral.cli.options import (
+    check_outside_folders,
+    checked_text,
+    config_options,
+    output_width,
+    overrides,
+    setting_options,
+    use_colour,
+)
 from admiral.errors import AdmiralError
-from admiral.io.claim_progress import track
-from admiral.storage.output_paths import check_place, keep_apart
+from admiral.io.progress import track_claims
+from admiral.storage.output_paths import check_distinct_paths, check_output_path
 
 if TYPE_CHECKING:
     from admiral.cluster.chunks import Failure
@@ -23,43 +30,44 @@ if TYPE_CHECKING:
     from admiral.config import RetrievalConfig
     from admiral.records import Claim, RetrievalResult
 
-Source = Callable[[], Iterable["Claim"]]
+ClaimSource = Callable[[], Iterable["Claim"]]
 
 
 @click.command("retrieve")
 @click.argument("claim", required=False)
 @click.option(
-    "--input", "input_path", type=click.Path(path_type=Path), help="JSON Lines of claims."
+    "--input",
+    "input_path",
+    type=click.Path(path_type=Path),
+    help="JSON Lines file of claims, or - for standard input.",
 )
 @click.option(
     "--output",
     type=click.Path(path_type=Path),
-    help="JSON Lines of results; an interrupted run goes on where it stopped.",
+    help="JSON Lines file of results. The same command resumes an interrupted run.",
 )
-@click.option("--overwrite", is_flag=True, help="Start --output anew whatever is there.")
-@click.option("--json", "as_json", is_flag=True, help="Print records instead of readable text.")
-@click.option("--trec", type=click.Path(path_type=Path), help="Write a TREC run besides.")
-@click.option("--kb", metavar="DIR", help="Knowledge base (default: the bundled demo).")
-@click.option("--hops", metavar="dynamic|N", help="Until the proof is complete, or always N.")
-@click.option("--max-hops", type=int, help="Bound of dynamic (default 4).")
-@click.option("--top-k", type=int, help="Documents in the final ranking (default 100).")
-@click.option("--beam-size", type=int, help="Beams of the hop retriever (default 25).")
-@click.option("--evidence", type=int, help="Sentences kept per hop (default 5).")
-@click.option("--bm25", metavar="NAME", help="lucene or bm25s, if the knowledge base has it.")
-@click.option("--reranker", metavar="NAME", help="cross-encoder, similarity, bm25 or combined.")
-@engine_options
+@click.option("--overwrite", is_flag=True, help="Discard an existing --output and start again.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON records, not readable text.")
+@click.option(
+    "--trec", type=click.Path(path_type=Path), help="Also write the rankings as a TREC run."
+)
+@setting_options(
+    "kb", "hops", "max_hops", "top_k", "beam_size", "evidence", "bm25", "reranker", "judge"
+)
+@setting_options("model", "device", "threads")
+@config_options
 @cluster_options
 @click.option(
     "--attempts",
     type=int,
-    help="With --engine ray: how often a claim fails before it is passed over (default 3).",
+    help="With --engine ray: attempts before a claim counts as failed [default: 3].",
 )
 @click.option(
     "--claim-seconds",
     type=float,
-    help="With --engine ray: a claim alone that takes longer has failed (default 300).",
+    help="With --engine ray: time limit of an attempt at a single claim [default: 300].",
 )
-@click.option("--quiet", is_flag=True, help="No progress.")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
 def retrieve_command(
     claim: str | None,
     input_path: Path | None,
@@ -73,29 +81,30 @@ def retrieve_command(
     quiet: bool,
     **flags: object,
 ) -> None:
-    """Find the documents and evidence that verify claims.
+    """Retrieve the documents and evidence that verify claims.
 
-    Give one CLAIM, --input FILE, or - for standard input, whose lines are claims as plain text or
-    records like those of --input: {"id": "7", "claim": "..."}. Without --output, results go to
-    standard output: as readable text, or with --json (and always with --input) as one JSON record
-    a line.
+    Give a CLAIM, --input FILE, or - for standard input. A line of standard input is a claim as
+    plain text, or a record as in --input: {"id": "7", "claim": "..."}.
+
+    Without --output, results go to standard output: as readable text, or with --json or --input as
+    one JSON record per line.
     """
     from admiral.config import load_config
 
     config = load_config(config_path, overrides(assignments, flags))
     _keep_files_apart(output, trec, (input_path, config_path), (config.kb, config.model))
     if trec is not None:
-        check_place(trec)
+        check_output_path(trec)
     if overwrite and output is None:
-        raise click.UsageError("--overwrite goes with --output.")
+        raise click.UsageError("--overwrite needs --output.")
     if cluster is not None and output is None:
-        raise click.UsageError("--engine ray goes with --output.")
-    source = _source(claim, input_path, keep=output is not None)
+        raise click.UsageError("--engine ray needs --output.")
+    source = _claim_source(claim, input_path, reread=output is not None)
     if output is not None:
-        _to_file(config, source, output, cluster, overwrite=overwrite, trec=trec, quiet=quiet)
+        _write_file(config, source, output, cluster, overwrite=overwrite, trec=trec, quiet=quiet)
     else:
         readable = input_path is None and not as_json
-        _to_stdout(config, source, readable=readable, trec=trec)
+        _print_results(config, source, readable=readable, trec=trec)
 
 
 def _keep_files_apart(
@@ -104,21 +113,25 @@ def _keep_files_apart(
     inputs: Sequence[Path | None],
     folders: Sequence[str],
 ) -> None:
-    """Refuse to write over an input, into a folder that is read, or over the results."""
-    from admiral.io.result_writer import companions
+    """Refuse outputs that are inputs, that lie in an input folder, or that are the same file."""
+    from admiral.io.result_companions import companion_paths
 
-    written = [output, *companions(output)] if output is not None else []
+    written = [output, *companion_paths(output)] if output is not None else []
     for path in written:
-        keep_apart(path, *inputs)
-        keep_out(path, *folders)
+        check_distinct_paths(path, *inputs)
+        check_outside_folders(path, *folders)
     if trec is not None:
-        keep_apart(trec, *inputs, *written)
-        keep_out(trec, *folders)
+        check_distinct_paths(trec, *inputs, *written)
+        check_outside_folders(trec, *folders)
 
 
-def _source(claim: str | None, input_path: Path | None, *, keep: bool) -> Source:
-    """Return a function that gives the claims; more than once if they are to be kept."""
-    from admiral.io.claims import arriving_claims, read_claims, stream_claims
+def _claim_source(claim: str | None, input_path: Path | None, *, reread: bool) -> ClaimSource:
+    """Return a function that returns the claims.
+
+    If `reread`, the function may be called more than once, so claims that can be read only once
+    are kept in memory.
+    """
+    from admiral.io.claims import prefetch_claims, read_claims, stream_claims
     from admiral.records import Claim
 
     if (claim is None) == (input_path is None):
@@ -126,19 +139,19 @@ def _source(claim: str | None, input_path: Path | None, *, keep: bool) -> Source
     if "-" in (claim, str(input_path)):
         if sys.stdin is None:
             raise AdmiralError("standard input: is closed. Give the claims by --input FILE")
-        if keep:
+        if reread:
             claims = list(stream_claims(sys.stdin.buffer))
             return lambda: claims
-        return lambda: arriving_claims(sys.stdin.fileno())
+        return lambda: prefetch_claims(sys.stdin.fileno())
     if claim is not None:
-        one = Claim("1", checked_text(claim, "the claim"))
-        return lambda: [one]
+        single = Claim("1", checked_text(claim, "the claim"))
+        return lambda: [single]
     path = input_path
     assert path is not None
-    if path.exists() and not path.is_file():  # a pipe can be read once only
+    if path.exists() and not path.is_file():  # a pipe, which can be read only once
         claims = list(read_claims(path))
         return lambda: claims
-    for _ in read_claims(path):  # a bad line is told now, not hours later
+    for _ in read_claims(path):  # reports a bad line now instead of hours later
         pass
     return lambda: read_claims(path)
 
@@ -150,33 +163,32 @@ def _results(config: RetrievalConfig, claims: Iterable[Claim]) -> Iterator[Retri
         yield from system.retrieve_many(claims)
 
 
-def _to_stdout(
-    config: RetrievalConfig, source: Source, *, readable: bool, trec: Path | None
+def _print_results(
+    config: RetrievalConfig, source: ClaimSource, *, readable: bool, trec: Path | None
 ) -> None:
+    """Print results as they come, and write them as a TREC run if asked for."""
     from admiral.io.text_rendering import render_result
     from admiral.io.trec import write_trec
     from admiral.storage.atomic_files import encode_record
 
-    out = sys.stdout.buffer
-    kept: list[dict[str, Any]] = []
+    rankings: list[dict[str, Any]] = []
     for number, result in enumerate(_results(config, source())):
         if readable:
-            width = min(shutil.get_terminal_size((100, 24)).columns, 120)
-            text = render_result(result, colour=colour(), width=width)
+            text = render_result(result, colour=use_colour(), width=output_width())
             click.echo(("\n" if number else "") + text, nl=False)
         else:
-            out.write(encode_record(result.to_json()))
+            sys.stdout.buffer.write(encode_record(result.to_json()))
         sys.stdout.flush()
         if trec is not None:
             record = result.to_json()
-            kept.append({"id": record["id"], "documents": record["documents"]})
+            rankings.append({"id": record["id"], "documents": record["documents"]})
     if trec is not None:
-        write_trec(kept, trec)
+        write_trec(rankings, trec)
 
 
-def _to_file(
+def _write_file(
     config: RetrievalConfig,
-    source: Source,
+    source: ClaimSource,
     output: Path,
     cluster: ClusterOptions | None,
     *,
@@ -184,6 +196,7 @@ def _to_file(
     trec: Path | None,
     quiet: bool,
 ) -> None:
+    """Write the results of the claims that `output` does not hold yet."""
     from admiral.io.result_writer import ResumableWriter
     from admiral.io.trec import write_trec
     from admiral.retrieval.provenance import recorded_settings
@@ -193,38 +206,38 @@ def _to_file(
 
         config = worker_config(config, cluster.cpus, cluster.gpus)
     with ResumableWriter(output, recorded_settings(config), overwrite=overwrite) as writer:
-        # Changed claims are told before the model is loaded.
-        todo = sum(1 for _ in writer.pending(source()))
+        # Counted before the model is loaded, so that changed claims are reported at once.
+        pending = sum(1 for _ in writer.pending(source()))
         done = len(writer.finished)
-        total = done + todo
+        total = done + pending
         if done and not quiet:
-            click.echo(f"{output}: {done} of {total} claims were answered before", err=True)
+            click.echo(f"{output}: has results for {done} of {total} claims already", err=True)
         try:
-            if todo:
-                outcomes = _outcomes(config, writer.pending(source()), cluster, todo)
-                for outcome in track(outcomes, done=done, total=total, quiet=quiet):
+            if pending:
+                outcomes = _outcomes(config, writer.pending(source()), cluster, pending)
+                for outcome in track_claims(outcomes, done=done, total=total, quiet=quiet):
                     if isinstance(outcome, dict):
                         writer.write(outcome)
                         done += 1
                     else:
-                        writer.passed_over.add(outcome.to_json())
+                        writer.failed_claims.add(outcome.to_json())
             writer.finish()
         except KeyboardInterrupt:
             click.echo(
-                f"\n{done} of {total} claims are answered. The same command goes on from there.",
+                f"\n{done} of {total} claims have results. Run the same command to resume.",
                 err=True,
             )
             raise
     if trec is not None:
         with output.open("rb") as file:
             write_trec((json.loads(line) for line in file), trec)
-    writer.passed_over.complain(done + len(writer.passed_over))
+    writer.failed_claims.raise_if_any(done + len(writer.failed_claims))
 
 
 def _outcomes(
     config: RetrievalConfig, claims: Iterable[Claim], cluster: ClusterOptions | None, total: int
 ) -> Iterator[dict[str, Any] | Failure]:
-    """Yield the records of claims, here or on a cluster, or why one was passed over."""
+    """Yield for each claim its record, or why it failed, from this process or a cluster."""
     if cluster is None:
         return (result.to_json() for result in _results(config, claims))
     from admiral.cluster.distributed_retrieval import retrieve_on_cluster

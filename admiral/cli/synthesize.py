@@ -1,4 +1,4 @@
-"""`admiral synthesize`: claims with gold evidence from a knowledge base, to train on."""
+"""``admiral synthesize``: training claims with gold evidence from a knowledge base."""
 
 from __future__ import annotations
 
@@ -10,60 +10,57 @@ from typing import TYPE_CHECKING
 import click
 
 import admiral
-from admiral.cli.options import keep_out
+from admiral.cli.options import check_outside_folders
 from admiral.errors import AdmiralError
-from admiral.io.claim_progress import track
-from admiral.storage.output_paths import check_place
+from admiral.io.progress import track_claims
+from admiral.storage.output_paths import check_output_path
 
 if TYPE_CHECKING:
     from admiral.synthesis import Synthesizer
 
-_FEWEST, _MOST = 2, 4
+_MIN_HOPS, _MAX_HOPS = 2, 4
 
 
-class HopRange(click.ParamType):
-    """Numbers of documents, such as ``2-4`` or ``3``."""
-
-    name = "range"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[int, int]:
-        """Return the least and the most."""
-        found = re.fullmatch(r"(\d)(?:-(\d))?", str(value))
-        first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
-        if not _FEWEST <= first <= last <= _MOST:
-            self.fail(f"{value!r} is not a number from {_FEWEST} to {_MOST}, or two as in 2-4.")
-        return first, last
+def parse_hop_range(
+    context: click.Context, parameter: click.Parameter, value: str
+) -> tuple[int, int]:
+    """Return the minimum and maximum of a range such as ``2-4`` or ``3``; a click callback."""
+    match = re.fullmatch(r"(\d)(?:-(\d))?", value)
+    first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
+    if not _MIN_HOPS <= first <= last <= _MAX_HOPS:
+        raise click.BadParameter(
+            f"{value!r} is not a number from {_MIN_HOPS} to {_MAX_HOPS}, or two as in 2-4."
+        )
+    return first, last
 
 
 @click.command("synthesize")
-@click.option("--kb", required=True, metavar="DIR|demo", help="Knowledge base.")
-@click.option("--count", required=True, type=click.IntRange(min=1), help="Claims to write.")
+@click.option("--kb", required=True, metavar="NAME|DIR", help="Knowledge base.")
+@click.option("--count", required=True, type=click.IntRange(min=1), help="Number of claims.")
 @click.option(
     "--output",
     required=True,
     type=click.Path(path_type=Path),
-    help="JSON Lines of claims; an interrupted run goes on where it stopped.",
+    help="JSON Lines file of claims. The same command resumes an interrupted run.",
 )
-@click.option("--overwrite", is_flag=True, help="Start --output anew whatever is there.")
+@click.option("--overwrite", is_flag=True, help="Discard an existing --output and start again.")
 @click.option(
     "--hops",
-    type=HopRange(),
+    callback=parse_hop_range,
     default="2-4",
     show_default=True,
     metavar="N|N-M",
-    help="Documents that a claim needs.",
+    help="Number of documents that a claim needs.",
 )
 @click.option(
     "--labels",
     type=click.Choice(["both", "supported", "refuted"]),
     default="both",
     show_default=True,
-    help="True claims, false ones, or both.",
+    help="Write supported claims, refuted claims, or both.",
 )
-@click.option("--seed", type=int, default=0, show_default=True)
-@click.option("--quiet", is_flag=True, help="No progress.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Random seed.")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
 def synthesize_command(
     kb: str,
     count: int,
@@ -74,20 +71,20 @@ def synthesize_command(
     seed: int,
     quiet: bool,
 ) -> None:
-    """Write claims over a knowledge base, with their gold evidence.
+    """Write claims about the documents of a knowledge base, with gold evidence.
 
-    Documents that a claim needs are described in words of their own text instead of being named.
-    Records are like those of HoVer, so that everything that reads these reads them. The same seed
-    gives the same claims.
+    Claims describe documents in words of their own text instead of naming them. Records have the
+    format of HoVer. The same seed gives the same claims.
     """
-    from admiral.io.result_writer import ResumableWriter, companions
+    from admiral.io.result_companions import companion_paths
+    from admiral.io.result_writer import ResumableWriter
     from admiral.kb import KnowledgeBase, locate
     from admiral.retrieval.provenance import identity
     from admiral.synthesis import Settings, Synthesizer
 
-    for file in (output, *companions(output)):
-        keep_out(file, kb)
-    check_place(output)
+    for file in (output, *companion_paths(output)):
+        check_outside_folders(file, kb)
+    check_output_path(output)
     path = locate(kb)
     chosen = Settings(*hops, labels=labels, seed=seed)  # type: ignore[arg-type]
     settings = {
@@ -110,12 +107,12 @@ def synthesize_command(
         with ResumableWriter(output, settings, overwrite=overwrite) as writer:
             done = len(writer.finished)
             if done > count:
-                remedy = "Choose another output, or give --overwrite to start anew"
+                remedy = "Choose another output, or give --overwrite to start again"
                 raise AdmiralError(
                     f"{output}: holds {done:,} claims, more than {count:,}. {remedy}"
                 )
             claims = islice(synthesizer.claims(writer.finished), count - done)
-            for claim in track(claims, done=done, total=count, quiet=quiet):
+            for claim in track_claims(claims, done=done, total=count, quiet=quiet):
                 writer.write(claim.to_json())
                 done += 1
             writer.finish()
@@ -123,7 +120,7 @@ def synthesize_command(
             raise AdmiralError(
                 f"{output}: holds the {done:,} claims that could be written, not {count:,}: of "
                 f"{len(opened):,} documents {synthesizer.linked:,} name another one that can be "
-                "described, and going over them again brought hardly anything new. Add documents, "
+                "described, and another pass over them gave hardly any new claims. Add documents, "
                 "or allow other --hops or --labels"
             )
 
@@ -132,10 +129,10 @@ def _nothing(synthesizer: Synthesizer, documents: int, hops: tuple[int, int]) ->
     if not synthesizer.linked:
         return (
             f"none of its {documents:,} documents names another one in a way that can be replaced, "
-            "so no claims can be written. Give the corpus `links`, or documents that name others"
+            "so no claims can be written. Add `links` to the corpus, or documents that name others"
         )
     return (
         f"no claims of {hops[0]} to {hops[1]} documents can be written: {synthesizer.linked:,} of "
         f"{documents:,} documents name another one, but none of these can be described without its "
-        "name. Allow more --hops, or add documents that say what they are about"
+        "name. Allow more --hops, or add documents that define their subject"
     )

@@ -1,4 +1,4 @@
-"""`admiral titles`: complete the beginning of a title."""
+"""``admiral titles``: the titles that begin with a prefix."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from admiral.errors import AdmiralError
     metavar="PATH",
     default="demo",
     show_default=True,
-    help="Directory of the knowledge base, or `demo` for the bundled one.",
+    help="Knowledge base: a directory, or `demo` for the bundled one.",
 )
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop after N titles.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Maximum number of titles.")
 @click.option(
-    "--json", "as_json", is_flag=True, help='Print records: {"title": "...", "row": 0}, one a line.'
+    "--json", "as_json", is_flag=True, help='Print one record per line: {"title": "...", "row": 0}.'
 )
 def titles_command(prefix: str, kb: str, limit: int | None, as_json: bool) -> None:
-    """List the titles that begin with PREFIX; without it, all titles.
+    """List the titles that begin with PREFIX, or all titles.
 
-    One title a line, in the order of their Unicode characters; capital and small letters differ. A
-    terminal shows control characters as escapes; files, pipes and --json get the titles as they
-    are, in UTF-8. As with grep, the exit status is 1 if nothing is found.
+    There is one title per line, in Unicode order. Upper and lower case differ. On a terminal,
+    control characters are escaped; files, pipes and --json get the original titles in UTF-8. As
+    with grep, the exit status is 1 if there is no such title.
     """
     try:
         prefix.encode("utf-8")
@@ -42,18 +42,18 @@ def titles_command(prefix: str, kb: str, limit: int | None, as_json: bool) -> No
 
     path = locate(kb)
     escape = sys.stdout.isatty()
-    found = False
+    any_title = False
     with KnowledgeBase.open(path) as opened:
         for title, row in islice(opened.complete(prefix), limit):
-            found = True
+            any_title = True
             if as_json:
                 sys.stdout.buffer.write(encode_record({"title": title, "row": row}))
             elif escape:
                 click.echo(printable(title))
             else:
                 sys.stdout.buffer.write(title.encode("utf-8") + b"\n")
-    if not found:
+    if not any_title:
         raise AdmiralError(
-            f"{path}: no title begins with {prefix!r}. Capital and small letters differ; try fewer "
-            "letters."
+            f"{path}: no title begins with {prefix!r}. Upper and lower case differ; "
+            "try fewer letters"
         )

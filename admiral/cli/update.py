@@ -1,4 +1,4 @@
-"""``admiral add``, ``admiral remove`` and ``admiral compact``."""
+"""``admiral add``, ``admiral remove`` and ``admiral compact``: change a knowledge base."""
 
 from __future__ import annotations
 
@@ -20,9 +20,15 @@ def _options(command: Command) -> Command:
     """Add the options that the three commands share."""
     for option in (
         click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
-        click.option("--progress/--no-progress", default=True, help="Report progress on stderr."),
-        click.option("--wait", is_flag=True, help="Wait for another writer instead of failing."),
-        click.option("--kb", "kb", metavar="PATH", required=True, help="The knowledge base."),
+        click.option("--progress/--no-progress", default=True, help="Show progress."),
+        click.option(
+            "--wait",
+            is_flag=True,
+            help="Wait for another process that changes it, instead of failing.",
+        ),
+        click.option(
+            "--kb", "kb", metavar="PATH", required=True, help="Directory of the knowledge base."
+        ),
     ):
         command = option(command)
     return command
@@ -35,16 +41,15 @@ def _options(command: Command) -> Command:
     "format",
     default="auto",
     show_default=True,
-    help="As for `admiral index`.",
+    help="Format of the corpora, as for `admiral index`.",
 )
 @click.option(
     "--on-duplicate",
     default="error",
     show_default=True,
-    help="What to do with a document whose title is taken: error, replace (it takes the place of "
-    "the other one) or skip.",
+    help="Treatment of a document whose title exists already: error, replace or skip.",
 )
-@click.option("--skip-bad", is_flag=True, help="Count and report bad records instead of failing.")
+@click.option("--skip-bad", is_flag=True, help="Skip and count bad records instead of failing.")
 @_options
 def add_command(
     corpora: tuple[str, ...],
@@ -56,9 +61,10 @@ def add_command(
     progress: bool,
     as_json: bool,
 ) -> None:
-    """Add the documents of corpora to a knowledge base, without building it again.
+    """Add the documents of corpora to a knowledge base, without rebuilding it.
 
-    Processes that read it go on with the version that they opened; the next one sees the new one.
+    Processes that have it open continue with their version; the change is visible to those that
+    open it later.
     """
     from admiral.kb import add
 
@@ -81,9 +87,9 @@ def add_command(
     "file",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="A file of titles, one a line in UTF-8.",
+    help="File of titles, one per line, in UTF-8.",
 )
-@click.option("--ignore-missing", is_flag=True, help="Count titles that are not there.")
+@click.option("--ignore-missing", is_flag=True, help="Count missing titles instead of failing.")
 @_options
 def remove_command(
     titles: tuple[str, ...],
@@ -94,7 +100,7 @@ def remove_command(
     progress: bool,
     as_json: bool,
 ) -> None:
-    """Remove documents from a knowledge base, without building it again."""
+    """Remove documents from a knowledge base, without rebuilding it."""
     from admiral.kb import read_titles, remove
 
     if not titles and file is None:
@@ -107,9 +113,9 @@ def remove_command(
 @click.command("compact")
 @_options
 def compact_command(kb: str, wait: bool, progress: bool, as_json: bool) -> None:
-    """Merge what was added and removed, so that the knowledge base is as if built afresh.
+    """Merge additions and removals, so that the knowledge base is as if newly built.
 
-    It takes about the time of `admiral index`, and its space besides the old version's.
+    This takes about as long as `admiral index`, and needs space for both versions.
     """
     from admiral.kb import compact
 
