@@ -1,68 +1,83 @@
-"""Fetching one file over HTTP: taken up where it stopped, checked, and put in place whole."""
+"""Resumable download of one file over HTTP, verified and put in place atomically."""
 
 from __future__ import annotations
 
 import hashlib
-import http.client
 import os
+import re
 import shutil
+import ssl
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable
 from pathlib import Path
-from urllib.parse import urlsplit
 
+import httpx
 from filelock import FileLock
 
 import admiral
-from admiral.download.addresses import Source
-from admiral.download.response import Body, opened
+from admiral.download.addresses import RemoteFile
 from admiral.errors import AdmiralError
 from admiral.storage.atomic_files import explained
 from admiral.storage.atomic_replace import sync_file
 from admiral.storage.locks import acquire
 
-Report = Callable[[int, int | None], None]
-_CHUNK = 2**18
-_LONGEST_WAIT = 60.0
-# Worth another try: too many requests, and faults of the server that pass.
-_PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
+ProgressCallback = Callable[[int, int | None], None]
+_MAX_WAIT = 60.0
+# Too many requests, and temporary server errors.
+_RETRIED_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
+_CONTENT_RANGE = re.compile(r"bytes (?P<start>\d{1,30})-\d+/(?:(?P<total>\d{1,30})|\*)")
+
+
+class _TransientError(Exception):
+    """A failure after which another attempt may succeed."""
 
 
 def fetch(
-    source: Source,
+    file: RemoteFile,
     target: Path,
     *,
     attempts: int = 6,
     wait: float = 1.0,
     timeout: float = 60.0,
-    report: Report = lambda done, total: None,
+    report: ProgressCallback = lambda done, total: None,
 ) -> bool:
-    """Fetch a file, and return False if it was there already.
+    """Download a file unless it exists, and return whether it was downloaded.
 
-    What has been read is kept in ``target.partial``; a broken connection, or the next call, goes on
-    behind it where the server can, and from the beginning where not. The file is renamed into place
-    when it has the length and checksum that are known of it.
+    The received part is kept in ``target.partial``. After a broken connection, and in the next
+    call, the download resumes after that part if the server supports it (HTTP range requests with
+    ``If-Range``, RFC 9110 sections 13.1.5 and 14), otherwise it starts again. The file is renamed
+    to `target` once its length and checksum are verified.
 
     Parameters
     ----------
+    file
+        Address, and length and checksum if they are published.
+    target
+        File to write.
     attempts
-        Tries in a row that bring nothing before it is given up.
+        Maximum number of consecutive attempts that receive nothing new.
     wait
-        Seconds before the second try; they double with every further one, up to a minute.
+        Seconds before the second attempt; doubled for each further attempt, up to a minute.
     timeout
         Seconds without a byte after which a connection counts as broken.
     report
-        Told the bytes that are there and the bytes that there will be, if that is known.
+        Called with the number of bytes received and the total, None if it is not known.
+
+    Returns
+    -------
+    bool
+        False if `target` exists already.
 
     Raises
     ------
     AdmiralError
-        If it cannot be fetched, or is not what was published; the message says what to do.
+        If the file cannot be downloaded, or differs from the published length or checksum.
     """
     if target.exists():
-        _check(source, target, target)
+        if mismatch := _mismatch(file, target):
+            raise AdmiralError(
+                f"{target}: exists, but {mismatch}. Move it away to download it again"
+            )
         return False
     partial = target.with_name(target.name + ".partial")
     lock = FileLock(target.with_name(target.name + ".lock"), timeout=0)
@@ -70,10 +85,14 @@ def fetch(
         target.parent.mkdir(parents=True, exist_ok=True)
         acquire(lock, target, "fetching this file")
         try:
-            _complete(source, partial, attempts, wait, timeout, report)
-            _check(source, partial, target)
+            _complete(file, partial, attempts, wait, timeout, report)
+            if mismatch := _mismatch(file, partial):
+                partial.unlink()
+                raise AdmiralError(
+                    f"{file.url}: the download {mismatch}; it was deleted. Try again later"
+                )
             partial.replace(target)
-            _validator(partial).unlink(missing_ok=True)
+            _validator_path(partial).unlink(missing_ok=True)
             sync_file(target.parent)
         finally:
             lock.release()
@@ -81,119 +100,166 @@ def fetch(
 
 
 def _complete(
-    source: Source, partial: Path, attempts: int, wait: float, timeout: float, report: Report
+    file: RemoteFile,
+    partial: Path,
+    attempts: int,
+    wait: float,
+    timeout: float,
+    report: ProgressCallback,
 ) -> None:
-    """Try until the partial file is complete, or nothing has come for `attempts` times."""
-    failures, most = 0, _size(partial)
-    while (problem := _attempt(source, partial, timeout, report)) is not None:
-        # Only what never came before counts: a server may begin anew and break off for ever.
-        failures = 0 if _size(partial) > most else failures + 1
-        most = max(most, _size(partial))
-        if failures >= attempts:
-            name = partial.name.removesuffix(".partial")
-            raise AdmiralError(
-                f"{source.url}: {problem}. Run the same command again, which goes on from what has "
-                f"come, or put the file there by other means as {name}"
-            )
-        time.sleep(min(wait * 2 ** max(failures - 1, 0), _LONGEST_WAIT))
+    """Try until the partial file is complete, or `attempts` attempts in a row got nothing new."""
+    failures, furthest = 0, _size(partial)
+    # The certificates of the operating system, as of other programs, instead of httpx's own list.
+    with httpx.Client(
+        headers={
+            "User-Agent": f"admiral/{admiral.__version__}",
+            "Accept-Encoding": "identity",  # byte ranges of the file itself
+        },
+        follow_redirects=True,
+        timeout=timeout,
+        verify=ssl.create_default_context(),
+    ) as client:
+        while True:
+            try:
+                _attempt(client, file, partial, report)
+                return
+            except _TransientError as error:
+                # A server that ignores ranges starts again each time: only bytes further into the
+                # file than ever before count as progress.
+                failures = 0 if _size(partial) > furthest else failures + 1
+                furthest = max(furthest, _size(partial))
+                if failures >= attempts:
+                    name = partial.name.removesuffix(".partial")
+                    raise AdmiralError(
+                        f"{file.url}: {error}. Run the same command again to resume, or put the "
+                        f"file there by other means as {name}"
+                    ) from error
+            time.sleep(min(wait * 2 ** max(failures - 1, 0), _MAX_WAIT))
 
 
-def _attempt(source: Source, partial: Path, timeout: float, report: Report) -> str | None:
-    """Read on; return None when everything is there, or else what went wrong."""
-    headers = {"User-Agent": f"admiral/{admiral.__version__}"}
-    have = _size(partial)
-    if have:
-        headers["Range"] = f"bytes={have}-"
-        validator = _validator(partial)
+def _attempt(
+    client: httpx.Client, file: RemoteFile, partial: Path, report: ProgressCallback
+) -> None:
+    """Send one request for the missing part, and append what is received."""
+    headers = {}
+    size = _size(partial)
+    if size:
+        headers["Range"] = f"bytes={size}-"
+        validator = _validator_path(partial)
         if validator.exists():
             headers["If-Range"] = validator.read_text(encoding="latin-1")
     try:
-        with opened(urllib.request.Request(source.url, headers=headers), timeout) as body:
-            return _append(body, partial, report)
-    except (ValueError, http.client.InvalidURL) as error:  # also of where a server points to
+        with client.stream("GET", file.url, headers=headers) as response:
+            if response.is_success:
+                _append(response, partial, report)
+            elif response.status_code == httpx.codes.REQUESTED_RANGE_NOT_SATISFIABLE:
+                _check_complete(response, partial)
+            else:
+                _raise_for_status(file, response)
+    except (httpx.InvalidURL, httpx.UnsupportedProtocol, httpx.TooManyRedirects) as error:
         raise AdmiralError(
-            f"{source.url}: is no address that can be asked, or leads to one ({error}). Give "
-            "--base a folder such as https://example.org/data"
+            f"{file.url}: is not an HTTP address, or redirects to none ({error}). Give --base a "
+            "folder such as https://example.org/data"
         ) from error
-    except urllib.error.HTTPError as error:
-        with error:
-            return _refused(source, error, partial)
-    except urllib.error.URLError as error:
-        host = urlsplit(source.url).hostname
-        return f"no connection to {host} ({error.reason}); this machine may be offline"
-    except (TimeoutError, ConnectionError, http.client.HTTPException) as error:
-        return f"the connection broke ({str(error) or type(error).__name__})"
+    except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
+        host = httpx.URL(file.url).host
+        raise _TransientError(
+            f"no connection to {host} ({error}); this machine may be offline"
+        ) from error
+    except httpx.TransportError as error:
+        problem = str(error) or type(error).__name__
+        raise _TransientError(f"the connection broke ({problem})") from error
 
 
-def _append(body: Body, partial: Path, report: Report) -> str | None:
-    """Write what comes behind what is there, or over it if the server begins anew."""
-    have = _size(partial)
-    if body.start not in (0, have):
-        partial.unlink(missing_ok=True)  # a part may come though nothing is there
-        return f"the server went on at byte {body.start} where {have} was asked for"
-    if body.start == 0 or not have:
-        _keep_validator(partial, body.validator)
-    free = shutil.disk_usage(partial.parent).free
-    if body.total is not None and body.total - have > free:
-        needed, room = (body.total - have) / 1e9, free / 1e9
-        raise AdmiralError(f"{partial}: {needed:.1f} GB are missing, {room:.1f} GB are free")
-    with partial.open("ab") as file:
-        file.truncate(body.start)
-        done = body.start
-        while chunk := body.read(_CHUNK):
-            file.write(chunk)
-            done += len(chunk)
-            report(done, body.total)
-        file.flush()
-        os.fsync(file.fileno())
-    if body.total is not None and done != body.total:
-        return f"the connection ended at byte {done} of {body.total}"
-    return None
-
-
-def _refused(source: Source, error: urllib.error.HTTPError, partial: Path) -> str | None:
-    if error.code == 416:  # nothing is behind what we have
-        have = _size(partial)
-        if have and error.headers.get("Content-Range") == f"bytes */{have}":
-            return None
+def _append(response: httpx.Response, partial: Path, report: ProgressCallback) -> None:
+    """Append the body to the partial file, or overwrite it if the server sends the whole file."""
+    size = _size(partial)
+    start, total = _extent(response)
+    if start not in (0, size):
         partial.unlink(missing_ok=True)
-        return f"the server has nothing behind byte {have}, which is not the end of its file"
-    if error.code in _PASSING:
-        return f"the server answers {error.code} {error.reason}"
+        raise _TransientError(f"the server sent bytes from {start} on, not from {size}")
+    if start == 0 or not size:
+        _save_validator(partial, response.headers)
+    free = shutil.disk_usage(partial.parent).free
+    if total is not None and total - size > free:
+        missing = (total - size) / 1e9
+        raise AdmiralError(f"{partial}: {missing:.1f} GB are missing, {free / 1e9:.1f} GB are free")
+    done = start
+    with partial.open("ab") as out:
+        out.truncate(start)
+        try:
+            for chunk in response.iter_raw():
+                out.write(chunk)
+                done += len(chunk)
+                report(done, total)
+        except httpx.RemoteProtocolError as error:
+            raise _TransientError(f"the connection ended at byte {done} of {total}") from error
+        finally:
+            out.flush()
+            os.fsync(out.fileno())
+    if total is not None and done != total:
+        raise _TransientError(f"the connection ended at byte {done} of {total}")
+
+
+def _extent(response: httpx.Response) -> tuple[int, int | None]:
+    """Return where in the file the body starts, and the length of the file if it is known."""
+    if response.status_code != httpx.codes.PARTIAL_CONTENT:
+        length = response.headers.get("Content-Length")
+        return 0, None if length is None else int(length)
+    match = _CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", ""))
+    if match is None:
+        raise _TransientError("the server sent a part without a valid Content-Range")
+    return int(match["start"]), None if match["total"] is None else int(match["total"])
+
+
+def _check_complete(response: httpx.Response, partial: Path) -> None:
+    """Return if the partial file has all bytes; otherwise delete it and raise `_TransientError`."""
+    size = _size(partial)
+    if size and response.headers.get("Content-Range") == f"bytes */{size}":
+        return
+    partial.unlink(missing_ok=True)
+    raise _TransientError(f"the server has nothing after byte {size}, but its file is not complete")
+
+
+def _raise_for_status(file: RemoteFile, response: httpx.Response) -> None:
+    status = f"{response.status_code} {response.reason_phrase}"
+    if response.status_code in _RETRIED_STATUSES:
+        raise _TransientError(f"the server answers {status}")
     raise AdmiralError(
-        f"{source.url}: the server answers {error.code} {error.reason}. The file may have moved: "
-        "look for it on the page of the data set (--list), and give its folder with --base"
+        f"{file.url}: the server answers {status}. The file may have moved: look for it on the "
+        "page of the data set (--list), and give its folder with --base"
     )
 
 
-def _check(source: Source, path: Path, target: Path) -> None:
-    """Compare a whole file with what was published of it; a partial one that differs is deleted."""
-    problem = None
-    if source.bytes is not None and path.stat().st_size != source.bytes:
-        problem = f"has {path.stat().st_size} bytes, published are {source.bytes}"
-    elif source.md5 is not None:
-        with path.open("rb") as file:
-            found = hashlib.file_digest(file, "md5").hexdigest()
-        if found != source.md5:
-            problem = f"has the MD5 checksum {found}, published is {source.md5}"
-    if problem is None:
-        return
-    if path == target:
-        raise AdmiralError(f"{target}: is there, but {problem}. Move it away to fetch it again")
-    path.unlink()
-    raise AdmiralError(f"{source.url}: what came {problem}; it was deleted. Fetch it again later")
+def _mismatch(file: RemoteFile, path: Path) -> str | None:
+    """Return how a complete file differs from what was published; None if it does not."""
+    size = path.stat().st_size
+    if file.size is not None and size != file.size:
+        return f"has {size} bytes, not the published {file.size}"
+    if file.md5 is not None:
+        with path.open("rb") as content:
+            md5 = hashlib.file_digest(content, "md5").hexdigest()
+        if md5 != file.md5:
+            return f"has the MD5 checksum {md5}, not the published {file.md5}"
+    return None
 
 
-def _keep_validator(partial: Path, validator: str | None) -> None:
-    """Keep what tells the server's file from a later one, so that two are never joined."""
-    path = _validator(partial)
-    if validator is None:
+def _save_validator(partial: Path, headers: httpx.Headers) -> None:
+    """Save the validator of this version of the file, so that two versions are never joined.
+
+    The validator is the strong entity tag or, without any tag, the date of the last modification.
+    A weak tag does not identify the bytes of a version.
+    """
+    tag = headers.get("ETag")
+    validator = headers.get("Last-Modified") if tag is None else tag
+    path = _validator_path(partial)
+    if validator is None or validator.startswith("W/"):
         path.unlink(missing_ok=True)
     else:
         path.write_text(validator, encoding="latin-1")
 
 
-def _validator(partial: Path) -> Path:
+def _validator_path(partial: Path) -> Path:
     return partial.with_name(partial.name + ".version")
 
 

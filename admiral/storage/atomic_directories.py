@@ -1,61 +1,65 @@
-"""Directories that appear whole or not at all.
+"""Write directories atomically: readers find the old directory or the new one as a whole.
 
-A directory is written beside its final place, synced to the disk, and put there: by a rename, or in
-the place of an older one, by swapping the two. At every moment readers find the old directory or
-the new one as a whole. (Where the system cannot swap directories, they find none between two
-renames.) What an interrupted writer left behind is cleared away (or, if it was the old directory on
-its way out, put back) by the next one. A lock file beside the directory keeps two writers apart.
+A directory is written next to its final place, forced to the disk and renamed. If there is an old
+directory, the two are swapped in one step where the system supports it; elsewhere, readers find no
+directory between two renames. The next writer removes what an interrupted one left behind, and
+restores an old directory that was already moved away. A lock file keeps other writers out.
 """
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import logging
 import os
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from glob import escape
 from pathlib import Path
 
-from filelock import FileLock
-
 from admiral.errors import AdmiralError
-from admiral.storage.atomic_replace import exchange, sync_file
-from admiral.storage.locks import acquire
+from admiral.storage.atomic_files import sync_path
+from admiral.storage.locks import WriterLock
 
 logger = logging.getLogger(__name__)
+
+_AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # of Linux's <fcntl.h> and <stdio.h>
+_UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
 
 
 @contextmanager
 def staging(
     target: Path, *, overwrite: bool, owned: Callable[[Path], bool], wait: bool = False
 ) -> Iterator[Path]:
-    """Give a temporary directory that takes the place of `target` when the block ends well.
+    """Yield a temporary directory that becomes `target` when the block ends without an error.
 
     Parameters
     ----------
     target
-        The final place; its parent is made if absent.
+        The final path. Its parent directory is created if necessary.
     overwrite
-        Whether an existing `target` is replaced. It must satisfy `owned` even then, so that a
-        mistyped path cannot delete someone's files.
+        Whether an existing `target` is replaced.
+    owned
+        Whether an existing directory is one that may be replaced at all, so that a mistyped path
+        cannot delete a user's files.
     wait
-        Wait for another writer instead of failing.
+        Wait for another writer instead of raising an error.
 
     Raises
     ------
     AdmiralError
-        If `target` exists and may not be replaced, another writer is at work, or the disk is full
-        or not writable.
+        If `target` exists and may not be replaced, another process is writing it, or the disk is
+        full or not writable.
     """
-    # The last part may be a link to the real place; the rename must happen there.
+    # If the last component is a link, the rename must happen at the real place.
     target = Path(os.path.realpath(target))
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with exclusive(target, wait):
+        with exclusive_access(target, wait):
             _clear_leftovers(target)
-            check_target(target, overwrite, owned)
+            check_replaceable(target, overwrite, owned)
             temporary = target.with_name(f".{target.name}.new-{secrets.token_hex(6)}")
             temporary.mkdir()
             try:
@@ -72,40 +76,41 @@ def staging(
 
 
 def sync_tree(directory: Path) -> None:
-    """Force everything below `directory` to the disk, files before the folders that name them."""
+    """Force everything below a directory to the disk, files before the folders that name them."""
     for folder, _, files in os.walk(directory, topdown=False):
         for name in files:
-            sync_file(Path(folder, name))
-        sync_file(Path(folder))
+            sync_path(Path(folder, name))
+        sync_path(Path(folder))
 
 
 @contextmanager
-def exclusive(target: Path, wait: bool) -> Iterator[None]:
-    """Keep other writers of `target` away.
+def exclusive_access(target: Path, wait: bool) -> Iterator[None]:
+    """Keep other writers of a directory away during the block.
+
+    Parameters
+    ----------
+    target
+        The directory; the lock file ``.NAME.lock`` lies next to it.
+    wait
+        Wait for another writer instead of raising an error.
 
     Raises
     ------
     AdmiralError
-        If another one is at work, unless this one shall `wait` for it, or no lock can lie beside
-        `target`, as it is the root of the file system.
+        If another process is writing `target` and `wait` is False, or `target` is the root of the
+        file system.
     """
     if not target.name:
         raise AdmiralError(
             f"{target}: the root of the file system cannot be replaced. Name a directory in it."
         )
-    lock = FileLock(target.with_name(f".{target.name}.lock"), timeout=-1 if wait else 0)
-    acquire(lock, target, "building or changing it")
-    try:
+    lock_file = target.with_name(f".{target.name}.lock")
+    with WriterLock(lock_file, target, "building or changing it", wait=wait):
         yield
-    finally:
-        # Unlinked while it is held; FileLock gives up a lock on a file that has lost its name.
-        with suppress(OSError):
-            Path(lock.lock_file).unlink()
-        lock.release()
 
 
-def check_target(target: Path, overwrite: bool, owned: Callable[[Path], bool]) -> None:
-    """Raise the `AdmiralError` of `staging` if `target` may not be replaced."""
+def check_replaceable(target: Path, overwrite: bool, owned: Callable[[Path], bool]) -> None:
+    """Raise an `AdmiralError` if `target` may not be replaced; see `staging`."""
     if not target.exists():
         return
     if target.is_dir() and not any(target.iterdir()):
@@ -118,13 +123,33 @@ def check_target(target: Path, overwrite: bool, owned: Callable[[Path], bool]) -
         raise AdmiralError(f"{target}: exists already. Give --overwrite to replace it.")
 
 
+def swap_directories(first: Path, second: Path) -> bool:
+    """Swap two directories in one step; return False if the system does not support it.
+
+    Raises
+    ------
+    OSError
+        If swapping fails. Both directories are then where they were.
+    """
+    try:
+        renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
+    except AttributeError:  # needs Linux with glibc 2.28 or newer
+        return False
+    paths = os.fsencode(first), os.fsencode(second)
+    if renameat2(_AT_FDCWD, paths[0], _AT_FDCWD, paths[1], _RENAME_EXCHANGE) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in _UNSUPPORTED:
+        return False
+    raise OSError(number, os.strerror(number), str(second))
+
+
 def _publish(temporary: Path, target: Path) -> None:
     old = None
     if target.exists() and any(target.iterdir()):
-        # In one step where that can be: readers then find one of the two at every moment.
-        if exchange(temporary, target):
-            sync_file(target.parent)
-            return  # what is at the temporary place now is removed
+        if swap_directories(temporary, target):
+            sync_path(target.parent)
+            return  # the old directory now has the temporary name; the caller removes it
         old = temporary.with_name(temporary.name.replace(".new-", ".old-", 1))
         target.rename(old)
     try:
@@ -133,19 +158,19 @@ def _publish(temporary: Path, target: Path) -> None:
         if old is not None and not target.exists():
             old.rename(target)
         raise
-    sync_file(target.parent)
+    sync_path(target.parent)
     if old is not None:
         shutil.rmtree(old, ignore_errors=True)
 
 
 def _clear_leftovers(target: Path) -> None:
-    """Undo what a killed writer left; the caller holds the lock, so no other is at work."""
+    """Undo what a killed writer left. The caller holds the lock, so there is no other writer."""
     for old in sorted(target.parent.glob(f".{escape(target.name)}.old-*")):
         if target.exists():
             shutil.rmtree(old, ignore_errors=True)
         else:
-            logger.warning("%s: put back after an interrupted replacement", target)
+            logger.warning("%s: restored after an interrupted replacement", target)
             old.rename(target)
     for stale in target.parent.glob(f".{escape(target.name)}.new-*"):
-        logger.warning("%s: left by an interrupted build, removed", stale)
+        logger.warning("%s: left by an interrupted build; removed", stale)
         shutil.rmtree(stale, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Writing files: records as lines, whole files at once, and errors that say what to do."""
+"""Write files atomically, with errors that name the file and the remedy."""
 
 from __future__ import annotations
 
@@ -6,54 +6,83 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from admiral.errors import AdmiralError
-from admiral.storage.atomic_replace import replacing
+from admiral.storage.output_paths import resolve_output_path
+from trie import atomic_file
+from trie.atomic_file import publish_file, replacing_path, sync_path
 
-# JSON allows them inside strings, yet many readers take them for line ends.
-_LINE_ENDS = {ord(char): f"\\u{ord(char):04x}" for char in "\x85\u2028\u2029"}
+__all__ = [
+    "as_os_errors",
+    "encode_record",
+    "explain_write_errors",
+    "publish_file",
+    "replacing",
+    "replacing_path",
+    "sync_path",
+    "write_atomically",
+]
+
+# Legal inside JSON strings, but many readers take these characters for line breaks.
+_LINE_BREAKS = {ord(char): f"\\u{ord(char):04x}" for char in "\x85\u2028\u2029"}
 
 
 def encode_record(record: Mapping[str, Any]) -> bytes:
-    """Return `record` as one line of JSON in UTF-8, with the line feed.
+    """Return a record as one line of JSON in UTF-8, with the line feed.
 
-    Lone surrogates, which UTF-8 cannot hold, and Unicode line ends are written as escapes.
+    Lone surrogates, which UTF-8 cannot encode, and Unicode line breaks are escaped.
     """
-    text = json.dumps(record, ensure_ascii=False, allow_nan=False).translate(_LINE_ENDS)
+    text = json.dumps(record, ensure_ascii=False, allow_nan=False).translate(_LINE_BREAKS)
     return text.encode("utf-8", "backslashreplace") + b"\n"
 
 
-def write_atomically(path: Path, chunks: Iterable[bytes]) -> None:
-    """Write `chunks` to a temporary neighbour of `path`, then rename it into place.
+@contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """Open a new file that replaces `path` when the block ends without an error.
 
-    A link stays, and what it leads to is replaced.
+    Works as `trie.atomic_file.replacing`, and follows symbolic links: the file that a link leads to
+    is replaced, the link stays.
 
     Raises
     ------
     AdmiralError
-        If that fails, or something is there that is no regular file. The old file, where there was
-        one, is untouched.
+        If `path` exists and is not a regular file.
+    OSError
+        If writing fails. The old file is unchanged and the partial file is removed.
     """
-    with explained(path), replacing(path) as file:
+    with atomic_file.replacing(resolve_output_path(path)) as file:
+        yield file
+
+
+def write_atomically(path: Path, chunks: Iterable[bytes]) -> None:
+    """Write `chunks` to a file that replaces `path`, as `replacing` does.
+
+    Raises
+    ------
+    AdmiralError
+        If writing fails, or `path` is not a regular file. The old file is unchanged.
+    """
+    with explain_write_errors(path), replacing(path) as file:
         file.writelines(chunks)
 
 
 @contextmanager
-def explained(path: Path) -> Iterator[None]:
-    """Turn errors of the system into one `AdmiralError` that names `path`."""
+def explain_write_errors(path: Path) -> Iterator[None]:
+    """Turn an `OSError` of the block into an `AdmiralError` that names `path`."""
     try:
         yield
     except OSError as error:
-        remedy = "What was written before is kept; mend this and run the same command again"
+        remedy = "What was written before is kept; fix this and run the same command again"
         raise AdmiralError(f"{path}: cannot be written: {error.strerror}. {remedy}") from error
 
 
 @contextmanager
-def library_errors() -> Iterator[None]:
-    """Turn what libraries raise when they cannot write a file into OSError.
+def as_os_errors() -> Iterator[None]:
+    """Turn the errors that libraries raise if they cannot write a file into `OSError`.
 
-    tokenizers raises a bare Exception, torch a RuntimeError of its archive.
+    safetensors raises `SafetensorError`, tokenizers a bare `Exception`, and torch a `RuntimeError`
+    of its archive writer.
     """
     from safetensors import SafetensorError
 

@@ -1,9 +1,9 @@
-"""The names of what comes with the package; they stand for it whatever lies in the directory."""
+"""Names of the bundled models and knowledge base; they take precedence over directories."""
 
 MODELS = ("mini",)
 DEMO = "demo"  # the knowledge base
 
 
 def is_bundled(name: str) -> bool:
-    """Whether a name stands for something that comes with the package, and for no directory."""
+    """Return whether a name stands for a bundled model or knowledge base."""
     return name in (*MODELS, DEMO)

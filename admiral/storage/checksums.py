@@ -1,4 +1,4 @@
-"""The files of a directory: their sizes and checksums, and whether they are still those."""
+"""Sizes and checksums of the files of a directory, and checks against them."""
 
 from __future__ import annotations
 
@@ -23,23 +23,36 @@ class FileEntry:
 
 
 def describe_file(file: Path) -> FileEntry:
-    """Return the entry of a file; OSError if it cannot be read."""
+    """Return the size and checksum of a file; raise `OSError` if it cannot be read."""
     with file.open("rb") as stream:
         checksum = hashlib.file_digest(stream, "sha256").hexdigest()
         return FileEntry(os.fstat(stream.fileno()).st_size, checksum)
 
 
 def describe_files(directory: Path) -> dict[str, FileEntry]:
-    """Return the entries of all files below `directory`, sorted by path."""
+    """Return the entries of all files below `directory`, by their relative paths, sorted."""
     files = sorted(path for path in directory.rglob("*") if path.is_file())
     return {file.relative_to(directory).as_posix(): describe_file(file) for file in files}
 
 
 def check_files(directory: Path, files: Mapping[str, FileEntry]) -> None:
-    """Raise AdmiralError for the first file that is absent, not of its size, or not to be read.
+    """Check that the files of a directory are there, readable and of the expected size.
 
-    marisa follows whatever its files say, also out of bounds: theirs are compared with their
-    checksums, in a second for some gigabytes; others are checked where they are read.
+    The checksums of marisa tries are compared too (one second for some gigabytes), because marisa
+    trusts its files and would read out of bounds in a damaged one. Other formats are checked by
+    their readers.
+
+    Parameters
+    ----------
+    directory
+        The directory.
+    files
+        The expected entries, by path relative to `directory`.
+
+    Raises
+    ------
+    AdmiralError
+        For the first file that is missing, unreadable or damaged.
     """
     for name, entry in files.items():
         try:
@@ -50,7 +63,7 @@ def check_files(directory: Path, files: Mapping[str, FileEntry]) -> None:
             ) from error
         except OSError as error:
             raise _unreadable(directory / name, error.strerror) from error
-        # Asked here, as the libraries that read it would call it damaged.
+        # Checked here because the libraries that read the file would report it as damaged.
         if not os.access(directory / name, os.R_OK):
             raise _unreadable(directory / name, os.strerror(errno.EACCES))
         if size != entry.size:
@@ -58,19 +71,19 @@ def check_files(directory: Path, files: Mapping[str, FileEntry]) -> None:
                 f"{directory / name}: {size:,} bytes where the manifest says {entry.size:,}; the "
                 f"file was cut off or changed. {REBUILD}"
             )
-        if name.endswith(".marisa") and _described(directory / name) != entry:
+        if name.endswith(".marisa") and _describe_readable(directory / name) != entry:
             raise AdmiralError(f"{directory / name}: damaged (not what was built). {REBUILD}")
 
 
-def _described(file: Path) -> FileEntry:
+def _describe_readable(file: Path) -> FileEntry:
     try:
         return describe_file(file)
     except OSError as error:
         raise _unreadable(file, error.strerror) from error
 
 
-def _unreadable(file: Path, why: str | None) -> AdmiralError:
+def _unreadable(file: Path, reason: str | None) -> AdmiralError:
     return AdmiralError(
-        f"{file}: cannot be read ({why}). Make it and its folders readable; nothing need be built "
-        "again."
+        f"{file}: cannot be read ({reason}). Make it and its folders readable; nothing has to be "
+        "rebuilt."
     )

@@ -1,35 +1,71 @@
-"""Locks that keep two processes from writing the same thing."""
+"""Locks that keep two processes from writing the same path."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
+from types import TracebackType
 
 from filelock import FileLock, Timeout
 
 from admiral.errors import AdmiralError
 
 
-def acquire(lock: FileLock, path: Path, doing: str) -> None:
-    """Acquire the lock of what is written to `path`.
+class WriterLock:
+    """A lock file; a context manager.
 
     Parameters
     ----------
-    doing
-        What another process that has it is doing.
-
-    Raises
-    ------
-    AdmiralError
-        If another process has it for longer than the lock's timeout.
-    OSError
-        If it cannot be made.
+    lock_file
+        The file that is locked. It exists only while the lock is held.
+    path
+        What the lock protects, for the error message.
+    activity
+        What another process that holds the lock is doing, such as "writing this output".
+    wait
+        Wait for the other process instead of raising an error.
     """
-    try:
+
+    def __init__(self, lock_file: Path, path: Path, activity: str, *, wait: bool = False) -> None:
+        self._lock = FileLock(lock_file, timeout=-1 if wait else 0)
+        self._lock_file, self._path, self._activity = lock_file, path, activity
+
+    def acquire(self) -> None:
+        """Acquire the lock.
+
+        Raises
+        ------
+        AdmiralError
+            If another process holds the lock and `wait` is False.
+        OSError
+            If the lock file cannot be created.
+        """
         try:
-            lock.acquire(timeout=0)
+            try:
+                self._lock.acquire(timeout=0)
+            except Timeout:
+                # FileLock reports a lock file that it cannot create as held; `touch` raises.
+                self._lock_file.touch()
+                self._lock.acquire()
         except Timeout:
-            # To FileLock a lock that cannot be made is a held one; this tells them apart.
-            Path(lock.lock_file).touch()
-            lock.acquire()
-    except Timeout:
-        raise AdmiralError(f"{path}: another process is {doing}. Wait for it to end") from None
+            raise AdmiralError(
+                f"{self._path}: another process is {self._activity}. Wait for it to end"
+            ) from None
+
+    def release(self) -> None:
+        """Release the lock and remove its file."""
+        # Unlinked while it is held: FileLock does not acquire a lock on an unlinked file.
+        with suppress(OSError):
+            self._lock_file.unlink()
+        self._lock.release()
+
+    def __enter__(self) -> None:
+        self.acquire()
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.release()

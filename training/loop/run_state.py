@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import zlib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
@@ -16,6 +15,7 @@ from safetensors.torch import save_file
 from torch import nn
 
 from admiral.errors import AdmiralError
+from admiral.storage.atomic_files import replacing_path
 
 _MOMENTS = ("step", "exp_avg", "exp_avg_sq")
 
@@ -85,17 +85,13 @@ def save_state(
         "progress_checksum": _crc(progress),
         "checksum": _checksum((name, tensors[name]) for name in sorted(tensors)),
     }
-    partial = path.with_suffix(".partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         for left in path.parent.glob(".tmp??????"):
             left.unlink()  # left by safetensors if it was killed; the folder belongs to this run
-        save_file(tensors, partial, metadata=metadata)
-        with partial.open("rb") as file:
-            os.fsync(file.fileno())
-        partial.replace(path)
+        with replacing_path(path) as partial:
+            save_file(tensors, partial, metadata=metadata)
     except (OSError, SafetensorError) as error:
-        partial.unlink(missing_ok=True)
         raise AdmiralError(
             f"{path}: the state cannot be saved ({error}). The previous state is intact. Free some "
             "disk space and start the same command again."

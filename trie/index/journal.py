@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import secrets
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from trie.atomic_file import replacing
 from trie.index.trie_build import MAX_TOKEN
 
 _FORMAT, _VERSION = "changes of a token trie", 1
@@ -52,16 +51,8 @@ def write(path: Path, changes: Journal) -> None:
         separators=(",", ":"),
     ).encode()
     head = json.dumps({"format": _FORMAT, "version": _VERSION, "crc32": zlib.crc32(body)}).encode()
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
-    try:
-        with open(temporary, "xb") as file:
-            file.write(head + b"\n" + body + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    with replacing(path) as file:
+        file.write(head + b"\n" + body + b"\n")
 
 
 def read(path: Path, base: str, rows: int) -> Journal:

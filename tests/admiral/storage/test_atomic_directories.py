@@ -1,4 +1,4 @@
-"""Whole or not at all, whatever fails and whenever the process dies."""
+"""Directories appear as a whole or not at all, whatever fails."""
 
 import logging
 import os
@@ -12,7 +12,7 @@ from filelock import FileLock
 
 from admiral.errors import AdmiralError
 from admiral.storage import atomic_directories
-from admiral.storage.atomic_directories import staging
+from admiral.storage.atomic_directories import staging, swap_directories
 
 
 def _owned(directory: Path) -> bool:
@@ -31,7 +31,7 @@ def _visible(folder: Path) -> list[str]:
 
 
 class _Fault:
-    """Lets a function of os succeed `n` times, then fail once."""
+    """A function of `os` that succeeds `n` times, then fails once."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, name: str, n: int) -> None:
         self.left, self.original = n, getattr(os, name)
@@ -44,7 +44,7 @@ class _Fault:
         return self.original(*args, **kwargs)
 
 
-def test_appears_when_complete(tmp_path: Path) -> None:
+def test_the_directory_appears_when_complete(tmp_path: Path) -> None:
     target = tmp_path / "deep" / "kb"
     with staging(target, overwrite=False, owned=_owned) as directory:
         (directory / "mark").write_text("x")
@@ -53,7 +53,7 @@ def test_appears_when_complete(tmp_path: Path) -> None:
     assert _visible(target.parent) == ["kb"]
 
 
-def test_an_error_in_the_block_leaves_the_old_one(tmp_path: Path) -> None:
+def test_an_error_in_the_block_leaves_the_old_directory(tmp_path: Path) -> None:
     _write(tmp_path / "kb", "old")
     for error in (ValueError("x"), KeyboardInterrupt()):
         with (
@@ -68,12 +68,12 @@ def test_an_error_in_the_block_leaves_the_old_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("existing", ["nothing", "swapped", "renamed"])
 @pytest.mark.parametrize("function", ["fsync", "rename"])
-def test_every_failing_call_leaves_the_old_one_or_none(
+def test_every_failing_call_leaves_the_old_directory_or_none(
     function: str, existing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = tmp_path / "kb"
-    if existing == "renamed":  # as where directories cannot be swapped
-        monkeypatch.setattr(atomic_directories, "exchange", lambda one, other: False)
+    if existing == "renamed":  # as on systems that cannot swap directories
+        monkeypatch.setattr(atomic_directories, "swap_directories", lambda first, second: False)
     failures = 0
     for n in range(50):
         shutil.rmtree(target, ignore_errors=True)
@@ -87,7 +87,7 @@ def test_every_failing_call_leaves_the_old_one_or_none(
                 assert "No space left" in str(error)
                 failures += 1
         if fault.left >= 0:
-            break  # fewer than n calls: all have failed once
+            break  # fewer than n calls: each has failed once
         text = (target / "mark").read_text() if target.exists() else None
         if text == "new":
             # Only the sync of the parent folder comes after the rename.
@@ -98,26 +98,28 @@ def test_every_failing_call_leaves_the_old_one_or_none(
         _write(target, "again", overwrite=True)  # the same command works afterwards
         assert _visible(tmp_path) == ["kb"]
     else:
-        pytest.fail("no end of calls")
+        pytest.fail("too many calls")
     assert failures == n
     assert n == 0 if (function, existing) == ("rename", "swapped") else n > 0
 
 
-def test_a_failing_swap_leaves_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_swap_leaves_the_old_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     _write(tmp_path / "kb", "old")
 
-    def refused(one: Path, other: Path) -> bool:
-        raise OSError(5, "Input/output error", str(other))
+    def failing_swap(first: Path, second: Path) -> bool:
+        raise OSError(5, "Input/output error", str(second))
 
     with monkeypatch.context() as patch:
-        patch.setattr(atomic_directories, "exchange", refused)
+        patch.setattr(atomic_directories, "swap_directories", failing_swap)
         with pytest.raises(AdmiralError, match="Input/output error"):
             _write(tmp_path / "kb", "new", overwrite=True)
     assert (tmp_path / "kb" / "mark").read_text() == "old"
     assert _visible(tmp_path) == ["kb"]
 
 
-def test_readers_find_one_or_the_other_at_every_moment(tmp_path: Path) -> None:
+def test_readers_find_the_old_or_the_new_directory_at_every_moment(tmp_path: Path) -> None:
     _write(tmp_path / "kb", "0" * 100)
     done = threading.Event()
     seen: list[str] = []
@@ -138,21 +140,21 @@ def test_readers_find_one_or_the_other_at_every_moment(tmp_path: Path) -> None:
     assert len(set(seen)) > 1
 
 
-def test_what_a_killed_build_left_is_cleared_away(
+def test_leftovers_of_a_killed_build_are_removed(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     _write(tmp_path / "kb", "old")
     (tmp_path / ".kb.new-0123").mkdir()
     (tmp_path / ".kb.new-0123" / "half").write_text("half")
     (tmp_path / ".kb.old-0123").mkdir()
-    (tmp_path / ".kb2.new-0123").mkdir()  # another one's
+    (tmp_path / ".kb2.new-0123").mkdir()  # belongs to another target
     with caplog.at_level(logging.WARNING):
         _write(tmp_path / "kb", "new", overwrite=True)
     assert "left by an interrupted build" in caplog.text
     assert _visible(tmp_path) == [".kb2.new-0123", "kb"]
 
 
-def test_killed_between_the_renames_the_old_one_is_put_back(tmp_path: Path) -> None:
+def test_a_directory_moved_away_by_a_killed_writer_is_restored(tmp_path: Path) -> None:
     _write(tmp_path / "kb", "old")
     (tmp_path / "kb").rename(tmp_path / ".kb.old-0123")
     with pytest.raises(AdmiralError, match="exists already"):
@@ -161,7 +163,7 @@ def test_killed_between_the_renames_the_old_one_is_put_back(tmp_path: Path) -> N
     assert _visible(tmp_path) == ["kb"]
 
 
-def test_nothing_else_is_replaced(tmp_path: Path) -> None:
+def test_foreign_files_are_never_replaced(tmp_path: Path) -> None:
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "cat.jpg").write_text("x")
     (tmp_path / "file").write_text("x")
@@ -174,13 +176,13 @@ def test_nothing_else_is_replaced(tmp_path: Path) -> None:
     assert (tmp_path / "empty" / "mark").read_text() == "new"
 
 
-def test_overwrite_must_be_asked_for(tmp_path: Path) -> None:
+def test_overwriting_must_be_requested(tmp_path: Path) -> None:
     _write(tmp_path / "kb", "old")
     with pytest.raises(AdmiralError, match="--overwrite"):
         _write(tmp_path / "kb", "new")
 
 
-def test_a_second_builder_is_told(tmp_path: Path) -> None:
+def test_a_second_writer_gets_an_error(tmp_path: Path) -> None:
     with (
         FileLock(tmp_path / ".kb.lock"),
         pytest.raises(AdmiralError, match="another process is building or changing it"),
@@ -208,3 +210,17 @@ def test_parent_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(AdmiralError, match="cannot be written"):
         _write(tmp_path / "file" / "kb", "new")
+
+
+def test_directories_are_swapped_or_stay_unchanged(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    for directory in (first, second):
+        directory.mkdir()
+        (directory / "name").write_text(directory.name)
+    if not swap_directories(first, second):
+        pytest.skip("this system cannot swap directories")
+    assert (first / "name").read_text() == "second"
+    assert (second / "name").read_text() == "first"
+    with pytest.raises(FileNotFoundError):
+        swap_directories(first, tmp_path / "none")
+    assert (first / "name").read_text() == "second"

@@ -1,4 +1,4 @@
-"""What is told of files that are not what was built, or that cannot be read."""
+"""Checks of files that differ from the manifest, or that cannot be read."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_what_marisa_reads_is_compared_on_opening(files: Path) -> None:
+def test_marisa_files_are_compared_with_their_checksums(files: Path) -> None:
     entries = describe_files(files)
-    (files / "rows.npy").write_bytes(b"ROWS")  # of the same size: checked where it is read
+    (files / "rows.npy").write_bytes(b"ROWS")  # of the same size: checked by its reader
     check_files(files, entries)
     (files / "titles.marisa").write_bytes(b"TITLES")
     with pytest.raises(AdmiralError, match=r"titles\.marisa: damaged .* `admiral index`"):
@@ -34,7 +34,7 @@ def test_what_marisa_reads_is_compared_on_opening(files: Path) -> None:
         check_files(files, entries)
 
 
-def test_a_file_that_cannot_be_read_is_not_called_damaged(
+def test_an_unreadable_file_is_not_reported_as_damaged(
     files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: Any, **__: Any) -> None:
@@ -46,7 +46,7 @@ def test_a_file_that_cannot_be_read_is_not_called_damaged(
         check_files(files, entries)
 
 
-def test_what_may_not_be_read_is_not_to_be_built_again(
+def test_missing_permissions_do_not_ask_for_a_new_build(
     files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     entries = describe_files(files)
@@ -54,12 +54,12 @@ def test_what_may_not_be_read_is_not_to_be_built_again(
     def refuse(*_: Any, **__: Any) -> None:
         raise PermissionError(13, "Permission denied")
 
-    told = r"rows\.npy: cannot be read \(Permission denied\).* nothing need be built again"
-    with monkeypatch.context() as patch:  # the superuser may read anything
+    message = r"rows\.npy: cannot be read \(Permission denied\).* nothing has to be rebuilt"
+    with monkeypatch.context() as patch:  # as root may read anything
         patch.setattr(os, "access", lambda path, mode: Path(path).name != "rows.npy")
-        with pytest.raises(AdmiralError, match=told):
+        with pytest.raises(AdmiralError, match=message):
             check_files(files, entries)
-    with monkeypatch.context() as patch:  # its folder may not be entered
+    with monkeypatch.context() as patch:  # no permission to enter its folder
         patch.setattr(Path, "stat", refuse)
-        with pytest.raises(AdmiralError, match=told):
+        with pytest.raises(AdmiralError, match=message):
             check_files(files, entries)

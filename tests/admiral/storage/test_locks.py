@@ -1,4 +1,4 @@
-"""A lock that another one has, and one that cannot be made, are two things."""
+"""Writer locks: a held lock and one that cannot be created give different errors."""
 
 from __future__ import annotations
 
@@ -9,50 +9,43 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 
 from admiral.errors import AdmiralError
-from admiral.storage.atomic_directories import exclusive
-from admiral.storage.locks import acquire
+from admiral.storage.atomic_directories import exclusive_access
+from admiral.storage.locks import WriterLock
 
 
-def test_who_has_a_lock_is_told_what_another_one_is_doing(tmp_path: Path) -> None:
-    path = tmp_path / "x"
-    first, second = (FileLock(tmp_path / "x.lock", timeout=0, is_singleton=False) for _ in "ab")
-    acquire(first, path, "baking it")
-    with pytest.raises(AdmiralError, match="x: another process is baking it"):
-        acquire(second, path, "baking it")
-    first.release()
-    acquire(second, path, "baking it")
-    second.release()
+def test_the_error_says_what_the_other_process_is_doing(tmp_path: Path) -> None:
+    first, second = (
+        WriterLock(tmp_path / "x.lock", tmp_path / "x", "indexing it") for _ in range(2)
+    )
+    with first, pytest.raises(AdmiralError, match="x: another process is indexing it"):
+        second.acquire()
+    with second:
+        pass
+    assert not list(tmp_path.iterdir())
 
 
-def test_a_lock_that_is_waited_for_is_had_in_the_end(tmp_path: Path) -> None:
-    path, held, order = tmp_path / "x", threading.Event(), []
+def test_a_waiting_writer_gets_the_lock_in_the_end(tmp_path: Path) -> None:
+    held, order = threading.Event(), []
 
-    def bake() -> None:
-        first = FileLock(tmp_path / "x.lock", timeout=0)
-        acquire(first, path, "baking it")
-        held.set()
-        time.sleep(0.3)
-        order.append("baked")
-        first.release()
+    def hold() -> None:
+        with WriterLock(tmp_path / "x.lock", tmp_path / "x", "indexing it"):
+            held.set()
+            time.sleep(0.3)
+            order.append("first")
 
     with ThreadPoolExecutor(1) as pool:
-        baking = pool.submit(bake)
+        holder = pool.submit(hold)
         assert held.wait(10)
-        patient = FileLock(tmp_path / "x.lock", timeout=-1, is_singleton=False)
-        acquire(patient, path, "baking it")
-        order.append("had")
-        patient.release()
-        baking.result()
-    assert order == ["baked", "had"]
+        with WriterLock(tmp_path / "x.lock", tmp_path / "x", "indexing it", wait=True):
+            order.append("second")
+        holder.result()
+    assert order == ["first", "second"]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="nothing can be made in /proc of Linux")
-def test_a_lock_that_cannot_be_made_is_not_called_held() -> None:
-    with pytest.raises(FileNotFoundError):
-        acquire(FileLock("/proc/x.lock", timeout=0), Path("/proc/x"), "baking it")
-    for wait in (False, True):  # nor waited for
-        with pytest.raises(FileNotFoundError), exclusive(Path("/proc/x"), wait=wait):
-            raise AssertionError("got the lock")
+@pytest.mark.skipif(sys.platform != "linux", reason="no file can be created in Linux's /proc")
+@pytest.mark.parametrize("wait", [False, True])
+def test_a_lock_that_cannot_be_created_is_not_reported_as_held(wait: bool) -> None:
+    with pytest.raises(FileNotFoundError), exclusive_access(Path("/proc/x"), wait=wait):
+        raise AssertionError("got the lock")

@@ -1,0 +1,30 @@
+"""Checks of output paths."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from admiral.storage.output_paths import resolve_output_path
+
+
+def test_a_file_may_appear_during_the_check(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another writer finishes right after the first `stat`, which found no file."""
+    path, original_stat = tmp_path / "file", os.stat
+
+    def racing_stat(file: Any, *arguments: Any, **options: Any) -> os.stat_result:
+        try:
+            return original_stat(file, *arguments, **options)
+        finally:
+            if file == path:
+                monkeypatch.setattr(os, "stat", original_stat)
+                path.write_text("theirs")
+
+    monkeypatch.setattr(os, "stat", racing_stat)
+    assert resolve_output_path(path) == path
+    assert path.read_text() == "theirs"
