@@ -58,6 +58,7 @@ setup(
         "omegaconf>=2.3,<3",
         "pyyaml>=6",
         "filelock>=3.21",
+        "httpx>=0.27,<1",
         "platformdirs>=4.2",
         "regex>=2024.9.11",
         "snowballstemmer>=3.0",

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from admiral.download.addresses import Source
+from admiral.download.addresses import RemoteFile
 from admiral.download.fetch import fetch
 from admiral.errors import AdmiralError
 from benchmarks import writers_cli, writers_kb, writers_training
@@ -39,7 +39,7 @@ def serve() -> str:
 
 def download(folder: Path, url: str) -> None:
     """Fetch the file."""
-    fetch(Source("file", url), folder / "file", attempts=1)
+    fetch(RemoteFile("file", url), folder / "file", attempts=1)
 
 
 def wordnet_before(folder: Path) -> None:

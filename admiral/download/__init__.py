@@ -1,1 +1,1 @@
-"""Fetching the public data sets from their official addresses."""
+"""Downloads of the public data sets from their official addresses."""

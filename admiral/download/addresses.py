@@ -1,4 +1,4 @@
-"""The official addresses of the data sets, and the pages that document them."""
+"""Official addresses of the data sets, and the pages that document them."""
 
 from __future__ import annotations
 
@@ -6,20 +6,24 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """A file to fetch.
+class RemoteFile:
+    """A file to download.
 
     Attributes
     ----------
     name
-        What it is called on disk.
-    bytes, md5
-        As published; None where they are not.
+        File name on disk.
+    url
+        Address of the file.
+    size
+        Published length in bytes; None if it is not published.
+    md5
+        Published MD5 checksum in hexadecimal; None if it is not published.
     """
 
     name: str
     url: str
-    bytes: int | None = None
+    size: int | None = None
     md5: str | None = None
 
 
@@ -30,20 +34,22 @@ class DataSet:
     Attributes
     ----------
     page
-        Where its authors give these addresses.
-    after
-        What is done with them.
+        Page on which the authors publish the addresses.
+    files
+        The files.
+    next_step
+        What to do with the files; ``{out}`` stands for their folder.
     """
 
     page: str
-    files: tuple[Source, ...]
-    after: str
+    files: tuple[RemoteFile, ...]
+    next_step: str
 
 
 _FEVER = "https://fever.ai/download/fever"
-# FEVEROUS's page names this record by its DOI, 10.5281/zenodo.4911508; its checksums are Zenodo's.
+# FEVEROUS's page gives the DOI of this record, 10.5281/zenodo.4911508; Zenodo has the checksums.
 _FEVEROUS = "https://zenodo.org/records/4911508/files"
-# The repository of HoVer's authors, where its download script puts everything but the corpus.
+# Repository of HoVer's authors, from which their script downloads everything but the corpus.
 _HOVER = "https://raw.githubusercontent.com/hover-nlp/hover/main/data/hover"
 _ABSTRACTS = "enwiki-20171001-pages-meta-current-withlinks-abstracts"
 
@@ -51,22 +57,22 @@ DATA_SETS = {
     "fever": DataSet(
         "https://fever.ai/dataset/fever.html",
         (
-            Source("train.jsonl", f"{_FEVER}/train.jsonl"),
-            Source("shared_task_dev.jsonl", f"{_FEVER}/shared_task_dev.jsonl"),
-            Source("shared_task_test.jsonl", f"{_FEVER}/shared_task_test.jsonl"),
+            RemoteFile("train.jsonl", f"{_FEVER}/train.jsonl"),
+            RemoteFile("shared_task_dev.jsonl", f"{_FEVER}/shared_task_dev.jsonl"),
+            RemoteFile("shared_task_test.jsonl", f"{_FEVER}/shared_task_test.jsonl"),
             # The adversarial claims of FEVER 2.0: https://fever.ai/dataset/adversarial.html
-            Source(
+            RemoteFile(
                 "fever2-fixers-dev.jsonl",
                 "https://fever.ai/download/fever2.0/fever2-fixers-dev.jsonl",
             ),
-            Source("wiki-pages.zip", f"{_FEVER}/wiki-pages.zip"),
+            RemoteFile("wiki-pages.zip", f"{_FEVER}/wiki-pages.zip"),
         ),
         "Unpack wiki-pages.zip, then: admiral index {out}/wiki-pages --kb KB",
     ),
     "hover": DataSet(
         "https://github.com/hover-nlp/hover",
         tuple(
-            Source(name, f"{_HOVER}/{name}")
+            RemoteFile(name, f"{_HOVER}/{name}")
             for name in (
                 "hover_train_release_v1.1.json",
                 "hover_dev_release_v1.1.json",
@@ -78,14 +84,16 @@ DATA_SETS = {
     "feverous": DataSet(
         "https://fever.ai/dataset/feverous.html",
         (
-            Source(
+            RemoteFile(
                 "train.jsonl",
                 f"{_FEVEROUS}/train.jsonl",
                 175_493_294,
                 "d8d4634760dad714b4cc30e43d25e589",
             ),
-            Source("dev.jsonl", f"{_FEVEROUS}/dev.jsonl", md5="56150713a60ecf3ea0f32f42561e1082"),
-            Source(
+            RemoteFile(
+                "dev.jsonl", f"{_FEVEROUS}/dev.jsonl", md5="56150713a60ecf3ea0f32f42561e1082"
+            ),
+            RemoteFile(
                 "feverous-wiki-pages-db.zip",
                 f"{_FEVEROUS}/feverous-wiki-pages-db.zip",
                 md5="b01271df477efdfca99441c7dc6fe859",
@@ -96,7 +104,7 @@ DATA_SETS = {
     "hotpotqa-abstracts": DataSet(
         "https://hotpotqa.github.io/wiki-readme.html",
         (
-            Source(
+            RemoteFile(
                 f"{_ABSTRACTS}.tar.bz2",
                 f"https://nlp.stanford.edu/projects/hotpotqa/{_ABSTRACTS}.tar.bz2",
                 1_553_565_403,

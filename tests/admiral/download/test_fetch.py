@@ -1,4 +1,4 @@
-"""Fetching from a server on this machine that does what servers do on bad days."""
+"""Downloads from a local server that breaks connections and gives wrong answers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from admiral.download.addresses import DATA_SETS, Source
+from admiral.download.addresses import DATA_SETS, RemoteFile
 from admiral.download.fetch import fetch
 from admiral.errors import AdmiralError
 
@@ -24,18 +24,18 @@ CONTENT = hashlib.shake_256(b"a file").digest(300_000)
 
 @dataclass
 class Server:
-    """What the server does, and what it was asked for (the Range of each request).
+    """Behaviour of the server, and the Range header of each request.
 
     Attributes
     ----------
     cuts
-        After how many bytes of the body the connection breaks, one for each request.
+        Number of bytes of the body after which the connection breaks, one for each request.
     answers
-        Status codes with which the first requests are refused.
+        Error status codes of the first requests.
     headers
-        Those of the first answer, which has no body.
+        Headers of the first response, which has no body.
     moved
-        Where ``/moved`` leads to.
+        Address that ``/moved`` redirects to.
     """
 
     content: bytes = CONTENT
@@ -108,7 +108,7 @@ def handler(server: Server) -> type[BaseHTTPRequestHandler]:
 
 class Quiet(ThreadingHTTPServer):
     def handle_error(self, request: object, client_address: object) -> None:
-        """A client that goes away in the middle is nothing to print."""
+        """Print nothing when a client disconnects."""
 
 
 @pytest.fixture
@@ -125,27 +125,28 @@ def server() -> Iterator[Server]:
 
 
 def get(server: Server, target: Path, attempts: int = 3, **known: object) -> bool:
-    source = Source("file", server.url, **known)  # type: ignore[arg-type]
+    source = RemoteFile("file", server.url, **known)  # type: ignore[arg-type]
     return fetch(source, target, attempts=attempts, wait=0.001, timeout=5)
 
 
 MD5 = hashlib.md5(CONTENT).hexdigest()
 
 
-def test_a_file_is_fetched_once(server: Server, tmp_path: Path) -> None:
+def test_existing_file_is_not_downloaded_again(server: Server, tmp_path: Path) -> None:
     target = tmp_path / "new" / "file"
-    assert get(server, target, md5=MD5, bytes=len(CONTENT))
+    assert get(server, target, md5=MD5, size=len(CONTENT))
     assert target.read_bytes() == CONTENT
-    assert not get(server, target, md5=MD5) and server.asked == [None]
+    assert not get(server, target, md5=MD5)
+    assert server.asked == [None]
     assert [p.name for p in target.parent.iterdir() if p.suffix != ".lock"] == ["file"]
-    with pytest.raises(AdmiralError, match="is there, but has the MD5 checksum"):
+    with pytest.raises(AdmiralError, match="exists, but has the MD5 checksum"):
         get(server, target, md5="0" * 32)
     assert target.read_bytes() == CONTENT
 
 
 @given(st.lists(st.integers(0, 120_000), max_size=6))
 @settings(max_examples=20)
-def test_broken_connections_are_taken_up(
+def test_broken_connections_are_resumed(
     server: Server, tmp_path_factory: pytest.TempPathFactory, cuts: list[int]
 ) -> None:
     server.cuts, server.asked = list(cuts), []
@@ -153,10 +154,10 @@ def test_broken_connections_are_taken_up(
     assert get(server, target, attempts=7, md5=MD5)
     assert target.read_bytes() == CONTENT
     places = [int(asked[6:-1]) for asked in server.asked if asked]
-    assert places == sorted(places)  # never back
+    assert places == sorted(places)  # never backwards
 
 
-def test_a_later_call_goes_on(server: Server, tmp_path: Path) -> None:
+def test_later_call_resumes(server: Server, tmp_path: Path) -> None:
     server.cuts = [100_000, 0, 0, 0]
     target = tmp_path / "file"
     with pytest.raises(
@@ -165,18 +166,19 @@ def test_a_later_call_goes_on(server: Server, tmp_path: Path) -> None:
         get(server, target)
     assert not target.exists()
     assert get(server, target)
-    assert server.asked[-1] == "bytes=100000-" and target.read_bytes() == CONTENT
+    assert server.asked[-1] == "bytes=100000-"
+    assert target.read_bytes() == CONTENT
 
 
 @pytest.mark.parametrize("length", [True, False])
-def test_a_server_without_ranges_begins_anew(server: Server, tmp_path: Path, length: bool) -> None:
+def test_server_without_ranges_restarts(server: Server, tmp_path: Path, length: bool) -> None:
     (tmp_path / "file.partial").write_bytes(b"x" * 1000)
     server.ranges, server.length = False, length
     assert get(server, tmp_path / "file", md5=MD5)
     assert server.asked == ["bytes=1000-"]
 
 
-def test_a_server_that_always_begins_anew_and_breaks_is_given_up(
+def test_gives_up_on_a_server_that_always_restarts_and_breaks(
     server: Server, tmp_path: Path
 ) -> None:
     server.ranges, server.always_cut = False, 1000
@@ -185,7 +187,7 @@ def test_a_server_that_always_begins_anew_and_breaks_is_given_up(
     assert len(server.asked) == 4
 
 
-def test_two_versions_are_not_joined(server: Server, tmp_path: Path) -> None:
+def test_two_versions_of_a_file_are_not_joined(server: Server, tmp_path: Path) -> None:
     server.cuts = [100_000, 0, 0, 0]
     with pytest.raises(AdmiralError):
         get(server, tmp_path / "file")
@@ -194,43 +196,46 @@ def test_two_versions_are_not_joined(server: Server, tmp_path: Path) -> None:
     assert (tmp_path / "file").read_bytes() == CONTENT[::-1]
 
 
-def test_a_partial_file_that_is_whole_is_put_in_place(server: Server, tmp_path: Path) -> None:
+def test_complete_partial_file_is_put_in_place(server: Server, tmp_path: Path) -> None:
     (tmp_path / "file.partial").write_bytes(CONTENT)
     assert get(server, tmp_path / "file", md5=MD5)
-    assert server.asked == ["bytes=300000-"] and (tmp_path / "file").exists()
+    assert server.asked == ["bytes=300000-"]
+    assert (tmp_path / "file").exists()
 
 
-def test_a_partial_file_that_is_too_long_is_dropped(server: Server, tmp_path: Path) -> None:
+def test_partial_file_that_is_too_long_is_dropped(server: Server, tmp_path: Path) -> None:
     (tmp_path / "file.partial").write_bytes(CONTENT + b"more")
     assert get(server, tmp_path / "file", md5=MD5)
     assert server.asked == ["bytes=300004-", None]
 
 
-def test_a_part_from_elsewhere_is_not_taken(server: Server, tmp_path: Path) -> None:
+def test_part_at_a_wrong_offset_is_dropped(server: Server, tmp_path: Path) -> None:
     (tmp_path / "file.partial").write_bytes(CONTENT[:1000])
     server.shift = 10
     assert get(server, tmp_path / "file", md5=MD5)
     assert server.asked == ["bytes=1000-", None]
 
 
-def test_a_wrong_length_is_told(server: Server, tmp_path: Path) -> None:
+def test_wrong_length_is_an_error(server: Server, tmp_path: Path) -> None:
     server.extra_length = 5
-    with pytest.raises(AdmiralError, match=r"not the end of its file"):
+    with pytest.raises(AdmiralError, match=r"but its file is not complete"):
         get(server, tmp_path / "file")
     assert not (tmp_path / "file").exists()
     server.extra_length = 0
-    with pytest.raises(AdmiralError, match=r"has 300000 bytes, published are 7; it was deleted"):
-        get(server, tmp_path / "file", bytes=7)
+    with pytest.raises(
+        AdmiralError, match=r"has 300000 bytes, not the published 7; it was deleted"
+    ):
+        get(server, tmp_path / "file", size=7)
     assert not (tmp_path / "file.partial").exists()
 
 
-def test_a_wrong_checksum_is_told_and_nothing_kept(server: Server, tmp_path: Path) -> None:
-    with pytest.raises(AdmiralError, match=f"checksum {MD5}, published is {'0' * 32}"):
+def test_download_with_a_wrong_checksum_is_deleted(server: Server, tmp_path: Path) -> None:
+    with pytest.raises(AdmiralError, match=f"checksum {MD5}, not the published {'0' * 32}"):
         get(server, tmp_path / "file", md5="0" * 32)
     assert not list(tmp_path.glob("file")) + list(tmp_path.glob("*.partial"))
 
 
-def test_faults_that_pass_and_faults_that_do_not(server: Server, tmp_path: Path) -> None:
+def test_only_temporary_errors_are_retried(server: Server, tmp_path: Path) -> None:
     server.answers = [503, 429]
     assert get(server, tmp_path / "file", md5=MD5)
     server.answers = [503] * 3
@@ -249,18 +254,18 @@ def test_redirections_are_followed(server: Server, tmp_path: Path) -> None:
     assert server.asked == ["bytes=10-", "bytes=10-"]
 
 
-def test_offline_is_said(tmp_path: Path) -> None:
+def test_unreachable_server_is_an_error(tmp_path: Path) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         port = unused.getsockname()[1]
-        source = Source("file", f"http://127.0.0.1:{port}/file")
+        source = RemoteFile("file", f"http://127.0.0.1:{port}/file")
         began = time.monotonic()
         with pytest.raises(AdmiralError, match=r"no connection to 127.0.0.1 .* may be offline"):
             fetch(source, tmp_path / "file", attempts=3, wait=0.05)
-    assert time.monotonic() - began >= 0.05 + 0.1  # it waited between the tries, ever longer
+    assert time.monotonic() - began >= 0.05 + 0.1  # the waits double
 
 
-def test_a_full_disk_and_a_bad_folder(
+def test_full_disk_and_invalid_folder(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "taken").write_text("")
@@ -271,12 +276,14 @@ def test_a_full_disk_and_a_bad_folder(
         get(server, tmp_path / "file")
 
 
-def test_addresses_are_whole() -> None:
+def test_data_set_addresses_are_valid() -> None:
     for data_set in DATA_SETS.values():
         names = [source.name for source in data_set.files]
-        assert len(set(names)) == len(names) and data_set.page.startswith("https://")
+        assert len(set(names)) == len(names)
+        assert data_set.page.startswith("https://")
         for source in data_set.files:
-            assert source.url.startswith("https://") and source.url.endswith("/" + source.name)
+            assert source.url.startswith("https://")
+            assert source.url.endswith("/" + source.name)
             assert source.md5 is None or len(bytes.fromhex(source.md5)) == 16
 
 
@@ -289,24 +296,25 @@ def test_addresses_are_whole() -> None:
         {"Content-Range": f"bytes 0-1/{'9' * 5000}"},
         {"Content-Range": "bytes 5-9999/10000"},
     ],
-    ids=["negative", "long", "long place", "long total", "a part that nobody asked for"],
+    ids=["negative", "long", "long start", "long total", "wrong start"],
 )
-def test_answers_that_make_no_sense_are_asked_again(
+def test_invalid_headers_are_retried(
     server: Server, tmp_path: Path, headers: dict[str, str]
 ) -> None:
     server.headers = headers
-    assert get(server, tmp_path / "file") and (tmp_path / "file").read_bytes() == CONTENT
+    assert get(server, tmp_path / "file")
+    assert (tmp_path / "file").read_bytes() == CONTENT
 
 
 @pytest.mark.parametrize(
     "url", ["x/file", "/file", "http://[::1/file", "http://[::1", "http://a:b/"]
 )
-def test_addresses_that_are_none(server: Server, tmp_path: Path, url: str) -> None:
-    with pytest.raises(AdmiralError, match=r"is no address that can be asked.*--base"):
-        fetch(Source("file", url), tmp_path / "file")
+def test_invalid_addresses_are_rejected(server: Server, tmp_path: Path, url: str) -> None:
+    with pytest.raises(AdmiralError, match=r"is not an HTTP address.*--base"):
+        fetch(RemoteFile("file", url), tmp_path / "file")
     if url.startswith("http:"):
         server.moved = url
-        moved = Source("file", server.url.replace("/file", "/moved"))
-        with pytest.raises(AdmiralError, match=r"or leads to one.*--base"):
-            fetch(moved, tmp_path / "file")
+        moved = RemoteFile("file", server.url.replace("/file", "/moved"))
+        with pytest.raises(AdmiralError, match="Invalid URL in location header"):
+            fetch(moved, tmp_path / "file", attempts=1)
     assert not (tmp_path / "file").exists()
