@@ -4,6 +4,7 @@
 # make docs       build the documentation site into site/; fails on any warning
 # make scorers    install the official FEVER scorer, beside which our measures are tested
 # make mini       train the bundled model anew from the data sets in DATA, for hours: docs/training.md
+# make settings   write configs/retrieval.yaml and docs/settings.md from admiral/config.py
 # make clean      remove .venv and what the tools left behind
 #
 # PYTHON=/path/to/python chooses the interpreter (3.11 or newer; the pins were measured on 3.11).
@@ -32,7 +33,7 @@ EMMY := The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1
 export OMP_WAIT_POLICY := PASSIVE
 export PYTHONUTF8 := 1
 
-.PHONY: help setup scorers retrieve lint test test-all docs mini clean
+.PHONY: help setup scorers retrieve lint test test-all docs mini settings clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p; /^$$/q' $(firstword $(MAKEFILE_LIST))
@@ -139,6 +140,10 @@ mini: runs/copy.jsonl runs/samples.jsonl runs/dev.jsonl runs/warm/model.safetens
 	$(BIN)/accelerate launch -m training.joint --config configs/mini.yaml
 	$(BIN)/python -m training.judges --judge classifier --model runs/mini --kb runs/hover-43k \
 	    --claims $(DATA)/hover/claims.train.jsonl --dev $(HELD_OUT)
+
+settings: $(VENV)/.installed
+	$(BIN)/admiral settings > configs/retrieval.yaml
+	$(BIN)/admiral settings --markdown > docs/settings.md
 
 clean:
 	rm -rf $(VENV) build dist site *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis \

@@ -51,20 +51,20 @@ def cluster_options(command: Command) -> Command:
             "--ray-address",
             metavar="HOST:PORT",
             help="With --engine ray: address of a running cluster, or auto for the one on this "
-            "machine [default: a local cluster that ends with the run].",
+            "machine. [default: a local cluster that ends with the run]",
         ),
         click.option(
             "--gpus-per-worker",
             type=float,
-            help="With --engine ray: GPUs per worker, possibly a fraction [default: 0].",
+            help="With --engine ray: GPUs per worker, possibly a fraction. [default: 0]",
         ),
         click.option(
-            "--cpus-per-worker", type=int, help="With --engine ray: CPUs per worker [default: 1]."
+            "--cpus-per-worker", type=int, help="With --engine ray: CPUs per worker. [default: 1]"
         ),
         click.option(
             "--workers",
             type=int,
-            help="With --engine ray: number of workers [default: as many as fit].",
+            help="With --engine ray: number of workers. [default: as many as fit]",
         ),
         click.option(
             "--engine",

@@ -25,13 +25,13 @@ def convert_command() -> None:
 @click.option(
     "--tokenizer",
     type=_FOLDER,
-    help="Directory with encoder.json and vocab.bpe, or with a Hugging Face BART tokenizer "
-    "[default: DIR].",
+    help="Directory with encoder.json and vocab.bpe, or with a Hugging Face BART tokenizer. "
+    "[default: DIR]",
 )
 @click.option(
     "--checkpoint-file",
     metavar="NAME",
-    help="File in DIR [default: model.pt or checkpoint_best.pt].",
+    help="File in DIR. [default: model.pt or checkpoint_best.pt]",
 )
 @_overwrite
 def fairseq_to_hf_command(

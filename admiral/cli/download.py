@@ -19,7 +19,7 @@ _SECONDS_BETWEEN_LINES = 15.0
 @click.command("download")
 @click.argument("name", metavar="DATASET", type=click.Choice(tuple(DATA_SETS)))
 @click.option(
-    "--out", type=click.Path(path_type=Path), help="Output directory [default: data/DATASET]."
+    "--out", type=click.Path(path_type=Path), help="Output directory. [default: data/DATASET]"
 )
 @click.option(
     "--file", "wanted", multiple=True, metavar="NAME", help="Download only this file; repeatable."

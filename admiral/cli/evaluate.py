@@ -25,7 +25,7 @@ _KS = click.option(
     "ks",
     multiple=True,
     type=click.IntRange(1, _MAX_DOCUMENTS),
-    help="Cut-off of the ranking; repeatable [default: those of the task].",
+    help="Cut-off of the ranking; repeatable. [default: those of the task]",
 )
 _SEED = click.option(
     "--seed",
@@ -117,7 +117,7 @@ def evaluate_command(
 @click.option(
     "--task",
     type=click.Choice(_TASKS),
-    help="Rules of evaluation [default: those of the gold file's format].",
+    help="Rules of evaluation. [default: those of the gold file's format]",
 )
 @_KS
 @click.option("--by-hops", is_flag=True, help="Also compare groups of claims.")

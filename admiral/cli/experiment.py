@@ -11,14 +11,14 @@ _PATH = click.Path(path_type=Path)
 
 @click.command("experiment")
 @click.argument("file", type=_PATH)
-@click.option("--out", type=_PATH, help="Directory of the run [default: runs/NAME, for NAME.yaml].")
+@click.option("--out", type=_PATH, help="Directory of the run. [default: runs/NAME, for NAME.yaml]")
 @click.option(
     "--data", type=_PATH, envvar="ADMIRAL_DATA", help="Folder of the data sets, ${data} in FILE."
 )
 @click.option(
     "--kbs",
     type=_PATH,
-    help="Folder for knowledge bases that are built [default: kbs, beside --out].",
+    help="Folder for knowledge bases that are built. [default: kbs, beside --out]",
 )
 @click.option(
     "--set",

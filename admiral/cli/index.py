@@ -79,7 +79,7 @@ def index_command(
     """
     from admiral.kb import build
 
-    with _spread(cluster) as spread:
+    with _build_workers(cluster) as workers:
         report = build(
             corpora,
             kb,
@@ -89,7 +89,7 @@ def index_command(
             skip_bad=skip_bad,
             overwrite=overwrite,
             progress=progress,
-            spread=spread,
+            workers=workers,
         )
     if as_json:
         click.echo(json.dumps({f: _json_value(getattr(report, f)) for f in report.__slots__}))
@@ -104,7 +104,7 @@ def index_command(
         click.echo(f"bad records skipped: {report.bad:,}")
 
 
-def _spread(cluster: ClusterOptions | None) -> AbstractContextManager[BuildWorkers | None]:
+def _build_workers(cluster: ClusterOptions | None) -> AbstractContextManager[BuildWorkers | None]:
     if cluster is None:
         return nullcontext()
     from admiral.cluster.build_tasks import spread_over
@@ -117,9 +117,10 @@ def _spread(cluster: ClusterOptions | None) -> AbstractContextManager[BuildWorke
 @click.option("--model", metavar="PATH", help="Checkpoint: a directory, or `mini`.")
 @click.option("--progress/--no-progress", default=True, help="Show progress.")
 def verify_command(kb: str | None, model: str | None, progress: bool) -> None:
-    """Verify a knowledge base, a checkpoint, or without options the bundled ones.
+    """Verify a knowledge base or a checkpoint.
 
-    All checksums, arrays and rows of a knowledge base are checked, and all files of a checkpoint.
+    Without options, the bundled ones are verified. All checksums, arrays and rows of a knowledge
+    base are checked, and all files of a checkpoint.
     """
     from admiral.kb import locate, verify
     from admiral.kb.store.member_manifests import read_join
@@ -150,7 +151,7 @@ def verify_command(kb: str | None, model: str | None, progress: bool) -> None:
 @_kb
 @_json
 def info_command(kb: str, as_json: bool) -> None:
-    """Show counts, sizes, BM25 backend and tries of a knowledge base."""
+    """Show counts and sizes of a knowledge base."""
     from admiral.kb import info, locate
 
     facts = info(locate(kb))

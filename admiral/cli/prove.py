@@ -64,9 +64,10 @@ def prove_command(
     assignments: tuple[str, ...],
     **flags: object,
 ) -> None:
-    """Prove CLAIM from the given sentences and decide whether they are sufficient.
+    """Prove CLAIM from given sentences.
 
-    The verdict follows from the steps of the proof, whether these are right or wrong.
+    The proof shows whether the sentences are sufficient. Its verdict follows from its steps,
+    whether these are right or wrong.
     """
     from admiral.config import load_config
 

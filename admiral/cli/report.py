@@ -23,11 +23,11 @@ _FILE = click.Path(path_type=Path)
     help="Knowledge base of the run, to show the texts of all sentences.",
 )
 def report_command(results: Path, gold: Path, output: Path, kb: str | None) -> None:
-    """Write an HTML page that shows each claim of a run with its gold evidence.
+    """Write an HTML page about a run.
 
-    The page shows where gold documents were lost, and is self-contained. Without --kb, it shows
-    only the sentences in the results, which are those of the last hop, unless the run used the demo
-    knowledge base.
+    The page shows each claim with its gold evidence and where gold documents were lost. Without
+    --kb, it shows only the sentences in the results, which are those of the last hop, unless the
+    run used the demo knowledge base.
     """
     from admiral.evaluation.html_report import report_page
     from admiral.evaluation.pairing import count_noun

@@ -60,12 +60,12 @@ ClaimSource = Callable[[], Iterable["Claim"]]
 @click.option(
     "--attempts",
     type=int,
-    help="With --engine ray: attempts before a claim counts as failed [default: 3].",
+    help="With --engine ray: attempts before a claim counts as failed. [default: 3]",
 )
 @click.option(
     "--claim-seconds",
     type=float,
-    help="With --engine ray: time limit of an attempt at a single claim [default: 300].",
+    help="With --engine ray: time limit of an attempt at a single claim. [default: 300]",
 )
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 def retrieve_command(

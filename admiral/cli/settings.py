@@ -24,16 +24,19 @@ settings are errors. In Python, the settings are the attributes of `admiral.Retr
 admiral retrieve --config my.yaml --set title_beams=0 --judge generated --max-hops 3 "A claim."
 ```
 
-Below each setting is its option of the command line, if it has one.
+Below each setting is its option of the command line, if it has one. [Proofs and judges](proofs.md)
+explains the judges and their word lists, [Training](training.md) how weights are fitted, and
+[Throughput](throughput.md) what sizes and precision cost.
 """
 
 
 @click.command("settings")
 @click.option("--markdown", is_flag=True, help="Print tables of Markdown instead of YAML.")
 def settings_command(markdown: bool) -> None:
-    """Print every setting with its default, allowed values and meaning.
+    """Print all settings and their meaning.
 
-    The output is a YAML file for --config: redirect it to a file and delete what you do not change.
+    Defaults and allowed values are shown. The output is a YAML file for --config: redirect it to a
+    file and delete what you do not change.
     """
     from admiral.config import RetrievalConfig
     from admiral.storage.declared_settings import settings_tables, settings_yaml

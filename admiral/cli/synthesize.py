@@ -71,10 +71,11 @@ def synthesize_command(
     seed: int,
     quiet: bool,
 ) -> None:
-    """Write claims about the documents of a knowledge base, with gold evidence.
+    """Write training claims with gold evidence.
 
-    Claims describe documents in words of their own text instead of naming them. Records have the
-    format of HoVer. The same seed gives the same claims.
+    The claims are about documents of the knowledge base. They describe documents in words of their
+    own text instead of naming them. Records have the format of HoVer. The same seed gives the same
+    claims.
     """
     from admiral.io.result_companions import companion_paths
     from admiral.io.result_writer import ResumableWriter

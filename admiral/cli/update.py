@@ -61,10 +61,10 @@ def add_command(
     progress: bool,
     as_json: bool,
 ) -> None:
-    """Add the documents of corpora to a knowledge base, without rebuilding it.
+    """Add documents to a knowledge base.
 
-    Processes that have it open continue with their version; the change is visible to those that
-    open it later.
+    It is not rebuilt. Processes that have it open continue with their version; the change is
+    visible to those that open it later.
     """
     from admiral.kb import add
 
@@ -100,7 +100,7 @@ def remove_command(
     progress: bool,
     as_json: bool,
 ) -> None:
-    """Remove documents from a knowledge base, without rebuilding it."""
+    """Remove documents from a knowledge base."""
     from admiral.kb import read_titles, remove
 
     if not titles and file is None:
@@ -113,9 +113,10 @@ def remove_command(
 @click.command("compact")
 @_options
 def compact_command(kb: str, wait: bool, progress: bool, as_json: bool) -> None:
-    """Merge additions and removals, so that the knowledge base is as if newly built.
+    """Merge the changes of a knowledge base.
 
-    This takes about as long as `admiral index`, and needs space for both versions.
+    Afterwards it is as if newly built. This takes about as long as `admiral index`, and needs space
+    for both versions.
     """
     from admiral.kb import compact
 

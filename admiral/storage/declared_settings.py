@@ -83,7 +83,7 @@ class Setting:
     def allowed(self) -> str:
         """The allowed values in words, without those that `choices` explains; may be empty."""
         if self.bounds is not None:
-            return f"From {self.bounds[0]} to {self.bounds[1]}."
+            return f"From {self.bounds[0]:,} to {self.bounds[1]:,}."
         return ""
 
 
@@ -202,4 +202,4 @@ def _yaml_value(value: Any) -> str:
 
 
 def _plain(text: str) -> str:
-    return text.replace("`", "")
+    return text.replace("`", "'")
