@@ -1,46 +1,47 @@
-"""The errors that a user can cause, each with a message that names the remedy."""
+"""Errors that a user can cause. Each message names the problem and the remedy."""
 
 from __future__ import annotations
 
 
 class AdmiralError(Exception):
-    """Bad input or a fault of the surroundings: shown as one line, exit status 1.
+    """An error in the input or the environment.
 
-    The message names the file, the field (or line) and what to do about it.
+    The message names the file, the field or line, and what to do about it. The command line prints
+    it as one line and exits with status 1.
     """
 
 
 class RecordError(AdmiralError):
-    """One bad record of a corpus or claims file.
+    """A bad record in a corpus or a file of claims.
 
     Parameters
     ----------
     where
-        The place, such as ``corpus.jsonl:17``.
+        The location, such as ``corpus.jsonl:17``.
     field
-        The offending field, or an empty string where the whole record is bad.
+        The field in error, or an empty string if the whole record is bad.
     problem
-        What is wrong with it.
+        What is wrong.
     remedy
         What the user can do.
     """
 
     def __init__(self, where: str, field: str, problem: str, remedy: str) -> None:
         self.where, self.field, self.problem, self.remedy = where, field, problem, remedy
-        place = f"{where}: field {field!r}" if field else where
-        super().__init__(f"{place}: {problem}. {remedy}")
+        location = f"{where}: field {field!r}" if field else where
+        super().__init__(f"{location}: {problem}. {remedy}")
 
 
 def first_line(error: BaseException) -> str:
-    """Return the first line of what an error says, or its type's name where it says nothing."""
+    """Return the first line of an error message, or the name of the error's type if it is empty."""
     return _lines(error)[0]
 
 
 def last_line(error: BaseException) -> str:
-    """Return the last line, which names the cause where an error brings a traceback along."""
+    """Return the last line of an error message, which names the cause if it holds a traceback."""
     return _lines(error)[-1]
 
 
 def _lines(error: BaseException) -> list[str]:
-    said = (line.strip().rstrip(".") for line in str(error).splitlines())
-    return [line for line in said if line] or [type(error).__name__]
+    lines = (line.strip().rstrip(".") for line in str(error).splitlines())
+    return [line for line in lines if line] or [type(error).__name__]

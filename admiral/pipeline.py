@@ -1,4 +1,4 @@
-"""The whole method: first stage, rerank, prove, hop, and so on until the evidence suffices."""
+"""The pipeline: run the retrieval method for claims and return their results."""
 
 from __future__ import annotations
 
@@ -12,50 +12,56 @@ import torch
 
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
-from admiral.io.prefetch import Arriving
+from admiral.io.prefetch import Prefetch
 from admiral.io.text_cleaning import clean_text, clean_title
 from admiral.kb import KnowledgeBase, locate
 from admiral.models.checkpoint import Checkpoint, load_checkpoint
 from admiral.models.devices import choose_device, choose_dtype, precision_of
-from admiral.records import Claim, RetrievalResult, given_claim, several
-from admiral.retrieval.hop_loop import Hops
-from admiral.retrieval.mentions import MentionFinder
-from admiral.retrieval.result import answer
-from admiral.retrieval.stage_assembly import Stages, build_relevance, build_stages
-from admiral.retrieval.state import Progress
-from admiral.scheduling.async_retrieval import AwaitableRetrieval
-from admiral.scheduling.batch_scheduler import Flow
-from admiral.scheduling.closing import Uses
-from admiral.scheduling.memory import trim
-from admiral.scheduling.torch_threads import taking_threads
+from admiral.protocols import Stages, max_evidence
+from admiral.records import Claim, RetrievalResult, as_claim, check_claims
+from admiral.retrieval.hop_loop import HopLoop
+from admiral.retrieval.result import build_result
+from admiral.retrieval.stage_assembly import build_stages
+from admiral.retrieval.state import SearchState
+from admiral.scheduling.async_retrieval import AsyncRetrieval
+from admiral.scheduling.batch_scheduler import BatchScheduler
+from admiral.scheduling.closing import ReferenceCount
+from admiral.scheduling.memory import trim_heap
+from admiral.scheduling.torch_threads import using_torch_threads
 from proofs import Judgement
-from trie import NoIdentifierError
 
-# On a processor a core does more with claims of its own than as the half of two that share every
-# product. Beyond a few, they would wait for Python's lock.
-_MOST_WORKERS = 4
+# On a CPU, cores that each process claims of their own are faster than cores that share every
+# matrix product. More workers than this would wait for Python's global lock.
+_MAX_WORKERS = 4
 
 
-class Admiral(AwaitableRetrieval):
-    """Retrieves the documents and sentences that verify claims.
+class Admiral(AsyncRetrieval):
+    """Retrieve the documents and sentences that verify claims.
 
-    Several threads may share one. `aretrieve` and `aretrieve_many` serve an event loop.
+    Several threads may share one object. For asyncio, see `aretrieve` and `aretrieve_many`.
 
     Parameters
     ----------
     kb
-        The open knowledge base; closed together with this object.
+        The open knowledge base; it is closed together with this object.
     checkpoint
         The model that the stages share.
     config
-        Settings. The precision ``auto`` is that of the checkpoint here, and told so in `config`.
+        The settings. The precision ``auto`` is replaced by the precision of the checkpoint.
     stages
-        The four stages; built from the settings where not given.
+        The stages; built from the settings by default.
 
     Attributes
     ----------
-    uses
-        To be entered by whoever reads the knowledge base, which is not closed meanwhile.
+    kb, checkpoint, config, stages
+        As above.
+    in_use
+        Reference count: enter it (``with``) while reading the knowledge base, to keep it open.
+
+    Raises
+    ------
+    AdmiralError
+        If a setting is invalid or more than the model can do, or a stage lacks a file or a package.
     """
 
     def __init__(
@@ -71,10 +77,8 @@ class Admiral(AwaitableRetrieval):
             config = replace(config, precision=precision_of(checkpoint.model.dtype))
         self.kb, self.checkpoint, self.config = kb, checkpoint, config
         self.stages = stages or build_stages(kb, checkpoint, config)
-        self._mentions = MentionFinder(kb) if config.mentions else None
-        self._relevance = build_relevance(config)
-        self.uses = Uses()
-        # Once and for all: what torch tells later depends on the thread that asks.
+        self.in_use = ReferenceCount()
+        # Read once, because torch's own number depends on the calling thread.
         self._threads = config.threads or torch.get_num_threads()
 
     @classmethod
@@ -85,16 +89,25 @@ class Admiral(AwaitableRetrieval):
         *,
         config: RetrievalConfig | None = None,
     ) -> Admiral:
-        """Open a checkpoint and a knowledge base, by name or directory.
+        """Open a checkpoint and a knowledge base by name or directory.
+
+        Parameters
+        ----------
+        model, kb
+            Names or directories; those of the settings by default.
+        config
+            The settings.
 
         Raises
         ------
         AdmiralError
-            If either does not exist or is damaged, or a setting makes no sense.
+            If the checkpoint or the knowledge base does not exist or is damaged, or a setting is
+            invalid.
         """
         if not isinstance(config, RetrievalConfig | None):
             raise AdmiralError(
-                f"config: is of type {type(config).__name__}; give RetrievalConfig(hops=1), say"
+                f"config: is of type {type(config).__name__}; give a RetrievalConfig, for example "
+                "RetrievalConfig(hops=1)"
             )
         config = replace(config or RetrievalConfig())
         config.model, config.kb = str(model or config.model), str(kb or config.kb)
@@ -102,106 +115,130 @@ class Admiral(AwaitableRetrieval):
         checkpoint = load_checkpoint(
             config.model, choose_device(config.device), choose_dtype(config)
         )
-        opened = KnowledgeBase.open(
+        opened_kb = KnowledgeBase.open(
             locate(config.kb),
             bm25=None if config.bm25 == "auto" else config.bm25,
             title_weight=config.title_weight,
             text_weight=config.text_weight,
         )
         try:
-            return cls(opened, checkpoint, config)
+            return cls(opened_kb, checkpoint, config)
         except BaseException:
-            opened.close()
+            opened_kb.close()
             raise
 
     def retrieve(self, claim: str | Claim, hops: str | int | None = None) -> RetrievalResult:
-        """Retrieve for one claim; `hops` is ``dynamic`` or a number, the setting by default.
+        """Retrieve the documents and the evidence for one claim.
 
-        Raises `AdmiralError` as `retrieve_many` does.
+        Parameters
+        ----------
+        claim
+            The claim; the id of a plain text is "1".
+        hops
+            ``dynamic`` or a number; the setting `hops` by default.
+
+        Raises
+        ------
+        AdmiralError
+            As `retrieve_many` does.
         """
-        with self.uses:
+        with self.in_use:
             (result,) = self.retrieve_many([claim], hops=hops)
         return result
 
     def retrieve_many(
         self, claims: Iterable[str | Claim], hops: str | int | None = None
     ) -> Iterator[RetrievalResult]:
-        """Yield a result for each claim, in order; `batch_size` claims travel at a time.
+        """Yield the result of each claim, in order.
 
-        A claim that is text has its place for an id: "1" is the first.
+        Claims are processed in batches of `batch_size` (a setting). This method therefore reads a
+        few batches ahead of the results that it yields, and waits until a batch is complete; from a
+        `Prefetch` stream it takes the claims that have arrived.
 
-        It reads ahead of what it yields by a few batches, and waits for a batch to come together;
-        of an `Arriving` stream it takes what is there. Raises `AdmiralError` for an empty claim,
-        where memory is too small for a single one (several travel fewer at a time instead), and if
-        this object was closed. What is wrong with a claim, or with the stream, is raised when
-        those before it have been answered.
+        Parameters
+        ----------
+        claims
+            The claims; the id of a plain text is its number, from "1".
+        hops
+            ``dynamic`` or a number; the setting `hops` by default.
+
+        Raises
+        ------
+        AdmiralError
+            If a claim is empty, memory is too small for a single claim (for several, batches become
+            smaller instead), or this object was closed. An error of one claim or of the stream is
+            raised after the results of all claims before it.
         """
         try:
-            for progress in self.explore(claims, hops):
-                with self.uses:
-                    result = answer(progress, self.config, self.checkpoint, self._relevance)
-                trim()
+            for state in self.search_states(claims, hops):
+                with self.in_use:
+                    result = build_result(state, self.stages, self.config, self.checkpoint.tokens)
+                trim_heap()
                 yield result
         finally:
-            trim(pause=0)
+            trim_heap(min_interval=0)
 
-    def explore(
+    def search_states(
         self, claims: Iterable[str | Claim], hops: str | int | None = None
-    ) -> Iterator[Progress]:
-        """Yield what the hops of each claim have found, before its documents are ranked.
+    ) -> Iterator[SearchState]:
+        """Yield the search state of each claim after its last hop, before documents are ranked.
 
-        That is for who ranks them in another way, or looks into the hops. It takes and raises what
-        `retrieve_many` does.
+        Use this to rank the documents in another way or to inspect the hops. Parameters and errors
+        are those of `retrieve_many`.
         """
         config = replace(self.config)
         config.hops = config.hops if hops is None else str(hops)
         config.validate()
-        with self.uses:
-            hops_of = Hops(self.kb, self.stages, self._mentions, config, self._relevance)
+        with self.in_use:
+            hop_loop = HopLoop(self.kb, self.stages, config)
 
-        def step(batch: Sequence[Progress]) -> None:
-            with self.uses:
-                hops_of.step(batch)
+        def advance(batch: Sequence[SearchState]) -> None:
+            with self.in_use:
+                hop_loop.advance(batch)
 
-        on_processor = self.checkpoint.model.device.type == "cpu"
-        flow = Flow(
-            step,
+        on_cpu = self.checkpoint.model.device.type == "cpu"
+        scheduler = BatchScheduler(
+            advance,
             batch_size=config.batch_size,
-            workers=_MOST_WORKERS if on_processor else 1,
+            workers=_MAX_WORKERS if on_cpu else 1,
             threads=self._threads,
         )
-        stream = map(_started, several(claims), count(1))
-        if isinstance(claims, Arriving):
-            yield from flow.run(stream, claims.ready)
+        states = map(_new_state, check_claims(claims), count(1))
+        if isinstance(claims, Prefetch):
+            yield from scheduler.run(states, claims.ready)
         else:
-            yield from flow.run(stream)
+            yield from scheduler.run(states)
 
     def prove(self, claim: str, evidence: Sequence[tuple[str, str]]) -> Judgement:
-        """Judge a claim against (title, sentence) pairs by the judge of the settings.
+        """Judge a claim against (title, sentence) pairs with the configured judge.
 
-        Raises `AdmiralError` if this object was closed, something else is given, or the judge reads
-        with a model whose vocabulary cannot name so many sentences.
+        Raises
+        ------
+        AdmiralError
+            If an argument is of another type, there are more sentences than the judge accepts, or
+            this object was closed.
         """
         if not isinstance(claim, str):
             raise AdmiralError(f"claim: is of type {type(claim).__name__}; give a text")
-        clean = list(map(_pair, evidence, count(1)))
-        with self.uses, taking_threads(self._threads):
-            try:
-                return self.stages.judge.judge([clean_text(claim)], [clean])[0]
-            except NoIdentifierError as error:
-                raise AdmiralError(
-                    f"evidence: {len(clean)} sentences are too many for this judge; its model has "
-                    f"tokens to name {error.number}, so give {error.number} or less"
-                ) from error
+        pairs = list(map(_clean_pair, evidence, count(1)))
+        limit = max_evidence(self.stages.judge)
+        if limit is not None and len(pairs) > limit:
+            raise AdmiralError(
+                f"evidence: {len(pairs)} sentences are too many for this judge; its model has "
+                f"tokens to name {limit}, so give {limit} or less"
+            )
+        with self.in_use, using_torch_threads(self._threads):
+            (judgement,) = self.stages.judge.judge([clean_text(claim)], [pairs])
+        return judgement
 
     def close(self) -> None:
-        """Close the knowledge base, once what other threads have begun is finished.
+        """Wait for the work of other threads, then close the knowledge base.
 
-        That is a call of `retrieve` or `prove`, and of `retrieve_many` the hops under way; its next
-        result is an `AdmiralError`.
+        Running calls of `retrieve` and `prove` are completed; `retrieve_many` completes its running
+        batch and then raises `AdmiralError`.
         """
         self._worker.close()
-        self.uses.close()
+        self.in_use.close()
         self.kb.close()
 
     def __enter__(self) -> Admiral:
@@ -209,22 +246,22 @@ class Admiral(AwaitableRetrieval):
 
     def __exit__(
         self,
-        kind: type[BaseException] | None,
+        exc_type: type[BaseException] | None,
         error: BaseException | None,
-        trace: TracebackType | None,
+        traceback: TracebackType | None,
     ) -> None:
         self.close()
 
 
-def _started(given: str | Claim, number: int) -> Progress:
-    claim = given_claim(given, number)
+def _new_state(given: str | Claim, number: int) -> SearchState:
+    claim = as_claim(given, number)
     if not claim.text.strip():
         raise AdmiralError(f"claim {claim.id!r}: is empty; give a sentence to verify")
-    return Progress(Claim(claim.id, clean_text(claim.text)))
+    return SearchState(Claim(claim.id, clean_text(claim.text)))
 
 
-def _pair(given: tuple[str, str], number: int) -> tuple[str, str]:
+def _clean_pair(given: tuple[str, str], number: int) -> tuple[str, str]:
     match given:
         case (str(title), str(sentence)):
             return clean_title(title), clean_text(sentence)
-    raise AdmiralError(f"evidence {number}: is no (title, sentence); the title may be ''")
+    raise AdmiralError(f"evidence {number}: is not a (title, sentence) pair; the title may be ''")

@@ -1,37 +1,73 @@
-"""The four stages of the method as protocols; any object with these methods may stand in.
+"""The stages of the method as protocols: any object with these methods can replace a stage.
 
-All methods take and return batches: position ``i`` of the result answers position ``i`` of the
-input, and a batch gives the same answers as its members one at a time. Where claims travel in
-batches, several threads may call them. Scores are finite numbers of any kind; what a stage scores
-minus infinity is left out.
+Unless noted otherwise, methods take and return batches: item ``i`` of the result belongs to item
+``i`` of the input, and a claim gets the same result in any batch. Several threads may call a stage
+at the same time. Scores are finite numbers on any scale; entries with a score of minus infinity are
+left out.
+
+A stage may state the limits of its input by the attributes `claim_limits` and `max_evidence`, see
+`LimitsClaims` and `LimitsEvidence`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Protocol, runtime_checkable
 
-from admiral.records import Document, DocumentSet, ScoredTitle, Sentence
+from admiral.records import Document, DocumentSet, RankedDocument, ScoredTitle, Sentence
 from proofs import Judgement
+
+
+class Documents(Protocol):
+    """Documents by title, such as a knowledge base."""
+
+    def document(self, title: str) -> Document:
+        """Return the document with this title."""
+        ...
 
 
 class Bm25Index(Protocol):
     """A BM25 index over the titles and texts of a knowledge base."""
 
     def search(self, queries: Sequence[str], k: int) -> list[list[ScoredTitle]]:
-        """Return at most `k` titles for each query, best first; ties are broken by row."""
+        """Return the top-k titles for each query, best first; ties are broken by row."""
         ...
 
     def close(self) -> None:
-        """Release files and threads; the index may not be used afterwards."""
+        """Release files and threads; the index must not be used afterwards."""
+        ...
+
+
+class MentionFinder(Protocol):
+    """Find the documents that texts mention. The methods take one text, or one claim's evidence."""
+
+    def in_text(self, text: str) -> list[str]:
+        """Return the titles that a text mentions, in order, each once."""
+        ...
+
+    def in_evidence(self, evidence: Sequence[Sentence]) -> list[str]:
+        """Return the titles that evidence mentions, the most important first, each once."""
         ...
 
 
 class FirstStage(Protocol):
-    """Stage 1: candidate documents from the claim alone."""
+    """Stage 1: find candidate documents from the claim alone."""
 
-    def candidates(self, claims: Sequence[str], k: int) -> list[list[ScoredTitle]]:
-        """Return at most `k` titles for each claim, best first."""
+    def candidates(
+        self, claims: Sequence[str], mentions: Sequence[Sequence[str]], k: int
+    ) -> list[list[ScoredTitle]]:
+        """Return the top-k titles for each claim, best first.
+
+        Parameters
+        ----------
+        claims
+            The texts of the claims.
+        mentions
+            The titles that each claim mentions, as `MentionFinder.in_text` returns them.
+        k
+            Maximum number of titles per claim.
+        """
         ...
 
 
@@ -46,7 +82,14 @@ class SentenceReranker(Protocol):
     ) -> list[list[Sentence]]:
         """Return all sentences of each claim's documents with scores, best first.
 
-        `evidence` holds what was already chosen for each claim at earlier hops (empty at hop 1).
+        Parameters
+        ----------
+        claims
+            The texts of the claims.
+        documents
+            The documents to read for each claim. Blank sentences are skipped.
+        evidence
+            The sentences that earlier hops have chosen for each claim; none at hop 1.
         """
         ...
 
@@ -67,10 +110,115 @@ class HopRetriever(Protocol):
     def expand(
         self, claims: Sequence[str], evidence: Sequence[Sequence[Sentence]], hops: Sequence[int]
     ) -> list[list[DocumentSet]]:
-        """Return document sets of size ``hop + 1`` (hop 0: single documents from the claim).
+        """Return document sets of size ``hop + 1`` for each claim, best first.
 
-        Each claim is at a hop of its own.
+        Parameters
+        ----------
+        claims
+            The texts of the claims.
+        evidence
+            The evidence of each claim's last hop.
+        hops
+            How many hops each claim has completed. Hop 0 generates single documents from the claim.
 
-        An empty list is a dead end: no legal set exists for that claim.
+        Returns
+        -------
+        list
+            For each claim, its document sets; none if the search has reached a dead end.
         """
         ...
+
+
+class DocumentScorer(Protocol):
+    """Stage 5: score documents by their features (`admiral.ranking.features`), one claim a call."""
+
+    def score(self, features: Sequence[float]) -> float:
+        """Return the relevance of a document; higher is more relevant."""
+        ...
+
+    def rank(
+        self, documents: Sequence[RankedDocument], features: Mapping[str, Sequence[float]]
+    ) -> list[RankedDocument]:
+        """Return ranked documents in a new order with new scores.
+
+        Parameters
+        ----------
+        documents
+            The documents in the order of `admiral.ranking.fusion`.
+        features
+            The features of each document, by title.
+        """
+        ...
+
+
+@runtime_checkable
+class LimitsClaims(Protocol):
+    """A stage with models that read only the beginning of a long claim."""
+
+    @property
+    def claim_limits(self) -> Mapping[str, int]:
+        """Number of tokens of a claim that each model reads, by its name in warnings."""
+        ...
+
+
+@runtime_checkable
+class LimitsEvidence(Protocol):
+    """A stage that accepts a limited number of evidence sentences."""
+
+    @property
+    def max_evidence(self) -> int | None:
+        """Number of evidence sentences; None for any number."""
+        ...
+
+
+def claim_limits(stage: object) -> Mapping[str, int]:
+    """Return the claim limits of a stage; empty if it states none."""
+    return stage.claim_limits if isinstance(stage, LimitsClaims) else {}
+
+
+def max_evidence(stage: object) -> int | None:
+    """Return the number of evidence sentences that a stage accepts; None if it states no limit."""
+    return stage.max_evidence if isinstance(stage, LimitsEvidence) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """The stages of a system; use `dataclasses.replace` to try another one.
+
+    Attributes
+    ----------
+    first_stage
+        Finds candidate documents.
+    reranker
+        Scores sentences.
+    judge
+        Decides whether the evidence is sufficient.
+    hop_retriever
+        Finds the documents of the next hop.
+    mention_finder
+        Finds the documents that claims and evidence mention; None to ignore mentions.
+    document_scorer
+        Scores documents by their features, for the choice of evidence and the final ranking; None
+        to choose evidence by sentences alone and to rank by `admiral.ranking.fusion`.
+    """
+
+    first_stage: FirstStage
+    reranker: SentenceReranker
+    judge: SufficiencyJudge
+    hop_retriever: HopRetriever
+    mention_finder: MentionFinder | None = None
+    document_scorer: DocumentScorer | None = None
+
+    @property
+    def claim_limits(self) -> Mapping[str, int]:
+        """The claim limits of all stages."""
+        limits: dict[str, int] = {}
+        for field in fields(self):
+            limits.update(claim_limits(getattr(self, field.name)))
+        return limits
+
+    @property
+    def max_evidence(self) -> int | None:
+        """The number of evidence sentences that every stage accepts; None for any number."""
+        limits = [max_evidence(getattr(self, field.name)) for field in fields(self)]
+        return min((limit for limit in limits if limit is not None), default=None)

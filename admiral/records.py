@@ -1,4 +1,4 @@
-"""The typed records that travel between the stages."""
+"""The typed records that the stages exchange."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ Stopped = Literal["sufficient", "max_hops", "dead_end"]
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claim to be verified; `id` is unique within a run."""
+    """A claim to verify; `id` is unique within a run."""
 
     id: str
     text: str
 
 
-def given_claim(claim: str | Claim, number: int) -> Claim:
-    """Return a claim that a program gives; one that is text has its place, `number`, for an id.
+def as_claim(claim: str | Claim, number: int) -> Claim:
+    """Return a claim as a record; the id of a plain text is its number.
 
     Raises
     ------
     AdmiralError
-        If it is neither.
+        If `claim` is neither a text nor a `Claim`.
     """
     if isinstance(claim, str):
         return Claim(str(number), claim)
@@ -37,8 +37,14 @@ def given_claim(claim: str | Claim, number: int) -> Claim:
     raise AdmiralError(f"claim {number}: is of type {type(claim).__name__}; give a text or a Claim")
 
 
-def several(claims: T) -> T:
-    """Return claims as they are; `AdmiralError` for one text, which is no list of its letters."""
+def check_claims(claims: T) -> T:
+    """Return a collection of claims unchanged.
+
+    Raises
+    ------
+    AdmiralError
+        If `claims` is a single text, which would be taken for a list of its letters.
+    """
     if isinstance(claims, str):
         raise AdmiralError("claims: is a single text; give a list of claims, or use retrieve")
     return claims
@@ -55,7 +61,7 @@ class Document:
     sentences
         In the order of the source; may be empty.
     links
-        For each sentence, the titles that it links to; empty where the corpus has no hyperlinks.
+        For each sentence, the titles that it links to; empty if the corpus has no hyperlinks.
     """
 
     title: str
@@ -65,9 +71,19 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence of a document with its score; higher is more relevant.
+    """A sentence of a document with its score.
 
-    That is the reranker's; of evidence it counts what is known of the document, too.
+    Attributes
+    ----------
+    title
+        The title of the document.
+    index
+        The position of the sentence in the document, from 0.
+    text
+        The sentence.
+    score
+        Higher is more relevant. The reranker's score; that of evidence also includes the relevance
+        of its document.
     """
 
     title: str
@@ -83,7 +99,7 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class ScoredTitle:
-    """A document named by its title, with a stage's score (higher is better)."""
+    """A document, named by its title, with the score of a stage (higher is better)."""
 
     title: str
     score: float
@@ -91,11 +107,15 @@ class ScoredTitle:
 
 @dataclass(frozen=True, slots=True)
 class DocumentSet:
-    """A set of documents scored jointly.
+    """A set of documents that are scored jointly.
 
-    `titles` are in the order in which they were found: those of the chosen sentences first, the
-    generated one last. `score` is a natural log probability (paper, equations 1 and 2) from hop 2
-    on and the first stage's score at hop 1.
+    Attributes
+    ----------
+    titles
+        In the order of retrieval: first the documents of the chosen sentences, then the new one.
+    score
+        From hop 2 on, a natural log probability (paper, equations 1 and 2); at hop 1, the score of
+        the first stage.
     """
 
     titles: tuple[str, ...]
@@ -104,9 +124,24 @@ class DocumentSet:
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """What one hop did: its document sets, the sentences kept, the proof and the decision.
+    """A completed hop.
 
-    `read` holds the documents whose sentences were scored, that of the best sentence first.
+    Attributes
+    ----------
+    number
+        From 1.
+    document_sets
+        Best first.
+    evidence
+        The sentences that the hop kept, best first.
+    proof
+        The proof of the judge; None if the judge writes none.
+    sufficient
+        Whether the judge found the evidence sufficient.
+    seconds
+        Duration; claims in one batch share its time equally.
+    read
+        The titles of the documents whose sentences were scored, sorted by their best sentence.
     """
 
     number: int
@@ -125,7 +160,17 @@ class Hop:
 
 @dataclass(frozen=True, slots=True)
 class RankedDocument:
-    """A document of the final ranking and the hop that spoke for it most (0: the first stage)."""
+    """A document of the final ranking.
+
+    Attributes
+    ----------
+    title
+        The title of the document.
+    score
+        Higher is better.
+    hop
+        The hop that contributed most to its score; 0 for the first stage.
+    """
 
     title: str
     score: float
@@ -134,20 +179,23 @@ class RankedDocument:
 
 @dataclass(frozen=True, slots=True)
 class RetrievalResult:
-    """The answer for one claim.
+    """The result for one claim.
 
     Attributes
     ----------
+    claim
+        The claim.
     documents
         Best first, without repetition.
     evidence
-        The last hop's sentences, best first.
+        The sentences of the last hop, best first.
     hops
-        Every hop in order.
+        All hops in order.
     stopped
-        ``sufficient`` (the judge was content), ``max_hops``, or ``dead_end`` (nothing to go on).
+        ``sufficient`` (the judge found the evidence sufficient), ``max_hops``, or ``dead_end`` (no
+        further document set or evidence).
     warnings
-        What the reader should know, such as a claim that is longer than a stage can read.
+        For example, that the claim is longer than a stage can read.
     """
 
     claim: Claim

@@ -8,28 +8,28 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from admiral.records import Sentence
-from admiral.reranking.sentence_scores import best_first, best_scores, standings
+from admiral.reranking.sentence_scores import best_first, best_scores, z_scores
 
-# By how much a mention raises a sentence, in standard deviations of its claim's scores.
-_MENTIONED = 0.6
-# In standard deviations of the documents' best sentences: what a standard deviation of relevance
-# counts, and what a sentence loses for each better one of its document.
-_RELEVANCE = 1.0
-_REPEATED = 1.0
+# Added to the sentences of mentioned documents, in standard deviations of the claim's scores.
+_MENTION_BOOST = 0.6
+# Both in standard deviations of the documents' best sentence scores: the weight of one standard
+# deviation of relevance, and the penalty for each better sentence of the same document.
+_RELEVANCE_WEIGHT = 1.0
+_REPETITION_PENALTY = 1.0
 
 
-def favoured(scored: Sequence[Sentence], mentioned: Collection[str]) -> list[Sentence]:
-    """Raise the sentences of documents that the evidence so far mentions.
+def boost_mentioned(scored: Sequence[Sentence], mentioned: Collection[str]) -> list[Sentence]:
+    """Raise the scores of sentences whose documents the previous evidence mentions.
 
-    The claim describes such a document in other words, if at all; that the evidence names it is
-    what its sentences have before those that merely look like the claim.
+    A claim describes such a document only indirectly. Being mentioned by the evidence sets its
+    sentences apart from those that merely resemble the claim.
 
     Parameters
     ----------
     scored
         The sentences that were read for a claim.
     mentioned
-        Titles that the evidence of the hop before mentions.
+        The titles that the evidence of the previous hop mentions.
 
     Returns
     -------
@@ -37,19 +37,19 @@ def favoured(scored: Sequence[Sentence], mentioned: Collection[str]) -> list[Sen
         Best first, with the raised scores.
     """
     titles = set(mentioned)
-    spread = statistics.pstdev([s.score for s in scored]) if scored else 0.0
+    deviation = statistics.pstdev([s.score for s in scored]) if scored else 0.0
     return best_first(
-        replace(s, score=s.score + _MENTIONED * spread) if s.title in titles else s for s in scored
+        replace(s, score=s.score + _MENTION_BOOST * deviation) if s.title in titles else s
+        for s in scored
     )
 
 
-def weighed(scored: Sequence[Sentence], relevance: Mapping[str, float]) -> list[Sentence]:
-    """Weigh sentences by how likely their documents belong to the evidence, too.
+def reweighted(scored: Sequence[Sentence], relevance: Mapping[str, float]) -> list[Sentence]:
+    """Combine sentence scores with the relevance of their documents.
 
-    A sentence covers but a part of the claim, and many look like that part; what else is known of
-    their documents tells these apart, alone where all sentences have one score. What a document
-    says besides its best sentence counts the less, so that there is room for the documents of the
-    other parts.
+    A sentence covers only a part of the claim, and many sentences resemble that part; the relevance
+    of their documents tells them apart. Each further sentence of a document is penalised, to leave
+    room for the documents of the other parts.
 
     Parameters
     ----------
@@ -64,15 +64,18 @@ def weighed(scored: Sequence[Sentence], relevance: Mapping[str, float]) -> list[
         Best first, with the new scores.
     """
     best = best_scores(scored)
-    spread = (statistics.pstdev(best.values()) if best else 0.0) or 1.0
-    worth = standings({title: relevance[title] for title in best})
-    before: Counter[str] = Counter()
-    found = []
+    deviation = (statistics.pstdev(best.values()) if best else 0.0) or 1.0
+    z_scores = z_scores({title: relevance[title] for title in best})
+    earlier: Counter[str] = Counter()
+    sentences = []
     for sentence in scored:
-        change = _RELEVANCE * worth[sentence.title] - _REPEATED * before[sentence.title]
-        found.append(replace(sentence, score=sentence.score + change * spread))
-        before[sentence.title] += 1
-    return best_first(found)
+        change = (
+            _RELEVANCE_WEIGHT * z_scores[sentence.title]
+            - _REPETITION_PENALTY * earlier[sentence.title]
+        )
+        sentences.append(replace(sentence, score=sentence.score + change * deviation))
+        earlier[sentence.title] += 1
+    return best_first(sentences)
 
 
 def choose_evidence(
@@ -80,18 +83,18 @@ def choose_evidence(
 ) -> tuple[Sentence, ...]:
     """Return the best `count` sentences, at most `per_document` of one document.
 
-    A document that answers a part of the claim often has several sentences like it; without a
-    bound they leave no room for the documents of the other parts, and a hop can keep only
-    documents that have evidence. Where too few sentences remain, the best of the others fill up.
+    A document that answers one part of the claim often has several similar sentences. Without the
+    limit they would crowd out the documents of the other parts, and a hop can only keep documents
+    that have evidence. If too few sentences remain, the best of the others are added.
 
     Parameters
     ----------
     scored
         Sentences, best first.
     count
-        The paper's `l`.
+        Number of sentences, the paper's `l`.
     per_document
-        At least 1.
+        Maximum number of sentences per document, at least 1.
 
     Returns
     -------
@@ -99,10 +102,11 @@ def choose_evidence(
         Best first.
     """
     taken: Counter[str] = Counter()
-    chosen: list[int] = []
-    others: list[int] = []
-    for place, sentence in enumerate(scored):
-        (chosen if taken[sentence.title] < per_document else others).append(place)
+    within_limit: list[int] = []
+    beyond_limit: list[int] = []
+    for rank, sentence in enumerate(scored):
+        (within_limit if taken[sentence.title] < per_document else beyond_limit).append(rank)
         taken[sentence.title] += 1
-    places = sorted([*chosen, *others[: max(count - len(chosen), 0)]][:count])
-    return tuple(scored[place] for place in places)
+    missing = max(count - len(within_limit), 0)
+    ranks = sorted([*within_limit, *beyond_limit[:missing]][:count])
+    return tuple(scored[rank] for rank in ranks)

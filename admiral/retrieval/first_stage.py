@@ -7,76 +7,80 @@ from collections.abc import Iterable, Sequence
 
 from admiral.protocols import Bm25Index, HopRetriever
 from admiral.records import DocumentSet, ScoredTitle
-from admiral.retrieval.mentions import MentionFinder
 
 # The usual constant of reciprocal rank fusion (Cormack et al., 2009).
-_FUSION = 60
-# How probable it is that a claim that names a title is about it. On HoVer's development claims
-# anything from 0.5 to 0.9 does equally well.
-_NAMED = 0.75
+_RRF_K = 60
+# The assumed probability that a claim is about a document that it mentions. On HoVer's development
+# claims, all values from 0.5 to 0.9 work equally well.
+_MENTION_PROBABILITY = 0.75
 
 
 class Bm25FirstStage:
-    """Candidates by BM25 over titles and texts."""
+    """Find candidates by BM25 over titles and texts.
+
+    Parameters
+    ----------
+    index
+        The BM25 index.
+    """
 
     def __init__(self, index: Bm25Index) -> None:
         self._index = index
 
-    def candidates(self, claims: Sequence[str], k: int) -> list[list[ScoredTitle]]:
-        """Return at most `k` titles for each claim with their BM25 scores, best first."""
+    def candidates(
+        self, claims: Sequence[str], mentions: Sequence[Sequence[str]], k: int
+    ) -> list[list[ScoredTitle]]:
+        """Return the top-k titles for each claim with their BM25 scores; ignore the mentions."""
         return self._index.search(claims, k)
 
 
 class FusedFirstStage:
-    """BM25 together with titles that the claim names, and titles generated from it (hop 0).
+    """Fuse BM25 with the titles that a claim mentions and the titles generated from it (hop 0).
 
-    Each document of BM25 votes by its reciprocal rank; a named or generated title has the vote of a
-    first place times its probability, so that an unsure model moves nothing.
+    Reciprocal rank fusion, extended by probabilities: each document that BM25 returns scores
+    ``1 / (60 + rank)``, and each mentioned or generated title adds the score of rank 1 times its
+    probability. Titles that the model is unsure about thus hardly change the ranking.
 
     Parameters
     ----------
     index
         The BM25 index.
     generator
-        The hop retriever, asked for hop 0; None to do without.
-    mentions
-        Finds the titles that a claim names; None to do without.
+        The hop retriever that generates titles from the claim alone (hop 0); None to skip this.
     """
 
-    def __init__(
-        self,
-        index: Bm25Index,
-        generator: HopRetriever | None = None,
-        mentions: MentionFinder | None = None,
-    ) -> None:
-        self._index, self._generator, self._mentions = index, generator, mentions
+    def __init__(self, index: Bm25Index, generator: HopRetriever | None = None) -> None:
+        self._index, self._generator = index, generator
 
-    def candidates(self, claims: Sequence[str], k: int) -> list[list[ScoredTitle]]:
-        """Return at most `k` titles for each claim with their fused scores, best first."""
-        found = self._index.search(claims, k)
+    def candidates(
+        self, claims: Sequence[str], mentions: Sequence[Sequence[str]], k: int
+    ) -> list[list[ScoredTitle]]:
+        """Return the top-k titles for each claim with their fused scores."""
+        rankings = self._index.search(claims, k)
         generated: Sequence[Sequence[DocumentSet]] = [()] * len(claims)
         if self._generator is not None:
             generated = self._generator.expand(claims, [() for _ in claims], [0] * len(claims))
-        named: Sequence[Sequence[str]] = [()] * len(claims)
-        if self._mentions is not None:
-            named = [self._mentions.in_text(claim) for claim in claims]
         return [
-            fuse([c.title for c in bm25], [*_named(titles), *_probable(sets)])[:k]
-            for bm25, titles, sets in zip(found, named, generated, strict=True)
+            fuse(
+                [hit.title for hit in ranking],
+                [
+                    *((title, _MENTION_PROBABILITY) for title in titles),
+                    *((s.titles[-1], math.exp(s.score)) for s in document_sets),
+                ],
+            )[:k]
+            for ranking, titles, document_sets in zip(rankings, mentions, generated, strict=True)
         ]
 
 
-def fuse(ranking: Sequence[str], titles: Iterable[tuple[str, float]]) -> list[ScoredTitle]:
-    """Merge a ranking and titles with probabilities; ties go to the title that was met first."""
-    scores = {title: 1.0 / (_FUSION + rank) for rank, title in enumerate(ranking, start=1)}
-    for title, probability in titles:
-        scores[title] = scores.get(title, 0.0) + probability / (_FUSION + 1)
+def fuse(ranking: Sequence[str], probabilities: Iterable[tuple[str, float]]) -> list[ScoredTitle]:
+    """Fuse a ranking with (title, probability) pairs; see `FusedFirstStage` for the formula.
+
+    Returns
+    -------
+    list
+        Best first. Ties keep the order in which the titles first occur.
+    """
+    scores = {title: 1.0 / (_RRF_K + rank) for rank, title in enumerate(ranking, start=1)}
+    for title, probability in probabilities:
+        scores[title] = scores.get(title, 0.0) + probability / (_RRF_K + 1)
     return [ScoredTitle(t, s) for t, s in sorted(scores.items(), key=lambda item: -item[1])]
-
-
-def _probable(generated: Sequence[DocumentSet]) -> list[tuple[str, float]]:
-    return [(found.titles[-1], math.exp(found.score)) for found in generated]
-
-
-def _named(named: Sequence[str]) -> list[tuple[str, float]]:
-    return [(title, _NAMED) for title in named]

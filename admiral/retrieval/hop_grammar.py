@@ -1,4 +1,4 @@
-"""The retriever's output as a decoding constraint: ``e_i ... [ title ] </s>``, or titles alone."""
+"""The grammar of the hop retriever's output: ``e_i ... [ title ] </s>``, or titles alone."""
 
 from __future__ import annotations
 
@@ -12,23 +12,24 @@ from trie.model.tokens import Tokens
 
 
 class HopConstraint(Composed):
-    """A `trie.Constraint` that accepts the identifiers of `count` documents and a title.
+    """A `trie.Constraint` that accepts `count` sentence identifiers and a title.
 
-    A title may itself hold ``[`` and ``]``: the state, not the text, tells whether it is over.
+    A title may itself contain ``[`` and ``]``. The state, not the text, says whether it is
+    complete.
 
     Parameters
     ----------
     trie, tokens
-        The titles, and the tokenizer that spelt them.
+        The trie of the titles, and the tokenizer that encoded them.
     identifiers
-        Number and document of each piece of evidence. The numbers are distinct.
+        The (number, document) pair of each evidence sentence. The numbers are distinct.
     count
-        How many identifiers a sequence has: ascending, of distinct documents.
+        Number of identifiers in a sequence. They ascend and belong to distinct documents.
 
     Raises
     ------
     ValueError
-        If there are fewer than `count` documents, no titles, or titles that hold the end token.
+        If there are fewer than `count` documents, no titles, or titles that contain the end token.
     """
 
     def __init__(
@@ -39,53 +40,55 @@ class HopConstraint(Composed):
         count: int,
     ) -> None:
         ordered = sorted(identifiers, key=lambda pair: pair[0])
-        written = [tokens.identifier(number) for number, _ in ordered]
+        identifier_tokens = [tokens.identifier(number) for number, _ in ordered]
         if not len(trie):
             raise ValueError("there are no titles to choose from")
         self._trie, self._count = trie, count
-        self._numbers = {token: pair[0] for token, pair in zip(written, ordered, strict=True)}
+        self._numbers = {
+            token: number for token, (number, _) in zip(identifier_tokens, ordered, strict=True)
+        }
         common = shared(trie, tokens.eos)
-        kept = Identifiers(written, [document for _, document in ordered], count)
-        super().__init__((kept, *_title(tokens, common)), common.automaton)
+        prefix = Identifiers(identifier_tokens, [document for _, document in ordered], count)
+        super().__init__((prefix, *_title(tokens, common)), common.automaton)
 
     def rows(self, state: int) -> tuple[int, ...]:
-        """Return the rows of the titles that a sequence which ended in `state` spells.
+        """Return the rows of the titles that a complete sequence, which ends in `state`, spells.
 
         Raises
         ------
         ValueError
-            If `state` is not one behind the end token.
+            If `state` does not follow the end token.
         """
         return tuple(self._trie.rows(self.value(state)).tolist())
 
     def parse(self, ids: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Return the identifier numbers and the title's rows of a sequence with its end token.
+        """Return the identifier numbers and the rows of the title of a complete sequence.
 
         Raises
         ------
         ValueError
-            If the constraint does not let `ids` through to the end.
+            If the constraint does not accept `ids`, which include the end token.
         """
         rows = self.rows(self.walk(ids))
         return tuple(self._numbers[token] for token in ids[: self._count]), rows
 
 
 class TitlesConstraint(Composed):
-    """A `trie.Constraint` that accepts `count` titles behind each other, each in brackets.
+    """A `trie.Constraint` that accepts a sequence of `count` titles, each in brackets.
 
-    This is what the paper's variant `joint-docs` generates. A title may come twice.
+    This is the output of the paper's variant `joint-docs`. A title may occur twice.
 
     Parameters
     ----------
     trie, tokens
-        The titles, and the tokenizer that spelt them.
+        The trie of the titles, and the tokenizer that encoded them.
     count
-        How many titles a sequence has.
+        Number of titles in a sequence.
 
     Raises
     ------
     ValueError
-        If `count` is less than 1, or there are no titles, or titles that hold the end token.
+        If `count` is less than 1, or there are no titles, or titles that contain the end token.
     """
 
     def __init__(self, trie: Trie, tokens: Tokens, count: int) -> None:
@@ -97,14 +100,14 @@ class TitlesConstraint(Composed):
         super().__init__(_title(tokens, common) * count, common.automaton)
 
     def parse(self, ids: Sequence[int]) -> tuple[tuple[int, ...], ...]:
-        """Return the rows of each of the titles of a sequence with its end token.
+        """Return the rows of each title of a complete sequence.
 
-        If the tokens can be read in several ways, that with the shortest first titles.
+        If there is more than one reading, the one with the shortest first titles is returned.
 
         Raises
         ------
         ValueError
-            If the constraint does not let `ids` through to the end.
+            If the constraint does not accept `ids`, which include the end token.
         """
         self.value(self.walk(ids))
         return tuple(
@@ -112,22 +115,22 @@ class TitlesConstraint(Composed):
         )
 
     def _nodes(self, ids: Sequence[int], count: int) -> list[int]:
-        """Return the nodes of `count` titles that take up all of `ids`; none if there are none."""
+        """Return the trie nodes of `count` titles that together spell `ids`; empty if none do."""
         if not ids or ids[0] != self._open:
             return []
         node = self._trie.root
-        for place in range(1, len(ids)):
-            if ids[place] == self._close and self._trie.ends(node):
-                behind = ids[place + 1 :]
-                rest = self._nodes(behind, count - 1) if count > 1 else []
-                if len(rest) == count - 1 and (count > 1 or not behind):
-                    return [node, *rest]
-            node = self._trie.child(node, ids[place])
+        for position in range(1, len(ids)):
+            if ids[position] == self._close and self._trie.ends(node):
+                rest = ids[position + 1 :]
+                nodes = self._nodes(rest, count - 1) if count > 1 else []
+                if len(nodes) == count - 1 and (count > 1 or not rest):
+                    return [node, *nodes]
+            node = self._trie.child(node, ids[position])
             if node < 0:
                 break
         return []
 
 
 def _title(tokens: Tokens, common: Shared) -> tuple[Segment, ...]:
-    """Return the declaration of a title in brackets."""
+    """Return the segments of a title in brackets."""
     return Fixed((tokens.symbol("["),)), common.sequences, Fixed((tokens.symbol("]"),))

@@ -1,161 +1,200 @@
-"""One hop of a batch of claims, each of which may be at another one."""
+"""The hop loop: find documents, read them, choose evidence, judge it, and hop again."""
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TypeVar
 
 from admiral.config import RetrievalConfig
-from admiral.kb import KnowledgeBase
-from admiral.ranking.document_scorer import Relevance
-from admiral.ranking.features import document_clues
-from admiral.records import Hop, Sentence
+from admiral.errors import AdmiralError
+from admiral.protocols import Documents, Stages
+from admiral.ranking.features import document_features
+from admiral.records import DocumentSet, Hop, ScoredTitle, Sentence
 from admiral.reranking.long_documents import shortened
-from admiral.retrieval.evidence import choose_evidence, favoured, weighed
-from admiral.retrieval.mentions import MentionFinder
-from admiral.retrieval.score_checks import plain_scores
-from admiral.retrieval.stage_assembly import Stages
-from admiral.retrieval.state import Progress
+from admiral.retrieval.evidence import boost_mentioned, choose_evidence, reweighted
+from admiral.retrieval.mentions import mentions_in_texts
+from admiral.retrieval.state import NextStep, SearchState
+
+# Larger scores are refused, so that sums and squares of scores stay finite.
+_MAX_SCORE = 1e100
+
+Scored = TypeVar("Scored", Sentence, DocumentSet, ScoredTitle)
 
 
-class Hops:
-    """Makes hops: find documents, rerank their sentences, choose evidence and judge it.
+class HopLoop:
+    """Run the stages on batches of claims, hop by hop.
 
     Parameters
     ----------
-    kb
-        The documents.
+    documents
+        The documents by title, such as a knowledge base.
     stages
-        The four stages.
-    mentions
-        Finds what evidence mentions; None to do without.
+        The stages of the method.
     config
-        Settings.
-    relevance
-        What tells which documents belong to the evidence; None to choose by sentences alone.
+        The settings.
     """
 
-    def __init__(
-        self,
-        kb: KnowledgeBase,
-        stages: Stages,
-        mentions: MentionFinder | None,
-        config: RetrievalConfig,
-        relevance: Relevance | None = None,
-    ) -> None:
-        self._relevance = relevance
-        self._kb, self._stages, self._mentions, self._config = kb, stages, mentions, config
+    def __init__(self, documents: Documents, stages: Stages, config: RetrievalConfig) -> None:
+        self._documents, self._stages, self._config = documents, stages, config
         self._dynamic = config.hops == "dynamic"
-        self._limit = config.max_hops if self._dynamic else int(config.hops)
+        self._max_hops = config.max_hops if self._dynamic else int(config.hops)
+        self._min_hops = min(config.min_hops, self._max_hops)
 
-    def step(self, batch: Sequence[Progress]) -> None:
-        """Take each claim one hop on, and mark those that stop.
+    def advance(self, batch: Sequence[SearchState]) -> None:
+        """Advance each claim by one hop, in place, and mark the claims that stop.
 
-        If it fails on the way and is called again, it goes on behind the part that was completed
-        last.
+        The claims may be at different hops. `SearchState.next_step` records each completed part of
+        a hop, so if this method raises an error, calling it again resumes after that part.
         """
-        began = time.perf_counter()
-        batch = [p for p in batch if p.stopped is None]
-        if new := [p for p in batch if p.candidates is None]:
-            self._search(new)
-        if further := [p for p in batch if p.hops and len(p.sets) == len(p.hops)]:
-            self._expand(further)
-        if reading := [p for p in batch if p.stopped is None]:
-            self._read(reading, began)
+        started = time.perf_counter()
+        if new := _waiting_for(NextStep.FIRST_STAGE, batch):
+            self._find_candidates(new)
+        if expanding := _waiting_for(NextStep.EXPAND, batch):
+            self._expand(expanding)
+        if reading := _waiting_for(NextStep.READ, batch):
+            self._read(reading, started)
 
-    def _search(self, batch: Sequence[Progress]) -> None:
-        """Ask the first stage, and find what the claims name."""
-        found = self._stages.first.candidates(
-            [p.claim.text for p in batch], self._config.first_stage_documents
+    def _find_candidates(self, batch: Sequence[SearchState]) -> None:
+        """Find the titles that the claims mention, and run the first stage."""
+        claims = [state.claim.text for state in batch]
+        mentions = mentions_in_texts(self._stages.mention_finder, claims)
+        candidates = self._stages.first_stage.candidates(
+            claims, mentions, self._config.first_stage_documents
         )
-        for progress, titles in zip(batch, found, strict=True):
-            if self._mentions is not None:
-                progress.named = self._mentions.in_text(progress.claim.text)
-            progress.candidates = plain_scores("first", titles)
+        for state, titles, scored in zip(batch, mentions, candidates, strict=True):
+            state.claim_mentions = titles
+            state.candidates = checked_scores("first_stage", scored)
+            state.next_step = NextStep.READ
 
-    def _expand(self, batch: Sequence[Progress]) -> None:
-        """Find the document sets of the next hop, and mark the claims that have none."""
-        expanded = self._stages.retriever.expand(
-            [p.claim.text for p in batch],
-            [p.evidence for p in batch],
-            [len(p.hops) for p in batch],
+    def _expand(self, batch: Sequence[SearchState]) -> None:
+        """Find the document sets of the next hop; claims without any stop."""
+        expanded = self._stages.hop_retriever.expand(
+            [state.claim.text for state in batch],
+            [state.evidence for state in batch],
+            [len(state.hops) for state in batch],
         )
-        for progress, sets in zip(batch, expanded, strict=True):
-            if usable := plain_scores("retriever", sets):
-                progress.sets.append(usable)
+        for state, scored in zip(batch, expanded, strict=True):
+            if document_sets := checked_scores("hop_retriever", scored):
+                state.document_sets.append(document_sets)
+                state.next_step = NextStep.READ
             else:
-                progress.stopped = "dead_end"
+                state.stopped = "dead_end"
 
-    def _read(self, batch: Sequence[Progress], began: float) -> None:
-        """Rerank the documents' sentences, choose the evidence and judge it."""
+    def _read(self, batch: Sequence[SearchState], started: float) -> None:
+        """Rerank the sentences of the documents, choose the evidence and judge it."""
         config = self._config
-        texts = [p.claim.text for p in batch]
+        claims = [state.claim.text for state in batch]
         documents = [
             [
-                shortened(p.claim.text, self._kb.document(title), config.rerank_sentences)
-                for title in p.to_read(config.rerank_documents)
+                shortened(state.claim.text, self._documents.document(t), config.rerank_sentences)
+                for t in state.titles_to_read(config.rerank_documents)
             ]
-            for p in batch
+            for state in batch
         ]
-        kept = [p.kept() for p in batch]
-        scored = [
-            favoured(plain_scores("reranker", sentences), p.mentioned)
-            for p, sentences in zip(
-                batch, self._stages.reranker.score(texts, documents, kept), strict=True
-            )
-        ]
-        chosen = [self._choose(*pair) for pair in zip(batch, scored, strict=True)]
-        evidence = [sentences for sentences, _ in chosen]
-        judgements = self._stages.judge.judge(
-            texts, [[(s.title, s.text) for s in sentences] for sentences in evidence]
+        reranked = self._stages.reranker.score(
+            claims, documents, [state.kept_sentences() for state in batch]
         )
-        seconds = (time.perf_counter() - began) / len(batch)
-        for progress, sentences, (found, linked), judgement in zip(
-            batch, scored, chosen, judgements, strict=True
+        scored = [
+            boost_mentioned(checked_scores("reranker", sentences), state.next_titles)
+            for state, sentences in zip(batch, reranked, strict=True)
+        ]
+        evidence = [self._choose(*pair) for pair in zip(batch, scored, strict=True)]
+        mentioned = [self._mentioned(sentences) for sentences in evidence]
+        judgements = self._stages.judge.judge(
+            claims, [[(s.title, s.text) for s in sentences] for sentences in evidence]
+        )
+        seconds = (time.perf_counter() - started) / len(batch)
+        for state, sentences, chosen, titles, judgement in zip(
+            batch, scored, evidence, mentioned, judgements, strict=True
         ):
-            progress.note_read(sentences)
-            progress.linked.append(linked)
+            state.record_reading(sentences)
+            state.mentioned.append(titles)
             hop = Hop(
-                len(progress.hops) + 1,
-                tuple(progress.sets[-1][: config.beam_size]),
-                found,
+                len(state.hops) + 1,
+                tuple(state.document_sets[-1][: config.beam_size]),
+                chosen,
                 judgement.proof,
                 judgement.sufficient,
                 seconds,
-                tuple(progress.read[-1]),
+                tuple(state.read[-1]),
             )
-            progress.hops.append(hop)
-            self._may_stop(progress, hop)
+            state.hops.append(hop)
+            state.next_step = NextStep.EXPAND
+            self._stop_if_done(state, hop)
 
-    def _choose(
-        self, progress: Progress, scored: Sequence[Sentence]
-    ) -> tuple[tuple[Sentence, ...], list[str]]:
-        """Return the evidence among the scored sentences, and the documents that it mentions.
+    def _choose(self, state: SearchState, scored: Sequence[Sentence]) -> tuple[Sentence, ...]:
+        """Choose the evidence of a hop among the scored sentences.
 
-        What tells relevant documents asks which of them give evidence; so the first choice, by the
-        sentences alone, is for this.
+        The features of the document scorer describe a completed hop, its evidence included. So a
+        first choice, by the sentences alone, provides the features for the final one.
         """
         evidence = self._best(scored)
-        linked = self._mentioned(evidence)
-        if self._relevance is None:
-            return evidence, linked
-        clues = document_clues(progress.supposing(scored, evidence, linked))
-        read = dict.fromkeys(s.title for s in scored)
-        relevance = {title: self._relevance.score(clues[title]) for title in read}
-        evidence = self._best(weighed(scored, relevance))
-        return evidence, self._mentioned(evidence)
+        scorer = self._stages.document_scorer
+        if scorer is None:
+            return evidence
+        features = document_features(state.with_hop(scored, evidence, self._mentioned(evidence)))
+        titles = dict.fromkeys(sentence.title for sentence in scored)
+        relevance = {title: scorer.score(features[title]) for title in titles}
+        return self._best(reweighted(scored, relevance))
 
     def _best(self, scored: Sequence[Sentence]) -> tuple[Sentence, ...]:
         return choose_evidence(scored, self._config.evidence, self._config.evidence_per_document)
 
     def _mentioned(self, evidence: Sequence[Sentence]) -> list[str]:
-        return self._mentions.in_evidence(evidence) if self._mentions else []
+        finder = self._stages.mention_finder
+        return finder.in_evidence(evidence) if finder is not None else []
 
-    def _may_stop(self, progress: Progress, hop: Hop) -> None:
-        least = min(self._config.min_hops, self._limit)
+    def _stop_if_done(self, state: SearchState, hop: Hop) -> None:
         if not hop.evidence:
-            progress.stopped = "dead_end"
-        elif self._dynamic and hop.sufficient and hop.number >= least:
-            progress.stopped = "sufficient"
-        elif hop.number == self._limit:
-            progress.stopped = "max_hops"
+            state.stopped = "dead_end"
+        elif self._dynamic and hop.sufficient and hop.number >= self._min_hops:
+            state.stopped = "sufficient"
+        elif hop.number == self._max_hops:
+            state.stopped = "max_hops"
+
+
+def _waiting_for(step: NextStep, batch: Sequence[SearchState]) -> list[SearchState]:
+    """Return the claims whose next step is `step`, without those that have stopped."""
+    return [state for state in batch if state.stopped is None and state.next_step is step]
+
+
+def checked_scores(stage: str, scored: Iterable[Scored]) -> list[Scored]:
+    """Return the output of a stage with its scores as Python floats.
+
+    Entries with a score of minus infinity are left out. NumPy scalars are converted, because JSON
+    cannot hold them.
+
+    Parameters
+    ----------
+    stage
+        The name of the stage, for the error message.
+    scored
+        The sentences, titles or document sets that it returned.
+
+    Raises
+    ------
+    AdmiralError
+        If a score is not a number, or is infinite or too large.
+    """
+    kept = []
+    for entry in scored:
+        score = float(entry.score)
+        if abs(score) <= _MAX_SCORE:
+            kept.append(entry if type(entry.score) is float else replace(entry, score=score))
+        elif score != -math.inf:
+            raise AdmiralError(
+                f"stage {stage!r}: the score of {_name(entry)} is {score}. Return finite scores, "
+                "or minus infinity for entries to leave out."
+            )
+    return kept
+
+
+def _name(entry: Sentence | DocumentSet | ScoredTitle) -> str:
+    if isinstance(entry, DocumentSet):
+        return " + ".join(map(repr, entry.titles))
+    if isinstance(entry, Sentence):
+        return f"sentence {entry.index} of {entry.title!r}"
+    return repr(entry.title)

@@ -1,47 +1,84 @@
-"""Stage 4: the hop retriever, constrained beam search over sentence identifiers and titles."""
+"""Stage 4: the hop retriever (paper, section 3.1), constrained beam search for document sets.
+
+The model reads the claim and the evidence, and generates the identifiers of evidence sentences and
+one title. Each sequence stands for a document set: the documents of the sentences and the titled
+one. Several sequences may stand for the same set; `score_document_sets` adds them up.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import product
 from typing import Protocol
 
 from admiral.errors import AdmiralError
 from admiral.records import DocumentSet, Sentence
-from admiral.retrieval.document_sets import ScoredSequence, document_sets
 from admiral.retrieval.hop_grammar import HopConstraint, TitlesConstraint
-from proofs.generation.source_input import evidence_input
+from proofs.generation.source_input import claim_room, evidence_input
 from trie import Seq2Seq, Tokens, Trie, TrieFileError, beam_search
 
 
-class Titles(Protocol):
-    """Names the documents that the rows of the title trie stand for."""
+class RowTitles(Protocol):
+    """The titles that the rows of a title trie stand for."""
 
-    def title(self, row: int) -> str: ...
+    def title(self, row: int) -> str:
+        """Return the title of a row."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Input:
+    """One input of the model, with what is needed to read its output.
+
+    Attributes
+    ----------
+    index
+        Position of the claim in the batch.
+    ids
+        Token ids of the claim and the evidence.
+    constraint
+        The sequences that may be generated.
+    kept
+        Titles that belong to every document set (variant ``not-joint``).
+    """
+
+    index: int
+    ids: list[int]
+    constraint: HopConstraint | TitlesConstraint
+    kept: tuple[str, ...]
 
 
 class TrieHopRetriever:
-    """Generates ``e_i ... [ title ]`` and scores document sets by equations 1 and 2.
+    """Generate ``e_i ... [ title ]`` and score document sets by equations 1 and 2 of the paper.
 
     Parameters
     ----------
     model, tokens
         The trained seq2seq model and its tokenizer.
     trie, titles
-        The titles that may be generated, and the names of its rows.
+        The trie of the titles that may be generated, and the titles of its rows.
     beam_size
         Beams from hop 1 on (paper: 25).
     title_beams
         Beams of hop 0.
     normalise
-        Score tokens by the softmax over the allowed ones only; off in the paper.
+        Score tokens by the softmax over the allowed tokens only, which the paper does not.
     variant
-        ``ours`` scores sentences and title together; ``top-1`` reads the best
-        sentence alone, so that its sets have two documents at every hop; ``not-joint`` scores the
-        title alone and adds it to the documents of the best sentences, as many as there are hops;
-        ``joint-docs`` generates the titles of the whole set instead of sentence identifiers, which
-        the model must have been trained to do (`training.run_config.TrainConfig.target`).
-        The last three are those that the paper compares with (section 6, table 3).
+        ``ours`` scores sentences and title jointly. The others are the paper's ablations (section
+        6, table 3): ``top-1`` reads only the best sentence, so its sets have two documents at every
+        hop; ``not-joint`` scores the title alone and adds it to the documents of the best
+        sentences, as many as the number of hops; ``joint-docs`` generates the titles of the whole
+        set instead of sentence identifiers and needs a model trained for that
+        (`training.loop.run_config.TrainConfig.target`).
+
+    Attributes
+    ----------
+    claim_limits
+        Number of tokens of a claim that the model reads.
+    max_evidence
+        Number of evidence sentences that the model has identifiers for.
     """
 
     def __init__(
@@ -49,7 +86,7 @@ class TrieHopRetriever:
         model: Seq2Seq,
         tokens: Tokens,
         trie: Trie,
-        titles: Titles,
+        titles: RowTitles,
         *,
         beam_size: int = 25,
         title_beams: int = 10,
@@ -59,100 +96,161 @@ class TrieHopRetriever:
         self._model, self._tokens, self._trie, self._titles = model, tokens, trie, titles
         self._beam_size, self._title_beams = beam_size, title_beams
         self._normalise, self._variant = normalise, variant
+        # The claim may fill half of the input; the evidence fills the rest.
+        self.claim_limits = {
+            "the hop retriever": claim_room(tokens, "retrieve", model.max_source // 2)
+        }
+        self.max_evidence = tokens.max_identifiers
 
     def expand(
         self, claims: Sequence[str], evidence: Sequence[Sequence[Sentence]], hops: Sequence[int]
     ) -> list[list[DocumentSet]]:
-        """Return document sets of size ``hop + 1``, best first; empty where there is no way on.
+        """Return document sets of size ``hop + 1``, best first; none if there is no evidence.
 
-        Where the evidence comes from fewer than `hop` documents, the sets are smaller.
+        If the evidence comes from fewer than `hop` documents, the sets are smaller.
 
         Raises
         ------
         AdmiralError
-            If a file of the trie turns out to be damaged.
+            If a file of the trie is damaged.
         """
-        found: list[list[DocumentSet]] = [[] for _ in claims]
-        triples = list(zip(claims, evidence, hops, strict=True))
+        document_sets: list[list[DocumentSet]] = [[] for _ in claims]
         try:
-            for beams, places in (
-                (self._title_beams, [at for at, hop in enumerate(hops) if not hop]),
-                (self._beam_size, [at for at, hop in enumerate(hops) if hop]),
+            inputs = [
+                model_input
+                for index, values in enumerate(zip(claims, evidence, hops, strict=True))
+                if (model_input := self._input(index, *values)) is not None
+            ]
+            for beams, batch in (
+                (self._title_beams, [i for i in inputs if not hops[i.index]]),
+                (self._beam_size, [i for i in inputs if hops[i.index]]),
             ):
-                sets = self._search([triples[at] for at in places], beams)
-                for at, one in zip(places, sets, strict=True):
-                    found[at] = one
+                for model_input, sequences in zip(batch, self._decode(batch, beams), strict=True):
+                    index = model_input.index
+                    document_sets[index] = score_document_sets(
+                        ScoredSequence(model_input.kept or kept, title, score)
+                        for ids, score in sequences
+                        for kept, title in self._parse(model_input.constraint, ids, evidence[index])
+                    )
         except TrieFileError as error:
             raise AdmiralError(
                 f"{error}. Delete {error.path.parent}; the trie is built again when it is needed."
             ) from error
-        return found
+        return document_sets
 
-    def _search(
-        self, claims: Sequence[tuple[str, Sequence[Sentence], int]], beams: int
-    ) -> list[list[DocumentSet]]:
-        """Return the document sets of claims with their evidence and hop, decoded together."""
-        found: list[list[DocumentSet]] = [[] for _ in claims]
-        inputs, places, fixed = [], [], []
-        constraints: list[HopConstraint | TitlesConstraint] = []
-        for place, (claim, sentences, hop) in enumerate(claims):
-            read = sentences[:1] if self._variant == "top-1" else sentences
-            documents = tuple(dict.fromkeys(s.title for s in read))[:hop]
-            if hop and not documents:
-                continue
-            pairs = [(s.title, s.text) for s in read] if hop else []
-            count = 0 if self._variant == "not-joint" else len(documents)
-            inputs.append(
-                evidence_input(
-                    self._tokens, "retrieve", claim, pairs, self._model.max_source, count
-                ).ids
-            )
-            identifiers = [(number, s.title) for number, s in enumerate(read)]
-            constraints.append(
-                TitlesConstraint(self._trie, self._tokens, count + 1)
-                if self._variant == "joint-docs"
-                else HopConstraint(self._trie, self._tokens, identifiers, count)
-            )
-            places.append(place)
-            fixed.append(documents if self._variant == "not-joint" else ())
-        if not inputs:
-            return found
+    def _input(
+        self, index: int, claim: str, evidence: Sequence[Sentence], hop: int
+    ) -> _Input | None:
+        """Return the input for a claim at a hop, or None if there is no evidence to hop from."""
+        sentences = evidence[:1] if self._variant == "top-1" else evidence
+        documents = tuple(dict.fromkeys(s.title for s in sentences))[:hop]
+        if hop and not documents:
+            return None
+        count = 0 if self._variant == "not-joint" else len(documents)
+        pairs = [(s.title, s.text) for s in sentences] if hop else []
+        source = evidence_input(
+            self._tokens, "retrieve", claim, pairs, self._model.max_source, count
+        )
+        constraint: HopConstraint | TitlesConstraint
+        if self._variant == "joint-docs":
+            constraint = TitlesConstraint(self._trie, self._tokens, count + 1)
+        else:
+            identifiers = [(number, s.title) for number, s in enumerate(sentences)]
+            constraint = HopConstraint(self._trie, self._tokens, identifiers, count)
+        kept = documents if self._variant == "not-joint" else ()
+        return _Input(index, source.ids, constraint, kept)
+
+    def _decode(
+        self, batch: Sequence[_Input], beams: int
+    ) -> Iterator[list[tuple[Sequence[int], float]]]:
+        """Yield the token ids and the log probability of each input's best sequences."""
+        if not batch:
+            return
         results = beam_search(
             self._model,
-            inputs,
-            constraints,
+            [model_input.ids for model_input in batch],
+            [model_input.constraint for model_input in batch],
             beam_size=beams,
             max_length=self._model.max_target,
             normalise=self._normalise,
         )
-        for place, constraint, kept_anyway, hypotheses in zip(
-            places, constraints, fixed, results, strict=True
-        ):
-            sentences = claims[place][1]
-            found[place] = document_sets(
-                ScoredSequence(kept_anyway or kept, title, hypothesis.score)
-                for hypothesis in hypotheses
-                for kept, title in self._read(constraint, hypothesis.tokens, sentences)
-            )
-        return found
+        for hypotheses in results:
+            yield [(hypothesis.tokens, hypothesis.score) for hypothesis in hypotheses]
 
-    def _read(
+    def _parse(
         self,
         constraint: HopConstraint | TitlesConstraint,
         ids: Sequence[int],
-        sentences: Sequence[Sentence],
+        evidence: Sequence[Sentence],
     ) -> Iterator[tuple[tuple[str, ...], str]]:
-        """Yield what a sequence stands for: the documents before the last one, and that one.
+        """Yield the kept documents and the new document that a sequence stands for.
 
-        Titles that the tokenizer spells alike share a sequence and its score.
+        There is more than one reading if the tokenizer spells several titles alike. They share the
+        sequence and its score.
         """
         if isinstance(constraint, HopConstraint):
             numbers, rows = constraint.parse(ids)
-            kept = tuple(sentences[number].title for number in numbers)
+            kept = tuple(evidence[number].title for number in numbers)
             for row in rows:
                 yield kept, self._titles.title(row)
             return
-        for chosen in product(*constraint.parse(ids)):
-            *before, last = map(self._titles.title, chosen)
+        for rows in product(*constraint.parse(ids)):
+            *before, last = map(self._titles.title, rows)
             if len(set(before)) == len(before):
                 yield tuple(before), last
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredSequence:
+    """A decoded sequence.
+
+    Attributes
+    ----------
+    kept
+        The documents of its sentence identifiers.
+    title
+        Its title.
+    score
+        Its natural log probability.
+    """
+
+    kept: tuple[str, ...]
+    title: str
+    score: float
+
+
+def score_document_sets(sequences: Iterable[ScoredSequence]) -> list[DocumentSet]:
+    """Return the document sets of sequences, scored by equations 1 and 2 of the paper.
+
+    The score of a set is the log of the sum of the probabilities of all sequences that stand for
+    it. Sequences whose title is one of their kept documents add nothing and are dropped.
+
+    Returns
+    -------
+    list
+        Best first, ties sorted by title. The titles of a set are in the order of its most probable
+        sequence.
+    """
+    best: dict[frozenset[str], ScoredSequence] = {}
+    scores: dict[frozenset[str], list[float]] = {}
+    for sequence in sequences:
+        if sequence.title in sequence.kept:
+            continue
+        key = frozenset((*sequence.kept, sequence.title))
+        scores.setdefault(key, []).append(sequence.score)
+        if key not in best or sequence.score > best[key].score:
+            best[key] = sequence
+    document_sets = [
+        DocumentSet((*best[key].kept, best[key].title), log_sum_exp(values))
+        for key, values in scores.items()
+    ]
+    return sorted(document_sets, key=lambda s: (-s.score, s.titles))
+
+
+def log_sum_exp(values: Iterable[float]) -> float:
+    """Return ``log(sum(exp(v)))`` without overflow; minus infinity for no values."""
+    scores = list(values)
+    largest = max(scores, default=-math.inf)
+    if largest == -math.inf:
+        return largest
+    return largest + math.log(math.fsum(math.exp(score - largest) for score in scores))

@@ -1,43 +1,37 @@
-"""Hyperlinks for the hop retriever: what a sentence links to is read behind it."""
+"""An option of the hop retriever: read the hyperlinks of each evidence sentence, too."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Protocol
 
-from admiral.protocols import HopRetriever
-from admiral.records import Document, DocumentSet, Sentence
-
-
-class Documents(Protocol):
-    """Gives documents by title, as a knowledge base does."""
-
-    def document(self, title: str) -> Document: ...
+from admiral.protocols import Documents, HopRetriever, claim_limits, max_evidence
+from admiral.records import DocumentSet, Sentence
 
 
-class LinkedRetriever:
-    """A hop retriever that reads the titles that its evidence links to (paper, section 6).
+class HyperlinkHopRetriever:
+    """Append the linked titles to each evidence sentence before the hop (paper, section 6).
 
     Parameters
     ----------
     retriever
-        The one that is given the longer sentences.
+        The hop retriever that reads the extended sentences.
     documents
-        Where the links of a sentence are found; a corpus without any changes nothing.
+        The documents with their hyperlinks. Sentences without hyperlinks stay as they are.
     """
 
     def __init__(self, retriever: HopRetriever, documents: Documents) -> None:
         self._retriever, self._documents = retriever, documents
+        self.claim_limits, self.max_evidence = claim_limits(retriever), max_evidence(retriever)
 
     def expand(
         self, claims: Sequence[str], evidence: Sequence[Sequence[Sentence]], hops: Sequence[int]
     ) -> list[list[DocumentSet]]:
-        """Return what the retriever finds for the sentences with their links behind them."""
-        longer = [[self._with_links(s) for s in sentences] for sentences in evidence]
-        return self._retriever.expand(claims, longer, hops)
+        """Return the document sets for the evidence with its hyperlinks."""
+        extended = [[self._with_hyperlinks(s) for s in sentences] for sentences in evidence]
+        return self._retriever.expand(claims, extended, hops)
 
-    def _with_links(self, sentence: Sentence) -> Sentence:
+    def _with_hyperlinks(self, sentence: Sentence) -> Sentence:
         links = self._documents.document(sentence.title).links
         if not links or not links[sentence.index]:
             return sentence

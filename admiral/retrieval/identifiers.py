@@ -1,4 +1,4 @@
-"""The identifiers of the retriever's output: ascending, each of another document."""
+"""The sentence identifiers at the start of the hop retriever's output, as a grammar segment."""
 
 from __future__ import annotations
 
@@ -11,9 +11,16 @@ from trie.index.bits import Ints
 
 
 class _State(NamedTuple):
-    """How many are missing, where they may come from, and which documents there are taken.
+    """The state after some identifiers. Prefixes that allow the same continuations share a state.
 
-    Choices that leave the same behind them are the same state.
+    Attributes
+    ----------
+    missing
+        Number of identifiers that must follow.
+    first
+        Position of the first identifier that may follow.
+    taken
+        Documents, from there on, that already have an identifier.
     """
 
     missing: int
@@ -22,18 +29,19 @@ class _State(NamedTuple):
 
 
 class Identifiers:
-    """The identifiers of exactly `count` documents, in a given order; a `trie.Segment`.
+    """A `trie.Segment` that accepts the identifiers of `count` distinct documents, in order.
 
-    A choice from which that many can no longer be made is never entered. It hands on 0.
+    An identifier is allowed only if enough documents remain to complete the sequence. The value of
+    the complete segment is 0.
 
     Parameters
     ----------
     tokens
-        The identifiers, in the order in which they are to be written.
+        The identifiers, in the order in which they may occur.
     documents
-        The document of each; of one document at most one is written.
+        The document of each identifier. Each document is named at most once.
     count
-        How many are written.
+        Number of identifiers in a sequence.
 
     Raises
     ------
@@ -64,31 +72,32 @@ class Identifiers:
         return self._tokens, self._documents, self._count
 
     def begin(self, value: int) -> int:
-        """Return the state in front of all of them."""
+        """Return the state before the first identifier."""
         return self._number(self._count, 0, frozenset())
 
     def moves(self, state: int) -> tuple[Ints, Ints]:
-        """Return the identifiers behind which enough new documents can be named."""
+        """Return the allowed identifiers, in ascending order, and the states that they lead to."""
         missing, first, taken = self._states[state]
-        found: dict[int, int] = {}
-        ahead: set[int] = set()
-        for place in reversed(range(first, len(self._tokens) if missing else first)):
-            document = self._documents[place]
+        next_states: dict[int, int] = {}
+        remaining: set[int] = set()
+        for position in reversed(range(first, len(self._tokens) if missing else first)):
+            document = self._documents[position]
             if document not in taken:
-                if len(ahead | {document}) >= missing:
-                    still = (taken | {document}) & set(self._documents[place + 1 :])
-                    found[self._tokens[place]] = self._number(missing - 1, place + 1, still)
-                ahead.add(document)
-        tokens = sorted(found)
-        states = [found[token] for token in tokens]
+                if len(remaining | {document}) >= missing:
+                    still_taken = (taken | {document}) & set(self._documents[position + 1 :])
+                    next_state = self._number(missing - 1, position + 1, still_taken)
+                    next_states[self._tokens[position]] = next_state
+                remaining.add(document)
+        tokens = sorted(next_states)
+        states = [next_states[token] for token in tokens]
         return np.array(tokens, dtype=np.int64), np.array(states, dtype=np.int64)
 
     def value(self, state: int) -> int | None:
-        """Return 0 when none is missing."""
+        """Return 0 if no identifier is missing, else None."""
         return None if self._states[state].missing else 0
 
     def holds(self, token: int) -> bool:
-        """Whether it is one of the identifiers."""
+        """Return whether a token is one of the identifiers."""
         return token in self._tokens
 
     def _number(self, missing: int, first: int, taken: frozenset[int]) -> int:

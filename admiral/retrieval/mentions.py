@@ -1,4 +1,4 @@
-"""Documents that a text mentions: their titles stand in it, or its sentence links to them."""
+"""Find the documents that texts mention, by title or by hyperlink."""
 
 from __future__ import annotations
 
@@ -7,25 +7,19 @@ from functools import cache
 from itertools import zip_longest
 
 from admiral.kb import KnowledgeBase
+from admiral.protocols import MentionFinder
 from admiral.records import Document, Sentence
 from admiral.retrieval.title_matching import find_mentions
 
-# Of a document so many sentences are searched beside its evidence.
+# Number of sentences per document that are searched in addition to its evidence sentences.
 _MAX_SENTENCES = 16
 
 
-def interleaved(*lists: Sequence[str]) -> list[str]:
-    """Return the first of every list, then the second of every list, and so on, each once."""
-    rounds = zip_longest(*lists)
-    return list(dict.fromkeys(one for turn in rounds for one in turn if one is not None))
+class TitleMentionFinder:
+    """Find the documents of a knowledge base whose titles a text mentions or links to.
 
-
-class MentionFinder:
-    """Finds the documents of a knowledge base that sentences mention.
-
-    A mention is what `admiral.retrieval.title_matching` finds, or a hyperlink, where the corpus has
-    them. Matching is by spelling alone, so that a mention is a document worth reading, not a
-    finding.
+    Titles are matched by spelling alone (`admiral.retrieval.title_matching`), so a mention is a
+    document worth reading, not a resolved entity.
 
     Parameters
     ----------
@@ -38,40 +32,51 @@ class MentionFinder:
 
     def in_text(self, text: str) -> list[str]:
         """Return the titles that `text` mentions, in order, each once."""
-        return list(dict.fromkeys(self._find(text)))
+        return list(dict.fromkeys(self._titles_in(text)))
 
     def in_evidence(self, evidence: Sequence[Sentence]) -> list[str]:
-        """Return the titles that the evidence's documents mention or link to, each once.
+        """Return the titles that the documents of the evidence mention or link to, each once.
 
-        The first mentions of all evidence sentences come first, then the second ones, and so on;
-        then, in the same way, the mentions in the other sentences of these documents, since what
-        connects a document to the next one often stands beside its evidence. No document mentions
-        itself.
+        The mentions of the evidence sentences come first, interleaved: the first mention of every
+        sentence, then the second one, and so on. The mentions of the other sentences of these
+        documents follow in the same way, because the link to the next document is often found near
+        the evidence. A document's own title does not count.
         """
         documents = {s.title: self._kb.document(s.title) for s in evidence}
 
-        @cache  # the evidence stands among the first sentences, mostly
-        def named(title: str, index: int) -> list[str]:
-            return self._named(documents[title], index)
+        @cache  # evidence sentences are usually among the first sentences, too
+        def mentioned(title: str, index: int) -> list[str]:
+            return self._titles_in_sentence(documents[title], index)
 
-        near = [named(s.title, s.index) for s in evidence]
-        far = [
+        in_evidence = [mentioned(s.title, s.index) for s in evidence]
+        in_documents = [
             [
-                mentioned
+                other_title
                 for index in range(min(len(document.sentences), _MAX_SENTENCES))
-                for mentioned in named(title, index)
+                for other_title in mentioned(title, index)
             ]
             for title, document in documents.items()
         ]
-        return list(dict.fromkeys([*interleaved(*near), *interleaved(*far)]))
+        return list(dict.fromkeys([*interleaved(*in_evidence), *interleaved(*in_documents)]))
 
-    def _named(self, document: Document, index: int) -> list[str]:
-        """Return what one sentence of a document links to and mentions."""
+    def _titles_in_sentence(self, document: Document, index: int) -> list[str]:
+        """Return the hyperlinks and mentions of one sentence of a document."""
         links = document.links[index] if document.links else ()
-        linked = [t for t in links if self._kb.row(t) is not None]
-        named = dict.fromkeys([*linked, *self._find(document.sentences[index])])
-        return [title for title in named if title != document.title]
+        hyperlinks = [title for title in links if self._kb.row(title) is not None]
+        titles = dict.fromkeys([*hyperlinks, *self._titles_in(document.sentences[index])])
+        return [title for title in titles if title != document.title]
 
-    def _find(self, text: str) -> Iterator[str]:
+    def _titles_in(self, text: str) -> Iterator[str]:
         for mention in find_mentions(self._kb, text):
             yield from mention.titles
+
+
+def mentions_in_texts(finder: MentionFinder | None, texts: Sequence[str]) -> list[list[str]]:
+    """Return the titles that each text mentions; empty lists without a mention finder."""
+    return [finder.in_text(text) if finder is not None else [] for text in texts]
+
+
+def interleaved(*lists: Sequence[str]) -> list[str]:
+    """Return the first item of every list, then every second item, and so on, each item once."""
+    rounds = zip_longest(*lists)
+    return list(dict.fromkeys(item for turn in rounds for item in turn if item is not None))

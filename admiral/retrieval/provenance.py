@@ -1,4 +1,4 @@
-"""What a run came from: its settings, and the content of its checkpoint and knowledge base."""
+"""The provenance of results: settings, version, checkpoint and knowledge base of a run."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from admiral.storage.bundled_names import is_bundled
 
 
 def recorded_settings(config: RetrievalConfig) -> dict[str, Any]:
-    """Return what decides the results of a run, to be kept beside them.
+    """Return everything that decides the results of a run, to be stored with them.
 
-    The precision ``auto`` is told as what it stands for here.
+    The precision ``auto`` is recorded as the precision that it selects on this machine.
     """
     if config.precision == "auto":
-        # Imported here: who names the precision needs no torch for this.
+        # Imported here, because with a named precision this function does not need torch.
         from admiral.models.devices import choose_precision
 
         config = replace(config, precision=choose_precision(config))
@@ -31,16 +31,16 @@ def recorded_settings(config: RetrievalConfig) -> dict[str, Any]:
 
 
 def identity(name: str) -> str:
-    """Return what tells one checkpoint, knowledge base or file from another.
+    """Return a text that identifies a checkpoint, a knowledge base or a file.
 
-    A bundled one is known by its name, a file by its name and a hash of it. A directory is known by
-    its own name and a hash of its manifest (of a joined knowledge base, of what identifies the
-    versions of all members), or else of its configuration and weights.
+    For a bundled one, this is its name. For a file, it is its name and a hash of its content. For a
+    directory, it is the directory's name and a hash: of the manifest of a knowledge base, of the
+    versions of all members of a joined one, or of the configuration and weights of a checkpoint.
 
     Raises
     ------
     AdmiralError
-        If it is a knowledge base that joins others and one of these cannot be used.
+        If it is a joined knowledge base and one of its members cannot be used.
     """
     directory = Path(name)
     if is_bundled(name) or not directory.exists():
@@ -55,11 +55,11 @@ def identity(name: str) -> str:
     return f"{directory.resolve().name} ({digest.hexdigest()[:12]})"
 
 
-def _files(place: Path) -> list[Path]:
-    """Return what makes up a file, a knowledge base or a checkpoint, as far as it is there."""
-    if place.is_file():
-        return [place]
-    manifest = place / "manifest.json"
+def _files(path: Path) -> list[Path]:
+    """Return the files that identify a file, a knowledge base or a checkpoint; some may not exist."""
+    if path.is_file():
+        return [path]
+    manifest = path / "manifest.json"
     if manifest.is_file():
         return [manifest]
-    return [place / "config.json", *sorted(place.glob("*.safetensors"))]
+    return [path / "config.json", *sorted(path.glob("*.safetensors"))]

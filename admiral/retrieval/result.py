@@ -1,73 +1,91 @@
-"""What the hops of a claim come to: its result, with the documents ranked."""
+"""The result of a finished search: ranked documents, evidence, and warnings about cut claims."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from admiral.config import RetrievalConfig
-from admiral.models.checkpoint import Checkpoint
-from admiral.ranking.document_scorer import Relevance
-from admiral.ranking.features import document_clues
+from admiral.protocols import DocumentScorer, Stages
+from admiral.ranking.features import document_features
 from admiral.ranking.fusion import rank_documents
 from admiral.records import RankedDocument, RetrievalResult
-from admiral.reranking.cross_encoder import claim_tokens
-from admiral.reranking.similarity import CLAIM_TOKENS
-from admiral.retrieval.state import Progress
-from proofs.generation.source_input import claim_room
+from admiral.retrieval.state import SearchState
+from trie import Tokens
+
+# Number of characters of the unread part of a claim that a warning quotes.
+_QUOTED = 60
 
 
-def answer(
-    progress: Progress,
-    config: RetrievalConfig,
-    checkpoint: Checkpoint,
-    relevance: Relevance | None,
+def build_result(
+    state: SearchState, stages: Stages, config: RetrievalConfig, tokens: Tokens
 ) -> RetrievalResult:
-    """Return the result of a claim that has stopped, its documents ranked as `ranked` says."""
-    return RetrievalResult(
-        progress.claim,
-        tuple(ranked(progress, config, relevance)[: config.top_k]),
-        progress.evidence,
-        tuple(progress.hops),
-        progress.stopped or "dead_end",
-        _warnings(progress.claim.text, config, checkpoint),
-    )
-
-
-def ranked(
-    progress: Progress, config: RetrievalConfig, relevance: Relevance | None
-) -> list[RankedDocument]:
-    """Rank all documents that the hops of a claim have found.
+    """Return the result of a claim that has stopped.
 
     Parameters
     ----------
+    state
+        The search state of the claim.
+    stages
+        The stages; they state how much of a claim they read, and may score documents.
     config
-        Says by which rule.
-    relevance
-        What ranks the first of them in the end; None for the votes, or the order of the last hop.
+        The settings.
+    tokens
+        The tokenizer of the checkpoint, which counts the tokens of the claim.
     """
-    found = rank_documents(
-        progress.sets,
-        progress.candidates or (),
-        read=progress.read,
-        linked=progress.linked,
-        named=progress.named,
+    return RetrievalResult(
+        state.claim,
+        tuple(ranked_documents(state, config, stages.document_scorer)[: config.top_k]),
+        state.evidence,
+        tuple(state.hops),
+        state.stopped or "dead_end",
+        cut_claim_warnings(state.claim.text, stages.claim_limits, tokens),
+    )
+
+
+def ranked_documents(
+    state: SearchState, config: RetrievalConfig, scorer: DocumentScorer | None
+) -> list[RankedDocument]:
+    """Rank all documents that a search has found.
+
+    Parameters
+    ----------
+    state
+        The search state of a claim.
+    config
+        The settings; `ranking` selects the rule.
+    scorer
+        Ranks the first documents again by their features; None to skip this.
+    """
+    documents = rank_documents(
+        state.document_sets,
+        state.candidates or (),
+        read=state.read,
+        mentioned=state.mentioned,
+        claim_mentions=state.claim_mentions,
         fused=config.ranking != "last-hop",
     )
-    return found if relevance is None else relevance.rank(found, document_clues(progress))
+    return documents if scorer is None else scorer.rank(documents, document_features(state))
 
 
-def _warnings(claim: str, config: RetrievalConfig, checkpoint: Checkpoint) -> tuple[str, ...]:
-    """Say which stages a claim is too long for, and which end of it not all of them read."""
-    tokens = checkpoint.tokens
-    reads = {"the hop retriever": claim_room(tokens, "retrieve", checkpoint.model.max_source // 2)}
-    if config.reranker in ("combined", "cross-encoder"):
-        reads["the cross-encoder"] = claim_tokens(checkpoint)
-    if config.reranker in ("combined", "similarity"):
-        # Of tokens of its own: of the same text there are about as many.
-        reads["the sentence encoder"] = CLAIM_TOKENS
-    _, spans = tokens.encode_with_offsets(claim)
-    rooms = sorted((room, stage) for stage, room in reads.items() if room < len(spans))
-    if not rooms:
+def cut_claim_warnings(claim: str, limits: Mapping[str, int], tokens: Tokens) -> tuple[str, ...]:
+    """Return a warning if a claim is longer than some model reads.
+
+    Parameters
+    ----------
+    claim
+        The text of the claim.
+    limits
+        Number of tokens of a claim that each model reads, by the name of the model.
+    tokens
+        The tokenizer that counts. Models with another one split a text into about as many tokens.
+    """
+    if not limits:
         return ()
-    rest = claim[spans[rooms[0][0]][0] :]
-    shown = rest if len(rest) <= 60 else rest[:60] + "…"
-    each = ", ".join(f"{stage} reads {room}" for room, stage in rooms)
-    return (f"of the claim's {len(spans)} tokens {each}; cut from: {shown!r}",)
+    _, spans = tokens.encode_with_offsets(claim)
+    exceeded = sorted((limit, name) for name, limit in limits.items() if limit < len(spans))
+    if not exceeded:
+        return ()
+    unread = claim[spans[exceeded[0][0]][0] :]
+    quoted = unread if len(unread) <= _QUOTED else unread[:_QUOTED] + "…"
+    readers = ", ".join(f"{name} reads {limit}" for limit, name in exceeded)
+    return (f"of the claim's {len(spans)} tokens {readers}; cut from: {quoted!r}",)

@@ -1,8 +1,7 @@
-"""From settings to stages: which implementation of each stage a configuration names."""
+"""Build the stages that the settings name."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from admiral.config import RetrievalConfig
@@ -11,44 +10,39 @@ from admiral.kb import KnowledgeBase
 from admiral.models.checkpoint import Checkpoint
 from admiral.models.devices import choose_device, choose_dtype
 from admiral.models.heads import load_sufficiency_head
-from admiral.protocols import FirstStage, HopRetriever, SentenceReranker, SufficiencyJudge
-from admiral.ranking.document_scorer import Relevance
+from admiral.protocols import (
+    DocumentScorer,
+    FirstStage,
+    HopRetriever,
+    SentenceReranker,
+    Stages,
+    SufficiencyJudge,
+)
+from admiral.ranking.document_scorer import NetworkDocumentScorer
 from admiral.reranking.bm25_sentences import TermReranker
 from admiral.reranking.combined import CombinedReranker
 from admiral.reranking.cross_encoder import CrossEncoderReranker
 from admiral.reranking.similarity import SimilarityReranker, minilm_directory
 from admiral.retrieval.first_stage import Bm25FirstStage, FusedFirstStage
 from admiral.retrieval.hop_retriever import TrieHopRetriever
-from admiral.retrieval.hyperlinks import LinkedRetriever
-from admiral.retrieval.lexicon_settings import open_lexicon
-from admiral.retrieval.mentions import MentionFinder
+from admiral.retrieval.hyperlinks import HyperlinkHopRetriever
+from admiral.retrieval.mentions import TitleMentionFinder
+from proofs import NatOp, PairLexicon, SpanLexicon, default_lexicon
 from proofs.generation.generator import ProofGenerator
 from proofs.judges.basic import AlwaysSufficient, GeneratedProofJudge, LexicalJudge, NeverSufficient
 from proofs.judges.calibrated import CalibratedJudge, Weights
 from proofs.judges.classifier import ClassifierJudge
-from trie import NoIdentifierError
-
-
-@dataclass(frozen=True, slots=True)
-class Stages:
-    """The four stages; replace one to try another (see `admiral.protocols`)."""
-
-    first: FirstStage
-    reranker: SentenceReranker
-    judge: SufficiencyJudge
-    retriever: HopRetriever
 
 
 def build_stages(kb: KnowledgeBase, checkpoint: Checkpoint, config: RetrievalConfig) -> Stages:
-    """Build the stages that the settings name.
+    """Build all stages.
 
     Raises
     ------
     AdmiralError
         If a stage lacks a file or a package, or a setting is more than the model can do.
     """
-    _check_evidence(checkpoint, config.evidence)
-    retriever = TrieHopRetriever(
+    generator = TrieHopRetriever(
         checkpoint.model,
         checkpoint.tokens,
         kb.title_trie(checkpoint.tokens),
@@ -58,29 +52,30 @@ def build_stages(kb: KnowledgeBase, checkpoint: Checkpoint, config: RetrievalCon
         normalise=config.trie_normalised,
         variant=config.variant,
     )
-    generator = retriever if config.title_beams else None
-    mentions = MentionFinder(kb) if config.mentions else None
-    first: FirstStage = Bm25FirstStage(kb)
-    if generator or mentions:
-        first = FusedFirstStage(kb, generator, mentions)
-    reranker, judge = _reranker(checkpoint, config), build_judge(checkpoint, config)
-    last = LinkedRetriever(retriever, kb) if config.hyperlinks else retriever
-    return Stages(first, reranker, judge, last)
+    first_stage: FirstStage = Bm25FirstStage(kb)
+    if config.title_beams or config.mentions:
+        first_stage = FusedFirstStage(kb, generator if config.title_beams else None)
+    hop_retriever: HopRetriever = generator
+    if config.hyperlinks:
+        hop_retriever = HyperlinkHopRetriever(generator, kb)
+    stages = Stages(
+        first_stage,
+        build_reranker(checkpoint, config),
+        build_judge(checkpoint, config),
+        hop_retriever,
+        TitleMentionFinder(kb) if config.mentions else None,
+        build_document_scorer(config),
+    )
+    if stages.max_evidence is not None and config.evidence > stages.max_evidence:
+        raise AdmiralError(
+            f"setting 'evidence': {config.evidence} is too large; {checkpoint.path} has tokens to "
+            f"name {stages.max_evidence} sentences, so give {stages.max_evidence} or less"
+        )
+    return stages
 
 
-def _check_evidence(checkpoint: Checkpoint, count: int) -> None:
-    """Refuse more sentences than the vocabulary has identifiers for."""
-    for number in range(count):
-        try:
-            checkpoint.tokens.identifier(number)
-        except NoIdentifierError as error:
-            raise AdmiralError(
-                f"setting 'evidence': {count} is too large; {checkpoint.path} has tokens to name "
-                f"{number} sentences, so give {number} or less"
-            ) from error
-
-
-def _reranker(checkpoint: Checkpoint, config: RetrievalConfig) -> SentenceReranker:
+def build_reranker(checkpoint: Checkpoint, config: RetrievalConfig) -> SentenceReranker:
+    """Build the sentence reranker."""
     if config.reranker == "cross-encoder":
         return CrossEncoderReranker(checkpoint)
     if config.reranker == "bm25":
@@ -98,7 +93,7 @@ def _reranker(checkpoint: Checkpoint, config: RetrievalConfig) -> SentenceRerank
 
 
 def build_judge(checkpoint: Checkpoint, config: RetrievalConfig) -> SufficiencyJudge:
-    """Build the judge that the settings name."""
+    """Build the sufficiency judge."""
     match config.judge:
         case "never":
             return NeverSufficient()
@@ -107,7 +102,7 @@ def build_judge(checkpoint: Checkpoint, config: RetrievalConfig) -> SufficiencyJ
         case "lexical":
             return LexicalJudge(open_lexicon(config))
         case "calibrated":
-            return CalibratedJudge(_weights(config), open_lexicon(config))
+            return CalibratedJudge(_judge_weights(config), open_lexicon(config))
         case "classifier":
             head = load_sufficiency_head(checkpoint.path, 2 * checkpoint.model.width)
             return ClassifierJudge(checkpoint.model, checkpoint.tokens, *head)
@@ -119,19 +114,48 @@ def build_judge(checkpoint: Checkpoint, config: RetrievalConfig) -> SufficiencyJ
             )
 
 
-def build_relevance(config: RetrievalConfig) -> Relevance | None:
-    """Return what tells relevant documents by fitted weights; None where votes rank them."""
+def build_document_scorer(config: RetrievalConfig) -> DocumentScorer | None:
+    """Build the document scorer; None unless the setting `ranking` is ``learned``."""
     if config.ranking != "learned":
         return None
     if not config.ranking_weights:
-        return Relevance.bundled()
+        return NetworkDocumentScorer.bundled()
     try:
-        return Relevance.read(Path(config.ranking_weights))
+        return NetworkDocumentScorer.read(Path(config.ranking_weights))
     except AdmiralError as error:
         raise AdmiralError(f"setting 'ranking_weights': {error}") from error
 
 
-def _weights(config: RetrievalConfig) -> Weights | None:
+def open_lexicon(config: RetrievalConfig) -> SpanLexicon:
+    """Return the built-in lexicon, followed by the word lists and WordNet if configured.
+
+    Raises
+    ------
+    AdmiralError
+        If a word list cannot be read; the message names the setting, the file and the line.
+    """
+    word_lists = [
+        _read_word_list(key, path, operator)
+        for key, path, operator in (
+            ("antonyms", config.antonyms, NatOp.NEGATION),
+            ("paraphrases", config.paraphrases, NatOp.EQUIVALENCE),
+        )
+        if path
+    ]
+    return default_lexicon(*word_lists, wordnet=config.wordnet)
+
+
+def _read_word_list(key: str, path: str, operator: NatOp) -> PairLexicon:
+    try:
+        return PairLexicon.read(path, operator)
+    except OSError as error:
+        raise AdmiralError(f"setting {key!r}: {path}: cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        remedy = "Each line holds words separated by tabs or spaces, in UTF-8"
+        raise AdmiralError(f"setting {key!r}: {error}. {remedy}") from error
+
+
+def _judge_weights(config: RetrievalConfig) -> Weights | None:
     if not config.judge_weights:
         return None
     try:

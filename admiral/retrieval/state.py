@@ -1,49 +1,64 @@
-"""One claim on its way through the hops: what has been found, and what is to be read next."""
+"""The search state of one claim: what its hops have found so far and what comes next."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from enum import Enum, auto
 
 from admiral.records import Claim, DocumentSet, Hop, ScoredTitle, Sentence, Stopped
 from admiral.reranking.sentence_scores import best_scores
 from admiral.retrieval.mentions import interleaved
 
 
+class NextStep(Enum):
+    """What the hop loop does next with a claim that has not stopped."""
+
+    FIRST_STAGE = auto()
+    """Find candidate documents from the claim alone."""
+    READ = auto()
+    """Rerank the sentences of the documents, choose the evidence and judge it."""
+    EXPAND = auto()
+    """Find the document sets of the next hop."""
+
+
 @dataclass(slots=True)
-class Progress:
-    """What the hops of a claim have found.
+class SearchState:
+    """What is known about one claim.
 
     Attributes
     ----------
     claim
         The claim.
     candidates
-        The first stage's documents, best first; None before it was asked.
-    named
-        The documents that the claim names.
-    sets
+        The documents of the first stage, best first; None before it has run.
+    claim_mentions
+        The titles that the claim mentions.
+    document_sets
         The document sets of each hop, best first.
     hops
-        The hops that have been made.
+        The completed hops.
     read
-        The documents that each hop read, that of the best sentence first.
-    best
-        The score of the best sentence of each document that a hop read.
-    linked
-        The documents that each hop's evidence mentions.
+        The titles of the documents that each hop read, sorted by their best sentence.
+    best_scores
+        For each hop, the score of the best sentence of each document that it read.
+    mentioned
+        The titles that the evidence of each hop mentions.
+    next_step
+        What the hop loop does next, unless the claim has stopped.
     stopped
-        Why it ended; None on the way.
+        Why the claim has stopped; None while it has not.
     """
 
     claim: Claim
     candidates: list[ScoredTitle] | None = None
-    named: list[str] = field(default_factory=list)
-    sets: list[list[DocumentSet]] = field(default_factory=list)
+    claim_mentions: list[str] = field(default_factory=list)
+    document_sets: list[list[DocumentSet]] = field(default_factory=list)
     hops: list[Hop] = field(default_factory=list)
     read: list[list[str]] = field(default_factory=list)
-    best: list[dict[str, float]] = field(default_factory=list)
-    linked: list[list[str]] = field(default_factory=list)
+    best_scores: list[dict[str, float]] = field(default_factory=list)
+    mentioned: list[list[str]] = field(default_factory=list)
+    next_step: NextStep = NextStep.FIRST_STAGE
     stopped: Stopped | None = None
 
     @property
@@ -52,75 +67,95 @@ class Progress:
         return self.hops[-1].evidence if self.hops else ()
 
     @property
-    def mentioned(self) -> list[str]:
-        """The documents that the evidence of the last hop mentions."""
-        return self.linked[-1] if self.linked else []
+    def next_titles(self) -> list[str]:
+        """The titles that the evidence of the last hop mentions."""
+        return self.mentioned[-1] if self.mentioned else []
 
-    def to_read(self, count: int) -> list[str]:
-        """Return the documents that the next hop reads.
+    def titles_to_read(self, count: int) -> list[str]:
+        """Return the titles of the documents that the next hop reads.
 
-        At first these are the candidates; later the evidence so far and, by turns, the documents
-        of the hop's sets, those that the evidence mentions, and the first candidates once more:
-        what one of them is about may be understood only now. They are `count`, or more for one
-        beside the evidence so far.
+        The first hop reads the candidates. Later hops read the documents of the evidence again,
+        then, interleaved, the documents of the hop's sets, those that the evidence mentions, and
+        the candidates: the claim may show only now that one of these matters.
+
+        Parameters
+        ----------
+        count
+            Maximum number of documents. There is always room for one besides the evidence.
         """
-        candidates = [c.title for c in self.candidates or ()]
+        candidates = [candidate.title for candidate in self.candidates or ()]
         if not self.hops:
             return candidates[:count]
-        found = list(dict.fromkeys(t for one in self.sets[-1] for t in one.titles))
-        read = dict.fromkeys(s.title for s in self.evidence)
-        others = interleaved(found, self.mentioned, candidates)
-        return list(dict.fromkeys([*read, *others]))[: max(count, len(read) + 1)]
+        in_sets = list(dict.fromkeys(t for s in self.document_sets[-1] for t in s.titles))
+        in_evidence = dict.fromkeys(sentence.title for sentence in self.evidence)
+        new_titles = interleaved(in_sets, self.next_titles, candidates)
+        return list(dict.fromkeys([*in_evidence, *new_titles]))[: max(count, len(in_evidence) + 1)]
 
-    def supposing(
-        self, sentences: Sequence[Sentence], evidence: tuple[Sentence, ...], linked: list[str]
-    ) -> Progress:
-        """Return what would have been found if a hop had read, chosen and linked to these."""
-        hop = Hop(len(self.hops) + 1, (), evidence, None, False, 0.0)
-        supposed = replace(
-            self,
-            sets=[*self.sets],
-            hops=[*self.hops, hop],
-            read=[*self.read],
-            best=[*self.best],
-            linked=[*self.linked, linked],
-        )
-        supposed.note_read(sentences)
-        return supposed
+    def kept_sentences(self) -> list[Sentence]:
+        """Return the evidence that the next hop builds on, for the reranker to read.
 
-    def until(self, count: int) -> Progress:
-        """Return what the first `count` hops found, as if they had been all."""
-        return replace(
-            self,
-            sets=self.sets[:count],
-            hops=self.hops[:count],
-            read=self.read[:count],
-            best=self.best[:count],
-            linked=self.linked[:count],
-        )
-
-    def kept(self) -> list[Sentence]:
-        """Return the sentences of the best set's kept documents, which the reranker reads too."""
+        These are the best evidence sentences of the documents that the best document set keeps from
+        the hop before: all of its documents but the last one, which is new.
+        """
         if not self.hops:
             return []
-        best = {s.title: s for s in reversed(self.evidence)}  # the first, so the best, wins
-        return [best[title] for title in self.sets[-1][0].titles[:-1] if title in best]
+        best = {s.title: s for s in reversed(self.evidence)}  # the first and best sentence wins
+        return [best[title] for title in self.document_sets[-1][0].titles[:-1] if title in best]
 
-    def note_read(self, sentences: Sequence[Sentence]) -> None:
-        """Keep the order and the scores of the documents that a hop read.
+    def record_reading(self, sentences: Sequence[Sentence]) -> None:
+        """Record the documents that a hop has read, with their best scores.
 
-        The first hop's are its sets, `D_1`: single documents in the order of their best sentences,
-        unread ones last.
+        The first hop also defines its document sets, `D_1`: one set for each candidate, sorted by
+        their best sentences; candidates that were not read come last.
 
         Parameters
         ----------
         sentences
-            The scored sentences of the hop, best first.
+            The sentences that the hop has scored, best first.
         """
-        self.best.append(best_scores(sentences))
-        read = list(dict.fromkeys(s.title for s in sentences))
-        self.read.append(read)
-        if not self.sets:
-            place = {title: number for number, title in enumerate(read)}
-            order = sorted(self.candidates or (), key=lambda c: place.get(c.title, len(place)))
-            self.sets.append([DocumentSet((c.title,), c.score) for c in order])
+        titles = list(dict.fromkeys(sentence.title for sentence in sentences))
+        self.read.append(titles)
+        self.best_scores.append(best_scores(sentences))
+        if not self.document_sets:
+            rank = {title: number for number, title in enumerate(titles)}
+            ordered = sorted(self.candidates or (), key=lambda c: rank.get(c.title, len(rank)))
+            self.document_sets.append([DocumentSet((c.title,), c.score) for c in ordered])
+
+    def with_hop(
+        self, sentences: Sequence[Sentence], evidence: tuple[Sentence, ...], mentioned: list[str]
+    ) -> SearchState:
+        """Return a copy that has completed one more hop, for trying out a choice of evidence.
+
+        Parameters
+        ----------
+        sentences
+            The sentences that the hop has scored, best first.
+        evidence
+            The sentences that it keeps.
+        mentioned
+            The titles that the evidence mentions.
+        """
+        hop = Hop(len(self.hops) + 1, (), evidence, None, False, 0.0)
+        copy = replace(
+            self,
+            document_sets=[*self.document_sets],
+            hops=[*self.hops, hop],
+            read=[*self.read],
+            best_scores=[*self.best_scores],
+            mentioned=[*self.mentioned, mentioned],
+            next_step=NextStep.EXPAND,
+        )
+        copy.record_reading(sentences)
+        return copy
+
+    def first_hops(self, count: int) -> SearchState:
+        """Return a copy that ends after the first `count` hops."""
+        return replace(
+            self,
+            document_sets=self.document_sets[:count],
+            hops=self.hops[:count],
+            read=self.read[:count],
+            best_scores=self.best_scores[:count],
+            mentioned=self.mentioned[:count],
+            next_step=NextStep.EXPAND if self.hops[:count] else self.next_step,
+        )

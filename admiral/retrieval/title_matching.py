@@ -1,4 +1,4 @@
-"""Mentions of titles in text: the longest runs of words that name documents."""
+"""Match titles in text: find the longest word sequences that name documents."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _WORD = re.compile(r"\w+(?:[-'’.&]\w+)*\.?")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _QUALIFIER = re.compile(r"\s*\([^()]*\)$")
 _MAX_WORDS = 8
-# Of a text so many characters are searched.
+# Number of characters of a text that are searched.
 _MAX_TEXT = 4096
-# Titles that differ in their parentheses only: "Alien" may be "Alien (film)".
+# Maximum number of titles that add a qualifier: "Alien" may mean "Alien (film)".
 _MAX_QUALIFIED = 3
-# A single word that is capital because a sentence begins with it mostly names nothing.
+# Single words that are usually capitalised only because they begin a sentence.
 _OPENERS = frozenset(
     re.findall(
         r"\w+",
@@ -30,11 +30,19 @@ _OPENERS = frozenset(
 
 
 class Titles(Protocol):
-    """The titles of a knowledge base."""
+    """The titles of a knowledge base, numbered by row."""
 
-    def row(self, title: str) -> int | None: ...
-    def title(self, row: int) -> str: ...
-    def complete(self, prefix: str) -> Iterator[tuple[str, int]]: ...
+    def row(self, title: str) -> int | None:
+        """Return the row of a title; None if there is no such title."""
+        ...
+
+    def title(self, row: int) -> str:
+        """Return the title of a row."""
+        ...
+
+    def complete(self, prefix: str) -> Iterator[tuple[str, int]]:
+        """Yield the titles that begin with `prefix`, with their rows."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +51,11 @@ class Mention:
 
     Attributes
     ----------
+    start, end
+        Character offsets.
     titles
-        The documents that may be meant: the title itself where there is one, then titles that have
-        a parenthesis besides.
+        The documents that may be meant: the title itself if it exists, then titles that add a
+        parenthesised qualifier.
     """
 
     start: int
@@ -54,61 +64,67 @@ class Mention:
 
 
 def base_title(title: str) -> str:
-    """Return `title` without a disambiguating parenthesis: ``Dune (novel)`` -> ``Dune``."""
+    """Return `title` without its parenthesised qualifier: ``Dune (novel)`` -> ``Dune``."""
     return _QUALIFIER.sub("", title) or title
 
 
 def find_mentions(titles: Titles, text: str) -> Iterator[Mention]:
     """Yield the mentions in `text`, left to right, without overlap.
 
-    A mention is the longest run of words, beginning with a capital or a digit, that is a title, or
-    a title without its parenthesis; marks directly behind it belong to it where a title has them.
-    Matching is by spelling alone.
+    A mention is the longest word sequence that begins with a capital letter or a digit and equals a
+    title, with or without its qualifier. It includes directly following punctuation if the title
+    does. Titles are matched by spelling alone.
+
+    Parameters
+    ----------
+    titles
+        The titles of a knowledge base.
+    text
+        The text; only its first 4,096 characters are searched.
     """
     text = text[:_MAX_TEXT]
     words = list(_WORD.finditer(text))
-    place = 0
-    while place < len(words):
-        length, mention = _longest(titles, text, words[place : place + _MAX_WORDS])
+    position = 0
+    while position < len(words):
+        length, mention = _longest(titles, text, words[position : position + _MAX_WORDS])
         if mention is not None:
             yield mention
-        place += max(length, 1)
+        position += max(length, 1)
 
 
 def _longest(
     titles: Titles, text: str, words: Sequence[re.Match[str]]
 ) -> tuple[int, Mention | None]:
-    """Return the longest mention at the first word, and its number of words."""
+    """Return the number of words of the longest mention that starts at the first word, and it."""
     start = words[0].start()
     if not (text[start].isupper() or text[start].isdigit()):
         return 0, None
-    for length in range(_most_words(titles, text, words), 0, -1):
+    for length in range(_max_words(titles, text, words), 0, -1):
         end = words[length - 1].end()
         bare = text[start:end].removesuffix(".")
         if length == 1 and (bare in _OPENERS or bare.isdigit()):
             continue
-        ends = range(_with_marks(titles, text, start, end), end - 1, -1)
-        for form in dict.fromkeys(
+        ends = range(_end_with_punctuation(titles, text, start, end), end - 1, -1)
+        for name in dict.fromkeys(
             (*(text[start:e] for e in ends), bare, _POSSESSIVE.sub("", bare))
         ):
-            found = _named(titles, form)
-            if found:
-                return length, Mention(start, start + len(form), found)
+            if named := _titles_named(titles, name):
+                return length, Mention(start, start + len(name), named)
     return 0, None
 
 
-def _most_words(titles: Titles, text: str, words: Sequence[re.Match[str]]) -> int:
-    """Return a number of words that no mention can exceed: no title begins as more of them do."""
+def _max_words(titles: Titles, text: str, words: Sequence[re.Match[str]]) -> int:
+    """Return an upper bound of a mention's words: no title begins with one word more."""
     for length in range(1, len(words)):
         if next(titles.complete(text[words[0].start() : words[length].start() + 1]), None) is None:
             return length
     return len(words)
 
 
-def _with_marks(titles: Titles, text: str, start: int, end: int) -> int:
-    """Return how far the marks directly behind a name may belong to it, as in "Jeopardy!".
+def _end_with_punctuation(titles: Titles, text: str, start: int, end: int) -> int:
+    """Return the largest end that a mention with the following punctuation may have.
 
-    So does a qualifier that is spelled out: "Alien (film)" says which one is meant.
+    This covers names such as "Jeopardy!" and spelt-out qualifiers such as "Alien (film)".
     """
     while (mark := text[end : end + 1]) and not mark.isspace() and not _WORD.match(mark):
         if next(titles.complete(text[start : end + 1]), None) is None:
@@ -117,8 +133,9 @@ def _with_marks(titles: Titles, text: str, start: int, end: int) -> int:
     return end
 
 
-def _named(titles: Titles, name: str) -> tuple[str, ...]:
+def _titles_named(titles: Titles, name: str) -> tuple[str, ...]:
+    """Return the title that equals `name`, and titles that add a qualifier to it."""
     row = titles.row(name)
-    exact = () if row is None else (titles.title(row),)  # as it is stored
-    others = titles.complete(f"{name} (")
-    return exact + tuple(title for title, _ in islice(others, _MAX_QUALIFIED))
+    exact = () if row is None else (titles.title(row),)  # in the spelling of the knowledge base
+    qualified = titles.complete(f"{name} (")
+    return exact + tuple(title for title, _ in islice(qualified, _MAX_QUALIFIED))

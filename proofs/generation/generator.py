@@ -58,6 +58,7 @@ class ProofGenerator:
         if min(beam_size, max_length, max_steps, batch_size) < 1:
             raise ValueError("beam_size, max_length, max_steps and batch_size must be at least 1")
         self._model, self._tokens = model, tokens
+        self.max_evidence = tokens.max_identifiers
         self._beam_size, self._max_length, self._batch_size = beam_size, max_length, batch_size
         self._max_steps, self._operators = max_steps, tuple(operators)
         self.stop_at_independence = stop_at_independence

@@ -78,6 +78,7 @@ class GeneratedProofJudge:
 
     def __init__(self, generator: ProofGenerator) -> None:
         self._generator = generator
+        self.max_evidence = generator.max_evidence
 
     def judge(self, claims: Sequence[str], evidence: Sequence[Evidence]) -> list[Judgement]:
         """Return each claim's best proof and what follows from it."""

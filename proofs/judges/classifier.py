@@ -29,6 +29,7 @@ class ClassifierJudge:
         self, model: Seq2Seq, tokens: Tokens, weight: torch.Tensor, bias: torch.Tensor
     ) -> None:
         self._model, self._tokens = model, tokens
+        self.max_evidence = tokens.max_identifiers
         self._weight, self._bias = weight.float().cpu(), bias.float().cpu()
 
     def judge(self, claims: Sequence[str], evidence: Sequence[Evidence]) -> list[Judgement]:

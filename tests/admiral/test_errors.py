@@ -1,4 +1,4 @@
-"""What is quoted of other libraries' errors."""
+"""The line of an error message that is quoted."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from admiral.errors import first_line, last_line
 
 
 @pytest.mark.parametrize(
-    ("said", "first", "last"),
+    ("message", "first", "last"),
     [
         ("no space.", "no space", "no space"),
         ("\nray::Worker.open() (pid=7)\n  File x\nValueError: 3\n\n", "ray::Worker.open() (pid=7)",
@@ -17,10 +17,10 @@ from admiral.errors import first_line, last_line
         (" \n.\n", "KeyError", "KeyError"),
     ],
 )  # fmt: skip
-def test_one_line_is_quoted(said: str, first: str, last: str) -> None:
-    class SaidError(KeyError):
+def test_first_and_last_line(message: str, first: str, last: str) -> None:
+    class MessageError(KeyError):
         def __str__(self) -> str:
-            return said
+            return message
 
-    SaidError.__name__ = "KeyError"
-    assert (first_line(SaidError()), last_line(SaidError())) == (first, last)
+    MessageError.__name__ = "KeyError"
+    assert (first_line(MessageError()), last_line(MessageError())) == (first, last)

@@ -9,7 +9,7 @@ import pytest
 
 from admiral import Admiral, Claim, RetrievalConfig
 from admiral.io.claims import read_claims
-from admiral.retrieval.stage_assembly import Stages, build_judge
+from admiral.retrieval.stage_assembly import build_judge
 from benchmarks.stopping import Remembering, Stop, rankings_by_hops, row, stop_of
 from proofs.judges.basic import NeverSufficient
 
@@ -26,11 +26,12 @@ def test_stops_where_dynamic_retrieval_stops(name: str) -> None:
         stages = system.stages
         expected = [system.retrieve(claim, hops="dynamic") for claim in claims]
         judge = build_judge(system.checkpoint, replace(config, judge=name))
-        system.stages = Stages(
-            Remembering(stages.first),  # type: ignore[arg-type]
-            Remembering(stages.reranker),  # type: ignore[arg-type]
-            NeverSufficient(),
-            Remembering(stages.retriever),  # type: ignore[arg-type]
+        system.stages = replace(
+            stages,
+            first_stage=Remembering(stages.first_stage),
+            reranker=Remembering(stages.reranker),
+            judge=NeverSufficient(),
+            hop_retriever=Remembering(stages.hop_retriever),
         )
         for claim, one in zip(claims, expected, strict=True):
             whole, rankings = rankings_by_hops(system, claim)

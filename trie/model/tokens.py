@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from functools import cached_property
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -132,6 +134,16 @@ class Tokens:
             return int(special) if special is not None else self.symbol(str(number))
         except ValueError as error:
             raise NoIdentifierError(number) from error
+
+    @cached_property
+    def max_identifiers(self) -> int:
+        """Number of evidence sentences, from 0, that `identifier` has tokens for."""
+        for number in count():
+            try:
+                self.identifier(number)
+            except NoIdentifierError:
+                return number
+        raise AssertionError("unreachable: vocabularies are finite")
 
     def task(self, name: str) -> int | None:
         """Return the token of a task (``retrieve``, ``prove``, ``rerank``), if there is one."""

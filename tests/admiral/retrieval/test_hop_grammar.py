@@ -1,3 +1,7 @@
+"""The grammar of the hop retriever, compared with enumerated languages."""
+
+from __future__ import annotations
+
 import gc
 from itertools import combinations, product
 from typing import NamedTuple
@@ -16,7 +20,7 @@ from trie.constraints import composed as module
 
 
 def _tokens() -> Tokens:
-    # The digits stand in another order than their ids: both orders are tested.
+    # The digits are not in the order of their ids, so both orders are tested.
     words = ["<pad>", "</s>", "<unk>", "a", "]", "b", "[", "3", "1", "0", "2", "4"]
     backend = Tokenizer(models.WordLevel({w: i for i, w in enumerate(words)}, unk_token="<unk>"))
     backend.pre_tokenizer = pre_tokenizers.Whitespace()
@@ -49,8 +53,8 @@ def cases(draw: st.DrawFn) -> Case:
 
 
 def _legal(case: Case) -> dict[tuple[int, ...], tuple[tuple[int, ...], tuple[int, ...]]]:
-    """All sequences by brute force, with what they mean."""
-    found: dict[tuple[int, ...], tuple[tuple[int, ...], tuple[int, ...]]] = {}
+    """Return all sequences, by enumeration, with their identifiers and rows."""
+    sequences: dict[tuple[int, ...], tuple[tuple[int, ...], tuple[int, ...]]] = {}
     for chosen in combinations(sorted(case.identifiers), case.count):
         if len({document for _, document in chosen}) < case.count:
             continue
@@ -58,32 +62,32 @@ def _legal(case: Case) -> dict[tuple[int, ...], tuple[tuple[int, ...], tuple[int
         for title in case.titles:
             rows = tuple(r for r, other in enumerate(case.titles) if other == title)
             head = [TOKENS.identifier(n) for n in numbers]
-            found[(*head, OPEN, *title, CLOSE, EOS)] = (numbers, rows)
-    return found
+            sequences[(*head, OPEN, *title, CLOSE, EOS)] = (numbers, rows)
+    return sequences
 
 
 @given(cases(), st.booleans())
-def test_accepts_just_the_legal_sequences(case: Case, updated: bool) -> None:
+def test_accepts_exactly_the_legal_sequences(case: Case, updated: bool) -> None:
     trie: Trie = TokenTrie.build(case.titles)
-    if updated:  # the last titles are new, and one was there before
+    if updated:  # the last titles were added, and another one was removed
         base = TokenTrie.build([*case.titles[:2], [A, A, B]])
         trie = UpdatedTrie(base).add(case.titles[2:]).remove([len(case.titles[:2])])
     constraint = HopConstraint(trie, TOKENS, case.identifiers, case.count)
-    found = language(constraint, EOS)
-    seen = {ids: constraint.parse(ids) for ids in found}
+    sequences = language(constraint, EOS)
+    seen = {ids: constraint.parse(ids) for ids in sequences}
     if updated:
         seen = {
             ids: (numbers, tuple(row - (row > 2) for row in rows))
             for ids, (numbers, rows) in seen.items()
         }
     assert seen == _legal(case)
-    for ids, state in found.items():
+    for ids, state in sequences.items():
         assert constraint.rows(state) == constraint.parse(ids)[1]
 
 
 @given(titles.map(lambda all: all[:4]), st.integers(1, 3))
 def test_several_titles(titles: list[list[int]], count: int) -> None:
-    """All sequences of so many titles, and no others; each is read as titles that spell it."""
+    """All sequences of `count` titles are accepted, no others, and each is parsed correctly."""
     constraint = TitlesConstraint(TokenTrie.build(titles), TOKENS, count)
     legal: dict[tuple[int, ...], set[tuple[tuple[int, ...], ...]]] = {}
     for chosen in product(titles, repeat=count):
@@ -92,17 +96,17 @@ def test_several_titles(titles: list[list[int]], count: int) -> None:
             tuple(r for r, other in enumerate(titles) if other == title) for title in chosen
         )
         legal.setdefault(ids, set()).add(rows)
-    found = language(constraint, EOS)
-    assert set(found) == set(legal)
+    sequences = language(constraint, EOS)
+    assert set(sequences) == set(legal)
     for ids, readings in legal.items():
-        # Brackets of titles may leave several readings: that with the shortest first ones counts.
+        # Brackets in titles may allow several readings: the one with the shortest first titles.
         assert constraint.parse(ids) == min(
             readings, key=lambda rows: [len(titles[same[0]]) for same in rows]
         )
 
 
 @pytest.mark.parametrize("ids", [[OPEN, A, CLOSE, EOS], [OPEN, A, CLOSE, OPEN, A, CLOSE], [EOS]])
-def test_too_few_titles_do_not_parse(ids: list[int]) -> None:
+def test_sequences_with_too_few_titles_do_not_parse(ids: list[int]) -> None:
     constraint = TitlesConstraint(TokenTrie.build([[A]]), TOKENS, 2)
     with pytest.raises(ValueError, match=r"not ended|not allowed"):
         constraint.parse(ids)
@@ -114,20 +118,20 @@ texts = st.sampled_from(["", "]", "[ a ]", "[x]", "a ]", "a", "</s>", "word " * 
 
 
 @given(st.lists(texts, min_size=1, max_size=6), st.sampled_from("[]aé "))
-def test_titles_of_any_text(titles: list[str], more: str) -> None:
-    """Also those that are others with a mark behind them, or none at all."""
+def test_titles_may_be_any_text(titles: list[str], more: str) -> None:
+    """Titles may be empty or extend another title by one character."""
     titles += [title + more for title in titles[:2]]
     spelt = BYTES.encode_batch(titles)
     constraint = HopConstraint(TokenTrie.build(spelt), BYTES, [], 0)
     marks = [BYTES.symbol(mark) for mark in "[]"]
     legal = {(marks[0], *ids, marks[1], BYTES.eos) for ids in spelt}
-    found = language(constraint, BYTES.eos)
-    assert set(found) == legal
+    sequences = language(constraint, BYTES.eos)
+    assert set(sequences) == legal
     for row, ids in enumerate(spelt):
         assert row in constraint.parse([marks[0], *ids, marks[1], BYTES.eos])[1]
 
 
-def test_a_bracket_may_close_the_title_or_belong_to_it() -> None:
+def test_a_bracket_may_end_the_title_or_belong_to_it() -> None:
     titles = [[A], [A, CLOSE], [A, CLOSE, B], [A, CLOSE]]
     constraint = HopConstraint(TokenTrie.build(titles), TOKENS, [], 0)
     state = constraint.walk([OPEN, A, CLOSE])
@@ -137,22 +141,22 @@ def test_a_bracket_may_close_the_title_or_belong_to_it() -> None:
     assert constraint.parse([OPEN, A, CLOSE, B, CLOSE, EOS]) == ((), (2,))
 
 
-def test_prefixes_that_cannot_be_completed_are_not_entered() -> None:
+def test_prefixes_that_cannot_be_completed_are_not_allowed() -> None:
     pairs = [(0, "x"), (1, "y"), (2, "y"), (3, "x")]
     constraint = HopConstraint(TokenTrie.build([[A]]), TOKENS, pairs, 2)
-    ahead = following(constraint, constraint.start)
-    assert list(ahead) == sorted(TOKENS.identifier(n) for n in (0, 1, 2))
-    ahead = following(constraint, ahead[TOKENS.identifier(0)])
-    assert list(ahead) == sorted(TOKENS.identifier(n) for n in (1, 2))
+    allowed = following(constraint, constraint.start)
+    assert list(allowed) == sorted(TOKENS.identifier(n) for n in (0, 1, 2))
+    allowed = following(constraint, allowed[TOKENS.identifier(0)])
+    assert list(allowed) == sorted(TOKENS.identifier(n) for n in (1, 2))
 
 
 @pytest.mark.parametrize("count", [-1, 2])
-def test_too_few_documents(count: int) -> None:
+def test_there_must_be_as_many_documents_as_identifiers(count: int) -> None:
     with pytest.raises(ValueError, match="documents"):
         HopConstraint(TokenTrie.build([[A]]), TOKENS, [(0, "x"), (1, "x")], count)
 
 
-def test_impossible_arguments() -> None:
+def test_invalid_arguments() -> None:
     with pytest.raises(ValueError, match="no titles"):
         HopConstraint(TokenTrie.build([]), TOKENS, [], 0)
     with pytest.raises(ValueError, match="same identifier"):
@@ -168,14 +172,14 @@ def test_incomplete_sequences_do_not_parse(ids: list[int]) -> None:
         constraint.parse(ids)
 
 
-def test_constraints_share_what_was_compiled_and_let_go_of_it() -> None:
+def test_constraints_share_their_automaton_and_release_it() -> None:
     trie = TokenTrie.build([[A], [B, A]])
     first, second = (HopConstraint(trie, TOKENS, [(0, "x")], n) for n in (0, 1))
     listed = TrieConstraint(trie, EOS)
-    behind = first.walk([OPEN])
-    ahead = following(first, behind)
+    opened = first.walk([OPEN])
+    allowed = following(first, opened)
     size = first.automaton.size
-    assert following(second, second.walk([TOKENS.identifier(0), OPEN])) == ahead
+    assert following(second, second.walk([TOKENS.identifier(0), OPEN])) == allowed
     assert first.automaton is second.automaton is listed.automaton
     assert second.automaton.size < size + 6
     before = len(module._SHARED)
@@ -184,7 +188,7 @@ def test_constraints_share_what_was_compiled_and_let_go_of_it() -> None:
     assert len(module._SHARED) < before
 
 
-def test_the_shared_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_shared_automaton_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_SHARED_STATES", 8)
     trie = TokenTrie.build([[A, B, A, A, A, B]])
     first, second = (HopConstraint(trie, TOKENS, [], 0) for _ in range(2))

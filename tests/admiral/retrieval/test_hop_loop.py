@@ -1,56 +1,225 @@
-"""What a hop takes for evidence, by the sentences and by what is known of their documents."""
+"""The hop loop with fake stages: what each stage is given, when claims stop, and how errors end."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
-from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
-from admiral import Admiral, RetrievalResult
-from admiral.ranking.document_scorer import Relevance
-from admiral.ranking.features import CLUES
-from proofs.judges.network import Unit
-
-CLAIM = "Gladiator and Blade Runner are films that Ridley Scott directed."
-NAMED = {"Gladiator (2000 film)", "Blade Runner", "Ridley Scott"}
-
-
-@pytest.fixture
-def asked(quick: Admiral, tmp_path: Path) -> dict[str, RetrievalResult]:
-    """The claim by the votes, by documents that it names, and by those that it does not name."""
-    answers = {"votes": replace(quick.config, ranking="fused")}
-    for name, vote in (("for", 1.0), ("against", -1.0)):
-        weights = Relevance((Unit(vote, 0.0, dict.fromkeys(CLUES, 0.0) | {"named": 1.0}),))
-        path = tmp_path / f"{name}.json"
-        path.write_text(weights.to_json())
-        answers[name] = replace(quick.config, ranking_weights=str(path))
-    return {
-        name: Admiral(quick.kb, quick.checkpoint, config).retrieve(CLAIM, hops=2)
-        for name, config in answers.items()
-    }
+from admiral import Admiral, AdmiralError
+from admiral.protocols import Stages
+from admiral.ranking.features import FEATURES
+from admiral.records import Claim, DocumentSet, ScoredTitle, Sentence
+from admiral.retrieval.hop_loop import HopLoop, checked_scores
+from admiral.retrieval.state import NextStep, SearchState
+from tests.admiral.retrieval.fakes import (
+    FakeDocuments,
+    FakeDocumentScorer,
+    FakeFirstStage,
+    FakeHopRetriever,
+    FakeJudge,
+    FakeMentionFinder,
+    FakeReranker,
+    fake_stages,
+    small_config,
+)
 
 
-def test_evidence_is_of_documents_that_the_weights_prefer(
-    asked: dict[str, RetrievalResult],
+def new_state(text: str = "A claim.") -> SearchState:
+    return SearchState(Claim("1", text))
+
+
+def run(stages: Stages, state: SearchState | None = None, **settings: Any) -> SearchState:
+    """Advance a claim until it stops."""
+    state = state or new_state()
+    loop = HopLoop(FakeDocuments(), stages, small_config(**settings))
+    for _ in range(20):
+        if state.stopped is None:
+            loop.advance([state])
+    return state
+
+
+def titles(sentences: tuple[Sentence, ...]) -> list[str]:
+    return [sentence.title for sentence in sentences]
+
+
+def test_the_first_hop_reads_candidates_and_later_hops_read_document_sets() -> None:
+    reranker = FakeReranker({"a": 1, "b": 5, "c": 3, "new1": 9})
+    state = run(fake_stages(reranker=reranker), hops="2", rerank_documents=4)
+    first, second = state.hops
+    assert [s.titles for s in first.document_sets] == [("b",), ("c",), ("a",)]
+    assert first.read == ("b", "c", "a")
+    assert titles(first.evidence) == ["b", "c"]
+    assert [s.titles for s in second.document_sets] == [("b", "new1")]
+    assert titles(second.evidence) == ["new1", "b"]
+    (_, read1, kept1), (_, read2, kept2) = reranker.calls
+    assert read1 == [["a", "b", "c"]]
+    assert kept1 == [[]]
+    assert read2 == [["b", "c", "a", "new1"]]
+    assert kept2 == [[first.evidence[0]]]  # the best sentence of the set's kept document
+    assert state.stopped == "max_hops"
+
+
+def test_each_part_of_a_hop_sets_the_next_step() -> None:
+    state = new_state()
+    loop = HopLoop(FakeDocuments(), fake_stages(judge=FakeJudge(99)), small_config())
+    assert state.next_step is NextStep.FIRST_STAGE
+    loop.advance([state])
+    assert (len(state.hops), state.next_step) == (1, NextStep.EXPAND)
+    loop.advance([state])
+    assert (len(state.hops), state.next_step) == (2, NextStep.EXPAND)
+
+
+@pytest.mark.parametrize(
+    ("settings", "sufficient_from", "hops", "stopped"),
+    [
+        ({"hops": "dynamic"}, 1, 2, "sufficient"),  # min_hops is 2 by default
+        ({"hops": "dynamic", "min_hops": 1}, 1, 1, "sufficient"),
+        ({"hops": "dynamic"}, 3, 3, "sufficient"),
+        ({"hops": "dynamic", "max_hops": 3}, 99, 3, "max_hops"),
+        ({"hops": "dynamic", "max_hops": 1}, 1, 1, "sufficient"),
+        ({"hops": "3"}, 1, 3, "max_hops"),  # a fixed number ignores the judge
+        ({"hops": "1"}, 99, 1, "max_hops"),
+    ],
+)
+def test_when_a_claim_stops(
+    settings: dict[str, Any], sufficient_from: int, hops: int, stopped: str
 ) -> None:
-    for at in range(2):
-        shown = {
-            name: {s.title for s in result.hops[at].evidence} & NAMED
-            for name, result in asked.items()
-        }
-        assert shown["against"] < shown["for"]
-        assert shown["against"] <= shown["votes"] <= shown["for"]
-    for result in asked.values():
-        for hop in result.hops:
-            assert len(hop.evidence) == 5
-            scores = [s.score for s in hop.evidence]
-            assert scores == sorted(scores, reverse=True)
-            assert len(set(hop.read)) == len(hop.read)
+    state = run(fake_stages(judge=FakeJudge(sufficient_from)), **settings)
+    assert (len(state.hops), state.stopped) == (hops, stopped)
 
 
-def test_what_is_read_at_the_first_hop_does_not_depend_on_the_weights(
-    asked: dict[str, RetrievalResult],
+def test_no_document_set_is_a_dead_end_that_keeps_the_hops_before() -> None:
+    state = run(fake_stages(hop_retriever=FakeHopRetriever(dead_end_at=2), judge=FakeJudge(99)))
+    assert (len(state.hops), state.stopped) == (2, "dead_end")
+    assert state.evidence == state.hops[1].evidence != ()
+
+
+def test_no_candidate_is_a_dead_end() -> None:
+    state = run(fake_stages(first_stage=FakeFirstStage("")))
+    assert (len(state.hops), state.stopped, state.evidence) == (1, "dead_end", ())
+
+
+def test_claims_at_different_hops_share_a_batch() -> None:
+    retriever, reranker = FakeHopRetriever(), FakeReranker()
+    stages = fake_stages(hop_retriever=retriever, reranker=reranker, judge=FakeJudge(99))
+    loop = HopLoop(FakeDocuments(), stages, small_config())
+    old, new = new_state("old"), new_state("new")
+    stopped = replace(new_state("stopped"), stopped="sufficient")
+    loop.advance([old])
+    loop.advance([old, new, stopped])
+    assert [len(state.hops) for state in (old, new, stopped)] == [2, 1, 0]
+    assert retriever.calls == [(["old"], [1])]
+    assert reranker.calls[1][0] == ["old", "new"]
+
+
+def test_the_claim_is_searched_for_mentions_once() -> None:
+    finder, first_stage = FakeMentionFinder(), FakeFirstStage()
+    stages = fake_stages(mention_finder=finder, first_stage=first_stage, judge=FakeJudge(99))
+    state = run(stages, new_state("all about xy"), hops="3", first_stage_documents=2)
+    assert finder.texts == ["all about xy"]
+    assert first_stage.calls == [(["all about xy"], [["x", "y"]], 2)]
+    assert state.claim_mentions == ["x", "y"]
+    assert state.mentioned == [["m"]] * 3
+    assert finder.evidence_calls == 3  # once per hop, without a document scorer
+    assert "m" in state.read[1]
+
+
+def test_mentioned_documents_gain_at_the_next_hop() -> None:
+    reranker = FakeReranker({"a": 1.0, "b": 0.9, "m": 0.8})
+    without = run(fake_stages(reranker=reranker), hops="2", rerank_documents=5)
+    assert titles(without.evidence) == ["a", "b"]
+    stages = fake_stages(reranker=reranker, mention_finder=FakeMentionFinder())
+    assert titles(run(stages, hops="2", rerank_documents=5).evidence)[0] == "m"
+
+
+@pytest.mark.parametrize(("weight", "expected"), [(1.0, {"a", "x"}), (-1.0, {"b", "c"})])
+def test_evidence_comes_from_documents_that_the_scorer_prefers(
+    weight: float, expected: set[str]
 ) -> None:
-    reads = {result.hops[0].read for result in asked.values()}
-    assert len(reads) == 1
+    scorer = FakeDocumentScorer(FEATURES.index("named"), weight)
+    stages = fake_stages(
+        first_stage=FakeFirstStage("abcx"),
+        mention_finder=FakeMentionFinder(),
+        document_scorer=scorer,
+        reranker=FakeReranker({"a": 0.3, "b": 0.2, "c": 0.1}),
+    )
+    state = run(stages, new_state("about ax"), hops="1", rerank_documents=4)
+    assert set(titles(state.evidence)) == expected
+    scores = [sentence.score for sentence in state.evidence]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_after_an_error_the_hop_resumes_where_it_failed() -> None:
+    class FailsOnce(FakeReranker):
+        def score(self, *args: Any) -> list[list[Sentence]]:
+            if not self.calls:
+                self.calls.append(())
+                raise RuntimeError("out of memory")
+            return super().score(*args)
+
+    first_stage = FakeFirstStage()
+    stages = fake_stages(first_stage=first_stage, reranker=FailsOnce())
+    loop = HopLoop(FakeDocuments(), stages, small_config())
+    state = new_state()
+    with pytest.raises(RuntimeError, match="out of memory"):
+        loop.advance([state])
+    assert state.next_step is NextStep.READ
+    loop.advance([state])
+    assert (len(state.hops), len(first_stage.calls)) == (1, 1)
+
+
+def test_numbers_of_other_types_become_floats_and_floats_stay() -> None:
+    whole, single = Sentence("A", 0, "a", 2), Sentence("A", 1, "b", np.float32(0.5))  # type: ignore[arg-type]
+    checked = checked_scores("reranker", [whole, single])
+    assert [(s.key, s.score, type(s.score)) for s in checked] == [
+        (("A", 0), 2.0, float),
+        (("A", 1), 0.5, float),
+    ]
+    assert checked_scores("reranker", checked)[0] is checked[0]
+
+
+def test_entries_with_minus_infinity_are_left_out() -> None:
+    sets = [DocumentSet(("A",), -1.0), DocumentSet(("B",), -math.inf)]
+    assert checked_scores("hop_retriever", sets) == sets[:1]
+    assert checked_scores("hop_retriever", sets[1:]) == []
+
+
+@pytest.mark.parametrize("score", [math.nan, math.inf, 1e200])
+@pytest.mark.parametrize(
+    ("entry", "name"),
+    [
+        (Sentence("A", 3, ""), "sentence 3 of 'A'"),
+        (DocumentSet(("A", "B"), 0.0), r"'A' \+ 'B'"),
+        (ScoredTitle("A", 0.0), "'A'"),
+    ],
+)
+def test_invalid_scores_name_the_stage_and_the_entry(entry: Any, name: str, score: float) -> None:
+    with pytest.raises(AdmiralError, match=rf"^stage 'x': the score of {name} is .*\. Return"):
+        checked_scores("x", [replace(entry, score=score)])
+
+
+def test_an_invalid_score_of_a_stage_is_an_error() -> None:
+    with pytest.raises(AdmiralError, match="stage 'reranker': the score of sentence 0 of 'b'"):
+        run(fake_stages(reranker=FakeReranker({"b": math.nan})))
+
+
+def test_the_weights_of_the_ranking_change_the_evidence(quick: Admiral) -> None:
+    """End to end: the documents that the claim mentions are preferred, or avoided."""
+    claim = "Gladiator and Blade Runner are films that Ridley Scott directed."
+    mentioned = {"Gladiator (2000 film)", "Blade Runner", "Ridley Scott"}
+    hops = {}
+    for weight in (1.0, 0.0, -1.0):
+        scorer = FakeDocumentScorer(FEATURES.index("named"), weight) if weight else None
+        stages = replace(quick.stages, document_scorer=scorer)
+        system = Admiral(quick.kb, quick.checkpoint, quick.config, stages)
+        (state,) = system.search_states([claim], hops=2)
+        hops[weight] = state.hops
+    for number in range(2):
+        shown = {weight: {*titles(hops[weight][number].evidence)} & mentioned for weight in hops}
+        assert shown[-1.0] < shown[1.0]
+        assert shown[-1.0] <= shown[0.0] <= shown[1.0]
+    assert len({hops[weight][0].read for weight in hops}) == 1

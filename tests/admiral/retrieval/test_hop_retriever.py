@@ -1,15 +1,23 @@
-"""The hop retriever on the bundled checkpoint: legal sets, exact scores."""
+"""The hop retriever: set scores against slow sums, and decoding with the bundled checkpoint."""
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from admiral import Admiral, AdmiralError
 from admiral.records import Sentence
-from admiral.retrieval.hop_retriever import TrieHopRetriever
+from admiral.retrieval.hop_retriever import (
+    ScoredSequence,
+    TrieHopRetriever,
+    log_sum_exp,
+    score_document_sets,
+)
 from proofs.generation.source_input import claim_ids, evidence_input
 from trie import TokenTrie
 
@@ -19,6 +27,54 @@ EVIDENCE = [
     Sentence("Seth Meyers", 0, "Seth Meyers is an American comedian."),
     Sentence("Seth Meyers", 1, "He was born in 1973."),
 ]
+
+
+TITLES = st.sampled_from(["a", "b", "c", "d"])
+SEQUENCES = st.lists(
+    st.builds(
+        ScoredSequence,
+        kept=st.lists(TITLES, max_size=2, unique=True).map(tuple),
+        title=TITLES,
+        score=st.floats(-30, 0),
+    ),
+    max_size=20,
+)
+
+
+@given(SEQUENCES)
+def test_a_set_has_the_sum_of_the_probabilities_of_its_sequences(
+    sequences: list[ScoredSequence],
+) -> None:
+    sums: dict[frozenset[str], float] = {}
+    for sequence in sequences:
+        if sequence.title not in sequence.kept:
+            key = frozenset((*sequence.kept, sequence.title))
+            sums[key] = sums.get(key, 0.0) + math.exp(sequence.score)
+    document_sets = score_document_sets(sequences)
+    assert {frozenset(s.titles) for s in document_sets} == set(sums)
+    assert len(document_sets) == len(sums)
+    for document_set in document_sets:
+        total = sums[frozenset(document_set.titles)]
+        assert math.exp(document_set.score) == pytest.approx(total)
+    scores = [s.score for s in document_sets]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_titles_are_in_the_order_of_the_most_probable_sequence() -> None:
+    sequences = [
+        ScoredSequence(("a", "b"), "c", -5.0),
+        ScoredSequence(("c", "b"), "a", -1.0),
+        ScoredSequence(("a",), "a", -0.1),
+    ]
+    (only,) = score_document_sets(sequences)
+    assert only.titles == ("c", "b", "a")
+    assert only.score == pytest.approx(math.log(math.exp(-5) + math.exp(-1)))
+
+
+def test_log_sum_exp_does_not_overflow() -> None:
+    assert log_sum_exp([]) == -math.inf
+    assert log_sum_exp([-math.inf, -math.inf]) == -math.inf
+    assert log_sum_exp([1e4, 1e4]) == pytest.approx(1e4 + math.log(2))
 
 
 def log_probability(system: Admiral, source: list[int], target: list[int]) -> float:
@@ -33,12 +89,12 @@ def log_probability(system: Admiral, source: list[int], target: list[int]) -> fl
 
 def test_sets_have_the_size_of_the_hop(system: Admiral) -> None:
     for hop in (0, 1, 2):
-        (sets,) = system.stages.retriever.expand([CLAIM], [EVIDENCE], [hop])
+        (sets,) = system.stages.hop_retriever.expand([CLAIM], [EVIDENCE], [hop])
         assert sets
-        for found in sets:
-            assert len(set(found.titles)) == hop + 1
-            assert all(system.kb.row(title) is not None for title in found.titles)
-            assert set(found.titles[:-1]) <= {s.title for s in EVIDENCE}
+        for document_set in sets:
+            assert len(set(document_set.titles)) == hop + 1
+            assert all(system.kb.row(title) is not None for title in document_set.titles)
+            assert set(document_set.titles[:-1]) <= {s.title for s in EVIDENCE}
 
 
 def test_set_scores_are_the_models_own(system: Admiral) -> None:
@@ -100,8 +156,8 @@ def variant(system: Admiral, name: str) -> TrieHopRetriever:
 @pytest.mark.parametrize("hop", [1, 2])
 def test_top_1_reads_the_best_sentence_alone(system: Admiral, hop: int) -> None:
     (sets,) = variant(system, "top-1").expand([CLAIM], [EVIDENCE], [hop])
-    assert [found.titles[0] for found in sets] == [EVIDENCE[0].title] * len(sets)
-    assert {len(found.titles) for found in sets} == {2}
+    assert [s.titles[0] for s in sets] == [EVIDENCE[0].title] * len(sets)
+    assert {len(s.titles) for s in sets} == {2}
     assert [sets] == variant(system, "ours").expand([CLAIM], [EVIDENCE[:1]], [1])
 
 
@@ -109,8 +165,8 @@ def test_top_1_reads_the_best_sentence_alone(system: Admiral, hop: int) -> None:
 def test_not_joint_scores_the_title_alone(system: Admiral, hop: int) -> None:
     (sets,) = variant(system, "not-joint").expand([CLAIM], [EVIDENCE], [hop])
     kept = ("66th Primetime Emmy Awards", "Seth Meyers")[:hop]
-    assert sets and {found.titles[:-1] for found in sets} == {kept}
-    assert len({found.titles[-1] for found in sets}) == len(sets)
+    assert sets and {s.titles[:-1] for s in sets} == {kept}
+    assert len({s.titles[-1] for s in sets}) == len(sets)
     tokens = system.checkpoint.tokens
     source = evidence_input(
         tokens, "retrieve", CLAIM, [(s.title, s.text) for s in EVIDENCE], 512
@@ -122,8 +178,8 @@ def test_not_joint_scores_the_title_alone(system: Admiral, hop: int) -> None:
 
 def test_joint_docs_generates_all_titles(system: Admiral) -> None:
     (sets,) = variant(system, "joint-docs").expand([CLAIM], [EVIDENCE], [1])
-    assert sets and {len(set(found.titles)) for found in sets} == {2}
-    assert len({frozenset(found.titles) for found in sets}) == len(sets)
+    assert sets and {len(set(s.titles)) for s in sets} == {2}
+    assert len({frozenset(s.titles) for s in sets}) == len(sets)
     tokens = system.checkpoint.tokens
     source = evidence_input(
         tokens, "retrieve", CLAIM, [(s.title, s.text) for s in EVIDENCE], 512
@@ -142,7 +198,7 @@ def test_variants_are_the_same_at_hop_zero(system: Admiral, name: str) -> None:
 
 
 def test_no_evidence_is_a_dead_end(system: Admiral) -> None:
-    assert system.stages.retriever.expand([CLAIM, CLAIM], [[], EVIDENCE], [1, 1])[0] == []
+    assert system.stages.hop_retriever.expand([CLAIM, CLAIM], [[], EVIDENCE], [1, 1])[0] == []
 
 
 def test_hop_zero_reads_the_claim_alone(system: Admiral) -> None:
@@ -151,6 +207,6 @@ def test_hop_zero_reads_the_claim_alone(system: Admiral) -> None:
         evidence_input(tokens, "retrieve", CLAIM, [], 512).ids
         == claim_ids(tokens, "retrieve", CLAIM, 512)[0]
     )
-    (with_evidence,) = system.stages.retriever.expand([CLAIM], [EVIDENCE], [0])
-    (without,) = system.stages.retriever.expand([CLAIM], [[]], [0])
+    (with_evidence,) = system.stages.hop_retriever.expand([CLAIM], [EVIDENCE], [0])
+    (without,) = system.stages.hop_retriever.expand([CLAIM], [[]], [0])
     assert with_evidence == without

@@ -1,4 +1,4 @@
-"""Mentions of titles in claims and evidence."""
+"""Mentions of titles in claims and evidence, over a small knowledge base."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from admiral.kb import KnowledgeBase, build
 from admiral.records import Sentence
-from admiral.retrieval.mentions import MentionFinder, interleaved
+from admiral.retrieval.mentions import TitleMentionFinder, interleaved, mentions_in_texts
 
 DOCUMENTS = [
     {
@@ -48,13 +48,13 @@ DOCUMENTS = [
 
 
 @pytest.fixture(scope="module")
-def finder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MentionFinder]:
+def finder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TitleMentionFinder]:
     folder = tmp_path_factory.mktemp("mentions")
     corpus = folder / "corpus.jsonl"
     corpus.write_text("".join(json.dumps({"links": [], **d}) + "\n" for d in DOCUMENTS))
     build(corpus, Path(folder / "kb"), bm25="none", progress=False)
     with KnowledgeBase.open(folder / "kb") as kb:
-        yield MentionFinder(kb)
+        yield TitleMentionFinder(kb)
 
 
 @pytest.mark.parametrize(
@@ -65,9 +65,12 @@ def finder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MentionFinder]:
         ("The director of Alien", ["Alien (film)", "Alien (novel)"]),
         ("Alien (film) is by Ridley Scott's crew", ["Alien (film)", "Ridley Scott"]),
         ("(see Warsaw) and Curies' Vistula’s", ["Warsaw", "Vistula"]),
-        ("The river of 1979", []),  # no openers, small letters or bare numbers
+        ("The river of 1979", []),  # no sentence openers, lower case or bare numbers
         ("Made in 1979. The", []),
-        ("It was C. V. Raman.", ["C. V. Raman"]),  # a full stop that is, and one that is not
+        (
+            "It was C. V. Raman.",
+            ["C. V. Raman"],
+        ),  # a full stop of the name, and one of the sentence
         ("Warsaw and Warsaw", ["Warsaw"]),
         ("Marie\x00Curie </s> [", []),
         ("Marie \ud800Curie of Warsaw\udfff", ["Warsaw"]),
@@ -75,12 +78,14 @@ def finder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MentionFinder]:
         ("", []),
     ],
 )
-def test_titles_in_a_text(finder: MentionFinder, text: str, titles: list[str]) -> None:
+def test_titles_in_a_text(finder: TitleMentionFinder, text: str, titles: list[str]) -> None:
     assert finder.in_text(text) == titles
+    assert mentions_in_texts(finder, [text, ""]) == [titles, []]
+    assert mentions_in_texts(None, [text]) == [[]]
 
 
-def test_evidence_names_others_by_turns_then_the_rest_of_its_documents(
-    finder: MentionFinder,
+def test_mentions_of_evidence_are_interleaved_and_those_of_its_documents_follow(
+    finder: TitleMentionFinder,
 ) -> None:
     evidence = [
         Sentence("Warsaw", 0, "Warsaw lies on the Vistula, as Marie Curie knew."),
@@ -91,28 +96,30 @@ def test_evidence_names_others_by_turns_then_the_rest_of_its_documents(
     assert finder.in_evidence([]) == []
 
 
-def test_of_a_long_document_the_first_sentences_and_the_evidence_are_searched(
-    finder: MentionFinder,
+def test_long_documents_are_searched_in_their_first_sentences_and_the_evidence(
+    finder: TitleMentionFinder,
 ) -> None:
-    found = finder.in_evidence([Sentence("Long", 30, "")])
-    assert found == ["Vistula", "Warsaw"]  # not Marie Curie, far down
+    titles = finder.in_evidence([Sentence("Long", 30, "")])
+    assert titles == ["Vistula", "Warsaw"]  # not Marie Curie, who is in a later sentence
 
 
-def test_hyperlinks_come_before_names_and_dead_ones_are_left_out(finder: MentionFinder) -> None:
+def test_hyperlinks_come_before_titles_and_dead_ones_are_left_out(
+    finder: TitleMentionFinder,
+) -> None:
     assert finder.in_evidence([Sentence("Linked", 1, "")]) == ["Vistula", "Warsaw"]
     assert finder.in_evidence([Sentence("Linked", 0, "")]) == ["Vistula", "Warsaw"]
 
 
 @given(st.text(max_size=60))
-def test_whatever_the_text_only_titles_come_back(finder: MentionFinder, text: str) -> None:
+def test_any_text_gives_only_existing_titles(finder: TitleMentionFinder, text: str) -> None:
     assert set(finder.in_text(text)) <= {str(d["title"]) for d in DOCUMENTS}
 
 
 @given(st.lists(st.lists(st.sampled_from("abcdef"), max_size=5), max_size=4))
-def test_interleaving_takes_turns(lists: list[list[str]]) -> None:
+def test_interleaving(lists: list[list[str]]) -> None:
     expected: list[str] = []
     for turn in range(5):
-        for one in lists:
-            if turn < len(one) and one[turn] not in expected:
-                expected.append(one[turn])
+        for items in lists:
+            if turn < len(items) and items[turn] not in expected:
+                expected.append(items[turn])
     assert interleaved(*lists) == expected

@@ -1,3 +1,5 @@
+"""The provenance that is recorded with results."""
+
 from __future__ import annotations
 
 import json
@@ -12,13 +14,13 @@ from admiral.models.checkpoint import locate_checkpoint
 from admiral.retrieval.provenance import identity, recorded_settings
 
 
-def test_recorded_settings_are_those_that_decide_results() -> None:
+def test_only_settings_that_decide_results_are_recorded() -> None:
     settings = recorded_settings(RetrievalConfig(beam_size=7, threads=3))
     assert settings["beam_size"] == 7 and settings["kb"] == "demo" and settings["version"]
     assert "threads" not in settings
 
 
-def test_bundled_ones_are_known_by_name_whatever_lies_here(
+def test_names_of_bundled_ones_win_over_directories(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bundled = locate_checkpoint("mini")
@@ -40,17 +42,18 @@ def test_identity_follows_the_content(tmp_path: Path) -> None:
                 (directory / name).write_text(content)
                 seen.add(identity(str(directory)))
         assert len(seen) == 1 + 2 * len(names)
-        assert all(one.startswith(directory.name) for one in seen)
+        assert all(text.startswith(directory.name) for text in seen)
 
 
-def test_files_of_the_judge_are_known_by_their_content(tmp_path: Path) -> None:
+def test_files_in_settings_are_identified_by_their_content(tmp_path: Path) -> None:
     path = tmp_path / "weights.json"
     config = RetrievalConfig(judge_weights=str(path))
     path.write_text("1")
-    one = recorded_settings(config)
+    before = recorded_settings(config)
     path.write_text("2")
-    assert recorded_settings(config) != one
-    assert one["judge_weights"].startswith("weights.json (") and one["antonyms"] == ""
+    assert recorded_settings(config) != before
+    assert before["judge_weights"].startswith("weights.json (")
+    assert before["antonyms"] == ""
 
 
 def test_identity_of_a_joined_knowledge_base_follows_its_members(tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""What the settings name can be built: every judge, and the weights of the ranking."""
+"""The stages that the settings name: judges, document scorer, lexicon and limits."""
+
+from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
@@ -7,11 +9,19 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from admiral import Admiral, AdmiralError
+from admiral import Admiral, AdmiralError, RetrievalConfig
 from admiral.models.checkpoint import Checkpoint
 from admiral.models.heads import SUFFICIENCY_HEAD
-from admiral.ranking.document_scorer import Relevance
-from admiral.retrieval.stage_assembly import build_judge, build_relevance, build_stages
+from admiral.ranking.document_scorer import NetworkDocumentScorer
+from admiral.protocols import claim_limits, max_evidence
+from admiral.retrieval.stage_assembly import (
+    build_document_scorer,
+    build_judge,
+    build_reranker,
+    build_stages,
+    open_lexicon,
+)
+from proofs import NatOp
 from proofs.judges.calibrated import WEIGHTS, Weights
 
 CLAIM = "Ada Lovelace was born in London in 1815."
@@ -20,12 +30,12 @@ EVIDENCE = [("Ada Lovelace", "Ada Lovelace was born in London in 1815.")]
 
 @pytest.fixture()
 def checkpoint(system: Admiral, tmp_path: Path) -> Checkpoint:
-    """The bundled checkpoint, read as if it lay in an empty directory."""
+    """The bundled checkpoint, as if loaded from an empty directory."""
     return replace(system.checkpoint, path=tmp_path)
 
 
-def test_no_more_evidence_than_the_vocabulary_has_names_for(quick: Admiral) -> None:
-    """Behind its ten identifiers, ``mini`` names sentences by the numbers that are one token."""
+def test_evidence_is_limited_by_the_identifiers_of_the_vocabulary(quick: Admiral) -> None:
+    """After its ten identifiers, ``mini`` names sentences by the numbers that are one token."""
     settings = replace(quick.config, evidence=342, evidence_per_document=342)
     system = Admiral(quick.kb, quick.checkpoint, settings)
     assert len(system.retrieve(CLAIM, hops=2).hops) == 2
@@ -34,9 +44,35 @@ def test_no_more_evidence_than_the_vocabulary_has_names_for(quick: Admiral) -> N
 
 
 @pytest.mark.parametrize(
+    ("reranker", "limits"),
+    [
+        ("bm25", {}),
+        ("similarity", {"the sentence encoder": 126}),
+        ("cross-encoder", {"the cross-encoder": 99}),
+        ("combined", {"the sentence encoder": 126, "the cross-encoder": 99}),
+    ],
+)
+def test_rerankers_state_how_much_of_a_claim_they_read(
+    system: Admiral, reranker: str, limits: dict[str, int]
+) -> None:
+    config = replace(system.config, reranker=reranker)
+    assert claim_limits(build_reranker(system.checkpoint, config)) == limits
+
+
+def test_the_limits_of_all_stages_are_combined(system: Admiral) -> None:
+    assert system.stages.claim_limits == {
+        "the sentence encoder": 126,
+        "the cross-encoder": 99,
+        "the hop retriever": 253,
+    }
+    assert system.stages.max_evidence == 342
+    assert max_evidence(system.stages.judge) is None
+
+
+@pytest.mark.parametrize(
     ("name", "with_proof"), [("never", False), ("always", False), ("lexical", True)]
 )
-def test_judges_without_a_model(
+def test_some_judges_use_no_model(
     system: Admiral, checkpoint: Checkpoint, name: str, with_proof: bool
 ) -> None:
     judge = build_judge(checkpoint, replace(system.config, judge=name))
@@ -45,7 +81,7 @@ def test_judges_without_a_model(
     assert (judgement.proof is not None) == with_proof
 
 
-def test_the_scored_proof_needs_no_file_of_the_checkpoint(
+def test_the_calibrated_judge_needs_no_file_of_the_checkpoint(
     system: Admiral, checkpoint: Checkpoint
 ) -> None:
     judge = build_judge(checkpoint, replace(system.config, judge="calibrated"))
@@ -54,7 +90,7 @@ def test_the_scored_proof_needs_no_file_of_the_checkpoint(
     assert not not_covered.sufficient
 
 
-def test_weights_of_the_scored_proof_may_be_given(
+def test_the_weights_of_the_calibrated_judge_are_a_setting(
     system: Admiral, checkpoint: Checkpoint, tmp_path: Path
 ) -> None:
     path = tmp_path / "weights.json"
@@ -72,7 +108,7 @@ def test_weights_of_the_scored_proof_may_be_given(
         build_judge(checkpoint, settings)
 
 
-def test_the_classifier_reads_its_head(system: Admiral, checkpoint: Checkpoint) -> None:
+def test_the_classifier_loads_its_head(system: Admiral, checkpoint: Checkpoint) -> None:
     settings = replace(system.config, judge="classifier")
     with pytest.raises(AdmiralError, match="fit one with"):
         build_judge(checkpoint, settings)
@@ -84,25 +120,52 @@ def test_the_classifier_reads_its_head(system: Admiral, checkpoint: Checkpoint) 
         assert judgement.sufficient == (bias > 0) and judgement.proof is None
 
 
-def test_the_generated_proof_may_end_early(system: Admiral, checkpoint: Checkpoint) -> None:
+def test_the_generated_proof_may_stop_early(system: Admiral, checkpoint: Checkpoint) -> None:
     claims, evidence = [CLAIM] * 2, [EVIDENCE, [("Rain", "It rains.")]]
     settings = replace(system.config, judge="generated")
     whole = build_judge(checkpoint, settings).judge(claims, evidence)
     early = build_judge(checkpoint, replace(settings, early_exit=True)).judge(claims, evidence)
-    assert all(one.proof is not None for one in whole)
-    for one in early:
-        assert (one.proof is None) == (not one.sufficient)
+    assert all(judgement.proof is not None for judgement in whole)
+    for judgement in early:
+        assert (judgement.proof is None) == (not judgement.sufficient)
     assert not early[1].sufficient
 
 
-def test_weights_of_the_ranking_may_be_given(system: Admiral, tmp_path: Path) -> None:
+def test_the_weights_of_the_document_scorer_are_a_setting(system: Admiral, tmp_path: Path) -> None:
     path = tmp_path / "ranking.json"
     config = replace(system.config, ranking_weights=str(path))
     with pytest.raises(AdmiralError, match=r"'ranking_weights': .*ranking\.json: not a file of"):
-        build_relevance(config)
-    other = Relevance(Relevance.bundled().units[:1])
+        build_document_scorer(config)
+    other = NetworkDocumentScorer(NetworkDocumentScorer.bundled().units[:1])
     path.write_text(other.to_json())
-    assert build_relevance(config) == other
-    assert build_relevance(system.config) == Relevance.bundled()
+    assert build_document_scorer(config) == other
+    assert build_document_scorer(system.config) == NetworkDocumentScorer.bundled()
     for ranking in ("fused", "last-hop"):
-        assert build_relevance(replace(config, ranking=ranking)) is None
+        assert build_document_scorer(replace(config, ranking=ranking)) is None
+
+
+def test_word_lists_extend_the_built_in_lexicon(tmp_path: Path) -> None:
+    antonyms, paraphrases = tmp_path / "antonyms.txt", tmp_path / "paraphrases.txt"
+    antonyms.write_text("en_alive en_dead\n")
+    paraphrases.write_text("wed married\n")
+    plain = open_lexicon(RetrievalConfig())
+    lists = RetrievalConfig(antonyms=str(antonyms), paraphrases=str(paraphrases))
+    lexicon = open_lexicon(lists)
+    for first, second, operator in [
+        ("alive", "dead", NatOp.NEGATION),
+        ("married", "wed", NatOp.EQUIVALENCE),
+    ]:
+        assert lexicon.relation(first, second) is operator
+        assert plain.relation(first, second) is None
+    assert lexicon.relation("in 1873", "in 1874") is NatOp.ALTERNATION
+    assert lists.settings() != RetrievalConfig().settings()
+
+
+@pytest.mark.parametrize("key", ["antonyms", "paraphrases"])
+def test_errors_in_word_lists_name_the_setting_and_the_file(tmp_path: Path, key: str) -> None:
+    path = tmp_path / "list.txt"
+    with pytest.raises(AdmiralError, match=rf"'{key}': .*list\.txt: cannot be read: No such file"):
+        open_lexicon(RetrievalConfig(**{key: str(path)}))
+    path.write_text("a b\nlonely\n")
+    with pytest.raises(AdmiralError, match=rf"'{key}': .*list\.txt:2: expected two words"):
+        open_lexicon(RetrievalConfig(**{key: str(path)}))

@@ -1,4 +1,4 @@
-"""Mentions with their places: like those of a search for every title at every place."""
+"""Mentions with their offsets, compared with a search for every title at every word."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ TITLES = sorted(
 )
 
 
-class Listed:
+class ListedTitles:
     """Titles in a list."""
 
     def row(self, title: str) -> int | None:
@@ -53,31 +53,31 @@ class Listed:
         return ((t, n) for n, t in enumerate(TITLES) if t.startswith(prefix))
 
 
-# What may be meant by a name: the title of that name, and those with a parenthesis besides.
+# All names: titles with and without their qualifiers.
 NAMES = {t[:end] for t in TITLES for end in [len(t), *(m.start() for m in re.finditer(r" \(", t))]}
 
 
-def slow(text: str) -> list[Mention]:
-    """Of the names that stand at a word, the one of most words, and of these the longest."""
+def slow_mentions(text: str) -> list[Mention]:
+    """Take at each word the name with the most words, and of these the longest."""
     words = list(re.finditer(r"\w+(?:[-'’.&]\w+)*\.?", text))
-    found, place = [], 0
-    while place < len(words):
-        here = [
+    mentions, position = [], 0
+    while position < len(words):
+        candidates = [
             (count, len(name), name)
             for name in NAMES
-            if (count := words_of(name, text, words[place : place + 8]))
+            if (count := count_words(name, text, words[position : position + 8]))
         ]
-        count, length, name = max(here, default=(1, 0, ""))
+        count, length, name = max(candidates, default=(1, 0, ""))
         if name:
-            start = words[place].start()
-            meant = tuple(t for t in TITLES if t == name or t.startswith(f"{name} ("))
-            found.append(Mention(start, start + length, meant))
-        place += count
-    return found
+            start = words[position].start()
+            titles = tuple(t for t in TITLES if t == name or t.startswith(f"{name} ("))
+            mentions.append(Mention(start, start + length, titles))
+        position += count
+    return mentions
 
 
-def words_of(name: str, text: str, words: list[re.Match[str]]) -> int:
-    """Of how many words a name is that stands at the first one; 0 if it does not."""
+def count_words(name: str, text: str, words: list[re.Match[str]]) -> int:
+    """Return the number of words of a name if it starts at the first word, else 0."""
     start, first = words[0].start(), words[0].group().rstrip(".")
     if not text.startswith(name, start) or not (first[0].isupper() or first[0].isdigit()):
         return 0
@@ -106,9 +106,9 @@ PIECES = [
         max_size=14,
     )
 )
-def test_like_a_slow_search(pieces: list[tuple[str, str]]) -> None:
+def test_mentions_are_those_of_a_slow_search(pieces: list[tuple[str, str]]) -> None:
     text = "".join(piece + glue for piece, glue in pieces)
-    assert list(find_mentions(Listed(), text)) == slow(text)
+    assert list(find_mentions(ListedTitles(), text)) == slow_mentions(text)
 
 
 @pytest.mark.parametrize(
@@ -123,14 +123,14 @@ def test_like_a_slow_search(pieces: list[tuple[str, str]]) -> None:
         ("Was it Rome? Dune! Yahoo, C+ (Raman.)", ["Rome", "Dune", "Yahoo", "C", "Raman."]),
     ],
 )
-def test_marks_that_belong_to_a_name_and_marks_that_do_not(text: str, names: list[str]) -> None:
-    assert [text[m.start : m.end] for m in find_mentions(Listed(), text)] == names
+def test_punctuation_may_belong_to_a_name(text: str, names: list[str]) -> None:
+    assert [text[m.start : m.end] for m in find_mentions(ListedTitles(), text)] == names
 
 
-def test_places_quote_the_text() -> None:
+def test_offsets_quote_the_text() -> None:
     text = "On Late Night with Seth Meyers's show of Dune (novel) in Rome."
-    found = [text[m.start : m.end] for m in find_mentions(Listed(), text)]
-    assert found == ["Late Night with Seth Meyers", "Dune (novel)", "Rome"]
+    names = [text[m.start : m.end] for m in find_mentions(ListedTitles(), text)]
+    assert names == ["Late Night with Seth Meyers", "Dune (novel)", "Rome"]
 
 
 def test_base_title() -> None:

@@ -1,0 +1,145 @@
+"""Stages and documents for tests of the hop loop and the pipeline, without a model or an index."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from admiral.config import RetrievalConfig
+from admiral.protocols import Stages
+from admiral.records import Document, DocumentSet, RankedDocument, ScoredTitle, Sentence
+from proofs import Judgement
+
+Calls = list[tuple[Any, ...]]
+
+
+class FakeDocuments:
+    """Documents of three sentences each: any title exists."""
+
+    def document(self, title: str) -> Document:
+        return Document(title, tuple(f"{title} {index}" for index in range(3)))
+
+
+class FakeFirstStage:
+    """Return the same candidates for every claim."""
+
+    def __init__(self, titles: str = "abc") -> None:
+        self.titles = titles
+        self.calls: Calls = []
+
+    def candidates(
+        self, claims: Sequence[str], mentions: Sequence[Sequence[str]], k: int
+    ) -> list[list[ScoredTitle]]:
+        self.calls.append((list(claims), [list(titles) for titles in mentions], k))
+        ranked = [ScoredTitle(t, 1.0 - i / 10) for i, t in enumerate(self.titles)]
+        return [ranked[:k] for _ in claims]
+
+
+class FakeReranker:
+    """Score sentences by a table of titles (default 0), minus their index."""
+
+    def __init__(self, scores: Mapping[str, float] | None = None) -> None:
+        self.scores = scores or {}
+        self.calls: Calls = []
+
+    def score(
+        self,
+        claims: Sequence[str],
+        documents: Sequence[Sequence[Document]],
+        evidence: Sequence[Sequence[Sentence]],
+    ) -> list[list[Sentence]]:
+        read = [[document.title for document in batch] for batch in documents]
+        self.calls.append((list(claims), read, [list(sentences) for sentences in evidence]))
+        return [
+            sorted(
+                (
+                    Sentence(
+                        document.title, index, text, self.scores.get(document.title, 0) - index
+                    )
+                    for document in batch
+                    for index, text in enumerate(document.sentences)
+                ),
+                key=lambda sentence: -sentence.score,
+            )
+            for batch in documents
+        ]
+
+
+class FakeJudge:
+    """Find evidence sufficient from the given call on."""
+
+    def __init__(self, sufficient_from: int = 1) -> None:
+        self.sufficient_from = sufficient_from
+        self.calls: Calls = []
+
+    def judge(
+        self, claims: Sequence[str], evidence: Sequence[Sequence[tuple[str, str]]]
+    ) -> list[Judgement]:
+        self.calls.append((list(claims), [list(pairs) for pairs in evidence]))
+        return [Judgement(len(self.calls) >= self.sufficient_from, None) for _ in claims]
+
+
+class FakeHopRetriever:
+    """Extend the first evidence document by a new title at every hop: "new1", "new2", ..."""
+
+    def __init__(self, dead_end_at: int = 99) -> None:
+        self.dead_end_at = dead_end_at
+        self.calls: Calls = []
+
+    def expand(
+        self, claims: Sequence[str], evidence: Sequence[Sequence[Sentence]], hops: Sequence[int]
+    ) -> list[list[DocumentSet]]:
+        self.calls.append((list(claims), list(hops)))
+        return [
+            [DocumentSet((sentences[0].title, f"new{hop}"), -0.5)] if hop < self.dead_end_at else []
+            for sentences, hop in zip(evidence, hops, strict=True)
+        ]
+
+
+class FakeMentionFinder:
+    """Find single letters: those of a claim after "about", and "m" in all evidence."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.evidence_calls = 0
+
+    def in_text(self, text: str) -> list[str]:
+        self.texts.append(text)
+        return list(text.partition("about ")[2])
+
+    def in_evidence(self, evidence: Sequence[Sentence]) -> list[str]:
+        self.evidence_calls += 1
+        return ["m"] if evidence else []
+
+
+class FakeDocumentScorer:
+    """Score documents by one feature, and reverse rankings."""
+
+    def __init__(self, feature: int, weight: float) -> None:
+        self.feature, self.weight = feature, weight
+
+    def score(self, features: Sequence[float]) -> float:
+        return self.weight * features[self.feature]
+
+    def rank(
+        self, documents: Sequence[RankedDocument], features: Mapping[str, Sequence[float]]
+    ) -> list[RankedDocument]:
+        assert {document.title for document in documents} <= set(features)
+        return list(reversed(documents))
+
+
+def fake_stages(**replaced: Any) -> Stages:
+    """Return fake stages, without mention finder and document scorer unless given."""
+    stages: dict[str, Any] = {
+        "first_stage": FakeFirstStage(),
+        "reranker": FakeReranker(),
+        "judge": FakeJudge(),
+        "hop_retriever": FakeHopRetriever(),
+    }
+    return Stages(**{**stages, **replaced})
+
+
+def small_config(**settings: Any) -> RetrievalConfig:
+    """Return settings with small limits."""
+    limits = {"evidence": 2, "evidence_per_document": 1, "rerank_documents": 3}
+    return RetrievalConfig(**{**limits, **settings})
