@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 # Replaces lone surrogates, which the tokenizers library refuses.
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
-TASKS = ("retrieve", "prove", "rerank")
+#: The tasks of a checkpoint.
+TASKS = ("retrieve", "rerank", "prove")
 IDENTIFIERS = 10  # evidence sentences that a checkpoint with task tokens has tokens for
 HOPS = 10  # numbers of hops that a checkpoint has tokens for; later hops share the last one
 #: Tokens that training adds to a vocabulary: tasks, identifiers and numbers of hops.
 MARKERS = (
-    *(f"<{task}>" for task in TASKS),
+    *("<retrieve>", "<prove>", "<rerank>"),  # in the order of published vocabularies
     *(f"<e{number}>" for number in range(IDENTIFIERS)),
     *(f"<hop{number}>" for number in range(HOPS)),
 )
