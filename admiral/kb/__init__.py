@@ -1,4 +1,4 @@
-"""The knowledge base: corpora in, one memory-mapped directory out."""
+"""Build, open, update, join and verify knowledge bases: memory-mapped directories of documents."""
 
 from admiral.kb.build import BuildReport, build
 from admiral.kb.corpus.corpora import read_titles

@@ -1,4 +1,4 @@
-"""From corpora to a knowledge base directory, streaming, all or nothing."""
+"""Build a knowledge base directory from corpora, in constant memory and atomically."""
 
 from __future__ import annotations
 
@@ -8,30 +8,31 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from admiral.kb.corpus.corpora import Sources, check_choice
-from admiral.kb.corpus.duplicates import POLICIES
-from admiral.kb.corpus.ingest import Ingest
-from admiral.kb.corpus.shards import ShardedSources
-from admiral.kb.kb_paths import kb_place
-from admiral.kb.store.build_workers import SHARDS, Spread
-from admiral.kb.store.file_modes import share
-from admiral.kb.store.index_building import NO_BM25, write_indexes
+from admiral.kb.bm25 import BACKENDS, check_backend
+from admiral.kb.corpus.corpora import Corpora, check_choice
+from admiral.kb.corpus.duplicates import POLICIES, UniqueTitleWriter
+from admiral.kb.corpus.sharded_corpora import ShardedCorpora
+from admiral.kb.kb_paths import checked_kb_path
+from admiral.kb.store.file_modes import copy_permissions
+from admiral.kb.store.index_building import NO_BM25, SHARDS, BuildWorkers, write_indexes
 from admiral.kb.store.manifest import is_knowledge_base, write_manifest
 from admiral.storage.atomic_directories import staging
 
 
 @dataclass(frozen=True, slots=True)
 class BuildReport:
-    """What a build did.
+    """Report of a build.
 
     Attributes
     ----------
+    path
+        Directory of the knowledge base.
     documents, sentences, links
-        What the knowledge base holds.
+        Numbers in the knowledge base.
     bad
-        Records left out by `skip_bad`.
+        Number of bad records left out by `skip_bad`.
     duplicates
-        Records whose title was taken: merged, skipped or renamed.
+        Number of records with duplicate titles, which were merged, skipped or renamed.
     bytes, seconds
         Size on disk and time taken.
     """
@@ -56,46 +57,49 @@ def build(
     skip_bad: bool = False,
     overwrite: bool = False,
     progress: bool = True,
-    spread: Spread | None = None,
+    workers: BuildWorkers | None = None,
 ) -> BuildReport:
     """Build a knowledge base from one or more corpora.
 
     Parameters
     ----------
     corpora
-        Files or folders, also by URL (see `admiral.io.remote`).
+        Files or folders, or URLs (see `admiral.io.remote`).
     kb_path
-        The directory to make. It appears when it is complete, and only then.
+        Directory to create. It appears only once it is complete.
     format
         One of ``admiral.kb.corpus.readers.FORMATS`` for all corpora, or ``auto``.
     bm25
-        The backend of the BM25 index, or ``none`` for a knowledge base without one.
+        Backend of the BM25 index, or ``none`` for a knowledge base without one.
     on_duplicate
-        ``error``, ``merge`` (sentences are appended to the first document), ``skip`` (the first
-        one stays) or ``rename`` (``title (2)``).
+        Policy for duplicate titles: ``error``, ``merge`` to append the sentences to the first
+        document, ``skip`` to keep the first document, or ``rename`` to ``title (2)``.
     skip_bad
-        Count and report bad records instead of failing at the first.
+        Whether to count and report bad records instead of raising an error for the first.
     overwrite
-        Replace an existing knowledge base.
-    spread
-        Who reads and indexes in parts; None to do it all in this process.
+        Whether to replace an existing knowledge base.
+    progress
+        Whether to report progress on standard error.
+    workers
+        Workers that read and index shards; None does everything in this process.
 
     Raises
     ------
     AdmiralError
-        For anything that the user can put right; the old knowledge base is then still there.
+        If the corpora cannot be read or the directory cannot be written. An existing knowledge base
+        is then unchanged.
     """
     began = time.monotonic()
     _check_bm25(bm25)
     check_choice("on_duplicate", on_duplicate, POLICIES)
-    target = kb_place(kb_path)
-    sources = Sources(corpora, format, skip_bad)
+    target = checked_kb_path(kb_path)
+    sources = Corpora(corpora, format, skip_bad)
     with staging(target, overwrite=overwrite, owned=is_knowledge_base) as directory:
-        if spread is not None:
-            sources = ShardedSources(corpora, format, skip_bad, directory, spread)
-        ingest = Ingest(directory, on_duplicate)
-        written = ingest.run(sources, progress)
-        write_indexes(directory, bm25, progress, spread)
+        if workers is not None:
+            sources = ShardedCorpora(corpora, format, skip_bad, directory, workers)
+        writer = UniqueTitleWriter(directory, on_duplicate)
+        written = writer.write(sources, progress)
+        write_indexes(directory, bm25, progress, workers)
         shutil.rmtree(directory / SHARDS, ignore_errors=True)
         counts = {
             "documents": written.documents,
@@ -107,15 +111,15 @@ def build(
             "on_duplicate": on_duplicate,
             "sources": sources.describe(),
             "bad_records": sources.bad,
-            "duplicates": ingest.duplicates,
+            "duplicates": writer.duplicates,
         }
         manifest = write_manifest(directory, counts, settings)
         if is_knowledge_base(target):
-            share(directory, target)
+            copy_permissions(directory, target)
     return BuildReport(
         path=target,
         bad=sources.bad,
-        duplicates=ingest.duplicates,
+        duplicates=writer.duplicates,
         bytes=sum(entry.size for entry in manifest.files.values()),
         seconds=time.monotonic() - began,
         **counts,
@@ -123,9 +127,6 @@ def build(
 
 
 def _check_bm25(bm25: str) -> None:
-    # Imported here: reading a knowledge base without BM25 needs none of it.
-    from admiral.kb.bm25 import BACKENDS, check_backend
-
     check_choice("bm25", bm25, (*BACKENDS, NO_BM25))
     if bm25 != NO_BM25:
-        check_backend(bm25)  # now, not after an hour of reading
+        check_backend(bm25)  # now, rather than after an hour of reading

@@ -1,4 +1,4 @@
-"""The bundled demonstration corpus, built into the user's cache at its first use."""
+"""Build the bundled demonstration corpus into the user's cache on first use."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ import platformdirs
 from filelock import FileLock
 
 from admiral.errors import AdmiralError
+from admiral.kb.bm25 import check_backend
 from admiral.kb.build import build
-from admiral.kb.kb_paths import kb_place
+from admiral.kb.kb_paths import checked_kb_path
 from admiral.kb.store.manifest import read_manifest
-from admiral.kb.store.parts import FORMAT_VERSION
+from admiral.kb.store.manifest_records import FORMAT_VERSION
 from admiral.storage.bundled_names import DEMO
 from admiral.storage.checksums import check_files
 
@@ -22,15 +23,20 @@ logger = logging.getLogger(__name__)
 
 
 def locate(kb: str | Path | None) -> Path:
-    """Return the directory of a knowledge base: the demo for None or ``demo``, else the path."""
-    return demo_kb() if kb is None or str(kb) == DEMO else kb_place(kb)
+    """Return the directory of a knowledge base: that of the demo for None or ``demo``."""
+    return demo_kb() if kb is None or str(kb) == DEMO else checked_kb_path(kb)
 
 
 def demo_kb(bm25: str | None = None) -> Path:
-    """Return the directory of the demo knowledge base, building it if it is not there yet.
+    """Return the directory of the demo knowledge base, which is built on first use.
 
-    It is built once for each content, format and backend (None: Lucene where it can run, else
-    bm25s); several processes may ask at the same time.
+    It is built once for each corpus content, format version and backend. Several processes may call
+    this at the same time.
+
+    Parameters
+    ----------
+    bm25
+        Backend of the BM25 index; None for that of `default_backend`.
     """
     backend = bm25 or default_backend()
     with as_file(files("admiral") / "data" / "demo" / "documents.jsonl") as corpus:
@@ -47,7 +53,7 @@ def demo_kb(bm25: str | None = None) -> Path:
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             with FileLock(target.with_name(f"{name}.building")):
-                # Another process may have built it while this one waited.
+                # Another process may have built it while this one waited for the lock.
                 if not _usable(target):
                     logger.info("building the demo knowledge base in %s", target)
                     build(corpus, target, bm25=backend, overwrite=True, progress=False)
@@ -60,9 +66,7 @@ def demo_kb(bm25: str | None = None) -> Path:
 
 
 def default_backend() -> str:
-    """Return ``lucene`` where it can run, else ``bm25s``."""
-    from admiral.kb.bm25 import check_backend
-
+    """Return ``lucene`` if it can run here, otherwise ``bm25s``."""
     try:
         check_backend("lucene")
     except AdmiralError:

@@ -1,4 +1,4 @@
-"""What a knowledge base holds and how large its parts are."""
+"""Describe a knowledge base: its counts, settings and members, and the sizes of its files."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from admiral.kb.joined.repeated_titles import NAME as DUPLICATES
-from admiral.kb.joined.repeated_titles import open_contents
-from admiral.kb.store.collection import Collection, learnt
+from admiral.kb.joined.duplicate_titles import NAME as DUPLICATES
+from admiral.kb.joined.duplicate_titles import open_contents
+from admiral.kb.store.collection import Collection, read_with
 from admiral.kb.store.manifest import NAME
-from admiral.kb.store.parts import JOINED_VERSION, part_of
-from admiral.kb.tries.title_tries import FOLDER, is_trie_of
+from admiral.kb.store.manifest_records import JOINED_VERSION, split_segment
+from admiral.kb.store.title_tries import FOLDER, is_trie_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,22 +21,26 @@ class KbInfo:
 
     Attributes
     ----------
+    path
+        Directory of the knowledge base.
+    version
+        Format version.
     counts
-        Documents, sentences, links.
+        Numbers of ``documents``, ``sentences`` and ``links``.
     added, removed
-        Documents that came and went since the last build or compaction.
+        Numbers of documents added and removed since the last build or compaction.
     hidden
-        Documents of members whose titles members before theirs have.
+        Number of documents hidden because an earlier member has a document of the same title.
     members
-        Path and number of documents of each knowledge base that is joined.
+        Path and number of documents of each member of a joined knowledge base.
     sizes
-        Bytes on disk of each part and, under ``total``, of all.
+        Bytes on disk of each kind of file and, under ``total``, of all.
     bm25
-        The BM25 backend, or ``none``.
+        Backend of the BM25 index, or ``none``.
     tries
-        Fingerprints of the tokenizers that have a trie in it.
+        Fingerprints of the tokenizers that have a stored trie.
     settings
-        How it was built.
+        Settings of the build.
     """
 
     path: str
@@ -57,55 +61,61 @@ class KbInfo:
 
 
 def info(path: str | Path) -> KbInfo:
-    """Describe a knowledge base; AdmiralError if it is absent, truncated or of another version."""
-    return learnt(Path(path), lambda collection: _describe(collection, str(path)))
+    """Describe a knowledge base.
+
+    Raises
+    ------
+    AdmiralError
+        If there is no knowledge base, it has an unknown format version, or files are truncated.
+    """
+    return read_with(Path(path), lambda collection: _describe(collection, str(path)))
 
 
 def _describe(collection: Collection, path: str) -> KbInfo:
-    holdings, versions = collection.holdings, collection.versions
-    counts, hidden = holdings.counts, 0
-    if holdings.join is not None:
+    manifest, snapshots = collection.manifest, collection.snapshots
+    counts, hidden = manifest.counts, 0
+    if manifest.join is not None:
         contents, counts = open_contents(collection)
         with closing(contents):
             hidden = len(contents.hidden)
-    deltas = [one.manifest.delta for one in versions if one.manifest.delta]
-    # Those that members have of their own are not used here.
+    deltas = [snapshot.manifest.delta for snapshot in snapshots if snapshot.manifest.delta]
+    # A joined knowledge base does not use the tries of its members.
     folders = sorted((collection.trie_folder / FOLDER).glob("[!.]*"))
-    tries = [folder for folder in folders if is_trie_of(folder, holdings.base_digest)]
-    sizes = _sizes(collection) | {"tries": sum(map(_size, tries))}
-    manifests = {collection.path, *(version.path for version in versions)}
-    sizes["manifest"] = sum((place / NAME).stat().st_size for place in manifests)
-    kept = collection.path / DUPLICATES
-    if holdings.join is not None and kept.exists():
-        sizes["duplicates"] = kept.stat().st_size
+    tries = [folder for folder in folders if is_trie_of(folder, manifest.base_digest)]
+    sizes = _listed_sizes(collection) | {"tries": sum(map(_size_on_disk, tries))}
+    directories = {collection.path, *(snapshot.path for snapshot in snapshots)}
+    sizes["manifest"] = sum((directory / NAME).stat().st_size for directory in directories)
+    duplicates = collection.path / DUPLICATES
+    if manifest.join is not None and duplicates.exists():
+        sizes["duplicates"] = duplicates.stat().st_size
     return KbInfo(
         path=path,
-        version=JOINED_VERSION if holdings.join else versions[0].manifest.version,
+        version=JOINED_VERSION if manifest.join else snapshots[0].manifest.version,
         counts=counts,
         added=sum(delta.documents for delta in deltas),
         removed=sum(delta.removed for delta in deltas),
         hidden=hidden,
         members=[
-            {"path": str(one.path), "documents": one.manifest.documents}
-            for one in (versions if holdings.join else ())
+            {"path": str(snapshot.path), "documents": snapshot.manifest.documents}
+            for snapshot in (snapshots if manifest.join else ())
         ],
         sizes={**sizes, "total": sum(sizes.values())},
-        bm25=holdings.bm25,
+        bm25=manifest.bm25,
         tries=[folder.name for folder in tries],
-        settings=holdings.settings,
+        settings=manifest.settings,
     )
 
 
-def _sizes(collection: Collection) -> dict[str, int]:
-    """Return the bytes of the parts of all members, by kind."""
+def _listed_sizes(collection: Collection) -> dict[str, int]:
+    """Return the total bytes of the files in all manifests, by kind."""
     sizes = {"documents": 0, "titles": 0, "bm25": 0}
-    for manifest in collection.holdings.manifests:
+    for manifest in collection.manifest.manifests:
         for name, entry in manifest.files.items():
-            top = part_of(name)[1].split("/")[0].removesuffix(".npy")
-            part = "titles" if top.startswith("titles") else top
-            sizes[part] = sizes.get(part, 0) + entry.size
+            top = split_segment(name)[1].split("/")[0].removesuffix(".npy")
+            kind = "titles" if top.startswith("titles") else top
+            sizes[kind] = sizes.get(kind, 0) + entry.size
     return sizes
 
 
-def _size(directory: Path) -> int:
+def _size_on_disk(directory: Path) -> int:
     return sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())

@@ -1,4 +1,4 @@
-"""The knowledge base as the rest of the system sees it."""
+"""Open a knowledge base, look documents and titles up, and search it with BM25."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from typing import TYPE_CHECKING, Any
 
 from admiral.errors import AdmiralError
 from admiral.io.text_cleaning import clean_prefix, clean_title
-from admiral.kb.joined.repeated_titles import open_contents
-from admiral.kb.kb_paths import kb_place
-from admiral.kb.store.collection import Collection, opened
+from admiral.kb.bm25 import TEXT_WEIGHT, TITLE_WEIGHT, RowIndex, open_bm25
+from admiral.kb.joined.duplicate_titles import open_contents
+from admiral.kb.kb_paths import checked_kb_path
+from admiral.kb.store.collection import Collection, open_with
 from admiral.kb.store.contents import BM25, Contents
 from admiral.kb.store.index_building import NO_BM25
-from admiral.kb.store.members import read_holdings
-from admiral.kb.tries.title_tries import title_trie
+from admiral.kb.store.member_manifests import read_combined_manifest
+from admiral.kb.store.title_tries import title_trie
 from admiral.records import Document, ScoredTitle
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from admiral.kb.bm25 import RowIndex
     from trie import Tokens, Trie
 
 
 class UnknownTitleError(AdmiralError, KeyError):
-    """No document of the knowledge base has this title."""
+    """Error for a title that no document of the knowledge base has."""
 
     __str__ = AdmiralError.__str__  # KeyError would show the message in quotes
 
@@ -35,14 +35,12 @@ class UnknownTitleError(AdmiralError, KeyError):
 class KnowledgeBase:
     """Documents, titles and their indexes, memory-mapped and shared between processes.
 
-    It is one directory, or the members of a joined one (`admiral.kb.joined.joining`), which it
-    shows as if they had been built together.
+    Use :meth:`open` to open one. It is a context manager, lookups may run in several threads, and
+    it satisfies the ``Bm25Index`` protocol. A joined knowledge base (`admiral.kb.joined.joining`)
+    behaves as if its members had been built together.
 
-    Open one with :meth:`open`; it is a context manager, and lookups may run in several threads.
-    It also satisfies the ``Bm25Index`` protocol.
-
-    It shows one version of each, the one that was there when it was opened, whatever
-    `admiral.kb.add`, `remove` and `compact` do meanwhile; open another one to see what they did.
+    An open knowledge base is a snapshot: changes made by `admiral.kb.add`, `remove` and `compact`
+    are visible only when it is opened again.
     """
 
     def __init__(
@@ -51,8 +49,8 @@ class KnowledgeBase:
         self.path = collection.path
         self._collection, self._threads = collection, threads
         self._weights = title_weight, text_weight
-        found, self._counts = open_contents(collection)
-        self._held: Contents | None = found
+        contents, self._counts = open_contents(collection)
+        self._open_contents: Contents | None = contents  # None once closed
         self._index: RowIndex | None = None
         self._tries: dict[str, Trie] = {}
         self._lock = threading.Lock()
@@ -63,54 +61,56 @@ class KnowledgeBase:
         path: str | Path,
         *,
         bm25: str | None = None,
-        title_weight: float = 0.5,
-        text_weight: float = 1.0,
+        title_weight: float = TITLE_WEIGHT,
+        text_weight: float = TEXT_WEIGHT,
         threads: int = 0,
     ) -> KnowledgeBase:
         """Open a knowledge base directory.
 
-        The manifest, the format version, the sizes of the files and the checksums of those that
-        marisa reads are checked; all contents are checked by ``verify``.
+        Opening checks the manifest, the format version, the sizes of all files, and the checksums
+        of the files that marisa reads. Use `admiral.kb.verify` to check all contents.
 
         Parameters
         ----------
+        path
+            Directory of the knowledge base.
         bm25
-            The backend that must be there; None for whichever is.
+            Required backend of the BM25 index; None accepts any.
         title_weight, text_weight
-            Weights of the two BM25 fields.
+            BM25 field weights, zero or more, not both zero.
         threads
-            Threads of a batch search; 0 for one per core.
+            Number of processors that Java assumes, 0 for at most four.
 
         Raises
         ------
         AdmiralError
-            If there is no knowledge base, it is of another format version, has no index of the
-            backend asked for, or its files were truncated; if it joins others and one of them is
-            missing, or a title is in several of them against the terms on which they were joined.
+            If there is no knowledge base, it has an unknown format version, its index is of another
+            backend, or files are truncated; if it joins others and one of them is missing, or
+            several have the same title and the policy of the join is ``error``.
         """
-        # From here on it is the same place, wherever the process goes.
-        directory = kb_place(path).absolute()
+        # Absolute, so that it stays the same directory if the process changes its own.
+        directory = checked_kb_path(path).absolute()
 
         def make(collection: Collection) -> KnowledgeBase:
-            found = collection.holdings.bm25
-            if bm25 is not None and bm25 != found:
+            backend = collection.manifest.bm25
+            if bm25 is not None and bm25 != backend:
                 raise AdmiralError(
-                    f"{directory}: holds a BM25 index of {found!r}, not of {bm25!r}. Build it "
+                    f"{directory}: holds a BM25 index of {backend!r}, not of {bm25!r}. Build it "
                     f"again with `admiral index --bm25 {bm25}`, or leave --bm25 out."
                 )
             return cls(
                 collection, title_weight=title_weight, text_weight=text_weight, threads=threads
             )
 
-        return opened(directory, make)
+        return open_with(directory, make)
 
     def __len__(self) -> int:
         return self._counts["documents"]
 
     @property
     def digest(self) -> str:
-        """Identifies what it shows: the version, or those of all members."""
-        return self._collection.holdings.digest
+        """Digest that identifies the version, or the versions of all members."""
+        return self._collection.manifest.digest
 
     @property
     def counts(self) -> dict[str, int]:
@@ -119,23 +119,23 @@ class KnowledgeBase:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """How it was built: ``bm25``, ``on_duplicate``, ``sources``."""
-        return self._collection.holdings.settings
+        """Settings of the build: ``bm25``, ``on_duplicate``, ``sources``."""
+        return self._collection.manifest.settings
 
     @property
     def current(self) -> bool:
-        """Whether this is still the newest version, of all members.
+        """Whether this is still the newest version of the knowledge base and all its members.
 
         Raises
         ------
         AdmiralError
-            If the knowledge base, or a member of it, is gone or cannot be read.
+            If the knowledge base or a member no longer exists or cannot be read.
         """
-        return read_holdings(self.path).digest == self.digest
+        return read_combined_manifest(self.path).digest == self.digest
 
     def rows(self) -> np.ndarray:
-        """Return the rows that there are: int64, ascending, with gaps where some were removed."""
-        return self._contents.live()
+        """Return all rows: int64, ascending, with gaps where documents were removed."""
+        return self._contents.live_rows()
 
     def titles(self) -> Iterator[str]:
         """Yield all titles in the order of rows."""
@@ -154,9 +154,9 @@ class KnowledgeBase:
         return self._contents.title(row)
 
     def complete(self, prefix: str) -> Iterator[tuple[str, int]]:
-        """Yield title and row of the titles that begin with `prefix`, in order of code points.
+        """Yield the titles that begin with `prefix` and their rows, in code point order.
 
-        Upper and lower case differ; the empty prefix yields all titles.
+        Completion is case-sensitive; the empty prefix yields all titles.
         """
         return self._contents.complete(clean_prefix(prefix))
 
@@ -175,24 +175,36 @@ class KnowledgeBase:
         return self._contents.document(row)
 
     def search(self, queries: Sequence[str], k: int) -> list[list[ScoredTitle]]:
-        """Return at most `k` titles for each query by BM25, best first, ties by row.
+        """Return the top `k` titles for each query by BM25, best first.
+
+        Parameters
+        ----------
+        queries
+            Any strings; a query without terms has no results.
+        k
+            Maximum number of titles per query, at least 1.
+
+        Returns
+        -------
+        list of list of ScoredTitle
+            Titles and scores for each query. Ties are broken by row.
 
         Raises
         ------
         AdmiralError
-            If the index turns out to be damaged.
+            If there is no BM25 index, or it is damaged.
         """
         ranked = self._row_index().search_rows(queries, k)
         try:
             return [[ScoredTitle(self.title(row), score) for row, score in rows] for rows in ranked]
         except IndexError as error:
             raise AdmiralError(
-                f"{self.path}: its BM25 index is damaged (it finds {error}). Run `admiral verify`, "
-                "then build the knowledge base again with `admiral index`."
+                f"{self.path}: its BM25 index is damaged (it returns {error}). Run `admiral "
+                "verify`, then build the knowledge base again with `admiral index`."
             ) from error
 
     def title_trie(self, tokens: Tokens) -> Trie:
-        """Return the trie of all titles for a tokenizer; it is built and kept at the first use."""
+        """Return the trie of all titles for a tokenizer; it is built and stored on first use."""
         with self._lock:
             trie = self._tries.get(tokens.fingerprint)
             if trie is None:
@@ -202,15 +214,15 @@ class KnowledgeBase:
             return trie
 
     def close(self) -> None:
-        """Release the BM25 index and the memory maps; lookups are errors from then on."""
+        """Release the BM25 index and the memory maps; later lookups raise AdmiralError."""
         with self._lock:
             if self._index is not None:
                 self._index.close()
                 self._index = None
             self._tries.clear()
-            if self._held is not None:
-                self._held.close()
-                self._held = None
+            if self._open_contents is not None:
+                self._open_contents.close()
+                self._open_contents = None
             self._collection.close()
 
     def __enter__(self) -> KnowledgeBase:
@@ -226,27 +238,25 @@ class KnowledgeBase:
 
     @property
     def _contents(self) -> Contents:
-        if self._held is None:
+        if self._open_contents is None:
             raise AdmiralError(f"{self.path}: the knowledge base was closed. Open it again.")
-        return self._held
+        return self._open_contents
 
     def _row_index(self) -> RowIndex:
         with self._lock:
             contents = self._contents
             if self._index is None:
-                backend = self._collection.holdings.bm25
+                backend = self._collection.manifest.bm25
                 if backend == NO_BM25:
                     raise AdmiralError(
                         f"{self.path}: was built without a BM25 index. Build it again with "
                         "`admiral index --bm25 lucene` or `--bm25 bm25s`."
                     )
-                from admiral.kb.bm25 import open_bm25
-
                 title_weight, text_weight = self._weights
                 with self._collection.unchanged():
                     index = open_bm25(
                         backend,
-                        *(part.folder / BM25 for part in contents.parts),
+                        *(segment.folder / BM25 for segment in contents.segments),
                         removed=contents.removed,
                         title_weight=title_weight,
                         text_weight=text_weight,

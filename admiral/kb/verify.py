@@ -1,24 +1,29 @@
-"""A thorough check of a knowledge base: every checksum, every array, every row."""
+"""Verify a knowledge base thoroughly: every checksum, every array and every row."""
 
 from __future__ import annotations
 
 import logging
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 
 from admiral.errors import AdmiralError
-from admiral.io.progress_bar import track
+from admiral.io.progress import track_documents
 from admiral.io.text_cleaning import clean_document
-from admiral.kb.joined.verify_join import join_problems
-from admiral.kb.store.contents import BM25, DOCUMENTS, REMOVED, read_removed
+from admiral.kb.bm25 import check_backend, open_bm25
+from admiral.kb.bm25.parameters import IndexSettings
+from admiral.kb.joined.duplicate_titles import NAME as DUPLICATES
+from admiral.kb.joined.duplicate_titles import find_duplicates
+from admiral.kb.store.collection import Collection, read_with
+from admiral.kb.store.contents import BM25, DOCUMENTS, REMOVED, Contents, read_removed
 from admiral.kb.store.document_store import DocumentStore
 from admiral.kb.store.index_building import NO_BM25
 from admiral.kb.store.manifest import NAME
-from admiral.kb.store.members import read_join
-from admiral.kb.store.snapshot import Version
+from admiral.kb.store.member_manifests import read_join
+from admiral.kb.store.snapshot import Snapshot
 from admiral.kb.store.title_index import TitleIndex
-from admiral.kb.tries.title_tries import FOLDER, tries_problems
+from admiral.kb.store.title_tries import FOLDER, trie_problems
 from admiral.kb.versions.transaction import leftovers
 from admiral.records import Document
 from admiral.storage.checksums import describe_file
@@ -27,48 +32,79 @@ logger = logging.getLogger(__name__)
 
 
 def verify(path: str | Path, *, progress: bool = False) -> list[str]:
-    """Return what is wrong with a knowledge base, one message each; an empty list if nothing.
+    """Check a knowledge base, and all members of a joined one.
+
+    Parameters
+    ----------
+    path
+        Directory of the knowledge base.
+    progress
+        Whether to report progress on standard error.
+
+    Returns
+    -------
+    list of str
+        One message per problem; empty if the knowledge base is intact.
 
     Raises
     ------
     AdmiralError
-        If there is no knowledge base there, or its manifest cannot be used.
+        If there is no knowledge base, or its manifest cannot be read.
     """
     directory = Path(path)
     join = read_join(directory)
     if join is None:
-        return _own_problems(directory, progress)
+        return _verify_documents(directory, progress)
     problems = []
     for member in join.paths(directory):
         try:
-            problems += _own_problems(member, progress)
+            problems += _verify_documents(member, progress)
         except AdmiralError as error:
             problems.append(str(error))
-    return problems or join_problems(directory)
+    return problems or _verify_join(directory)
 
 
-def _own_problems(path: Path, progress: bool) -> list[str]:
+def _verify_documents(path: Path, progress: bool) -> list[str]:
     """Check a knowledge base that holds documents itself."""
-    with Version.open(path, check=False) as version:
-        problems = _file_problems(version)
-        # Files that are not what was written may not be interpreted: a damaged index can crash its
-        # library.
+    with Snapshot.open(path, check=False) as snapshot:
+        problems = _verify_files(snapshot)
+        # Damaged files are not opened, because a damaged index can crash its library.
         if not problems:
-            problems += _content_problems(version, progress)
-        problems += tries_problems(version.base, version.manifest.base.digest)
-        if problems and not version.intact:
+            problems += _verify_contents(snapshot, progress)
+        problems += trie_problems(snapshot.base, snapshot.manifest.base.digest)
+        if problems and not snapshot.intact:
             raise AdmiralError(
                 f"{path}: was replaced by another build while it was checked. Start again."
             )
     return problems
 
 
-def _file_problems(version: Version) -> list[str]:
-    directory, manifest = version.path, version.manifest
+def _verify_join(path: Path) -> list[str]:
+    """Check the files of a joined knowledge base whose members are intact."""
+    ours = {NAME, DUPLICATES, *(f"{name}.new.partial" for name in (NAME, DUPLICATES)), FOLDER}
+    foreign = sorted(file for file in path.iterdir() if file.name not in ours)
+    problems = [f"{file}: does not belong there" for file in foreign]
+    try:
+        read_with(path, _check_duplicates)
+    except AdmiralError as error:
+        problems.append(str(error))
+    # Tries may belong to other versions: those of the bases before a member was compacted.
+    return problems + trie_problems(path, None)
+
+
+def _check_duplicates(collection: Collection) -> None:
+    """Raise `AdmiralError` for duplicate titles that the policy of the join forbids."""
+    with closing(Contents(collection.snapshots)) as contents:
+        find_duplicates(collection, contents)
+
+
+def _verify_files(snapshot: Snapshot) -> list[str]:
+    """Compare the files with the manifest."""
+    directory, manifest = snapshot.path, snapshot.manifest
     problems = []
     for name, entry in manifest.files.items():
         try:
-            found = describe_file(directory / name)
+            actual = describe_file(directory / name)
         except (FileNotFoundError, NotADirectoryError):
             problems.append(f"{directory / name}: missing")
             continue
@@ -76,14 +112,14 @@ def _file_problems(version: Version) -> list[str]:
             raise AdmiralError(
                 f"{error.filename}: cannot be read ({error.strerror}). Check the permissions."
             ) from error
-        if found.size != entry.size:
+        if actual.size != entry.size:
             problems.append(
-                f"{directory / name}: {found.size:,} bytes where the manifest says {entry.size:,}"
+                f"{directory / name}: {actual.size:,} bytes where the manifest says {entry.size:,}"
             )
-        elif found != entry:
+        elif actual != entry:
             problems.append(f"{directory / name}: its contents were changed")
-    # Other versions are no part of this one, and no fault of it.
-    ours = {directory / NAME, version.base / FOLDER, *leftovers(directory, manifest)}
+    # Files of older versions do not belong to this one, but are not a problem.
+    ours = {directory / NAME, snapshot.base / FOLDER, *leftovers(directory, manifest)}
     ours.update(directory / name for name in manifest.files)
     for path in sorted(directory.rglob("*")):
         if not path.is_dir() and ours.isdisjoint((path, *path.parents)):
@@ -91,36 +127,37 @@ def _file_problems(version: Version) -> list[str]:
     return problems
 
 
-def _content_problems(version: Version, progress: bool) -> list[str]:
-    base, delta = version.manifest.base, version.manifest.delta
+def _verify_contents(snapshot: Snapshot, progress: bool) -> list[str]:
+    """Check the arrays and rows of files that match their checksums."""
+    base, delta = snapshot.manifest.base, snapshot.manifest.delta
     try:
         removed = np.empty(0, dtype=np.int64)
-        if version.delta is not None and delta and delta.removed:
-            removed = read_removed(version.delta / REMOVED, base.documents)
+        if snapshot.delta is not None and delta and delta.removed:
+            removed = read_removed(snapshot.delta / REMOVED, base.documents)
         if delta and len(removed) != delta.removed:
             return [
-                f"{version.delta}: {len(removed)} removed rows where the manifest says "
+                f"{snapshot.delta}: {len(removed)} removed rows where the manifest says "
                 f"{delta.removed}"
             ]
-        parts = [_Part(version.base, base.documents, set(removed.tolist()))]
+        segments = [_SegmentCheck(snapshot.base, base.documents, set(removed.tolist()))]
         try:
-            if version.delta is not None and delta and delta.documents:
-                parts.append(_Part(version.delta, delta.documents, set()))
-            problems = [problem for part in parts for problem in part.array_problems()]
+            if snapshot.delta is not None and delta and delta.documents:
+                segments.append(_SegmentCheck(snapshot.delta, delta.documents, set()))
+            problems = [problem for segment in segments for problem in segment.array_problems()]
             if not problems:
-                problems = _row_problems(version, parts, progress)
+                problems = _verify_rows(snapshot, segments, progress)
         finally:
-            for part in parts:
-                part.store.close()
-        if version.manifest.bm25 != NO_BM25:
-            problems += _bm25_problems(version, parts, removed)
+            for segment in segments:
+                segment.store.close()
+        if snapshot.manifest.bm25 != NO_BM25:
+            problems += _verify_bm25(snapshot, segments, removed)
     except AdmiralError as error:
         return [str(error)]
     return problems
 
 
-class _Part:
-    """One part of the version: a directory with documents and titles."""
+class _SegmentCheck:
+    """Documents and titles of one segment."""
 
     def __init__(self, directory: Path, documents: int, removed: set[int]) -> None:
         self.directory, self.documents, self.removed = directory, documents, removed
@@ -136,7 +173,7 @@ class _Part:
         if self.store.rows[0] != 0 or (np.diff(self.store.rows) <= 0).any():
             problems.append(f"{self.directory / DOCUMENTS / 'rows.npy'}: not ascending from 0")
         rows, keys = self.titles.permutations
-        # Each undoes the other, which also says that both are permutations.
+        # If one array inverts the other, both are permutations.
         if int(keys.max()) >= len(rows) or not np.array_equal(rows[keys], np.arange(len(keys))):
             problems.append(f"{self.directory}: the title arrays are not permutations of the rows")
         return problems
@@ -145,58 +182,62 @@ class _Part:
         title = document.title
         if self.titles.row(title) != row or self.titles.title(row) != title:
             return f"{self.directory}: row {row}: the title {title!r} is indexed elsewhere"
-        if not _clean(document):
+        if not _is_clean(document):
             return f"{self.directory}: row {row}: the document was not cleaned before it was stored"
         return ""
 
-    def has(self, title: str) -> bool:
-        """Whether a title is there and not removed."""
+    def has_title(self, title: str) -> bool:
+        """Return whether the segment has a document of this title that is not removed."""
         row = self.titles.row(title)
         return row is not None and row not in self.removed
 
 
-def _row_problems(version: Version, parts: list[_Part], progress: bool) -> list[str]:
+def _verify_rows(snapshot: Snapshot, segments: list[_SegmentCheck], progress: bool) -> list[str]:
+    """Check every document, then the counts in the manifest."""
     counts = dict.fromkeys(("documents", "sentences", "links"), 0)
-    total = sum(part.documents for part in parts)
-    rows = ((part, row, document) for part in parts for row, document in enumerate(part.store))
-    for part, row, document in track(rows, "verifying", total=total, enabled=progress):
-        if problem := part.row_problem(row, document):
+    total = sum(segment.documents for segment in segments)
+    rows = ((s, row, document) for s in segments for row, document in enumerate(s.store))
+    for segment, row, document in track_documents(rows, "verifying", total=total, enabled=progress):
+        if problem := segment.row_problem(row, document):
             return [problem]
-        if row in part.removed:
+        if row in segment.removed:
             continue
-        if part is not parts[0] and parts[0].has(document.title):
-            return [f"{part.directory}: row {row}: the title {document.title!r} is there twice"]
+        if segment is not segments[0] and segments[0].has_title(document.title):
+            return [
+                f"{segment.directory}: row {row}: the title {document.title!r} occurs in the base "
+                "segment too"
+            ]
         counts["documents"] += 1
         counts["sentences"] += len(document.sentences)
         counts["links"] += sum(map(len, document.links))
-    expected = version.manifest.counts
+    expected = snapshot.manifest.counts
     return [
-        f"{version.path}: {counts[name]} {name} where the manifest says {expected.get(name)}"
+        f"{snapshot.path}: {counts[name]} {name} where the manifest says {expected.get(name)}"
         for name in counts
         if counts[name] != expected.get(name)
     ]
 
 
-def _bm25_problems(version: Version, parts: list[_Part], removed: np.ndarray) -> list[str]:
-    from admiral.kb.bm25 import check_backend, open_bm25
-    from admiral.kb.bm25.settings import Settings
-
-    folders = [part.directory / BM25 for part in parts]
-    for part, folder in zip(parts, folders, strict=True):
-        indexed = Settings.load(folder).documents
-        if indexed != part.documents:
-            return [f"{folder}: {indexed} documents where there are {part.documents}"]
+def _verify_bm25(
+    snapshot: Snapshot, segments: list[_SegmentCheck], removed: np.ndarray
+) -> list[str]:
+    """Check the sizes of the BM25 indexes, and open them if the backend can run here."""
+    folders = [segment.directory / BM25 for segment in segments]
+    for segment, folder in zip(segments, folders, strict=True):
+        indexed = IndexSettings.load(folder).documents
+        if indexed != segment.documents:
+            return [f"{folder}: {indexed} documents indexed, but there are {segment.documents}"]
     try:
-        check_backend(version.manifest.bm25)
+        check_backend(snapshot.manifest.bm25)
     except AdmiralError as error:
-        # A fault of this machine, not of the knowledge base.
+        # Missing software is no problem of the knowledge base.
         logger.warning("%s: not opened: %s", folders[0], error)
         return []
-    open_bm25(version.manifest.bm25, *folders, removed=removed).close()
+    open_bm25(snapshot.manifest.bm25, *folders, removed=removed).close()
     return []
 
 
-def _clean(document: Document) -> bool:
+def _is_clean(document: Document) -> bool:
     try:
         return bool(document.title) and clean_document(document) == document
     except ValueError:

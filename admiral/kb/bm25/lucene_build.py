@@ -1,4 +1,4 @@
-"""Building the Lucene backend's index; `lucene` says what lies where, and searches it."""
+"""Build and merge indexes of the Lucene backend; `lucene_index` describes the files."""
 
 from __future__ import annotations
 
@@ -7,21 +7,26 @@ from pathlib import Path
 from typing import Any
 
 from admiral.kb.bm25 import jvm
-from admiral.kb.bm25.lucene import FOLDER, analyzer, open_folder, similarity
-from admiral.kb.bm25.settings import FIELDS, clean
+from admiral.kb.bm25.lucene_index import FOLDER, analyzer, open_folder, similarity
+from admiral.kb.bm25.parameters import FIELDS, clean_index_text
 
 _BUFFER_MB = 128.0
-# pyjnius does not find this constructor among its overloads by itself.
+# Signature of an overloaded constructor, which pyjnius cannot choose by itself.
 _FIELD = "(Ljava/lang/String;Ljava/lang/CharSequence;Lorg/apache/lucene/index/IndexableFieldType;)V"
 
 
 def build(documents: Iterable[tuple[str, str]], directory: Path) -> int:
-    """Index (title, text) pairs into the new folder `directory`; return how many there were.
+    """Index (title, text) pairs into the new folder `directory`.
+
+    Returns
+    -------
+    int
+        Number of documents.
 
     Raises
     ------
     AdmiralError
-        With Java's message, if Lucene cannot write.
+        With Java's message, if Lucene cannot write the index.
     """
     jvm.start()
     with jvm.java(f"{directory}: the BM25 index cannot be written"):
@@ -37,14 +42,25 @@ def build(documents: Iterable[tuple[str, str]], directory: Path) -> int:
     return count
 
 
-def merge(parts: Sequence[Path], directory: Path) -> int:
-    """Write the index of all documents of several, in order; return how many there are."""
+def merge(directories: Sequence[Path], directory: Path) -> int:
+    """Write one index of the documents of several, in order.
+
+    Returns
+    -------
+    int
+        Number of documents.
+
+    Raises
+    ------
+    AdmiralError
+        With Java's message, if Lucene cannot write the index.
+    """
     jvm.start()
     with jvm.java(f"{directory}: the BM25 index cannot be written"):
         writer = _writer(directory / FOLDER)
-        folders = [open_folder(part / FOLDER) for part in parts]
+        folders = [open_folder(part / FOLDER) for part in directories]
         try:
-            # Segments are taken over in order, and only neighbours are merged.
+            # Segments are added in order, and only adjacent ones are merged.
             writer.addIndexes(*folders)
             writer.forceMerge(1)
             writer.commit()
@@ -69,20 +85,20 @@ def _writer(folder: Path) -> Any:
 
 
 def _add(writer: Any, documents: Iterable[tuple[str, str]]) -> int:
-    """Add the documents through one Lucene document whose fields are filled anew each time."""
-    kind = jvm.load("org.apache.lucene.document.FieldType")()
-    kind.setTokenized(True)
-    kind.setIndexOptions(jvm.load("org.apache.lucene.index.IndexOptions").DOCS_AND_FREQS)
-    kind.freeze()
+    """Add documents, reusing one Lucene document and its fields, and return their number."""
+    field_type = jvm.load("org.apache.lucene.document.FieldType")()
+    field_type.setTokenized(True)
+    field_type.setIndexOptions(jvm.load("org.apache.lucene.index.IndexOptions").DOCS_AND_FREQS)
+    field_type.freeze()
     document = jvm.load("org.apache.lucene.document.Document")()
-    make, string = jvm.load("org.apache.lucene.document.Field"), jvm.load("java.lang.String")
-    fields = [make(name, string(""), kind, signature=_FIELD) for name in FIELDS]
+    new_field, string = jvm.load("org.apache.lucene.document.Field"), jvm.load("java.lang.String")
+    fields = [new_field(name, string(""), field_type, signature=_FIELD) for name in FIELDS]
     for field in fields:
         document.add(field)
     count = 0
     for pair in documents:
         for field, text in zip(fields, pair, strict=True):
-            field.setStringValue(clean(text))
+            field.setStringValue(clean_index_text(text))
         writer.addDocument(document)
         count += 1
     return count

@@ -1,11 +1,11 @@
-"""Scores of a bm25s index under the statistics of another collection than its own.
+"""Recompute the scores of a bm25s index under the statistics of another collection.
 
-bm25s keeps finished scores. When documents join or leave, every mean length and document frequency
-changes, and with them all scores. With the lengths of the documents the old statistics are known,
-so that each score gives back how often the term occurs, and from that the score under the new
-statistics follows, bit by bit the one that a new index would hold. (A score is a 32-bit number: a
-count beyond 1,700 in one document may come back a little off, which the new score, almost the
-idf by then, does not show but in its last bit.)
+bm25s stores final scores. When documents are added or removed, mean lengths and document
+frequencies change, and all scores with them. Given the document lengths, the old statistics are
+known: each stored score can be inverted to the term frequency, from which the new score follows,
+bit for bit the one that a new index would hold. (Scores have 32 bits. A term frequency above 1,700
+in one document may be recovered with a small error; the new score, then almost equal to the idf,
+differs in its last bit at most.)
 """
 
 from __future__ import annotations
@@ -16,86 +16,104 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from admiral.kb.bm25.settings import K1, B
+from admiral.kb.bm25.parameters import K1, B
 
 Floats = npt.NDArray[np.float64]
-# The weight of one term, or of each posting; the mean length of all documents, or of each one's
-# collection.
+# The idf of one term, or one value per posting.
 Idf = np.float32 | npt.NDArray[np.float32]
-Mean = float | Floats
+# The mean length of one collection, or one value per posting.
+MeanLength = float | Floats
 
 
 @dataclass(frozen=True, slots=True)
-class Statistics:
-    """What BM25 asks of one field of a collection.
+class FieldStatistics:
+    """Collection statistics of one field, as BM25 uses them.
 
     Attributes
     ----------
     documents
-        How many documents have a term in this field; the others do not count.
+        Number of documents that have a term in this field; others do not count.
     tokens
-        Terms of all of them together, with repetitions.
+        Number of tokens of all documents.
     """
 
     documents: int
     tokens: int
 
     @classmethod
-    def of(cls, lengths: npt.NDArray[np.int32]) -> Statistics:
-        """Count documents by their lengths; one of length zero has no such field."""
+    def of(cls, lengths: npt.NDArray[np.int32]) -> FieldStatistics:
+        """Compute the statistics from the lengths of all documents in tokens, (documents,)."""
         return cls(int(np.count_nonzero(lengths)), int(lengths.sum(dtype=np.int64)))
 
-    def __add__(self, other: Statistics) -> Statistics:
-        return Statistics(self.documents + other.documents, self.tokens + other.tokens)
+    def __add__(self, other: FieldStatistics) -> FieldStatistics:
+        return FieldStatistics(self.documents + other.documents, self.tokens + other.tokens)
 
-    def idf(self, frequency: int) -> np.float32:
-        """Return the weight of a term that so many documents have."""
-        return np.float32(math.log(1 + (self.documents - frequency + 0.5) / (frequency + 0.5)))
+    def idf(self, document_frequency: int) -> np.float32:
+        """Return Lucene's idf, ``log(1 + (N - df + 0.5) / (df + 0.5))``."""
+        rest = self.documents - document_frequency
+        return np.float32(math.log(1 + (rest + 0.5) / (document_frequency + 0.5)))
 
-    def idfs(self, frequencies: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
-        """Return the weights of terms, of the shape of `frequencies`."""
-        different, places = np.unique(frequencies, return_inverse=True)
-        weights = np.array([self.idf(one) for one in different.tolist()], dtype=np.float32)
-        return weights[places]
+    def idfs(self, document_frequencies: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+        """Return the idf of each term, of the shape of `document_frequencies`."""
+        distinct, inverse = np.unique(document_frequencies, return_inverse=True)
+        return np.array([self.idf(df) for df in distinct.tolist()], dtype=np.float32)[inverse]
 
     @property
-    def mean(self) -> float:
-        """The mean length of the documents that have this field, of which there are some."""
+    def mean_length(self) -> float:
+        """Mean length in tokens of the documents that have this field; there must be some."""
         return self.tokens / self.documents
 
 
-def norms(lengths: npt.NDArray[np.int32], mean: Mean) -> Floats:
-    """Return what is added to a term's count in the denominator, for documents by length."""
-    # The order of these operations is bm25s's, and of one document at a time.
-    return K1 * ((1 - B) + B * lengths.astype(np.float64) / mean)
+def length_norms(lengths: npt.NDArray[np.int32], mean_length: MeanLength) -> Floats:
+    """Return the length normalisation in BM25's denominator, ``k1 * (1 - b + b * |d| / avgdl)``."""
+    # Same order of operations as in bm25s, for equal bits.
+    return K1 * ((1 - B) + B * lengths.astype(np.float64) / mean_length)
 
 
-def occurrences(
+def term_frequencies(
     scores: npt.NDArray[np.float32],
     lengths: npt.NDArray[np.int32],
     idf: Idf,
-    mean: Mean,
+    mean_length: MeanLength,
 ) -> npt.NDArray[np.float32]:
-    """Return how often a term occurs in documents that have these scores.
+    """Invert `bm25_scores`: recover the term frequencies from scores.
 
     Parameters
     ----------
     scores, lengths
-        One for each document; (documents,).
-    idf, mean
-        The weight of the term and the mean length that the scores were computed with; of all
-        documents, or (documents,).
+        Score and document length of each posting, (postings,).
+    idf, mean_length
+        Statistics that the scores were computed with; scalars or (postings,).
+
+    Returns
+    -------
+    numpy.ndarray
+        Term frequencies, float32, (postings,).
     """
-    shares = scores / np.asarray(idf, dtype=np.float64)
-    return np.rint(norms(lengths, mean) * shares / (1 - shares)).astype(np.float32)
+    saturations = scores / np.asarray(idf, dtype=np.float64)
+    norms = length_norms(lengths, mean_length)
+    return np.rint(norms * saturations / (1 - saturations)).astype(np.float32)
 
 
-def scores_of(
-    times: npt.NDArray[np.float32],
+def bm25_scores(
+    frequencies: npt.NDArray[np.float32],
     lengths: npt.NDArray[np.int32],
     idf: Idf,
-    mean: Mean,
+    mean_length: MeanLength,
 ) -> npt.NDArray[np.float32]:
-    """Return the scores of documents in which a term occurs so many `times`, as bm25s does."""
-    shares = times / (norms(lengths, mean) + times)
-    return (idf * shares).astype(np.float32)
+    """Return BM25 scores as bm25s computes them (Lucene's variant): ``idf * tf / (norm + tf)``.
+
+    Parameters
+    ----------
+    frequencies, lengths
+        Term frequency and document length of each posting, (postings,).
+    idf, mean_length
+        Collection statistics; scalars or (postings,).
+
+    Returns
+    -------
+    numpy.ndarray
+        Scores, float32, (postings,).
+    """
+    saturations = frequencies / (length_norms(lengths, mean_length) + frequencies)
+    return (idf * saturations).astype(np.float32)

@@ -1,1 +1,1 @@
-"""Corpora in: readers of formats, sentences, duplicates, and files read in parts."""
+"""Read corpora of many formats into documents with unique titles."""

@@ -1,4 +1,4 @@
-"""The corpora of a build or of an addition: their formats, and their records in one stream."""
+"""Read the corpora of a build or of an addition as one stream of records."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import logging
 from array import array
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NoReturn
 
 from admiral.errors import AdmiralError, RecordError
-from admiral.io.progress_bar import track
+from admiral.io.progress import track_documents
 from admiral.io.remote import Place, corpus_path
 from admiral.io.streams import numbered_lines
 from admiral.kb.corpus.readers import FORMATS, Record, check_corpus, detect_format, read_corpus
@@ -20,32 +19,32 @@ BAD_RECORDS_SHOWN = 20
 
 
 def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
-    """Raise AdmiralError unless a setting has one of the values that it may have."""
+    """Raise `AdmiralError` unless the setting `name` has one of the allowed values."""
     if value not in choices:
         raise AdmiralError(f"{name}={value!r}: unknown. Choose one of {', '.join(choices)}.")
 
 
-class Sources:
+class Corpora:
     """One or more corpora, read in order.
 
     Parameters
     ----------
     corpora
-        Files or folders, also by URL.
+        Files or folders, or URLs.
     format
         One of ``admiral.kb.corpus.readers.FORMATS`` for all corpora, or ``auto``.
     skip_bad
-        Count and report bad records instead of raising the first.
+        Whether to count and report bad records instead of raising an error for the first.
 
     Attributes
     ----------
     bad
-        How many records were skipped as bad so far.
+        Number of bad records skipped so far.
 
     Raises
     ------
     AdmiralError
-        If there is no corpus, one of them is absent, or its format cannot be told.
+        If there is no corpus, one of them is missing, or its format cannot be detected.
     """
 
     def __init__(
@@ -61,31 +60,36 @@ class Sources:
         check_choice("format", format, ("auto", *FORMATS))
         for path in paths:
             check_corpus(path)
-        self._files = [
+        self._corpora = [
             (path, detect_format(path) if format == "auto" else format) for path in paths
         ]
 
     def __str__(self) -> str:
-        return ", ".join(str(path) for path, _ in self._files)
+        return ", ".join(str(path) for path, _ in self._corpora)
 
     def describe(self) -> list[dict[str, str]]:
-        """Return name and format of each corpus."""
-        return [{"name": path.name, "format": format} for path, format in self._files]
+        """Return the name and format of each corpus."""
+        return [{"name": path.name, "format": format} for path, format in self._corpora]
 
     def records(self, progress: bool) -> Iterator[Record]:
-        """Yield the records, reporting progress on standard error if asked for.
+        """Yield the records.
+
+        Parameters
+        ----------
+        progress
+            Whether to report progress on standard error.
 
         Raises
         ------
         AdmiralError
             If a corpus cannot be read, or for the first bad record unless they are skipped.
         """
-        yield from track(self._sound(), "reading", enabled=progress)
+        yield from track_documents(self._good_records(), "reading", enabled=progress)
         if self.bad:
             logger.warning("%d bad records were skipped", self.bad)
 
-    def _sound(self) -> Iterator[Record]:
-        for path, format in self._files:
+    def _good_records(self) -> Iterator[Record]:
+        for path, format in self._corpora:
             for item in read_corpus(path, format):
                 if isinstance(item, Record):
                     yield item
@@ -97,38 +101,38 @@ class Sources:
                     logger.warning("skipped: %s", item)
 
 
-class Places:
-    """Where each row came from, to name both places of a duplicate: eight bytes a row."""
+class RecordPositions:
+    """File and line of each row, to name both places of a duplicate title: eight bytes per row."""
 
     def __init__(self) -> None:
         self._files: dict[Place, int] = {}
-        self._places = array("Q")  # file number and line
+        self._positions = array("Q")  # file number and line number
 
-    def note(self, record: Record) -> None:
-        """Note the place of the next row."""
+    def append(self, record: Record) -> None:
+        """Store the position of the next row."""
         number = self._files.setdefault(record.path, len(self._files))
-        self._places.append(number << 40 | record.line)
+        self._positions.append(number << 40 | record.line)
 
-    def refuse(self, record: Record, first: int, remedy: str) -> NoReturn:
-        """Raise RecordError for a record whose title was taken by the row `first`."""
-        place = self._places[first]
-        path = list(self._files)[place >> 40]
-        raise RecordError(
+    def duplicate_error(self, record: Record, first: int, remedy: str) -> RecordError:
+        """Return the error for a record with the same title as the row `first`."""
+        position = self._positions[first]
+        path = list(self._files)[position >> 40]
+        return RecordError(
             record.where,
             "title",
             f"{record.document.title!r} is taken by the document at "
-            f"{path}:{place & ((1 << 40) - 1)}",
+            f"{path}:{position & ((1 << 40) - 1)}",
             f"Titles are unique: correct one of them, or {remedy}.",
         )
 
 
 def read_titles(path: Path) -> list[str]:
-    """Return the titles of a file, one a line in UTF-8, which may be compressed.
+    """Return the titles of a UTF-8 file with one title per line, which may be compressed.
 
     Raises
     ------
     AdmiralError
-        If it cannot be read, is not UTF-8, or holds no title.
+        If the file cannot be read, is not UTF-8, or holds no title.
     """
     titles = []
     for item in numbered_lines(path):

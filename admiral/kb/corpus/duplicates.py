@@ -1,10 +1,11 @@
-"""What happens to a second document with a title that is taken."""
+"""Write the documents of corpora, resolving duplicate titles by one of four policies."""
 
 from __future__ import annotations
 
 import json
 from array import array
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
@@ -14,33 +15,90 @@ import numpy as np
 
 from admiral.errors import AdmiralError
 from admiral.io.streams import LONGEST_RECORD
+from admiral.kb.corpus.corpora import Corpora, RecordPositions
+from admiral.kb.corpus.readers import Record
 from admiral.kb.corpus.title_set import TitleSet
-from admiral.kb.store.arrow_documents import DocumentWriter, document_size
 from admiral.kb.store.document_store import DocumentStore
+from admiral.kb.store.document_writer import DocumentWriter, document_size
 from admiral.records import Document
 
 POLICIES = ("error", "merge", "skip", "rename")
 
 
-def free_title(title: str, row: int, seen: TitleSet, numbers: dict[str, int]) -> str:
-    """Return ``title (2)``, ``title (3)``... the first that is free, and take it for `row`.
+class UniqueTitleWriter:
+    """Write corpora into ``documents/`` of a directory, so that every title occurs once.
 
-    `numbers` remembers the last number given to each title, so that many documents of one title
-    do not search from the beginning every time.
+    Parameters
+    ----------
+    directory
+        Directory of the new knowledge base.
+    on_duplicate
+        One of `POLICIES`.
+
+    Attributes
+    ----------
+    duplicates
+        Number of records whose title had occurred before.
     """
-    number = numbers.get(title, 1)
-    while True:
-        number += 1
-        candidate = f"{title} ({number})"
-        if seen.find_or_add(candidate, row) is None:
-            numbers[title] = number
-            return candidate
+
+    def __init__(self, directory: Path, on_duplicate: str) -> None:
+        self.duplicates = 0
+        self._directory, self._policy = directory, on_duplicate
+        self._seen = TitleSet()
+        self._last_numbers: dict[str, int] = {}
+        self._positions = RecordPositions()
+
+    def write(self, corpora: Corpora, progress: bool) -> DocumentWriter:
+        """Write all documents and return the finished writer, which has the counts.
+
+        Raises
+        ------
+        AdmiralError
+            If the corpora hold no document, or a title is duplicate and the policy is ``error``.
+        """
+        documents = self._directory / "documents"
+        with _DeferredMerges(self._directory / "extras.jsonl") as merges:
+            with DocumentWriter(documents) as writer:
+                for record in corpora.records(progress):
+                    self._add(record, writer, merges)
+            if not writer.documents:
+                raise AdmiralError(f"{corpora}: no documents in it. Check the corpus and --format.")
+            if len(merges):
+                writer = _rewrite_merged(merges, documents)
+        return writer
+
+    def _add(self, record: Record, writer: DocumentWriter, merges: _DeferredMerges) -> None:
+        document, row = record.document, writer.documents
+        first = self._seen.find_or_add(document.title, row)
+        if first is not None:
+            if self._policy == "error":
+                remedy = "choose --on-duplicate merge, skip or rename"
+                raise self._positions.duplicate_error(record, first, remedy)
+            self.duplicates += 1
+            if self._policy == "merge":
+                merges.add(first, document)
+            if self._policy != "rename":
+                return
+            document = replace(document, title=self._unused_title(document.title, row))
+        self._positions.append(record)
+        writer.append(document)
+
+    def _unused_title(self, title: str, row: int) -> str:
+        """Return the first unused of ``title (2)``, ``title (3)``..., and reserve it for `row`."""
+        # Start after the last number given to this title; else many duplicates take quadratic time.
+        number = self._last_numbers.get(title, 1)
+        while True:
+            number += 1
+            candidate = f"{title} ({number})"
+            if self._seen.find_or_add(candidate, row) is None:
+                self._last_numbers[title] = number
+                return candidate
 
 
-class Extras:
-    """Documents to be merged into earlier ones, kept in a file until the corpus has been read.
+class _DeferredMerges:
+    """Documents to merge into earlier ones, kept in a file until all corpora have been read.
 
-    A context manager, which deletes the file at its end.
+    It is a context manager that deletes the file at the end.
     """
 
     def __init__(self, path: Path) -> None:
@@ -52,22 +110,22 @@ class Extras:
         return len(self._rows)
 
     def add(self, row: int, document: Document) -> None:
-        """Note that `document` belongs to the one in `row`."""
+        """Add a document to merge into the one in `row`."""
         self._rows.append(row)
         self._offsets.append(self._file.tell())
         self._file.write(json.dumps([document.sentences, document.links]).encode() + b"\n")
 
     def merged(self, documents: DocumentStore) -> Iterator[Document]:
-        """Yield all documents in order, with the sentences of their extras at the end."""
-        # Stable, so that the extras of one document keep the order of the corpus.
+        """Yield all documents in order, with the sentences of their duplicates appended."""
+        # A stable sort keeps the duplicates of one document in corpus order.
         order = np.argsort(np.frombuffer(self._rows, np.uint32), kind="stable").tolist()
         position = 0
         for row, document in enumerate(documents):
-            parts = [document]
+            same_title = [document]
             size = document_size(document)
             while position < len(order) and self._rows[order[position]] == row:
-                parts.append(self._read(order[position], document.title))
-                size += document_size(parts[-1])
+                same_title.append(self._read(order[position], document.title))
+                size += document_size(same_title[-1])
                 position += 1
                 if size > LONGEST_RECORD:
                     raise AdmiralError(
@@ -75,14 +133,14 @@ class Extras:
                         f"{LONGEST_RECORD >> 20} MiB together. Give them distinct titles, or use "
                         "--on-duplicate rename."
                     )
-            yield document if len(parts) == 1 else _joined(parts)
+            yield document if len(same_title) == 1 else _merge_documents(same_title)
 
     def _read(self, number: int, title: str) -> Document:
         self._file.seek(self._offsets[number])
         sentences, links = json.loads(self._file.readline())
         return Document(title, tuple(sentences), tuple(map(tuple, links)))
 
-    def __enter__(self) -> Extras:
+    def __enter__(self) -> _DeferredMerges:
         return self
 
     def __exit__(
@@ -95,13 +153,13 @@ class Extras:
         self._path.unlink()
 
 
-def merge(extras: Extras, documents: Path) -> DocumentWriter:
-    """Write the documents of a directory again, merged with `extras`, in the same place."""
+def _rewrite_merged(merges: _DeferredMerges, documents: Path) -> DocumentWriter:
+    """Replace the documents of a directory by the merged ones."""
     old = documents.rename(documents.with_name("unmerged"))
     store = DocumentStore(old)
     try:
         with DocumentWriter(documents) as writer:
-            for document in extras.merged(store):
+            for document in merges.merged(store):
                 writer.append(document)
     finally:
         store.close()
@@ -111,9 +169,10 @@ def merge(extras: Extras, documents: Path) -> DocumentWriter:
     return writer
 
 
-def _joined(parts: list[Document]) -> Document:
-    sentences = tuple(chain.from_iterable(part.sentences for part in parts))
-    if not any(part.links for part in parts):
-        return Document(parts[0].title, sentences)
-    links = (part.links or ((),) * len(part.sentences) for part in parts)
-    return Document(parts[0].title, sentences, tuple(chain.from_iterable(links)))
+def _merge_documents(documents: list[Document]) -> Document:
+    """Return one document with the sentences and links of all, under the first title."""
+    sentences = tuple(chain.from_iterable(document.sentences for document in documents))
+    if not any(document.links for document in documents):
+        return Document(documents[0].title, sentences)
+    links = (document.links or ((),) * len(document.sentences) for document in documents)
+    return Document(documents[0].title, sentences, tuple(chain.from_iterable(links)))

@@ -1,4 +1,4 @@
-"""Parts of a large file of lines: ranges of bytes that begin and end between two lines."""
+"""Split a large file of lines into byte ranges of whole lines, and read one range like a file."""
 
 from __future__ import annotations
 
@@ -9,25 +9,23 @@ from typing import IO, Any
 from admiral.io.remote import Place, RemotePath
 from admiral.io.streams import is_compressed, open_plain
 
-_BLOCK = 1 << 20
+_BLOCK = 1 << 20  # bytes
 
 
-class FilePart:
-    """A range of a file, to be read like a file of its own.
-
-    Lines are counted from the beginning of the part while it is read.
+class FileRange:
+    """A range of bytes that corpus readers read like a file.
 
     Parameters
     ----------
     file
-        The file, which is not compressed.
+        The file, which must not be compressed.
     first, end
         The range, in bytes.
 
     Attributes
     ----------
     lines
-        How many line feeds have been read.
+        Number of line feeds read so far.
     """
 
     def __init__(self, file: Place, first: int, end: int) -> None:
@@ -38,11 +36,11 @@ class FilePart:
         return str(self._file)
 
     def is_file(self) -> bool:
-        """A part is a file for those who read it."""
+        """Return True: readers treat a range as a file."""
         return True
 
     def lines_before(self) -> int:
-        """Count the lines of the file before the part: they are read, so this takes a while."""
+        """Count the lines before the range, which reads the file up to there."""
         count, left = 0, self._first
         with self._file.open("rb") as file:
             while left and (block := file.read(min(_BLOCK, left))):
@@ -50,16 +48,16 @@ class FilePart:
         return count
 
     def open(self, mode: str) -> IO[bytes]:
-        """Open the part to be read."""
+        """Open the range for reading, and count its lines anew."""
         self.lines = 0
-        return io.BufferedReader(_Range(self, self._file.open(mode), self._first, self._end))
+        return io.BufferedReader(_RangeStream(self, self._file.open(mode), self._first, self._end))
 
 
-class _Range(io.RawIOBase):
-    """Bytes `first` to `end` of an open file, which is closed with it."""
+class _RangeStream(io.RawIOBase):
+    """Bytes `first` to `end` of an open file, which is closed with the stream."""
 
-    def __init__(self, part: FilePart, file: IO[bytes], first: int, end: int) -> None:
-        self._part, self._file, self._first, self._end = part, file, first, end
+    def __init__(self, owner: FileRange, file: IO[bytes], first: int, end: int) -> None:
+        self._owner, self._file, self._first, self._end = owner, file, first, end
         self._at = first
         self._counted = first
         file.seek(first)
@@ -81,8 +79,8 @@ class _Range(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         data = self._file.read(min(len(buffer), self._end - self._at))
-        # What is read a second time, after a look at the first bytes, counts once.
-        self._part.lines += data[max(self._counted - self._at, 0) :].count(b"\n")
+        # Readers look at the first bytes and seek back: count the lines of those bytes once.
+        self._owner.lines += data[max(self._counted - self._at, 0) :].count(b"\n")
         self._at += len(data)
         self._counted = max(self._counted, self._at)
         buffer[: len(data)] = data
@@ -94,7 +92,7 @@ class _Range(io.RawIOBase):
 
 
 def file_size(file: Place) -> int:
-    """Return the size of a file in bytes; 0 where its storage does not tell it."""
+    """Return the size of a file in bytes, or 0 if a remote storage does not report it."""
     if isinstance(file, RemotePath):
         return file.size()
     with open_plain(file) as stream:
@@ -102,18 +100,20 @@ def file_size(file: Place) -> int:
 
 
 def split_lines(file: Place, size: int) -> list[tuple[int, int]]:
-    """Return ranges of about `size` bytes, each of whole lines, that make up a file.
+    """Split a file into consecutive ranges of whole lines.
 
     Parameters
     ----------
+    file
+        The file.
     size
-        In bytes, at least one.
+        Approximate size of a range in bytes, at least one.
 
     Returns
     -------
     list
-        (first, end) of each; none for a file that must be read from its beginning: a compressed
-        one, or one whose storage cannot do otherwise.
+        (first, end) of each range, in bytes. It is empty for a file that can only be read from the
+        start, because it is compressed or its storage cannot seek.
 
     Raises
     ------
@@ -127,7 +127,7 @@ def split_lines(file: Place, size: int) -> list[tuple[int, int]]:
         total = stream.seek(0, io.SEEK_END)
         starts = [0]
         while starts[-1] + size < total:
-            stream.seek(starts[-1] + size - 1)  # a line may begin at exactly this distance
+            stream.seek(starts[-1] + size - 1)  # a line may start exactly `size` bytes later
             while (line := stream.readline(_BLOCK)) and not line.endswith(b"\n"):
                 pass
             starts.append(stream.tell())

@@ -1,10 +1,10 @@
-"""A rule-based sentence splitter for English prose, linear in the length of the text.
+"""Split English prose into sentences by rules, in time linear in the length of the text.
 
-A sentence ends at ``.``, ``!``, ``?`` or an ellipsis, with any closing quotes and brackets, where
-white space and something that can begin a sentence follow; at an East Asian full stop; and at a
-blank line. A full stop after a title or a reference (``Dr.``, ``No.``) never ends one; after an
-initial, an acronym or a suffix (``J.``, ``U.S.``, ``Inc.``) it does only if the next word commonly
-begins a sentence.
+A sentence ends at ``.``, ``!``, ``?`` or an ellipsis, including closing quotes and brackets, if
+white space and a possible start of a sentence follow. It also ends at an East Asian full stop and
+at a blank line. A full stop after a title or a reference (``Dr.``, ``No.``) never ends a sentence.
+After an initial, an acronym or a suffix (``J.``, ``U.S.``, ``Inc.``) it does only if the next word
+is a common first word of a sentence.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# The word before the full stop, lower case. These stand before a name or a number.
+# Lower-case words before a full stop. These precede a name or a number.
 _NEVER = _words(
     "mr mrs ms mx dr prof rev hon gov sen rep pres gen col maj capt cmdr lt sgt cpl adm st ste mt "
     "ft no nos vol vols p pp fig figs eq sec ch art op cf vs viz eg e.g ie i.e c ca b r approx "
     "jan feb mar apr jun jul aug sept oct nov dec mon tue tues wed thu thur thurs fri sat "
     "messrs mme mlle fr msgr supt insp"
 )
-# These may end a sentence as well as stand inside one.
+# These occur both at the end of a sentence and within one.
 _MAYBE = _words(
     "inc ltd co corp bros plc llc jr sr esq etc al est dept univ assn ave blvd rd hwy a.m p.m "
     "ph.d m.d b.a m.a b.s m.s d.c u.s u.k u.n e.u b.c a.d"
@@ -42,14 +42,14 @@ _LONGEST_WORD = 40
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
-    """Return the (start, end) characters of each sentence, without white space around it.
+    """Return the (start, end) character offsets of each sentence, without surrounding white space.
 
-    Spans are ascending, do not overlap, are never empty, and leave out nothing but white space.
+    Spans are ascending, do not overlap, are never empty, and omit nothing but white space.
     """
     spans: list[tuple[int, int]] = []
     start = 0
     for match in _END.finditer(text):
-        if match.start() < start or not _ends(text, start, match):
+        if match.start() < start or not _is_sentence_end(text, start, match):
             continue
         _append(spans, text, start, match.end())
         start = match.end()
@@ -70,7 +70,7 @@ def _append(spans: list[tuple[int, int]], text: str, start: int, end: int) -> No
         spans.append((begin, begin + len(stripped)))
 
 
-def _ends(text: str, start: int, match: re.Match[str]) -> bool:
+def _is_sentence_end(text: str, start: int, match: re.Match[str]) -> bool:
     mark, end = match.group(), match.end()
     if mark[0] == "\n" or mark[0] in "。！？":
         return True
@@ -95,9 +95,9 @@ def _ends(text: str, start: int, match: re.Match[str]) -> bool:
 
 
 def _next_word(text: str, end: int) -> str | None:
-    """Return the word after the white space at `end`, or "" for a mark.
+    """Return the word after the white space at `end`, or "" if a punctuation mark follows.
 
-    None where nothing follows, or a mark that no sentence begins with.
+    Return None at the end of the text, or if the mark cannot begin a sentence.
     """
     while end < len(text) and text[end].isspace():
         end += 1

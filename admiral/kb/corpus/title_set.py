@@ -1,8 +1,9 @@
-"""A set of titles in little memory: 8-byte fingerprints in an open-addressing table.
+"""Map titles to rows in little memory: a hash table of 64-bit fingerprints.
 
-Twelve bytes a slot, at most two thirds full: 5.2 million titles take 100 MB, where a Python dict
-of strings takes a gigabyte. Fingerprints are keyed with a fresh random key, so nobody can prepare
-titles that collide; two of 5.2 million distinct titles do by chance once in 1.4 million builds.
+The table uses open addressing, with twelve bytes per slot, and is at most two thirds full: 5.2
+million titles take 100 MB, where a Python dict of strings takes 1 GB. The fingerprints of two out
+of 5.2 million distinct titles collide once in 1.4 million builds. The hash has a random key, so
+nobody can prepare titles that collide.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from hashlib import blake2b
 
 
 class TitleSet:
-    """Titles seen so far, each with a row (at most 2**32 - 1)."""
+    """The titles seen so far, each with its row (at most 2**32 - 1)."""
 
     def __init__(self) -> None:
         self._key = os.urandom(16)
@@ -23,36 +24,36 @@ class TitleSet:
     def _allocate(self, slots: int) -> None:
         self._mask = slots - 1
         # Fingerprint 0 marks a free slot.
-        self._prints = array("Q", bytes(8 * slots))
+        self._fingerprints = array("Q", bytes(8 * slots))
         self._rows = array("I", bytes(4 * slots))
 
     def __len__(self) -> int:
         return self._size
 
     def find_or_add(self, title: str, row: int) -> int | None:
-        """Return the row of `title` if it was seen; otherwise note it with `row`."""
+        """Return the row of `title` if it has been seen; otherwise add it with `row`."""
         digest = blake2b(title.encode("utf-8"), digest_size=8, key=self._key).digest()
         fingerprint = int.from_bytes(digest, "little") or 1
         slot = self._slot(fingerprint)
-        if self._prints[slot]:
+        if self._fingerprints[slot]:
             return self._rows[slot]
-        self._prints[slot], self._rows[slot] = fingerprint, row
+        self._fingerprints[slot], self._rows[slot] = fingerprint, row
         self._size += 1
         if 3 * self._size > 2 * self._mask:
             self._grow()
         return None
 
     def _slot(self, fingerprint: int) -> int:
-        prints, mask = self._prints, self._mask
+        fingerprints, mask = self._fingerprints, self._mask
         slot = fingerprint & mask
-        while (found := prints[slot]) and found != fingerprint:
+        while (stored := fingerprints[slot]) and stored != fingerprint:
             slot = (slot + 1) & mask
         return slot
 
     def _grow(self) -> None:
-        prints, rows = self._prints, self._rows
-        self._allocate(2 * len(prints))
-        for fingerprint, row in zip(prints, rows, strict=True):
+        fingerprints, rows = self._fingerprints, self._rows
+        self._allocate(2 * len(fingerprints))
+        for fingerprint, row in zip(fingerprints, rows, strict=True):
             if fingerprint:
                 slot = self._slot(fingerprint)
-                self._prints[slot], self._rows[slot] = fingerprint, row
+                self._fingerprints[slot], self._rows[slot] = fingerprint, row

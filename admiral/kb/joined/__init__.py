@@ -1,1 +1,1 @@
-"""Knowledge bases searched as one, without being built again."""
+"""Join knowledge bases, so that they are searched as one without being built again."""

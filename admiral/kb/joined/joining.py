@@ -1,4 +1,4 @@
-"""Knowledge bases that are searched as one, without building them again."""
+"""Join knowledge bases into one that is searched as a whole; the members stay where they are."""
 
 from __future__ import annotations
 
@@ -10,34 +10,41 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from admiral.errors import AdmiralError
+from admiral.kb.bm25 import check_updatable
 from admiral.kb.corpus.corpora import check_choice
-from admiral.kb.joined.repeated_titles import NAME, find_repeated, write_repeated
-from admiral.kb.kb_paths import kb_place
+from admiral.kb.joined.duplicate_titles import NAME, find_duplicates, write_duplicates
+from admiral.kb.kb_paths import checked_kb_path
 from admiral.kb.store.collection import Collection
 from admiral.kb.store.contents import BM25, Contents
-from admiral.kb.store.file_modes import share
+from admiral.kb.store.file_modes import copy_permissions
 from admiral.kb.store.index_building import NO_BM25
 from admiral.kb.store.manifest import is_knowledge_base, read_manifest
-from admiral.kb.store.members import POLICIES, Join, name_of, read_join, write_join
+from admiral.kb.store.member_manifests import (
+    POLICIES,
+    JoinManifest,
+    member_name,
+    read_join,
+    write_join,
+)
 from admiral.storage.atomic_directories import staging
 
 
 @dataclass(frozen=True, slots=True)
 class JoinReport:
-    """What was joined.
+    """Report of a join.
 
     Attributes
     ----------
     path
-        The knowledge base that was made.
+        Directory of the joined knowledge base.
     members
-        How many it joins.
+        Number of members.
     documents
-        How many documents count.
+        Number of documents, without hidden ones.
     hidden
-        Documents whose titles members before theirs have.
+        Number of documents hidden because an earlier member has a document of the same title.
     seconds
-        Time taken.
+        Time taken, in seconds.
     """
 
     path: Path
@@ -54,60 +61,60 @@ def join(
     on_duplicate: str = "error",
     overwrite: bool = False,
 ) -> JoinReport:
-    """Make a knowledge base of others, which stay where they are and are searched as one.
+    """Join knowledge bases into one that is searched as a whole.
 
-    Its rows are those of the members, one after the other, and BM25 counts the documents of all of
-    them. It shows what the members hold when it is opened, also what was added to them or removed
-    since.
+    The members stay where they are. Their rows follow each other, and BM25 uses the statistics of
+    all documents. Opening the joined knowledge base opens the current versions of the members, with
+    all documents added or removed since.
 
     Parameters
     ----------
     members
-        Knowledge bases with the same BM25 backend, none of them joined itself; or a single one.
+        One or more knowledge bases with the same BM25 backend, none of them joined itself.
     path
-        The directory to make; it takes a few kilobytes.
+        Directory to create; it takes a few kilobytes.
     on_duplicate
-        What to do with a title that several members have, now or later: ``error``, or ``skip``
-        (the document of the first of them counts).
+        Policy for a title that several members have, now or later: ``error``, or ``skip`` to keep
+        the document of the first of them.
     overwrite
-        Replace an existing knowledge base.
+        Whether to replace an existing knowledge base.
 
     Raises
     ------
     AdmiralError
-        For anything that the user can put right; nothing has changed then.
+        If the members cannot be joined or `path` cannot be written; nothing has changed then.
     """
     began = time.monotonic()
     check_choice("on_duplicate", on_duplicate, POLICIES)
     given = [members] if isinstance(members, str | Path) else members
-    target, places = kb_place(path), [kb_place(member) for member in given]
-    if not places:
+    target, paths = checked_kb_path(path), [checked_kb_path(member) for member in given]
+    if not paths:
         raise AdmiralError("no knowledge base given. Name at least one to be joined.")
-    _check_places(places, target)
-    made = Join(tuple(name_of(place, target) for place in places), on_duplicate)
+    _check_members(paths, target)
+    manifest = JoinManifest(tuple(member_name(member, target) for member in paths), on_duplicate)
     with staging(target, overwrite=overwrite, owned=is_knowledge_base) as directory:
-        with closing(Collection(target, made)) as collection, collection.unchanged():
+        with closing(Collection(target, manifest)) as collection, collection.unchanged():
             _check_bm25(collection)
-            with closing(Contents(collection.versions)) as contents:
-                found = find_repeated(collection, contents)
-        write_repeated(directory / NAME, collection.holdings.digest, found)
-        write_join(directory, made)
+            with closing(Contents(collection.snapshots)) as contents:
+                duplicates = find_duplicates(collection, contents)
+        write_duplicates(directory / NAME, collection.manifest.digest, duplicates)
+        write_join(directory, manifest)
         if is_knowledge_base(target):
-            share(directory, target)
-    hidden = len(found.rows)
-    documents = collection.holdings.counts["documents"] - hidden
-    return JoinReport(target, len(places), documents, hidden, time.monotonic() - began)
+            copy_permissions(directory, target)
+    hidden = len(duplicates.rows)
+    documents = collection.manifest.counts["documents"] - hidden
+    return JoinReport(target, len(paths), documents, hidden, time.monotonic() - began)
 
 
-def _check_places(members: Sequence[Path], target: Path) -> None:
-    """Refuse members that are joined, named twice, or in the way of what is made."""
+def _check_members(members: Sequence[Path], target: Path) -> None:
+    """Raise `AdmiralError` for members that are joined, repeated, or overlap with the target."""
     home = Path(os.path.realpath(target))
     seen: dict[str, Path] = {}
     for member in members:
         joined = read_join(member)
         if joined is not None:
-            inside = " ".join(map(str, joined.paths(member)))
-            raise AdmiralError(f"{member}: joins others itself. Name its members instead: {inside}")
+            names = " ".join(map(str, joined.paths(member)))
+            raise AdmiralError(f"{member}: joins others itself. Name its members instead: {names}")
         read_manifest(member)
         place = os.path.realpath(member)
         if place in seen:
@@ -115,14 +122,12 @@ def _check_places(members: Sequence[Path], target: Path) -> None:
         seen[place] = member
         if home.is_relative_to(place) or Path(place).is_relative_to(home):
             raise AdmiralError(
-                f"{target}: would lie in its member {member}, or that in it. Choose another path."
+                f"{target}: would contain its member {member} or lie in it. Choose another path."
             )
 
 
 def _check_bm25(collection: Collection) -> None:
-    """Refuse indexes that cannot be searched together."""
-    if (backend := collection.holdings.bm25) != NO_BM25:
-        from admiral.kb.bm25 import check_updatable
-
-        for version in collection.versions:
-            check_updatable(backend, version.base / BM25)
+    """Raise `AdmiralError` if the BM25 indexes cannot be searched together."""
+    if (backend := collection.manifest.bm25) != NO_BM25:
+        for snapshot in collection.snapshots:
+            check_updatable(backend, snapshot.base / BM25)

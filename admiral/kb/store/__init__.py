@@ -1,1 +1,1 @@
-"""The files of a knowledge base: documents, titles, indexes, and the manifest over them."""
+"""Files of a knowledge base: documents, titles, title tries, and the manifest that lists them."""

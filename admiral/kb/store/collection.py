@@ -1,4 +1,4 @@
-"""What is open of a knowledge base: one version of each of its members, or of itself."""
+"""Snapshots of a knowledge base or of all members of a joined one, opened together."""
 
 from __future__ import annotations
 
@@ -10,15 +10,20 @@ from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
 from admiral.errors import AdmiralError
-from admiral.kb.store.members import Holdings, Join, read_join, without
-from admiral.kb.store.snapshot import ATTEMPTS, PAUSE, Version, restless
+from admiral.kb.store.member_manifests import (
+    CombinedManifest,
+    JoinManifest,
+    missing_member_error,
+    read_join,
+)
+from admiral.kb.store.snapshot import ATTEMPTS, PAUSE, Snapshot, constantly_changing_error
 
 
 class Closable(Protocol):
-    """What is open."""
+    """An object that holds resources."""
 
     def close(self) -> None:
-        """Release everything."""
+        """Release all resources."""
         ...
 
 
@@ -27,46 +32,45 @@ R = TypeVar("R")
 
 
 class Collection:
-    """Versions that are searched as one, held open while others change their knowledge bases.
+    """Snapshots that are searched as one, held open while other processes change the files.
 
-    A knowledge base that holds documents itself is a collection of one version, its own.
+    A knowledge base that holds documents itself is a collection of one snapshot.
 
     Attributes
     ----------
     path
-        The knowledge base.
-    versions
-        Those of its members, in order.
-    holdings
-        What their manifests say.
+        Directory of the knowledge base.
+    snapshots
+        Snapshots of the members, in order.
+    manifest
+        The combined manifest of the snapshots.
     """
 
-    def __init__(self, path: Path, join: Join | None) -> None:
+    def __init__(self, path: Path, join: JoinManifest | None) -> None:
         self.path = path
-        self.versions: list[Version] = []
+        self.snapshots: list[Snapshot] = []
         try:
             for member in [path] if join is None else join.paths(path):
                 try:
-                    self.versions.append(Version.open(member))
+                    self.snapshots.append(Snapshot.open(member))
                 except AdmiralError as error:
                     if join is None:
                         raise
-                    raise without(path, error) from error
-            manifests = tuple(version.manifest for version in self.versions)
-            self.holdings = Holdings(path, join, manifests)
+                    raise missing_member_error(path, error) from error
+            manifests = tuple(snapshot.manifest for snapshot in self.snapshots)
+            self.manifest = CombinedManifest(path, join, manifests)
         except BaseException:
             self.close()
             raise
 
     @classmethod
     def open(cls, path: Path) -> Collection:
-        """Hold the versions that are there now.
+        """Open the current snapshots.
 
         Raises
         ------
         AdmiralError
-            If there is no knowledge base, a member is missing, or one of them cannot be read or
-            lacks files.
+            If there is no knowledge base, a member is missing, or files cannot be read.
         """
         for _ in range(ATTEMPTS):
             join = read_join(path)
@@ -76,54 +80,57 @@ class Collection:
                 if read_join(path) == join:
                     raise
             time.sleep(PAUSE)
-        raise restless(path)
+        raise constantly_changing_error(path)
 
     @property
     def intact(self) -> bool:
-        """Whether the parts of all versions still lie where they did."""
-        return all(version.intact for version in self.versions)
+        """Whether the files of all snapshots are still in place."""
+        return all(snapshot.intact for snapshot in self.snapshots)
 
     @property
     def trie_folder(self) -> Path:
-        """The directory whose token tries belong to the bases of the versions."""
-        return self.path if self.holdings.join else self.versions[0].base
+        """The directory that holds the token tries of the base segments."""
+        return self.path if self.manifest.join else self.snapshots[0].base
 
-    def replaced(self) -> AdmiralError:
-        """Return the error for a member whose place another build has taken."""
-        gone = next((one.path for one in self.versions if not one.intact), self.path)
+    def replaced_error(self) -> AdmiralError:
+        """Return the error for a knowledge base that another build has replaced."""
+        replaced = next((s.path for s in self.snapshots if not s.intact), self.path)
         return AdmiralError(
-            f"{gone}: was replaced by another build while it was open. Start again."
+            f"{replaced}: was replaced by another build while it was open. Start again."
         )
 
     @contextmanager
     def unchanged(self) -> Iterator[None]:
-        """Refuse to mix parts of two builds if the place of a version is taken meanwhile."""
+        """Raise `AdmiralError` if another build replaces a snapshot during the block.
+
+        This keeps files of two builds from being mixed.
+        """
         if not self.intact:
-            raise self.replaced()
+            raise self.replaced_error()
         try:
             yield
         except AdmiralError:
             if self.intact:
                 raise
         if not self.intact:
-            raise self.replaced()
+            raise self.replaced_error()
 
     def close(self) -> None:
-        """Let go of all versions."""
-        for version in self.versions:
-            version.close()
+        """Release all snapshots."""
+        for snapshot in self.snapshots:
+            snapshot.close()
 
 
-def opened(path: Path, make: Callable[[Collection], T]) -> T:
-    """Return what is made of the versions that are there now.
+def open_with(path: Path, make: Callable[[Collection], T]) -> T:
+    """Open a collection and return ``make(collection)``, which then owns the collection.
 
-    If another build takes the place of one of them meanwhile, what was made may be of both, or an
-    error of neither: it is closed and made again.
+    If another build replaces a knowledge base meanwhile, the result may mix files of two builds. It
+    is then closed and made again.
 
     Raises
     ------
     AdmiralError
-        What `Collection.open` or `make` raise.
+        If `Collection.open` or `make` raises it.
     """
     for _ in range(ATTEMPTS):
         collection = Collection.open(path)
@@ -139,24 +146,24 @@ def opened(path: Path, make: Callable[[Collection], T]) -> T:
                 return made
             made.close()
         time.sleep(PAUSE)
-    raise restless(path)
+    raise constantly_changing_error(path)
 
 
-def learnt(path: Path, ask: Callable[[Collection], R]) -> R:
-    """Return what is to be known of the versions that are there now, and let go of them.
+def read_with(path: Path, read: Callable[[Collection], R]) -> R:
+    """Open a collection, return ``read(collection)`` and close the collection.
 
     Raises
     ------
     AdmiralError
-        What `Collection.open` or `ask` raise.
+        If `Collection.open` or `read` raises it.
     """
-    answer = opened(path, lambda collection: _Answer(ask(collection), collection))
-    answer.close()
-    return answer.value
+    result = open_with(path, lambda collection: _Result(read(collection), collection))
+    result.close()
+    return result.value
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer(Generic[R]):
+class _Result(Generic[R]):
     value: R
     collection: Collection
 

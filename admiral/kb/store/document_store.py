@@ -1,4 +1,4 @@
-"""Random access to the documents on disk, by memory map."""
+"""Read documents from disk by row, through a memory map; `document_writer` writes them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from admiral.errors import AdmiralError
-from admiral.kb.store.arrow_documents import FILE, ROWS, SCHEMA
+from admiral.kb.store.document_writer import FILE, ROWS, SCHEMA
 from admiral.records import Document
 from trie.index.arrays import open_array
 
@@ -18,13 +18,17 @@ _CACHED_BATCHES = 64
 
 
 class DocumentStore:
-    """Random access to the documents of a directory; safe to share between threads.
+    """Documents of a directory by row; safe to share between threads.
+
+    Parameters
+    ----------
+    directory
+        Directory that `DocumentWriter` wrote.
 
     Raises
     ------
     AdmiralError
-        If the files are not what DocumentWriter writes. Later, too, if a batch that is read turns
-        out to be damaged.
+        If the files cannot be read. Lookups raise it if a batch is damaged.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -41,7 +45,7 @@ class DocumentStore:
         except (pa.ArrowException, OSError, ValueError) as error:
             raise self._damaged(error) from error
         if not self._reader.schema.equals(SCHEMA):
-            raise self._damaged("other columns")
+            raise self._damaged("unexpected columns")
         if self._rows.shape != (self.batches + 1,) or self._rows.dtype != np.int64:
             raise self._damaged(f"{ROWS} does not fit")
         self._batch = lru_cache(_CACHED_BATCHES)(self._read_batch)
@@ -53,7 +57,7 @@ class DocumentStore:
 
     @property
     def rows(self) -> np.ndarray:
-        """The first row of each batch, then the number of documents: int64, ascending."""
+        """First row of each batch, then the number of documents: int64, (batches + 1,)."""
         return self._rows
 
     def __len__(self) -> int:
@@ -73,7 +77,7 @@ class DocumentStore:
         return _document(self._batch(number), row - int(self._rows[number]))
 
     def titles(self) -> Iterator[str]:
-        """Yield the titles in the order of rows, without decompressing the texts."""
+        """Yield the titles in the order of rows without decompressing sentences or links."""
         for number in range(self.batches):
             yield from self._checked(self._titles, number).column(0).to_pylist()
 
@@ -81,7 +85,7 @@ class DocumentStore:
         return self._documents(0, self.batches)
 
     def texts(self, first: int, end: int) -> Iterator[tuple[str, str]]:
-        """Yield title and text of the documents of a range of batches, as they are indexed."""
+        """Yield the title and text of each document of batches `first` to `end` for indexing."""
         for document in self._documents(first, end):
             yield document.title, " ".join(document.sentences)
 
@@ -102,20 +106,22 @@ class DocumentStore:
     def _checked(self, reader: pa.RecordBatchFileReader, number: int) -> pa.RecordBatch:
         try:
             batch = reader.get_batch(number)
-            # Damaged offsets would otherwise be followed out of the buffer.
+            # Otherwise Arrow would follow damaged offsets beyond the buffer.
             batch.validate(full=True)
         except (pa.ArrowException, OSError, ValueError) as error:
             if self._map.closed:
-                raise AdmiralError(f"{self._path}: was closed. Open it again.") from error
+                raise AdmiralError(
+                    f"{self._path}: the knowledge base was closed. Open it again."
+                ) from error
             raise self._damaged(error) from error
         if batch.num_rows != self._rows[number + 1] - self._rows[number]:
             raise self._damaged(f"batch {number} has {batch.num_rows} documents")
         return batch
 
-    def _damaged(self, why: object) -> AdmiralError:
+    def _damaged(self, reason: object) -> AdmiralError:
         return AdmiralError(
-            f"{self._path}: damaged ({why}). Run `admiral verify`, then build the knowledge base "
-            "again with `admiral index`."
+            f"{self._path}: damaged ({reason}). Run `admiral verify`, then build the knowledge "
+            "base again with `admiral index`."
         )
 
 

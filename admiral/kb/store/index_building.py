@@ -1,40 +1,118 @@
-"""The indexes of a directory of documents: titles and BM25, for a whole corpus or for a change."""
+"""Build the indexes of a directory of documents: titles, and BM25 if asked for.
+
+With `BuildWorkers`, a build is split into shards. Workers first parse corpus files into documents
+(`admiral.kb.corpus.sharded_corpora`), which is the expensive part. One process then reads these
+documents in corpus order, resolves duplicate titles and writes them. Finally, workers index ranges
+of rows, and the BM25 indexes are merged under the statistics of all documents. The result does not
+depend on the workers. Workers exchange files, so all of them must see the knowledge base directory.
+"""
 
 from __future__ import annotations
 
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from admiral.kb.store.build_workers import Spread, index_in_shards
+import numpy as np
+
+from admiral.kb.bm25 import build_bm25, merge_bm25
 from admiral.kb.store.contents import BM25, DOCUMENTS
 from admiral.kb.store.document_store import DocumentStore
 from admiral.kb.store.title_index import write_titles
 
 NO_BM25 = "none"
+SHARDS = "shards"
 
 
-def write_indexes(directory: Path, bm25: str, progress: bool, spread: Spread | None = None) -> None:
+@dataclass(frozen=True, slots=True)
+class BuildWorkers:
+    """A pool of workers and the sizes of the shards that they process.
+
+    Attributes
+    ----------
+    map
+        Calls a module-level function on each value and yields the results in order. The function
+        and the values must be picklable.
+    rows
+        Approximate number of documents per BM25 shard.
+    shards
+        Maximum number of reading jobs per corpus.
+    bytes
+        Larger uncompressed files of lines are split into ranges of about this many bytes.
+    """
+
+    map: Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]]
+    rows: int = 65_536
+    shards: int = 256
+    bytes: int = 64 * 2**20
+
+
+class IndexJob(NamedTuple):
+    """A range of record batches, `first` to `end`, of the documents in `directory`."""
+
+    directory: str
+    backend: str
+    first: int
+    end: int
+
+
+def write_indexes(
+    directory: Path, bm25: str, progress: bool, workers: BuildWorkers | None = None
+) -> None:
     """Index the documents in ``documents/`` of a directory.
 
     Parameters
     ----------
     directory
-        Where the indexes go, too.
+        Directory of the documents; the indexes are written beside them.
     bm25
-        The backend of the BM25 index, or ``none`` for no such index.
+        BM25 backend, or ``none`` to build no BM25 index.
     progress
-        Report progress on standard error.
-    spread
-        Who indexes the texts in parts; None to do it here and at once.
+        Whether to report progress on standard error.
+    workers
+        Workers that build the BM25 index in shards. None builds it in this process.
     """
     store = DocumentStore(directory / DOCUMENTS)
     try:
         write_titles(directory, store.titles)
-        if spread is not None and bm25 != NO_BM25:
-            index_in_shards(directory, bm25, spread)
+        if workers is not None and bm25 != NO_BM25:
+            _index_in_shards(directory, bm25, workers)
         elif bm25 != NO_BM25:
-            # Imported here: a knowledge base without BM25 needs none of it.
-            from admiral.kb.bm25 import build_bm25
-
             build_bm25(bm25, store.texts(0, store.batches), directory / BM25, progress=progress)
     finally:
         store.close()
+
+
+def _index_in_shards(directory: Path, backend: str, workers: BuildWorkers) -> None:
+    """Build ``bm25/`` for the documents of a directory from the indexes of shards."""
+    store = DocumentStore(directory / DOCUMENTS)
+    # Each shard starts at the first batch at or after a multiple of `workers.rows`.
+    rows = np.arange(0, len(store), workers.rows)
+    ends = [*np.unique(np.searchsorted(store.rows, rows)).tolist(), store.batches]
+    store.close()
+    jobs = [IndexJob(str(directory), backend, *pair) for pair in pairwise(ends)]
+    jobs = [job for job in jobs if job.first < job.end]
+    shards = list(map(Path, workers.map(index_shard, jobs)))
+    merge_bm25(backend, shards, directory / BM25)
+
+
+def index_shard(job: IndexJob) -> str:
+    """Build the BM25 index of one shard and return its directory."""
+    directory = Path(job.directory)
+    target = new_folder(str(directory / SHARDS))
+    store = DocumentStore(directory / DOCUMENTS)
+    try:
+        build_bm25(job.backend, store.texts(job.first, job.end), target)
+    finally:
+        store.close()
+    return str(target)
+
+
+def new_folder(parent: str) -> Path:
+    """Create a folder with a random name, so that a retried job never reuses an old one."""
+    folder = Path(parent, secrets.token_hex(8))
+    folder.mkdir(parents=True)
+    return folder

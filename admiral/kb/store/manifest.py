@@ -1,8 +1,8 @@
-"""The manifest of a knowledge base: written last, it says what belongs there and vouches for it.
+"""Read and write the manifest of a knowledge base, which is written last and lists all files.
 
-A knowledge base as `admiral index` builds it has a manifest of version 2. One that was changed
-since has one of version 3, which also names its parts. One that joins others has one of version 4
-(`members`).
+Format version 2 is a knowledge base as `admiral index` builds it. Version 3 is one that has been
+changed since; its manifest also names the segments. Version 4 joins other knowledge bases (see
+`admiral.kb.store.member_manifests`).
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from admiral.errors import AdmiralError
-from admiral.kb.store.parts import (
+from admiral.kb.store.manifest_records import (
     FORMAT_VERSION,
     JOINED_VERSION,
     SEGMENTS,
     UPDATED_VERSION,
-    Base,
-    Delta,
+    BaseSegment,
+    DeltaSegment,
     Manifest,
 )
 from admiral.storage.atomic_files import write_atomically
@@ -30,11 +30,11 @@ from admiral.storage.checksums import REBUILD, FileEntry, describe_files
 FORMAT = "admiral-kb"
 NAME = "manifest.json"
 
-_PART = re.compile(rf"\.|{SEGMENTS}/[0-9a-f]{{16}}")
+_SEGMENT_PATH = re.compile(rf"\.|{SEGMENTS}/[0-9a-f]{{16}}")
 
 
 def write_manifest(directory: Path, counts: dict[str, int], settings: dict[str, Any]) -> Manifest:
-    """Describe the files of a knowledge base that was just built and write its manifest."""
+    """Write the manifest of a knowledge base that was just built, with all files in it."""
     return replace_manifest(directory, counts, settings, describe_files(directory), None, None)
 
 
@@ -43,16 +43,25 @@ def replace_manifest(
     counts: dict[str, int],
     settings: dict[str, Any],
     files: dict[str, FileEntry],
-    base: Base | None,
-    delta: Delta | None,
+    base: BaseSegment | None,
+    delta: DeltaSegment | None,
 ) -> Manifest:
-    """Write the manifest of another version, in one step: from here on readers see that one.
+    """Replace the manifest atomically; readers see the new version from then on.
 
-    Without a base everything there is the base, as after a build.
+    Parameters
+    ----------
+    directory
+        Directory of the knowledge base.
+    counts, settings, files
+        As in `Manifest`.
+    base
+        The base segment; None if the whole directory is the base, as after a build.
+    delta
+        The delta segment, if there is one.
     """
     body = _body(counts, settings, files, base, delta)
     digest = write_sealed(directory / NAME, body)
-    base = base or Base(".", counts["documents"], digest)
+    base = base or BaseSegment(".", counts["documents"], digest)
     return Manifest(counts, settings, files, base, delta, digest)
 
 
@@ -62,20 +71,20 @@ def read_manifest(directory: Path) -> Manifest:
     Raises
     ------
     AdmiralError
-        If there is none, it is of another format version, it was changed, or the knowledge base
+        If there is none, it has an unknown format version, it was modified, or the knowledge base
         joins others.
     """
     value = read_value(directory)
     if value["version"] == JOINED_VERSION:
         raise AdmiralError(
-            f"{directory}: joins other knowledge bases and holds no documents itself. Name the one "
-            "of its members that is meant; `admiral info` lists them."
+            f"{directory}: joins other knowledge bases and holds no documents itself. Name one of "
+            "its members instead; `admiral info` lists them."
         )
     return _parse(value, directory / NAME)
 
 
 def read_value(directory: Path) -> dict[str, Any]:
-    """Read the manifest as it stands; AdmiralError if there is none or of another version."""
+    """Read the JSON of a manifest; AdmiralError if it is absent or of an unknown version."""
     path = directory / NAME
     try:
         value = json.loads(path.read_bytes())
@@ -106,7 +115,7 @@ def read_value(directory: Path) -> dict[str, Any]:
 
 
 def write_sealed(path: Path, body: dict[str, Any]) -> str:
-    """Write a JSON object with a digest of itself, which is returned, in one step."""
+    """Write a JSON object with its own digest, atomically, and return the digest."""
     digest = digest_of(body)
     text = json.dumps({**body, "digest": digest}, indent=1, ensure_ascii=True) + "\n"
     write_atomically(path, [text.encode("ascii")])
@@ -114,7 +123,7 @@ def write_sealed(path: Path, body: dict[str, Any]) -> str:
 
 
 def is_knowledge_base(directory: Path) -> bool:
-    """Whether a directory holds one of ours, of whatever version and in whatever state."""
+    """Return whether a directory holds a knowledge base, of any version and in any state."""
     try:
         value = json.loads((directory / NAME).read_bytes())
     except (OSError, ValueError, RecursionError):
@@ -132,14 +141,14 @@ def _parse(value: dict[str, Any], path: Path) -> Manifest:
         settings = dict(value["settings"])
         digest = str(value["digest"])
         if value["version"] == FORMAT_VERSION:
-            base, delta = Base(".", counts["documents"], digest), None
+            base, delta = BaseSegment(".", counts["documents"], digest), None
             body = _body(counts, settings, files)
         else:
-            base = Base(**value["base"])
-            delta = None if value["delta"] is None else Delta(**value["delta"])
+            base = BaseSegment(**value["base"])
+            delta = None if value["delta"] is None else DeltaSegment(**value["delta"])
             body = _body(counts, settings, files, base, delta)
         intact = digest == digest_of(body) and "bm25" in settings and counts["documents"] > 0
-        intact = intact and not any(map(_outside, files)) and _fit(counts, base, delta)
+        intact = intact and not any(map(_outside, files)) and _consistent(counts, base, delta)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise AdmiralError(f"{path}: damaged (bad or missing {error}). {REBUILD}") from error
     if not intact:
@@ -151,12 +160,12 @@ def _outside(name: str) -> bool:
     return name.startswith("/") or ".." in name.split("/")
 
 
-def _fit(counts: dict[str, int], base: Base, delta: Delta | None) -> bool:
-    """Whether the parts have names of ours, and as many documents together as are counted."""
+def _consistent(counts: dict[str, int], base: BaseSegment, delta: DeltaSegment | None) -> bool:
+    """Return whether the segments have valid paths and add up to the number of documents."""
     added, removed = (delta.documents, delta.removed) if delta else (0, 0)
-    parts = [base.path] + ([delta.path] if delta else [])
+    paths = [base.path] + ([delta.path] if delta else [])
     return (
-        all(map(_PART.fullmatch, parts))
+        all(map(_SEGMENT_PATH.fullmatch, paths))
         and min(added, removed) >= 0
         and counts["documents"] == base.documents - removed + added
     )
@@ -166,8 +175,8 @@ def _body(
     counts: dict[str, int],
     settings: dict[str, Any],
     files: dict[str, FileEntry],
-    base: Base | None = None,
-    delta: Delta | None = None,
+    base: BaseSegment | None = None,
+    delta: DeltaSegment | None = None,
 ) -> dict[str, Any]:
     body: dict[str, Any] = {
         "format": FORMAT,
@@ -177,8 +186,8 @@ def _body(
         "files": {name: asdict(entry) for name, entry in files.items()},
     }
     if base is not None:
-        parts = {"base": asdict(base), "delta": asdict(delta) if delta else None}
-        body.update(version=UPDATED_VERSION, **parts)
+        segments = {"base": asdict(base), "delta": asdict(delta) if delta else None}
+        body.update(version=UPDATED_VERSION, **segments)
     return body
 
 

@@ -1,11 +1,11 @@
-"""One version of a knowledge base, held open while others change it.
+"""A snapshot of a knowledge base that stays readable while other processes change it.
 
-Files never change once a manifest names them: a change adds new ones and puts a new manifest in the
-place of the old one, by a rename. So whoever has read one manifest sees one version. A reader
-holds the directories of its parts by shared locks (``flock``), which the system lets go when the
-process ends; the files of older versions are removed when nobody holds them. On a file system
-without such locks nothing is removed (where a writer cannot lock) or a reader that opens its BM25
-index late may miss it (where a reader cannot), which is told as an error.
+Files never change once a manifest lists them. A change adds new files and then replaces the
+manifest by a rename, so a reader of one manifest sees one version. A reader holds shared locks
+(``flock``) on the directories of its segments; the system releases them when the process ends.
+Files of older versions are removed once no reader holds them. On a file system without such locks,
+a writer that cannot lock removes nothing, and a reader that cannot lock may find that the BM25
+index it opens late is gone, which is reported as an error.
 """
 
 from __future__ import annotations
@@ -20,128 +20,129 @@ from pathlib import Path
 
 from admiral.errors import AdmiralError
 from admiral.kb.store.manifest import read_manifest
-from admiral.kb.store.parts import Manifest
+from admiral.kb.store.manifest_records import Manifest
 from admiral.storage.checksums import check_files
 
-# A change takes at least milliseconds, and a reader is overtaken only by changes.
-ATTEMPTS, PAUSE = 200, 0.01
+# Opening is retried while another process changes the knowledge base. A change takes milliseconds
+# at least, so this many attempts are only exhausted by an endless series of changes.
+ATTEMPTS, PAUSE = 200, 0.01  # PAUSE in seconds
 
 
-class Version:
-    """A manifest and the directories of its parts, which stay while this is open.
+class Snapshot:
+    """A manifest and the directories of its segments, which are kept while this is open.
 
     Attributes
     ----------
     path
-        The knowledge base.
+        Directory of the knowledge base.
     manifest
-        What it holds.
+        Manifest of this version.
     base, delta
-        The directories of the parts; no delta where nothing has changed.
+        Directories of the segments; `delta` is None if nothing has changed since the build.
     """
 
     def __init__(self, path: Path, manifest: Manifest) -> None:
         self.path, self.manifest = path, manifest
         self.base = path / manifest.base.path
         self.delta = path / manifest.delta.path if manifest.delta else None
-        self._held: dict[Path, int] = {}
-        self.close = weakref.finalize(self, _let_go, self._held)
-        for part in (self.base, self.delta):
-            if part is not None:
-                self._held[part] = _hold(part)
+        self._locks: dict[Path, int] = {}
+        self.close = weakref.finalize(self, _release, self._locks)
+        for segment in (self.base, self.delta):
+            if segment is not None:
+                self._locks[segment] = _lock_shared(segment)
 
     @classmethod
-    def open(cls, path: Path, *, check: bool = True) -> Version:
-        """Hold the version that is there now.
+    def open(cls, path: Path, *, check: bool = True) -> Snapshot:
+        """Open the current version.
 
         Parameters
         ----------
         path
-            The knowledge base.
+            Directory of the knowledge base.
         check
-            Whether the files must be there and of their size.
+            Whether to check that all files exist and have the recorded sizes.
 
         Raises
         ------
         AdmiralError
-            If there is no knowledge base, it cannot be read, or files of it are missing or not of
-            their size.
+            If there is no knowledge base, it cannot be read, or a checked file is missing or of
+            another size.
         """
         for _ in range(ATTEMPTS):
             manifest = read_manifest(path)
             try:
-                version = cls(path, manifest)
+                snapshot = cls(path, manifest)
             except (BlockingIOError, FileNotFoundError, NotADirectoryError):
-                version = None  # removed, or about to be: another version is there by now
+                snapshot = None  # being removed, so there is a newer version by now
             except OSError as error:
                 raise AdmiralError(
-                    f"{path}: cannot be opened ({error.strerror}). Check who may read it."
+                    f"{path}: cannot be opened ({error.strerror}). Check its permissions."
                 ) from error
             if read_manifest(path).digest == manifest.digest:
                 try:
-                    if check or version is None:
+                    if check or snapshot is None:
                         check_files(path, manifest.files)
                 except AdmiralError:
-                    if version is None or version.intact:
+                    if snapshot is None or snapshot.intact:
                         raise
                 else:
-                    if version is not None:
-                        return version
-            if version is not None:
-                version.close()
+                    if snapshot is not None:
+                        return snapshot
+            if snapshot is not None:
+                snapshot.close()
             time.sleep(PAUSE)
-        raise restless(path)
+        raise constantly_changing_error(path)
 
     @property
     def intact(self) -> bool:
-        """Whether the parts still lie where they did: false when another build took the place."""
+        """Whether the segments are still in place; False once another build replaced them."""
         try:
             return all(
-                os.path.samestat(os.fstat(descriptor), os.stat(part))
-                for part, descriptor in self._held.items()
+                os.path.samestat(os.fstat(descriptor), os.stat(segment))
+                for segment, descriptor in self._locks.items()
             )
         except OSError:
             return False
 
-    def __enter__(self) -> Version:
+    def __enter__(self) -> Snapshot:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
 
-def restless(path: Path) -> AdmiralError:
-    """Return the error of a knowledge base of which no version stays while it is opened."""
-    return AdmiralError(f"{path}: cannot be opened, as it is changed all the time. Try again.")
+def constantly_changing_error(path: Path) -> AdmiralError:
+    """Return the error for a knowledge base that changes on every attempt to open it."""
+    return AdmiralError(f"{path}: cannot be opened because it keeps changing. Try again.")
 
 
 @contextmanager
-def unheld(part: Path) -> Iterator[bool]:
-    """Whether nobody holds a directory; while the block runs, nobody can begin to."""
-    descriptor = os.open(part, os.O_RDONLY)
+def try_exclusive_lock(segment: Path) -> Iterator[bool]:
+    """Yield whether no reader holds a directory; during the block, no reader can open it."""
+    descriptor = os.open(segment, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        free = True
+        locked = True
     except OSError:
-        free = False
+        locked = False
     try:
-        yield free
+        yield locked
     finally:
         os.close(descriptor)
 
 
-def _hold(part: Path) -> int:
-    descriptor = os.open(part, os.O_RDONLY | os.O_DIRECTORY)
+def _lock_shared(segment: Path) -> int:
+    descriptor = os.open(segment, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(descriptor)
         raise  # it is being removed
     except OSError:
-        pass  # no locks on this file system
+        pass  # the file system has no locks
     return descriptor
 
 
-def _let_go(held: dict[Path, int]) -> None:
-    while held:
-        os.close(held.popitem()[1])
+def _release(locks: dict[Path, int]) -> None:
+    while locks:
+        os.close(locks.popitem()[1])

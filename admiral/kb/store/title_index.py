@@ -1,7 +1,7 @@
-"""From a title to its row and back: a marisa trie and two permutations, all memory-mapped.
+"""Look up the row of a title and the title of a row: a marisa trie and two permutations.
 
-The trie numbers the titles in its own order; ``titles-rows.npy`` maps such a number to the row,
-``titles-keys.npy`` a row to the number.
+The trie numbers the titles in its own order (their keys). ``titles-rows.npy`` maps a key to its
+row, ``titles-keys.npy`` a row to its key. All files are memory-mapped.
 """
 
 from __future__ import annotations
@@ -19,8 +19,16 @@ TRIE, ROWS, KEYS = "titles.marisa", "titles-rows.npy", "titles-keys.npy"
 
 
 def write_titles(directory: Path, titles: Callable[[], Iterator[str]]) -> None:
-    """Write the index of distinct titles; `titles` gives them twice, in the order of rows."""
-    # By label: titles are then completed in alphabetical order, without a sort.
+    """Write the index of distinct titles.
+
+    Parameters
+    ----------
+    directory
+        Existing directory for the files.
+    titles
+        Returns an iterator of the titles in the order of rows. It is called twice.
+    """
+    # In label order, completions come in alphabetical order without a sort.
     trie = marisa_trie.Trie(titles(), order=marisa_trie.LABEL_ORDER)
     keys = np.fromiter((trie[title] for title in titles()), np.uint32)
     rows = np.empty_like(keys)
@@ -31,13 +39,24 @@ def write_titles(directory: Path, titles: Callable[[], Iterator[str]]) -> None:
 
 
 class TitleIndex:
-    """Looks titles up; raises AdmiralError if the files do not fit together."""
+    """Titles of a directory by row, and rows by title.
+
+    Parameters
+    ----------
+    directory
+        Directory of the files that `write_titles` wrote.
+
+    Raises
+    ------
+    AdmiralError
+        If the files cannot be read or do not fit together.
+    """
 
     def __init__(self, directory: Path) -> None:
         self._path = directory / TRIE
         try:
             self._trie = marisa_trie.Trie().mmap(str(self._path))
-            # Plain views of the maps: an element of a memmap takes ten times as long to read.
+            # Plain views of the maps: reading an element of a memmap takes ten times as long.
             self._rows = np.asarray(open_array(directory / ROWS))
             self._keys = np.asarray(open_array(directory / KEYS))
         except (RuntimeError, OSError, ValueError) as error:
@@ -46,18 +65,18 @@ class TitleIndex:
         if shapes != {(len(self._trie),)} or {self._rows.dtype, self._keys.dtype} != {
             np.dtype(np.uint32)
         }:
-            raise self._damaged("its parts do not fit together")
+            raise self._damaged("its files do not fit together")
 
     def __len__(self) -> int:
         return len(self._trie)
 
     @property
     def permutations(self) -> tuple[np.ndarray, np.ndarray]:
-        """Key to row, and row to key: two uint32 arrays that undo each other."""
+        """Key to row, and row to key: two inverse permutations, uint32, (titles,)."""
         return self._rows, self._keys
 
     def row(self, title: str) -> int | None:
-        """Return the row of a title as it is stored, or None."""
+        """Return the row of a cleaned title, or None."""
         key = self._trie.get(title)
         return None if key is None else int(self._rows[key])
 
@@ -71,15 +90,15 @@ class TitleIndex:
             raise self._damaged(error) from error
 
     def complete(self, prefix: str) -> Iterator[tuple[str, int]]:
-        """Yield title and row of the titles that begin with `prefix`, in order of code points."""
+        """Yield the titles that begin with `prefix` and their rows, in code point order."""
         try:
             for title, key in self._trie.iteritems(prefix):
                 yield title, int(self._rows[key])
         except UnicodeDecodeError as error:
             raise self._damaged(error) from error
 
-    def _damaged(self, why: object) -> AdmiralError:
+    def _damaged(self, reason: object) -> AdmiralError:
         return AdmiralError(
-            f"{self._path}: damaged ({why}). Run `admiral verify`, then build the knowledge base "
-            "again with `admiral index`."
+            f"{self._path}: damaged ({reason}). Run `admiral verify`, then build the knowledge "
+            "base again with `admiral index`."
         )

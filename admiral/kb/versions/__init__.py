@@ -1,1 +1,1 @@
-"""New versions of a knowledge base: documents added and removed while others read it."""
+"""Add documents to a knowledge base and remove them while other processes read it."""

@@ -1,49 +1,178 @@
-"""Writing a delta: what was added and removed before, and what a change adds and removes."""
+"""Write the delta segment of a change: documents to add, and rows to remove from the base.
+
+The delta holds all changes since the base segment was written. Each change writes a new delta, with
+the earlier additions that remain, and leaves the base as it is.
+"""
 
 from __future__ import annotations
 
 import shutil
 from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import compress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from admiral.errors import AdmiralError
-from admiral.kb.store.arrow_documents import DocumentWriter, counts_of
+from admiral.errors import AdmiralError, RecordError
+from admiral.kb.corpus.corpora import Corpora, RecordPositions
+from admiral.kb.corpus.readers import Record
+from admiral.kb.corpus.title_set import TitleSet
 from admiral.kb.store.contents import DOCUMENTS, REMOVED, Contents
+from admiral.kb.store.document_store import DocumentStore
+from admiral.kb.store.document_writer import DocumentWriter, document_counts
 from admiral.kb.store.index_building import write_indexes
-from admiral.kb.store.parts import Delta
-from admiral.kb.versions.additions import Additions
-from admiral.kb.versions.transaction import Change
+from admiral.kb.store.manifest_records import DeltaSegment
+from admiral.kb.versions.transaction import Transaction
+from admiral.records import Document
+
+POLICIES = ("error", "replace", "skip")
+_REMEDY = "choose --on-duplicate replace or skip"
+
+
+class Additions:
+    """Documents to add, stored in a temporary directory until all duplicates are known.
+
+    Parameters
+    ----------
+    directory
+        Directory to create.
+    row
+        Returns the row of a title in the knowledge base, or None.
+    on_duplicate
+        Policy for a title that is already in the knowledge base or occurs earlier in the corpora:
+        ``error``, ``replace`` to keep the last document, or ``skip`` to keep the first.
+
+    Attributes
+    ----------
+    replaced
+        Rows of the knowledge base whose documents are replaced.
+    skipped
+        Number of records left out because another document with the same title is kept.
+    """
+
+    def __init__(
+        self, directory: Path, row: Callable[[str], int | None], on_duplicate: str
+    ) -> None:
+        self.replaced: set[int] = set()
+        self.skipped = 0
+        self._directory, self._row, self._policy = directory, row, on_duplicate
+        self._seen, self._positions = TitleSet(), RecordPositions()
+        # For repeated titles: number of the first addition -> number of the latest.
+        self._latest: dict[int, int] = {}
+        self._superseded: list[int] = []
+        self._written = 0
+
+    def read(self, corpora: Corpora, progress: bool) -> None:
+        """Read all corpora.
+
+        Raises
+        ------
+        AdmiralError
+            If they hold no document, or a title is duplicate and the policy is ``error``.
+        """
+        with DocumentWriter(self._directory) as writer:
+            for record in corpora.records(progress):
+                if self._accept(record, writer.documents):
+                    self._positions.append(record)
+                    writer.append(record.document)
+            self._written = writer.documents
+        if not self._written and not self.skipped:
+            raise AdmiralError(f"{corpora}: no documents in it. Check the corpus and --format.")
+
+    def _accept(self, record: Record, number: int) -> bool:
+        """Return whether to write a record, as the given number of the additions."""
+        title = record.document.title
+        row = self._row(title)
+        if row is not None and self._policy == "error":
+            raise RecordError(
+                record.where,
+                "title",
+                f"a document with the title {title!r} is in the knowledge base already",
+                f"Correct the title, or {_REMEDY}.",
+            )
+        if row is not None and self._policy == "skip":
+            self.skipped += 1
+            return False
+        first = self._seen.find_or_add(title, number)
+        if first is not None:
+            if self._policy == "error":
+                raise self._positions.duplicate_error(record, first, _REMEDY)
+            self.skipped += 1
+            if self._policy == "skip":
+                return False
+            self._superseded.append(self._latest.get(first, first))
+            self._latest[first] = number
+        if row is not None:
+            self.replaced.add(row)
+        return True
+
+    def __len__(self) -> int:
+        return self._written - len(self._superseded)
+
+    def documents(self) -> Iterator[Document]:
+        """Yield the documents to add in corpus order, then delete the temporary directory."""
+        is_kept = bytearray(b"\x01") * self._written
+        for number in self._superseded:
+            is_kept[number] = 0
+        store = DocumentStore(self._directory)
+        try:
+            yield from compress(store, is_kept)
+        finally:
+            store.close()
+            shutil.rmtree(self._directory)
 
 
 def write_delta(
-    change: Change,
+    transaction: Transaction,
     contents: Contents,
-    gone: set[int],
+    removed_rows: set[int],
     additions: Additions | None,
     settings: dict[str, Any],
     progress: bool,
 ) -> None:
-    """Publish a version without the rows `gone` and with the additions."""
-    manifest, base, folder = change.manifest, change.manifest.base, change.folder
+    """Publish a version without some rows and with additions.
+
+    Parameters
+    ----------
+    transaction
+        The transaction to publish in.
+    contents
+        Contents of the current version.
+    removed_rows
+        Rows of `contents` to remove.
+    additions
+        Documents to add, if any.
+    settings
+        Settings for the new manifest.
+    progress
+        Whether to report progress on standard error.
+
+    Raises
+    ------
+    AdmiralError
+        If no document would be left.
+    """
+    manifest, folder = transaction.manifest, transaction.folder
+    base = manifest.base
     counts = Counter(manifest.counts)
-    for row in sorted(gone):
-        counts.subtract(counts_of(contents.document(row)))
-    old = np.array([row for row in gone if row < base.documents], dtype=np.int64)
-    removed = np.union1d(contents.removed, old)
+    for row in sorted(removed_rows):
+        counts.subtract(document_counts(contents.document(row)))
+    from_base = np.array([row for row in removed_rows if row < base.documents], dtype=np.int64)
+    removed = np.union1d(contents.removed, from_base)
     with DocumentWriter(folder / DOCUMENTS) as writer:
         for store in contents.stores[1:]:
             for row, document in enumerate(store, start=base.documents):
-                if row not in gone:
+                if row not in removed_rows:
                     writer.append(document)
         for document in additions.documents() if additions else ():
             writer.append(document)
-            counts.update(counts_of(document))
+            counts.update(document_counts(document))
     if not counts["documents"]:
         raise AdmiralError(
-            f"{change.version.path}: no document would be left. Delete the folder, or build the "
-            "knowledge base of another corpus with `admiral index --overwrite`."
+            f"{transaction.snapshot.path}: no document would be left. Delete the folder, or build "
+            "the knowledge base of another corpus with `admiral index --overwrite`."
         )
     if writer.documents:
         write_indexes(folder, manifest.bm25, progress)
@@ -51,6 +180,6 @@ def write_delta(
         shutil.rmtree(folder / DOCUMENTS)
     if removed.size:
         np.save(folder / REMOVED, removed, allow_pickle=False)
-    delta = Delta(change.part, writer.documents, len(removed))
-    changed = bool(delta.documents or delta.removed)
-    change.publish(dict(counts), settings, base, delta if changed else None)
+    delta = DeltaSegment(transaction.segment, writer.documents, len(removed))
+    is_empty = not delta.documents and not delta.removed
+    transaction.publish(dict(counts), settings, base, None if is_empty else delta)

@@ -1,10 +1,10 @@
-"""The writer's side of a change: one at a time, new files first, then the manifest, then sweep.
+"""Change a knowledge base atomically: one writer at a time, new files first, then the manifest.
 
-A change writes the files of a new part into a folder of its own below ``segments/``, forces them
-to the disk and puts a new manifest in the place of the old one. Until that rename the old version
-is there, from then on the new one; a crash leaves at most files that no manifest names. Those, and
-the parts that the new version no longer has, are removed as soon as no reader holds them: at the
-end of the change, or of a later one.
+A transaction writes the files of a new segment into its own folder below ``segments/``, forces them
+to disk and replaces the manifest by a rename. Before the rename readers see the old version, and
+after it the new one; a crash leaves at most files that no manifest lists. Those files, and segments
+that the new version does not use, are removed once no reader holds them: at the end of this
+transaction or of a later one.
 """
 
 from __future__ import annotations
@@ -19,66 +19,76 @@ from typing import Any
 
 from admiral.errors import AdmiralError
 from admiral.kb.store.contents import BM25, DOCUMENTS
-from admiral.kb.store.file_modes import share
+from admiral.kb.store.file_modes import copy_permissions
 from admiral.kb.store.manifest import NAME, read_manifest, replace_manifest
-from admiral.kb.store.parts import SEGMENTS, Base, Delta, Manifest, part_of
-from admiral.kb.store.snapshot import Version, unheld
+from admiral.kb.store.manifest_records import (
+    SEGMENTS,
+    BaseSegment,
+    DeltaSegment,
+    Manifest,
+    split_segment,
+)
+from admiral.kb.store.snapshot import Snapshot, try_exclusive_lock
 from admiral.kb.store.title_index import KEYS, ROWS, TRIE
-from admiral.kb.tries.title_tries import FOLDER as TRIES
-from admiral.storage.atomic_directories import exclusive, sync_tree
-from admiral.storage.atomic_replace import sync_file
+from admiral.kb.store.title_tries import FOLDER as TRIES
+from admiral.storage.atomic_directories import exclusive_access, sync_tree
+from admiral.storage.atomic_files import sync_path
 from admiral.storage.checksums import describe_files
 
-# What `admiral index` puts into the knowledge base itself; after a compaction it is left over.
+# What `admiral index` writes into the knowledge base itself. After a compaction it is obsolete.
 _BUILT = (DOCUMENTS, BM25, TRIE, KEYS, ROWS, TRIES)
 
 
-class Change:
-    """What a change works with.
+class Transaction:
+    """A change in progress.
 
     Attributes
     ----------
-    version
-        The version that was there.
+    snapshot
+        The version before the change.
     manifest
-        Of the version that is there: the same, until another one is published.
+        Manifest of the current version: that of `snapshot` until `publish`.
     folder
-        An empty folder for the files of the new part.
+        Empty folder for the files of the new segment.
     """
 
-    def __init__(self, version: Version, folder: Path) -> None:
-        self.version, self.manifest, self.folder = version, version.manifest, folder
+    def __init__(self, snapshot: Snapshot, folder: Path) -> None:
+        self.snapshot, self.manifest, self.folder = snapshot, snapshot.manifest, folder
 
     @property
-    def part(self) -> str:
-        """The path of the new part in the knowledge base, as its manifest names it."""
+    def segment(self) -> str:
+        """Path of the new segment relative to the knowledge base."""
         return f"{SEGMENTS}/{self.folder.name}"
 
     def publish(
-        self, counts: dict[str, int], settings: dict[str, Any], base: Base, delta: Delta | None
+        self,
+        counts: dict[str, int],
+        settings: dict[str, Any],
+        base: BaseSegment,
+        delta: DeltaSegment | None,
     ) -> None:
-        """Make these parts, the new one or those that were there, the version that readers see."""
-        share(self.folder, self.version.path)
+        """Replace the manifest by one of these segments, each of them new or already there."""
+        copy_permissions(self.folder, self.snapshot.path)
         sync_tree(self.folder)
-        sync_file(self.folder.parent)
-        sync_file(self.version.path)
-        parts = {base.path, delta.path} if delta else {base.path}
-        new = describe_files(self.folder)
-        known = {**self.manifest.files, **{f"{self.part}/{name}": new[name] for name in new}}
-        files = {name: entry for name, entry in known.items() if part_of(name)[0] in parts}
-        self.manifest = replace_manifest(self.version.path, counts, settings, files, base, delta)
+        sync_path(self.folder.parent)
+        sync_path(self.snapshot.path)
+        paths = {base.path, delta.path} if delta else {base.path}
+        new = {f"{self.segment}/{name}": e for name, e in describe_files(self.folder).items()}
+        known = {**self.manifest.files, **new}
+        files = {name: entry for name, entry in known.items() if split_segment(name)[0] in paths}
+        self.manifest = replace_manifest(self.snapshot.path, counts, settings, files, base, delta)
 
 
 @contextmanager
-def changing(kb: Path, wait: bool) -> Iterator[Change]:
-    """Let this process alone change a knowledge base.
+def transaction(kb: Path, wait: bool) -> Iterator[Transaction]:
+    """Give this process exclusive write access to a knowledge base.
 
     Parameters
     ----------
     kb
-        Its directory.
+        Directory of the knowledge base.
     wait
-        Wait for another writer instead of failing.
+        Whether to wait for another writer instead of raising an error.
 
     Raises
     ------
@@ -89,18 +99,18 @@ def changing(kb: Path, wait: bool) -> Iterator[Change]:
     read_manifest(kb)  # before anything is written beside a mistyped path
     path = Path(os.path.realpath(kb))
     try:
-        with exclusive(path, wait):
-            sweep(path)
+        with exclusive_access(path, wait):
+            remove_leftovers(path)
             folder = path / SEGMENTS / secrets.token_hex(8)
             try:
-                with Version.open(path) as version:
+                with Snapshot.open(path) as snapshot:
                     if not folder.parent.exists():
                         folder.parent.mkdir()
-                        share(folder.parent, path)
+                        copy_permissions(folder.parent, path)
                     folder.mkdir()
-                    yield Change(version, folder)
+                    yield Transaction(snapshot, folder)
             finally:
-                sweep(path)
+                remove_leftovers(path)
     except OSError as error:
         raise AdmiralError(
             f"{path}: cannot be changed ({error.strerror or error}). Check the permissions and the "
@@ -109,25 +119,25 @@ def changing(kb: Path, wait: bool) -> Iterator[Change]:
 
 
 def leftovers(directory: Path, manifest: Manifest) -> list[Path]:
-    """Return what older versions and interrupted changes left beside the version that is there."""
-    parts = {manifest.base.path, manifest.delta.path if manifest.delta else ""}
-    found = list(directory.glob(f"{NAME}.*.partial"))
+    """Return the paths that older versions and interrupted changes have left, sorted."""
+    current = {manifest.base.path, manifest.delta.path if manifest.delta else ""}
+    paths = list(directory.glob(f"{NAME}.*.partial"))
     for path in directory.glob(f"{SEGMENTS}/{'[0-9a-f]' * 16}"):
-        if f"{SEGMENTS}/{path.name}" not in parts:
-            found.append(path)
+        if f"{SEGMENTS}/{path.name}" not in current:
+            paths.append(path)
     if manifest.base.path != ".":
-        found += (directory / name for name in _BUILT if (directory / name).exists())
-    return sorted(found)
+        paths += (directory / name for name in _BUILT if (directory / name).exists())
+    return sorted(paths)
 
 
-def sweep(directory: Path) -> None:
-    """Remove what is left over and held by no reader; the caller is the only writer."""
+def remove_leftovers(directory: Path) -> None:
+    """Remove leftovers that no reader holds; the caller must be the only writer."""
     for path in leftovers(directory, read_manifest(directory)):
-        # What lies in the knowledge base itself is held together with it.
-        with unheld(directory if path.parent == directory else path) as free:
-            if free and path.is_dir():
+        # Files directly in the knowledge base are locked through its directory.
+        with try_exclusive_lock(directory if path.parent == directory else path) as is_free:
+            if is_free and path.is_dir():
                 shutil.rmtree(path, ignore_errors=True)
-            elif free or path.name.startswith(NAME):
+            elif is_free or path.name.startswith(NAME):
                 path.unlink(missing_ok=True)
     with suppress(OSError):
-        (directory / SEGMENTS).rmdir()  # unless something is in it
+        (directory / SEGMENTS).rmdir()  # fails unless it is empty

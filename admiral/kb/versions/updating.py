@@ -1,13 +1,13 @@
-"""Documents that join or leave a knowledge base, while other processes read it.
+"""Add documents to a knowledge base, remove them, and compact it, while other processes read it.
 
-A knowledge base is a base, documents that were indexed together, and at most one delta: the
-documents that were added since, with indexes of their own, and the rows of the base that were
-removed. A change writes the delta anew, never the base, so it costs as much as all changes since
-the last build or compaction together, and a reader has two indexes to ask at most. A document that
-is replaced is removed and added. The rows of the base stay; those of the delta, which follow, may
-shift. `compact` writes a new base of the documents that are there.
+A knowledge base has a base segment, documents that were indexed together, and at most one delta
+segment: documents added since, with their own indexes, and the rows of the base that were removed.
+A change writes a new delta and never touches the base. Its cost is therefore that of all changes
+since the last build or compaction, and a search reads at most two indexes. Replacing a document
+removes it and adds another. Rows of the base stay the same; rows of the delta, which follow, may
+shift. `compact` writes a new base of the remaining documents.
 
-How readers and writers keep out of each other's way is told in `versions` and `changing`.
+See `admiral.kb.store.snapshot` and `admiral.kb.versions.transaction` for concurrent access.
 """
 
 from __future__ import annotations
@@ -20,42 +20,42 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from admiral.errors import AdmiralError
-from admiral.io.progress_bar import track
+from admiral.io.progress import track_documents
 from admiral.io.text_cleaning import clean_title
-from admiral.kb.corpus.corpora import Sources, check_choice
-from admiral.kb.kb_paths import kb_place
-from admiral.kb.store.arrow_documents import DocumentWriter
+from admiral.kb.bm25 import check_updatable
+from admiral.kb.corpus.corpora import Corpora, check_choice
+from admiral.kb.kb_paths import checked_kb_path
 from admiral.kb.store.contents import BM25, DOCUMENTS, Contents
+from admiral.kb.store.document_writer import DocumentWriter
 from admiral.kb.store.index_building import NO_BM25, write_indexes
-from admiral.kb.store.parts import Base
-from admiral.kb.versions.additions import POLICIES, Additions
-from admiral.kb.versions.delta import write_delta
-from admiral.kb.versions.transaction import Change, changing
+from admiral.kb.store.manifest_records import BaseSegment
+from admiral.kb.versions.delta import POLICIES, Additions, write_delta
+from admiral.kb.versions.transaction import Transaction, transaction
 
 
 @dataclass(frozen=True, slots=True)
 class UpdateReport:
-    """What a change did.
+    """Report of a change.
 
     Attributes
     ----------
     path
-        The knowledge base.
+        Directory of the knowledge base.
     documents
-        How many documents there are now.
+        Number of documents after the change.
     added, replaced, removed
-        How many came: with a new title, and in the place of another one; and how many went.
+        Numbers of documents added with a new title, replaced, and removed.
     skipped
-        Records that were left out, as their title was taken.
+        Number of records left out because their title was a duplicate.
     bad
-        Records left out by `skip_bad`.
+        Number of bad records left out by `skip_bad`.
     missing
-        Titles to be removed that were not there.
+        Number of titles to remove that the knowledge base does not have.
     pending
-        Documents added and removed since the last build or compaction: what `compact` would
-        merge.
+        Number of documents added and removed since the last build or compaction, which `compact`
+        would merge.
     seconds
-        Time taken.
+        Time taken, in seconds.
     """
 
     path: Path
@@ -85,38 +85,40 @@ def add(
     Parameters
     ----------
     corpora
-        Files or folders.
+        Files or folders, or URLs (see `admiral.io.remote`).
     kb_path
-        The knowledge base.
+        Directory of the knowledge base.
     format
         One of ``admiral.kb.corpus.readers.FORMATS`` for all corpora, or ``auto``.
     on_duplicate
-        What to do with a title that is taken, in the knowledge base or earlier in the corpora:
-        ``error``, ``replace`` (the last document counts) or ``skip`` (the first one does).
+        Policy for a title that is already in the knowledge base or occurs earlier in the corpora:
+        ``error``, ``replace`` to keep the last document, or ``skip`` to keep the first.
     skip_bad
-        Count and report bad records instead of failing at the first.
+        Whether to count and report bad records instead of raising an error for the first.
     wait
-        Wait for another writer instead of failing.
+        Whether to wait for another writer instead of raising an error.
+    progress
+        Whether to report progress on standard error.
 
     Raises
     ------
     AdmiralError
-        For anything that the user can put right; the knowledge base is then as it was.
+        If the corpora or the knowledge base cannot be used; the knowledge base is then unchanged.
     """
     began = time.monotonic()
     check_choice("on_duplicate", on_duplicate, POLICIES)
-    sources = Sources(corpora, format, skip_bad)
+    incoming = Corpora(corpora, format, skip_bad)
     with (
-        changing(kb_place(kb_path), wait) as change,
-        closing(Contents([change.version])) as contents,
+        transaction(checked_kb_path(kb_path), wait) as change,
+        closing(Contents([change.snapshot])) as contents,
     ):
         _check_bm25(change)
         additions = Additions(change.folder / "incoming", contents.row, on_duplicate)
-        additions.read(sources, progress)
+        additions.read(incoming, progress)
         if len(additions):
             settings = dict(change.manifest.settings)
             known = settings["sources"]
-            settings["sources"] = known + [s for s in sources.describe() if s not in known]
+            settings["sources"] = known + [s for s in incoming.describe() if s not in known]
             write_delta(change, contents, additions.replaced, additions, settings, progress)
     replaced = len(additions.replaced)
     return _report(
@@ -125,8 +127,8 @@ def add(
         began,
         added=len(additions) - replaced,
         replaced=replaced,
-        skipped=additions.left_out,
-        bad=sources.bad,
+        skipped=additions.skipped,
+        bad=incoming.bad,
     )
 
 
@@ -143,90 +145,92 @@ def remove(
     Parameters
     ----------
     titles
-        Their titles, or one title; one that is named twice counts once.
+        Titles of the documents, or one title. Repeated titles count once.
     kb_path
-        The knowledge base.
+        Directory of the knowledge base.
     ignore_missing
-        Count titles that are not there instead of failing.
+        Whether to count titles that the knowledge base does not have instead of raising an error.
     wait
-        Wait for another writer instead of failing.
+        Whether to wait for another writer instead of raising an error.
+    progress
+        Whether to report progress on standard error.
 
     Raises
     ------
     AdmiralError
-        If a title is not there, no document would be left, or the knowledge base cannot be
-        changed; it is then as it was.
+        If a title is missing, no document would be left, or the knowledge base cannot be changed;
+        it is then unchanged.
     """
     began = time.monotonic()
-    several = [titles] if isinstance(titles, str) else titles
-    wanted = list(dict.fromkeys(map(clean_title, several)))
-    if not wanted:
+    given = [titles] if isinstance(titles, str) else titles
+    distinct = list(dict.fromkeys(map(clean_title, given)))
+    if not distinct:
         raise AdmiralError("no title given. Name at least one document to remove.")
     with (
-        changing(kb_place(kb_path), wait) as change,
-        closing(Contents([change.version])) as contents,
+        transaction(checked_kb_path(kb_path), wait) as change,
+        closing(Contents([change.snapshot])) as contents,
     ):
         _check_bm25(change)
-        rows = {title: contents.row(title) for title in wanted}
+        rows = {title: contents.row(title) for title in distinct}
         missing = [title for title, row in rows.items() if row is None]
         if missing and not ignore_missing:
             more = f", nor {len(missing) - 1:,} more of those named" if len(missing) > 1 else ""
             raise AdmiralError(
                 f"{kb_path}: no document has the title {missing[0]!r}{more}. Titles are matched "
-                "exactly; `admiral titles` completes them, and --ignore-missing passes over them."
+                "exactly; `admiral titles` completes them, and --ignore-missing skips them."
             )
-        gone = {row for row in rows.values() if row is not None}
-        if gone:
-            write_delta(change, contents, gone, None, change.manifest.settings, progress)
-    return _report(Path(kb_path), change, began, removed=len(gone), missing=len(missing))
+        removed = {row for row in rows.values() if row is not None}
+        if removed:
+            write_delta(change, contents, removed, None, change.manifest.settings, progress)
+    return _report(Path(kb_path), change, began, removed=len(removed), missing=len(missing))
 
 
 def compact(kb_path: str | Path, *, wait: bool = False, progress: bool = True) -> UpdateReport:
-    """Merge all that was added and removed into a new base; rows are numbered anew.
+    """Merge all changes into a new base segment, with new row numbers.
 
-    It takes the time and the space of a build. Where nothing has changed it does nothing.
+    It takes the time and the disk space of a build. Without changes it does nothing.
 
     Parameters
     ----------
     kb_path
-        The knowledge base.
+        Directory of the knowledge base.
     wait
-        Wait for another writer instead of failing.
+        Whether to wait for another writer instead of raising an error.
+    progress
+        Whether to report progress on standard error.
 
     Raises
     ------
     AdmiralError
-        If the knowledge base cannot be changed; it is then as it was.
+        If the knowledge base cannot be changed; it is then unchanged.
     """
     began = time.monotonic()
     with (
-        changing(kb_place(kb_path), wait) as change,
-        closing(Contents([change.version])) as contents,
+        transaction(checked_kb_path(kb_path), wait) as change,
+        closing(Contents([change.snapshot])) as contents,
     ):
         manifest = change.manifest
         if manifest.delta is not None:
             _check_bm25(change)
             with DocumentWriter(change.folder / DOCUMENTS) as writer:
                 documents = contents.documents()
-                for document in track(
+                for document in track_documents(
                     documents, "copying", total=manifest.documents, enabled=progress
                 ):
                     writer.append(document)
             write_indexes(change.folder, manifest.bm25, progress)
-            base = Base(change.part, writer.documents, secrets.token_hex(32))
+            base = BaseSegment(change.segment, writer.documents, secrets.token_hex(32))
             change.publish(manifest.counts, manifest.settings, base, None)
     return _report(Path(kb_path), change, began)
 
 
-def _check_bm25(change: Change) -> None:
-    """Refuse, before anything is read or written, what could not be indexed."""
+def _check_bm25(change: Transaction) -> None:
+    """Raise `AdmiralError` if the BM25 index cannot be updated, before any corpus is read."""
     if (backend := change.manifest.bm25) != NO_BM25:
-        from admiral.kb.bm25 import check_updatable
-
-        check_updatable(backend, change.version.base / BM25)
+        check_updatable(backend, change.snapshot.base / BM25)
 
 
-def _report(path: Path, change: Change, began: float, **counts: int) -> UpdateReport:
+def _report(path: Path, change: Transaction, began: float, **counts: int) -> UpdateReport:
     manifest, delta = change.manifest, change.manifest.delta
     pending = delta.documents + delta.removed if delta else 0
     seconds = time.monotonic() - began

@@ -290,7 +290,7 @@ def test_a_full_disk_at_any_moment(
     kb = tmp_path / "place" / "kb"
     _build(write_jsonl([{"title": "Old", "text": "x"}]), kb)
     if name == "rename":  # as where directories cannot be swapped
-        monkeypatch.setattr(atomic_directories, "exchange", lambda one, other: False)
+        monkeypatch.setattr(atomic_directories, "swap_directories", lambda one, other: False)
     replaced = 0
     for n in range(100):
         with monkeypatch.context() as patch:

@@ -185,7 +185,9 @@ def test_an_index_that_finds_rows_that_are_not_there(
     with KnowledgeBase.open(tmp_path / "kb") as kb, KnowledgeBase.open(tmp_path / "small") as other:
         kb.search(["seeds"], 1)
         other._index = kb._index
-        with pytest.raises(AdmiralError, match=r"small: its BM25 index is damaged \(it finds row "):
+        with pytest.raises(
+            AdmiralError, match=r"small: its BM25 index is damaged \(it returns row "
+        ):
             other.search(["seeds"], 3)
 
 

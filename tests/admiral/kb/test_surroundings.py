@@ -17,7 +17,8 @@ import pytest
 
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, add, build, verify
-from admiral.storage.atomic_replace import exchange
+from admiral.kb.bm25 import open_bm25
+from admiral.storage.atomic_directories import swap_directories
 
 ROOT = Path(__file__).parents[3]
 INDEX = [sys.executable, "-c", "from admiral.cli.main import run; run()", "index"]
@@ -43,7 +44,7 @@ def replaced_all_the_time(folder: Path) -> Iterator[Path]:
         while not done.is_set():
             for word in ("new", "old"):
                 shutil.copytree(folder / word, folder / "fresh")
-                exchange(folder / "fresh", folder / "kb")
+                swap_directories(folder / "fresh", folder / "kb")
                 shutil.rmtree(folder / "fresh")
 
     thread = threading.Thread(target=replace)
@@ -79,16 +80,13 @@ def test_an_index_that_is_replaced_while_it_is_opened_is_told(
 ) -> None:
     for word, count in (("old", 3), ("new", 4)):
         build(write(tmp_path / f"{word}.jsonl", word, count), tmp_path / word, bm25="bm25s")
-    import admiral.kb.bm25 as backends
-
-    whole = backends.open_bm25
 
     def overtaken(*args: object, **kwargs: object) -> object:
         (tmp_path / "old").rename(tmp_path / "gone")
         (tmp_path / "new").rename(tmp_path / "old")
-        return whole(*args, **kwargs)  # type: ignore[arg-type]
+        return open_bm25(*args, **kwargs)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(backends, "open_bm25", overtaken)
+    monkeypatch.setattr("admiral.kb.knowledge_base.open_bm25", overtaken)
     with (
         KnowledgeBase.open(tmp_path / "old") as kb,
         pytest.raises(AdmiralError, match="was replaced by another build"),

@@ -182,7 +182,7 @@ def test_a_title_of_the_base_in_the_delta(changed: Path) -> None:
     np.save(path, np.array([0]))
     _reseal_part(changed)
     (problem,) = verify(changed)
-    assert problem.endswith("row 1: the title 'Bird' is there twice")
+    assert problem.endswith("row 1: the title 'Bird' occurs in the base segment too")
 
 
 def test_the_trie_of_a_changed_base_is_checked(changed: Path) -> None:

@@ -1,7 +1,8 @@
-"""Readers of corpora: each turns a file or a folder into a stream of documents with places.
+"""Read corpora in any of the supported formats, and detect the format of a corpus.
 
-A bad record comes out of the stream as a RecordError value, so that the caller may raise it or
-count it and go on.
+A reader turns a file or a folder into a stream of records. A bad record is yielded as a RecordError
+rather than raised, so that the caller can skip it. To add a format, write a module with a parser
+for one JSON record or a reader of files, and list it in `FORMATS`.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from typing import Any
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.remote import Place
 from admiral.io.streams import json_objects
-from admiral.kb.corpus.readers.base import (
-    Item,
+from admiral.kb.corpus.readers.beir import parse_beir
+from admiral.kb.corpus.readers.corpus_records import (
     Record,
+    RecordOrError,
     data_files,
     files_below,
     read_json,
@@ -25,21 +27,21 @@ from admiral.kb.corpus.readers.base import (
 from admiral.kb.corpus.readers.fever_pages import parse_fever
 from admiral.kb.corpus.readers.feverous_database import MAGIC, read_feverous
 from admiral.kb.corpus.readers.hotpotqa import parse_hotpotqa
-from admiral.kb.corpus.readers.jsonl import parse_beir, parse_jsonl, parse_wiki_jsonl
+from admiral.kb.corpus.readers.jsonl import parse_jsonl, parse_wiki_jsonl
 from admiral.kb.corpus.readers.kilt import parse_kilt
 from admiral.kb.corpus.readers.plain_text import read_plain, text_files
 
 __all__ = [
     "FORMATS",
-    "Item",
     "Record",
+    "RecordOrError",
     "check_corpus",
     "corpus_files",
     "detect_format",
     "read_corpus",
 ]
 
-FORMATS: dict[str, Callable[[Place], Iterator[Item]]] = {
+FORMATS: dict[str, Callable[[Place], Iterator[RecordOrError]]] = {
     "jsonl": partial(read_json, parse=parse_jsonl),
     "wiki-jsonl": partial(read_json, parse=parse_wiki_jsonl),
     "fever": partial(read_json, parse=parse_fever),
@@ -49,24 +51,24 @@ FORMATS: dict[str, Callable[[Place], Iterator[Item]]] = {
     "beir": partial(read_json, parse=parse_beir),
     "text": read_plain,
 }
-# Records looked at before the format is given up as unknown.
-_PEEK = 100
+# Number of records that format detection reads at most.
+_DETECTION_RECORDS = 100
 
 
-def read_corpus(path: Place, format: str) -> Iterator[Item]:
-    """Stream the documents of a corpus in one of FORMATS."""
+def read_corpus(path: Place, format: str) -> Iterator[RecordOrError]:
+    """Yield the records of a corpus in one of FORMATS."""
     return FORMATS[format](path)
 
 
 def corpus_files(path: Place, format: str) -> Sequence[Place]:
-    """Return the files of a corpus in the order in which they are read; each is a corpus, too."""
+    """Return the files of a corpus in reading order; each of them can be read as a corpus."""
     if format == "feverous":
         return [path]
     return text_files(path) if format == "text" else data_files(path)
 
 
 def check_corpus(path: Place) -> None:
-    """Raise AdmiralError unless a path is a file or a folder, which can be read more than once."""
+    """Raise `AdmiralError` unless a path is a regular file or a folder."""
     if not path.exists():
         raise AdmiralError(f"{path}: no such file or folder. Check the path of the corpus.")
     if not path.is_file() and not path.is_dir():
@@ -77,12 +79,17 @@ def check_corpus(path: Place) -> None:
 
 
 def detect_format(path: Place) -> str:
-    """Tell the format of a corpus from its names and first records.
+    """Detect the format of a corpus from its file names and first records.
+
+    Returns
+    -------
+    str
+        One of FORMATS.
 
     Raises
     ------
     AdmiralError
-        If the path is no file or folder, or its format cannot be told.
+        If the path is not a file or a folder, or the format is unknown.
     """
     check_corpus(path)
     if path.is_dir():
@@ -100,11 +107,11 @@ def detect_format(path: Place) -> str:
         raise AdmiralError(
             f"{file}: cannot be read ({error.strerror}). Check its permissions."
         ) from error
-    for item in islice(json_objects(file), _PEEK):
+    for item in islice(json_objects(file), _DETECTION_RECORDS):
         if not isinstance(item, RecordError) and (name := _format_of(item[1])):
             return name
     raise AdmiralError(
-        f"{file}: the format cannot be told from its first records. Name it with --format "
+        f"{file}: its first records match no known format. Name the format with --format "
         f"({', '.join(FORMATS)})."
     )
 

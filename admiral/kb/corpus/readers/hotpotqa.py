@@ -1,8 +1,8 @@
-"""The HotpotQA dumps (HoVer's corpus too): folders of ``.bz2`` files of JSON lines.
+"""Parse the HotpotQA dumps, also HoVer's corpus: folders of ``.bz2`` files of JSON Lines.
 
-The abstracts have `text`, a list of sentences, and `text_with_links`, the same sentences as HTML
-with ``<a href="...">``. In the dump of whole articles `text` is a list of paragraphs, each a list
-of sentences, with the hyperlinks in place; its first paragraph repeats the title.
+In the dump of abstracts, `text` is a list of sentences, and `text_with_links` the same sentences as
+HTML with ``<a href="...">``. In the dump of whole articles, `text` is a list of paragraphs, each a
+list of sentences that contain the hyperlinks; the first paragraph repeats the title.
 """
 
 from __future__ import annotations
@@ -14,10 +14,16 @@ from typing import Any
 
 from admiral.errors import RecordError
 from admiral.io.text_cleaning import wikipedia_title
-from admiral.kb.corpus.readers.base import SKIP_REMEDY, same_title, strings, text_field
+from admiral.kb.corpus.readers.corpus_records import (
+    SKIP_BAD_REMEDY,
+    same_title,
+    string_field,
+    string_list,
+)
 from admiral.records import Document
 
-# That the tag ends is looked up first: once, not behind every href of a tag that does not.
+# The lookahead finds the end of the tag first. Otherwise an unclosed tag takes quadratic time,
+# because its end is searched after every href.
 _HREF = re.compile(
     r"""<a(?=\s[^<>]*>)\s[^<>]*?href\s*=\s*(?:"([^"<>]*)"|'([^'<>]*)')[^<>]*>""", re.IGNORECASE
 )
@@ -26,34 +32,36 @@ _ANCHOR = re.compile(r"</?a(?:\s[^<>]*)?>", re.IGNORECASE)
 
 def parse_hotpotqa(value: dict[str, Any], where: str) -> Document:
     """Return the document of one page."""
-    title = text_field(value, "title", where)
+    title = string_field(value, "title", where)
     if "text" not in value:
-        raise RecordError(where, "text", "missing", SKIP_REMEDY)
-    sentences = _flat(value["text"], "text", title, where)
-    marked = sentences
+        raise RecordError(where, "text", "missing", SKIP_BAD_REMEDY)
+    sentences = _flatten(value["text"], "text", title, where)
+    with_links = sentences
     if value.get("text_with_links") is not None:
-        marked = _flat(value["text_with_links"], "text_with_links", title, where)
-        if len(marked) != len(sentences):
+        with_links = _flatten(value["text_with_links"], "text_with_links", title, where)
+        if len(with_links) != len(sentences):
             raise RecordError(
                 where,
                 "text_with_links",
-                f"{len(marked)} sentences where 'text' has {len(sentences)}",
-                SKIP_REMEDY,
+                f"{len(with_links)} sentences where 'text' has {len(sentences)}",
+                SKIP_BAD_REMEDY,
             )
     elif any(_HREF.search(sentence) for sentence in sentences):
         sentences = [html.unescape(_ANCHOR.sub("", sentence)) for sentence in sentences]
-    return Document(title, tuple(sentences), tuple(_targets(sentence) for sentence in marked))
+    return Document(title, tuple(sentences), tuple(_targets(sentence) for sentence in with_links))
 
 
-def _flat(value: Any, name: str, title: str, where: str) -> list[str]:
+def _flatten(value: Any, name: str, title: str, where: str) -> list[str]:
+    """Return all sentences of a list of sentences or of paragraphs."""
     if not isinstance(value, list) or not value or isinstance(value[0], str):
-        return strings(value, name, where)
-    paragraphs = [strings(paragraph, name, where) for paragraph in value]
+        return string_list(value, name, where)
+    paragraphs = [string_list(paragraph, name, where) for paragraph in value]
     if len(paragraphs[0]) == 1 and same_title(paragraphs[0][0], title):
         paragraphs = paragraphs[1:]
     return list(chain.from_iterable(paragraphs))
 
 
-def _targets(marked: str) -> tuple[str, ...]:
-    hrefs = (html.unescape(m.group(1) or m.group(2) or "") for m in _HREF.finditer(marked))
+def _targets(sentence: str) -> tuple[str, ...]:
+    """Return the titles that the hyperlinks of a sentence point to."""
+    hrefs = (html.unescape(m.group(1) or m.group(2) or "") for m in _HREF.finditer(sentence))
     return tuple(title for href in hrefs if (title := wikipedia_title(href)))

@@ -1,7 +1,4 @@
-"""Our own format: one JSON object a line with `title`, `sentences` or `text`, and `links`.
-
-BEIR's ``corpus.jsonl`` (`_id`, `title`, `text`) is read here too.
-"""
+"""Parse our own format: JSON Lines with `title`, `sentences` or `text`, and optional `links`."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ from typing import Any
 
 from admiral.errors import RecordError
 from admiral.io.text_cleaning import without_markup
-from admiral.kb.corpus.readers.base import SKIP_REMEDY, strings, text_field
+from admiral.kb.corpus.readers.corpus_records import SKIP_BAD_REMEDY, string_field, string_list
 from admiral.kb.corpus.sentence_splitter import split_sentences
 from admiral.records import Document
 
@@ -17,15 +14,15 @@ from admiral.records import Document
 def parse_jsonl(value: dict[str, Any], where: str) -> Document:
     """Return the document of one record.
 
-    `links` is optional: for each of `sentences`, a list of the titles that it links to.
+    The optional field `links` lists, for each of `sentences`, the titles that it links to.
     """
-    title = text_field(value, "title", where)
+    title = string_field(value, "title", where)
     if value.get("sentences") is not None:
-        sentences = strings(value["sentences"], "sentences", where)
+        sentences = string_list(value["sentences"], "sentences", where)
         return Document(title, tuple(sentences), _links(value, len(sentences), where))
     if value.get("text") is None:
         raise RecordError(
-            where, "sentences", "missing, and there is no field 'text' either", SKIP_REMEDY
+            where, "sentences", "missing, and there is no field 'text' either", SKIP_BAD_REMEDY
         )
     if value.get("links"):
         raise RecordError(
@@ -34,13 +31,13 @@ def parse_jsonl(value: dict[str, Any], where: str) -> Document:
             "given for a record with 'text'; links belong to sentences",
             "Give the text as a list 'sentences', or leave 'links' out.",
         )
-    return Document(title, tuple(split_sentences(text_field(value, "text", where))))
+    return Document(title, tuple(split_sentences(string_field(value, "text", where))))
 
 
 def parse_wiki_jsonl(value: dict[str, Any], where: str) -> Document:
-    """Return the document of one record whose sentences hold hyperlinks, ``[[Target|text]]``.
+    """Return the document of one record whose sentences contain hyperlinks, ``[[Target|text]]``.
 
-    They become plain text, and the sentence's links, behind those of the field `links`.
+    Each becomes plain text and a link of the sentence, after those of the field `links`.
     """
     document = parse_jsonl(value, where)
     pairs = [without_markup(sentence) for sentence in document.sentences]
@@ -52,22 +49,8 @@ def parse_wiki_jsonl(value: dict[str, Any], where: str) -> Document:
             "Give the text as a list 'sentences', or use the format jsonl.",
         )
     given = document.links or ((),) * len(pairs)
-    links = tuple((*row, *found) for row, (_, found) in zip(given, pairs, strict=True))
+    links = tuple((*titles, *targets) for titles, (_, targets) in zip(given, pairs, strict=True))
     return Document(document.title, tuple(text for text, _ in pairs), links)
-
-
-def parse_beir(value: dict[str, Any], where: str) -> Document:
-    """Return the document of a BEIR record, which is known by its title."""
-    title, text = text_field(value, "title", where), text_field(value, "text", where)
-    if not title.strip():
-        raise RecordError(
-            where,
-            "title",
-            "empty",
-            "Documents are found by title: copy '_id' into it, or skip bad records with "
-            "--skip-bad.",
-        )
-    return Document(title, tuple(split_sentences(text)))
 
 
 def _links(value: dict[str, Any], count: int, where: str) -> tuple[tuple[str, ...], ...]:
@@ -75,11 +58,11 @@ def _links(value: dict[str, Any], count: int, where: str) -> tuple[tuple[str, ..
     if not links:
         return ()
     if not isinstance(links, list) or len(links) != count:
-        found = f"{len(links)} lists" if isinstance(links, list) else "no list"
+        given = f"{len(links)} lists" if isinstance(links, list) else "not a list"
         raise RecordError(
             where,
             "links",
-            f"{found} for {count} sentences",
+            f"{given} for {count} sentences",
             "Give one list of titles for each sentence, or leave the field out.",
         )
-    return tuple(tuple(strings(row, "links", where)) for row in links)
+    return tuple(tuple(string_list(row, "links", where)) for row in links)

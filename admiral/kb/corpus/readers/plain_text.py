@@ -1,6 +1,6 @@
-"""A folder of ``.txt`` and ``.md`` files, one document each.
+"""Read a folder of ``.txt`` and ``.md`` files, one document per file.
 
-The title is the first heading of a Markdown file, else the name of the file.
+The title is the first heading of a Markdown file, or otherwise the name of the file.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from pathlib import PurePath
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.remote import Place
 from admiral.io.streams import COMPRESSED_SUFFIXES, LONGEST_RECORD, open_binary
-from admiral.kb.corpus.readers.base import (
-    SKIP_REMEDY,
-    Item,
+from admiral.kb.corpus.readers.corpus_records import (
+    SKIP_BAD_REMEDY,
     Record,
-    checked,
+    RecordOrError,
+    cleaned_document,
     files_below,
     text_suffix,
 )
@@ -28,11 +28,11 @@ _FENCE = re.compile(r" {0,3}(```|~~~)")
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
 
 
-def read_plain(path: Place) -> Iterator[Item]:
-    """Yield one document for each text file below a folder, or for the file itself."""
+def read_plain(path: Place) -> Iterator[RecordOrError]:
+    """Yield one record for each text file below a folder, or for the file itself."""
     for file in text_files(path):
         try:
-            yield Record(checked(_document(file), f"{file}:1"), file, 1)
+            yield Record(cleaned_document(_document(file), f"{file}:1"), file, 1)
         except RecordError as error:
             yield error
 
@@ -50,7 +50,7 @@ def _document(file: Place) -> Document:
     with open_binary(file) as stream:
         data = stream.read(LONGEST_RECORD + 1)
     if len(data) > LONGEST_RECORD:
-        raise RecordError(where, "", f"longer than {LONGEST_RECORD >> 20} MiB", SKIP_REMEDY)
+        raise RecordError(where, "", f"longer than {LONGEST_RECORD >> 20} MiB", SKIP_BAD_REMEDY)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -73,9 +73,10 @@ def _stem(file: Place) -> str:
 
 
 def _markdown(text: str) -> tuple[str, str]:
-    """Return the first heading and the text, in which other headings are paragraphs.
+    """Return the first heading and the text of a Markdown file.
 
-    Front matter is dropped, code is kept as it is, links and images become their text.
+    Front matter is dropped, other headings become paragraphs, links and images become their text,
+    and code is kept as it is.
     """
     lines = text.split("\n")
     if lines[0].strip() == "---" and "---" in (line.strip() for line in lines[1:]):
@@ -98,11 +99,11 @@ def _markdown(text: str) -> tuple[str, str]:
 
 
 def _heading(line: str) -> str | None:
-    """Return the text of a heading, without the ``#`` that may close it; None for other lines."""
+    """Return the text of a heading without closing ``#`` characters; None for other lines."""
     start = _HEADING.match(line)
     if start is None:
         return None
-    # By hand: an expression for the end is tried at every space of the line, to its end each time.
+    # Without a regular expression, which would take quadratic time on a line of many spaces.
     text = line[start.end() :].rstrip(" \t")
-    opened = text.rstrip("#")
-    return opened[:-1] if opened != text and opened.endswith((" ", "\t")) else text
+    unclosed = text.rstrip("#")
+    return unclosed[:-1] if unclosed != text and unclosed.endswith((" ", "\t")) else text

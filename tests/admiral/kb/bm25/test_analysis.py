@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from admiral.kb.bm25 import jvm
 from admiral.kb.bm25.analysis import MAX_WORD, terms
-from admiral.kb.bm25.settings import clean
+from admiral.kb.bm25.parameters import clean_index_text
 
 TEXTS = [
     "The 66th awards were hosted by a comedian's daughter; O'Neil's U.S.A. tour cost 1,000.50.",
@@ -43,12 +43,12 @@ def test_terms_are_those_of_lucene(text):
 
 @given(st.text())
 def test_any_text_gives_clean_terms(text):
-    for term in terms(clean(text)):
+    for term in terms(clean_index_text(text)):
         assert term and not any(map(str.isspace, term))
         term.encode("utf-8")
 
 
 @given(st.lists(st.text(), max_size=5))
 def test_white_space_separates(texts):
-    cleaned = [clean(text) for text in texts]
+    cleaned = [clean_index_text(text) for text in texts]
     assert terms(" ".join(cleaned)) == [term for text in cleaned for term in terms(text)]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
 from admiral.kb.bm25 import K1, B, build_bm25, check_updatable, open_bm25
-from admiral.kb.bm25.rescoring import Statistics, occurrences, scores_of
+from admiral.kb.bm25.rescoring import FieldStatistics, bm25_scores, term_frequencies
 
 WORDS = ["harbour", "lamps", "painted", "painter's", "the", "of", "Zürich", "1973", "x", "singing"]
 Documents = list[tuple[str, str]]
@@ -110,13 +110,16 @@ def test_scores_give_back_how_often_a_term_occurs(
 ) -> None:
     counts = np.array(times, dtype=np.float32)
     lengths = (counts + np.arange(len(times))).astype(np.int32)
-    before = Statistics(len(times) + others, int(lengths.sum()) + tokens)
-    scores = scores_of(counts, lengths, before.idf(len(times)), before.mean)
-    mean = before.mean
+    before = FieldStatistics(len(times) + others, int(lengths.sum()) + tokens)
+    scores = bm25_scores(counts, lengths, before.idf(len(times)), before.mean_length)
+    mean = before.mean_length
     for count, length, score in zip(times, lengths.tolist(), scores.tolist(), strict=True):
         share = count / (K1 * (1 - B + B * length / mean) + count)
         assert score == pytest.approx(share * float(before.idf(len(times))), rel=1e-6)
-    assert occurrences(scores, lengths, before.idf(len(times)), before.mean).tolist() == times
+    assert (
+        term_frequencies(scores, lengths, before.idf(len(times)), before.mean_length).tolist()
+        == times
+    )
 
 
 def test_terms_that_occur_very_often(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
 from admiral.kb.bm25 import BACKENDS
-from admiral.kb.bm25.settings import MAX_QUERY_CHARACTERS
+from admiral.kb.bm25.parameters import MAX_QUERY_CHARACTERS
 
 DOCUMENTS = [
     ("Harbour lamp", "A lamp that stands in a harbour."),

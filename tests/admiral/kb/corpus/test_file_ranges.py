@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
 from admiral.io.remote import Place, corpus_path
-from admiral.kb.corpus.file_ranges import FilePart, split_lines
+from admiral.kb.corpus.file_ranges import FileRange, split_lines
 
 _line = st.binary(max_size=40).map(lambda line: line.replace(b"\n", b"") + b"\n")
 
@@ -29,7 +29,7 @@ def test_parts_are_whole_lines_and_make_up_the_file(
     path.write_bytes(content)
     for place in places(path):
         ranges = split_lines(place, size)
-        parts = [FilePart(place, *one) for one in ranges]
+        parts = [FileRange(place, *one) for one in ranges]
         found = []
         for part in parts:
             with part.open("rb") as file:

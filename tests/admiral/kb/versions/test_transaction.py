@@ -25,7 +25,7 @@ from tqdm import tqdm
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, add, build, compact, remove, verify
 from admiral.kb.store.manifest import NAME, read_manifest
-from admiral.kb.store.snapshot import Version
+from admiral.kb.store.snapshot import Snapshot
 
 ROOT = Path(__file__).parents[4]
 TITLES = ["Bird", "Seed", "Tit", "Nest", "Egg"]
@@ -333,7 +333,7 @@ def test_what_is_held_is_not_removed(updated: Path, tmp_path: Path) -> None:
 def test_a_dropped_reader_holds_nothing(updated: Path, tmp_path: Path) -> None:
     kb = tmp_path / "kb"
     shutil.copytree(updated, kb)
-    version = Version.open(kb)
+    version = Snapshot.open(kb)
     del version
     compact(kb, progress=False)
     assert not (kb / "documents").exists()
@@ -387,6 +387,6 @@ def test_a_folder_that_may_not_be_read_is_told_at_once(
     def refused(_: Path) -> int:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("admiral.kb.store.snapshot._hold", refused)
-    with pytest.raises(AdmiralError, match=r"cannot be opened \(Permission denied\). Check who"):
+    monkeypatch.setattr("admiral.kb.store.snapshot._lock_shared", refused)
+    with pytest.raises(AdmiralError, match=r"cannot be opened \(Permission denied\)\. Check its"):
         KnowledgeBase.open(updated)

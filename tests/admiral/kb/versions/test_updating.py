@@ -263,7 +263,7 @@ def test_the_trie_of_the_base_is_built_once(
     with KnowledgeBase.open(kb) as opened:
         opened.title_trie(tokens)
     add(write_jsonl([{"title": "a tit", "text": "x"}]), kb, progress=False)
-    monkeypatch.setattr("admiral.kb.tries.title_tries._build", None)
+    monkeypatch.setattr("admiral.kb.store.title_tries._write_trie", None)
     with KnowledgeBase.open(kb) as opened:
         node = opened.title_trie(tokens).walk(tokens.encode("a tit"))
         assert opened.title_trie(tokens).rows(node).tolist() == [opened.row("a tit")] == [3]

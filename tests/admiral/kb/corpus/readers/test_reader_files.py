@@ -16,18 +16,18 @@ from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError, RecordError
 from admiral.kb import build
-from admiral.kb.corpus.readers import FORMATS, Item, Record, detect_format, read_corpus
+from admiral.kb.corpus.readers import FORMATS, Record, RecordOrError, detect_format, read_corpus
 from admiral.kb.corpus.readers.plain_text import _heading
 from admiral.records import Document
 
 
-def _documents(items: list[Item]) -> list[Document]:
+def _documents(items: list[RecordOrError]) -> list[Document]:
     for item in items:
         assert isinstance(item, Record), item
     return [item.document for item in items if isinstance(item, Record)]
 
 
-def _read(path: Path) -> list[Item]:
+def _read(path: Path) -> list[RecordOrError]:
     return list(read_corpus(path, detect_format(path)))
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, build, verify
-from admiral.kb.store.build_workers import Spread
+from admiral.kb.store.index_building import BuildWorkers
 
 WORDS = ["harbour", "lamp", "lamps", "painted", "painter's", "the", "of", "Zürich", "1973", "river"]
 QUERIES = ["harbour lamp", "the painter of the river", "T7 1973", "nothing"]
@@ -36,11 +36,13 @@ def write(folder: Path, *, titles: int, seed: int = 0) -> Path:
     return folder
 
 
-def both(tmp_path: Path, corpus: Path, spread: Spread, **options: object) -> tuple[Path, Path]:
+def both(
+    tmp_path: Path, corpus: Path, workers: BuildWorkers, **options: object
+) -> tuple[Path, Path]:
     one, two = tmp_path / "whole", tmp_path / "parts"
     reports = []
-    for path, who in ((one, None), (two, spread)):
-        reports.append(build(corpus, path, progress=False, spread=who, **options))  # type: ignore[arg-type]
+    for path, who in ((one, None), (two, workers)):
+        reports.append(build(corpus, path, progress=False, workers=who, **options))  # type: ignore[arg-type]
     for field in ("documents", "sentences", "links", "bad", "duplicates"):
         assert getattr(reports[0], field) == getattr(reports[1], field), field
     return one, two
@@ -52,8 +54,8 @@ def test_documents_are_the_same_to_the_byte(
     tmp_path: Path, policy: str, shards: int, size: int
 ) -> None:
     corpus = write(tmp_path / "corpus", titles=300)
-    spread = Spread(map, shards=shards, bytes=size)
-    one, two = both(tmp_path, corpus, spread, bm25="none", on_duplicate=policy)
+    workers = BuildWorkers(map, shards=shards, bytes=size)
+    one, two = both(tmp_path, corpus, workers, bm25="none", on_duplicate=policy)
     files = sorted(p.relative_to(one) for p in one.rglob("*") if p.is_file())
     assert files == sorted(p.relative_to(two) for p in two.rglob("*") if p.is_file())
     for file in files:
@@ -64,7 +66,9 @@ def test_documents_are_the_same_to_the_byte(
 @pytest.mark.parametrize("rows", [1, 100, 10_000])
 def test_scores_are_the_same_to_the_last_bit(tmp_path: Path, backend: str, rows: int) -> None:
     corpus = write(tmp_path / "corpus", titles=10_000)
-    one, two = both(tmp_path, corpus, Spread(map, rows=rows), bm25=backend, on_duplicate="skip")
+    one, two = both(
+        tmp_path, corpus, BuildWorkers(map, rows=rows), bm25=backend, on_duplicate="skip"
+    )
     assert verify(two, progress=False) == []
     assert not (two / "shards").exists()
     with KnowledgeBase.open(one) as whole, KnowledgeBase.open(two) as parts:
@@ -75,16 +79,16 @@ def test_scores_are_the_same_to_the_last_bit(tmp_path: Path, backend: str, rows:
 def test_a_title_that_is_taken_names_both_places(tmp_path: Path) -> None:
     corpus = write(tmp_path / "corpus", titles=300)
     messages = []
-    for spread in (None, Spread(map, shards=4), Spread(map, bytes=1000)):
+    for workers in (None, BuildWorkers(map, shards=4), BuildWorkers(map, bytes=1000)):
         with pytest.raises(AdmiralError) as caught:
-            build(corpus, tmp_path / "kb", bm25="none", progress=False, spread=spread)
+            build(corpus, tmp_path / "kb", bm25="none", progress=False, workers=workers)
         messages.append(str(caught.value))
     assert messages[0] == messages[1] == messages[2]
     twice = [corpus / "part-1.jsonl"] * 2
     messages = []
-    for spread in (None, Spread(map, bytes=1000)):
+    for workers in (None, BuildWorkers(map, bytes=1000)):
         with pytest.raises(AdmiralError) as caught:
-            build(twice, tmp_path / "kb", bm25="none", progress=False, spread=spread)
+            build(twice, tmp_path / "kb", bm25="none", progress=False, workers=workers)
         messages.append(str(caught.value))
     assert messages[0] == messages[1]
     assert not (tmp_path / "kb").exists()
@@ -108,11 +112,16 @@ def test_bad_records_are_told_and_counted(
             bm25="none",
             on_duplicate="skip",
             progress=False,
-            spread=Spread(map, bytes=size),
+            workers=BuildWorkers(map, bytes=size),
         )
     caplog.set_level(logging.WARNING)
     _, two = both(
-        tmp_path, corpus, Spread(map, bytes=size), bm25="none", skip_bad=True, on_duplicate="skip"
+        tmp_path,
+        corpus,
+        BuildWorkers(map, bytes=size),
+        bm25="none",
+        skip_bad=True,
+        on_duplicate="skip",
     )
     told = [r.message for r in caplog.records if r.message.startswith("skipped: ")]
     assert len(told) == 40
@@ -128,6 +137,6 @@ def test_texts_and_urls_are_read_in_parts(tmp_path: Path) -> None:
         (folder / f"Lamp_{number}.txt").write_text("One lamp. Two lamps.")
     for corpus in (folder, f"file://{folder}"):
         kb = tmp_path / f"kb{isinstance(corpus, str)}"
-        build(corpus, kb, bm25="bm25s", progress=False, spread=Spread(map, shards=2))
+        build(corpus, kb, bm25="bm25s", progress=False, workers=BuildWorkers(map, shards=2))
         with KnowledgeBase.open(kb) as opened:
             assert list(opened.titles()) == [f"Lamp {number}" for number in range(5)]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from admiral.kb import KnowledgeBase, build, info, remove, verify
-from admiral.kb.tries import title_tries as module
+from admiral.kb.store import title_tries as module
 from trie import Tokens, TokenTrie
 
 
@@ -45,8 +45,8 @@ def test_built_once_and_opened_after(
 @pytest.mark.parametrize("size", [1, 2, 3, 8192])
 def test_batches_keep_the_order(size: int, tokens: Tokens, monkeypatch: pytest.MonkeyPatch) -> None:
     titles = ["Great tit", "Bird", "Seed"]
-    monkeypatch.setattr(module, "_BATCH", size)
-    assert list(module._sequences(iter(titles), tokens)) == [tokens.encode(t) for t in titles]
+    monkeypatch.setattr(module, "_BATCH_SIZE", size)
+    assert list(module._token_sequences(iter(titles), tokens)) == [tokens.encode(t) for t in titles]
 
 
 def test_damage_is_found_and_repaired(
@@ -85,7 +85,7 @@ def test_damage_that_a_change_comes_upon_is_repaired(
         trie = kb.title_trie(tokens)
         for row in kb.rows().tolist():
             assert trie.rows(trie.walk(tokens.encode(kb.title(row)))).tolist() == [row]
-    assert "built again" in caplog.text
+    assert "is built again" in caplog.text
     assert verify(kb_path) == []
 
 
@@ -124,4 +124,4 @@ def test_where_nothing_can_be_written_the_trie_stays_in_memory(
     (tmp_path / "cache").write_text("in the way")
     with caplog.at_level(logging.WARNING), KnowledgeBase.open(kb_path) as kb:
         assert isinstance(kb.title_trie(tokens), TokenTrie)
-    assert caplog.text.count("cannot be kept") == 2
+    assert caplog.text.count("cannot be stored") == 2

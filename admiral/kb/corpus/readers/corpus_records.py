@@ -1,4 +1,4 @@
-"""What the readers share: records with places, and checks of fields."""
+"""Records of corpora, and what all readers share: listing files and checking fields."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from admiral.io.streams import json_objects
 from admiral.io.text_cleaning import LONGEST_TITLE, clean_document, clean_title
 from admiral.records import Document
 
-SKIP_REMEDY = "Correct it, or skip bad records with --skip-bad."
+SKIP_BAD_REMEDY = "Correct it, or skip bad records with --skip-bad."
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A document and the place that it was read from (`line` counts from 1)."""
+    """A document and the file and line, from 1, that it was read from."""
 
     document: Document
     path: Place
@@ -28,18 +28,18 @@ class Record:
 
     @property
     def where(self) -> str:
-        """The place as messages name it, such as ``corpus.jsonl:17``."""
+        """Position for messages, such as ``corpus.jsonl:17``."""
         return f"{self.path}:{self.line}"
 
 
-# A bad record travels as a value, so that the stream can go on after it.
-Item = Record | RecordError
-# Makes a document of one JSON object found at a place; None where there is nothing to keep.
-Parse = Callable[[dict[str, Any], str], Document | None]
+# Bad records are yielded, so that reading can continue after them.
+RecordOrError = Record | RecordError
+# Turns a JSON object and its position into a document, or None for a record without content.
+RecordParser = Callable[[dict[str, Any], str], Document | None]
 
 
-def read_json(path: Place, parse: Parse) -> Iterator[Item]:
-    """Read one JSON Lines file, or all data files of a folder in the order of their names."""
+def read_json(path: Place, parse: RecordParser) -> Iterator[RecordOrError]:
+    """Read one JSON Lines file, or all data files of a folder sorted by name."""
     for file in data_files(path):
         for item in json_objects(file):
             if isinstance(item, RecordError):
@@ -50,15 +50,15 @@ def read_json(path: Place, parse: Parse) -> Iterator[Item]:
             try:
                 document = parse(value, where)
                 if document is not None:
-                    yield Record(checked(document, where), file, line)
+                    yield Record(cleaned_document(document, where), file, line)
             except RecordError as error:
                 yield error
 
 
 def data_files(path: Place) -> Sequence[Place]:
-    """Return the file itself, or the files below a folder that may hold JSON Lines, sorted.
+    """Return the file itself, or the JSON Lines files below a folder, sorted.
 
-    Hidden files and plain text (``.txt``, ``.md``) are left out.
+    These are all files except hidden ones and plain text (``.txt``, ``.md``).
     """
     if path.is_file():
         return [path]
@@ -69,14 +69,14 @@ def data_files(path: Place) -> Sequence[Place]:
 
 
 def files_below(folder: Place) -> Sequence[Place]:
-    """Return all files below `folder` that are not hidden, sorted by name.
+    """Return all files below `folder` that are not hidden, sorted.
 
-    Links are followed; a folder that is reached on several ways is read once.
+    Symbolic links are followed; a folder with several paths is listed once.
 
     Raises
     ------
     AdmiralError
-        If a folder cannot be listed, or a link leads nowhere: the corpus would not be whole.
+        If a folder cannot be listed or a link is broken, so the corpus would be incomplete.
     """
     if isinstance(folder, RemotePath):
         return folder.files_below()
@@ -85,19 +85,19 @@ def files_below(folder: Place) -> Sequence[Place]:
     except OSError as error:
         raise AdmiralError(
             f"{error.filename}: cannot be read ({error.strerror}), so the corpus {folder} would "
-            "not be whole. Make it readable, or remove the link or the folder."
+            "be incomplete. Make it readable, or remove the link or the folder."
         ) from error
 
 
 def _walk(folder: Path) -> Iterator[Path]:
-    seen = set()  # a link may lead to a folder above itself
+    seen = set()  # a link may lead to a parent folder
     for parent, folders, names in os.walk(folder, onerror=_raise, followlinks=True):
         here = os.stat(parent)
         if (here.st_dev, here.st_ino) in seen:
             folders.clear()
             continue
         seen.add((here.st_dev, here.st_ino))
-        # Sorted, so that a folder with several names has the same one each time.
+        # Sorted, so that a folder with several paths is always listed by the same one.
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in names:
             file = Path(parent, name)
@@ -110,55 +110,55 @@ def _raise(error: OSError) -> NoReturn:
 
 
 def text_suffix(file: Place) -> str | None:
-    """Return ``.txt`` or ``.md`` if the file has that suffix, compressed or not."""
+    """Return ``.txt`` or ``.md`` if the file has that suffix, also before a compression suffix."""
     for suffix in reversed(file.suffixes[-2:]):
         if suffix.lower() in (".txt", ".md"):
             return suffix.lower()
     return None
 
 
-def checked(document: Document, where: str, field: str = "title") -> Document:
-    """Return the document as it can be stored, or raise RecordError for an unusable title."""
+def cleaned_document(document: Document, where: str, field: str = "title") -> Document:
+    """Return the document cleaned for storage; RecordError if its title is empty or too long."""
     cleaned = clean_document(document)
     if not cleaned.title:
-        raise RecordError(where, field, "empty", "Every document needs a title. " + SKIP_REMEDY)
+        raise RecordError(where, field, "empty", "Every document needs a title. " + SKIP_BAD_REMEDY)
     if len(cleaned.title) > LONGEST_TITLE:
         raise RecordError(
             where,
             field,
             f"{len(cleaned.title)} characters long; at most {LONGEST_TITLE} are allowed",
-            SKIP_REMEDY,
+            SKIP_BAD_REMEDY,
         )
     return cleaned
 
 
-def text_field(value: dict[str, Any], name: str, where: str) -> str:
-    """Return a field that must be there and be a string."""
+def string_field(value: dict[str, Any], name: str, where: str) -> str:
+    """Return a field that must be a string; RecordError otherwise."""
     if name not in value:
-        raise RecordError(where, name, "missing", SKIP_REMEDY)
+        raise RecordError(where, name, "missing", SKIP_BAD_REMEDY)
     if not isinstance(value[name], str):
         raise RecordError(
-            where, name, f"{_kind(value[name])} where a string is needed", SKIP_REMEDY
+            where, name, f"{_kind(value[name])} where a string is needed", SKIP_BAD_REMEDY
         )
     return str(value[name])
 
 
-def strings(value: Any, name: str, where: str) -> list[str]:
-    """Return a value that must be a list of strings."""
+def string_list(value: Any, name: str, where: str) -> list[str]:
+    """Return a value that must be a list of strings; RecordError otherwise."""
     if not isinstance(value, list):
         raise RecordError(
-            where, name, f"{_kind(value)} where a list of strings is needed", SKIP_REMEDY
+            where, name, f"{_kind(value)} where a list of strings is needed", SKIP_BAD_REMEDY
         )
     for number, member in enumerate(value):
         if not isinstance(member, str):
             raise RecordError(
-                where, name, f"member {number} is {_kind(member)}, not a string", SKIP_REMEDY
+                where, name, f"member {number} is {_kind(member)}, not a string", SKIP_BAD_REMEDY
             )
     return value
 
 
 def same_title(first: str, second: str) -> bool:
-    """Whether two spellings are the same once stored."""
+    """Return whether two titles are equal after cleaning."""
     return clean_title(first) == clean_title(second)
 
 

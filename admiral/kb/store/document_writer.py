@@ -1,8 +1,8 @@
-"""The documents on disk: Arrow record batches, compressed with zstd, written once.
+"""Write documents to disk: Arrow record batches compressed with zstd.
 
-A batch holds at most BATCH_ROWS documents and, but for a single huge one, BATCH_BYTES of text, so
-reading any document decompresses little. ``rows.npy`` holds the first row of each batch and, at
-the end, the number of documents.
+A batch holds at most BATCH_ROWS documents and about BATCH_BYTES bytes of text (more only if a
+single document is larger), so reading one document decompresses little. ``rows.npy`` holds the
+first row of each batch, followed by the number of documents.
 """
 
 from __future__ import annotations
@@ -24,17 +24,24 @@ SCHEMA = pa.schema(
 )
 BATCH_ROWS = 256
 BATCH_BYTES = 256 * 1024
-_LEVEL = 9
+_COMPRESSION_LEVEL = 9
 FILE, ROWS = "documents.arrow", "rows.npy"
 
 
 class DocumentWriter:
-    """Appends documents to a new directory; a context manager that finishes the files.
+    """Append documents to a new directory.
+
+    It is a context manager: the files are complete when the block ends without an error.
+
+    Parameters
+    ----------
+    directory
+        Directory to create.
 
     Attributes
     ----------
     documents, sentences, links
-        Counts of what was written so far.
+        Numbers written so far.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -45,7 +52,7 @@ class DocumentWriter:
         self._pending: list[Document] = []
         self._bytes = 0
         options = pa.ipc.IpcWriteOptions(
-            compression=pa.Codec("zstd", compression_level=_LEVEL), use_threads=False
+            compression=pa.Codec("zstd", compression_level=_COMPRESSION_LEVEL), use_threads=False
         )
         self._sink = pa.OSFile(str(directory / FILE), "wb")
         self._writer = pa.ipc.new_file(self._sink, SCHEMA, options=options)
@@ -96,7 +103,7 @@ class DocumentWriter:
 
 
 def document_size(document: Document) -> int:
-    """Return about how many bytes a document takes before compression."""
+    """Return the approximate size of a document in bytes before compression."""
     return (
         len(document.title)
         + sum(len(sentence) + 8 for sentence in document.sentences)
@@ -104,7 +111,7 @@ def document_size(document: Document) -> int:
     )
 
 
-def counts_of(document: Document) -> dict[str, int]:
-    """Return what a document adds to the counts of a knowledge base."""
+def document_counts(document: Document) -> dict[str, int]:
+    """Return what a document adds to the counts in the manifest."""
     links = sum(map(len, document.links))
     return {"documents": 1, "sentences": len(document.sentences), "links": links}

@@ -1,11 +1,10 @@
-"""The default backend: a Lucene index written and searched in this process.
+"""Search the default backend: a Lucene index in this process.
 
     bm25.json    settings, written last
     lucene/      one segment with the fields ``title`` and ``text``: terms, frequencies and lengths
 
-Nothing is stored but what BM25 needs. One thread adds the documents in order and only adjacent
-segments are merged, so Lucene's document number is the row, and Lucene's order of equal scores
-(by document number) is ours.
+Only what BM25 needs is stored. One thread adds the documents in order and only adjacent segments
+are merged, so Lucene's document number is the row, and Lucene breaks ties by row.
 """
 
 from __future__ import annotations
@@ -19,52 +18,52 @@ import numpy as np
 
 from admiral.errors import AdmiralError
 from admiral.kb.bm25 import jvm
-from admiral.kb.bm25.settings import (
+from admiral.kb.bm25.parameters import (
     FIELDS,
     K1,
     MAX_QUERY_CHARACTERS,
     B,
-    Settings,
+    IndexSettings,
     check_depth,
-    check_weights,
     clean_query,
-    damaged,
+    damaged_index_error,
+    positive_weights,
 )
 
 BACKEND = "lucene"
 FOLDER = "lucene"
-# pyjnius does not find these constructors among their overloads by itself.
+# Signatures of overloaded constructors, which pyjnius cannot choose by itself.
 _READERS = "([Lorg/apache/lucene/index/IndexReader;Z)V"
 _SEARCHER = "(Lorg/apache/lucene/index/IndexReader;)V"
 
 
 def analyzer() -> Any:
-    """Return Lucene's English analysis with Porter's stemmer, the default of Anserini."""
+    """Return Lucene's English analyser with Porter's stemmer, the default of Anserini."""
     return jvm.load("org.apache.lucene.analysis.en.EnglishAnalyzer")()
 
 
 def similarity() -> Any:
-    """Return BM25 with our parameters."""
+    """Return Lucene's BM25 similarity with K1 and B."""
     return jvm.load("org.apache.lucene.search.similarities.BM25Similarity")(K1, B)
 
 
 def open_folder(folder: Path) -> Any:
-    """Return the folder of an index as Lucene's memory-mapped directory."""
+    """Open the folder of an index as a memory-mapped Lucene directory."""
     path = jvm.load("java.nio.file.Paths").get(str(folder.parent), folder.name)
-    # Without lock files: a knowledge base is written once, in a folder of its own.
+    # No lock files: an index is written once, by one process, in a new folder.
     locks = jvm.load("org.apache.lucene.store.NoLockFactory").INSTANCE
     return jvm.load("org.apache.lucene.store.MMapDirectory")(path, locks)
 
 
 class LuceneIndex:
-    """A Lucene index on disk, memory mapped; see `RowIndex` for what its methods promise.
+    """A memory-mapped Lucene index; `RowIndex` documents its methods.
 
-    Lucene keeps the length of a field in one byte: exact below 40 terms, rounded down to four
+    Lucene stores the length of a field in one byte: exact below 40 tokens, rounded down to four
     significant bits above.
 
-    Several indexes are searched as one: Lucene adds up their statistics, and numbers the documents
-    of each behind those of the one before. Removed documents are passed over; as always in Lucene,
-    they count in the statistics until a compaction.
+    Several indexes are searched as one: Lucene adds up their statistics and numbers the documents
+    of each after those of the previous one. Removed documents are dropped from the results but, as
+    is usual in Lucene, count in the statistics until the knowledge base is compacted.
     """
 
     def __init__(
@@ -76,7 +75,7 @@ class LuceneIndex:
         text_weight: float,
         threads: int = 0,
     ) -> None:
-        self._weights = check_weights(title_weight, text_weight)
+        self._weights = positive_weights(title_weight, text_weight)
         self._directory = directories[0]
         self._removed = frozenset(removed.tolist())
         self._readers: list[Any] = []
@@ -89,14 +88,14 @@ class LuceneIndex:
             self.close()
             raise
         with jvm.java(f"{self._directory}: the BM25 index cannot be opened"):
-            readers = list(self._readers)  # pyjnius writes into the list that it is given
-            every = jvm.load("org.apache.lucene.index.MultiReader")(
+            readers = list(self._readers)  # a copy, because pyjnius modifies its argument
+            combined = jvm.load("org.apache.lucene.index.MultiReader")(
                 readers, False, signature=_READERS
             )
             self._searcher = jvm.load("org.apache.lucene.search.IndexSearcher")(
-                every, signature=_SEARCHER
+                combined, signature=_SEARCHER
             )
-            # A query has at most one clause for each character and field.
+            # A query has at most one clause per character and field.
             self._searcher.setMaxClauseCount(len(FIELDS) * MAX_QUERY_CHARACTERS)
             self._searcher.setSimilarity(similarity())
             self._parser = jvm.load("org.apache.lucene.util.QueryBuilder")(analyzer())
@@ -105,20 +104,21 @@ class LuceneIndex:
             self._should = jvm.load("org.apache.lucene.search.BooleanClause$Occur").SHOULD
 
     def _open(self, directory: Path) -> int:
-        """Open the index of one part; return how many documents it has."""
-        expected = Settings.load(directory).documents
+        """Open one index and return its number of documents."""
+        expected = IndexSettings.load(directory).documents
         if not (directory / FOLDER).is_dir():
-            raise damaged(directory, f"the folder {FOLDER} is missing")
+            raise damaged_index_error(directory, f"the folder {FOLDER} is missing")
         with jvm.java(f"{directory}: the BM25 index cannot be opened"):
             reader = jvm.load("org.apache.lucene.index.DirectoryReader")
             self._readers.append(reader.open(open_folder(directory / FOLDER)))
-            found = int(self._readers[-1].numDocs())
-        if found != expected:
-            raise damaged(directory, f"it holds {found} documents instead of {expected}")
-        return found
+            count = int(self._readers[-1].numDocs())
+        if count != expected:
+            problem = f"it holds {count} documents instead of {expected}"
+            raise damaged_index_error(directory, problem)
+        return count
 
     def search_rows(self, queries: Sequence[str], k: int) -> list[list[tuple[int, float]]]:
-        """Return rows and scores, best first."""
+        """Return the rows and scores of the top `k` documents for each query."""
         check_depth(k)
         if not self._readers:
             raise AdmiralError(f"{self._directory}: the BM25 index was closed. Open it again.")
@@ -129,27 +129,27 @@ class LuceneIndex:
         query = self._query(clean_query(text))
         if query is None or not self._size:
             return []
-        # Among so many hits as there are removed documents more, k are there; mostly fewer do.
-        most = min(k + len(self._removed), self._size)
-        depth = min(k, most)
+        # Removed documents are among the hits: search deeper until k others are found. In the worst
+        # case, all removed documents rank first.
+        deepest = min(k + len(self._removed), self._size)
+        depth = min(k, deepest)
         while True:
             hits = self._searcher.search(query, depth).scoreDocs
-            found = [(hit.doc, hit.score) for hit in hits]
-            found = [(row, score) for row, score in found if row not in self._removed]
-            if len(found) >= k or len(hits) < depth or depth == most:
-                return found[:k]
-            depth = min(2 * depth, most)
+            results = [(hit.doc, hit.score) for hit in hits if hit.doc not in self._removed]
+            if len(results) >= k or len(hits) < depth or depth == deepest:
+                return results[:k]
+            depth = min(2 * depth, deepest)
 
     def _query(self, text: str) -> Any | None:
-        """Return the weighted sum over the fields, or None for a text without terms.
+        """Return a query for the weighted sum over the fields, or None for a text without terms.
 
-        Nothing in `text` is query syntax: it goes through the analysis of the documents only.
+        `text` is analysed like a document; it has no query syntax.
         """
         builder, empty = self._builder(), True
         for name, weight in self._weights.items():
-            part = self._parser.createBooleanQuery(name, text)
-            if part is not None:
-                builder.add(self._boost(part, weight), self._should)
+            field_query = self._parser.createBooleanQuery(name, text)
+            if field_query is not None:
+                builder.add(self._boost(field_query, weight), self._should)
                 empty = False
         return None if empty else builder.build()
 

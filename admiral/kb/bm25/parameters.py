@@ -1,4 +1,9 @@
-"""What both backends share: the protocol, the parameters, and the settings file of an index."""
+"""BM25 parameters, field weights and queries, shared by both backends.
+
+The score of a document is ``TITLE_WEIGHT * BM25(title) + TEXT_WEIGHT * BM25(text)``. To try other
+weights, pass ``title_weight`` and ``text_weight`` to `KnowledgeBase.open`, or set them in the
+retrieval configuration (``configs/retrieval.yaml``); an index need not be built again.
+"""
 
 from __future__ import annotations
 
@@ -13,30 +18,34 @@ from typing import Protocol, Self
 
 from admiral.errors import AdmiralError
 
+# Term frequency saturation and length normalisation (paper, section 4).
 K1, B = 0.6, 0.4
 FIELDS = ("title", "text")
-SETTINGS_FILE = "bm25.json"
-FORMAT = 1
-# Only so much of a query is read: some 1,600 words, far more than any claim with its evidence.
+# Default weights of the fields. Among title weights from 0 to 2, 0.5 found the most gold documents
+# of HoVer's development claims. `admiral.config.RetrievalConfig` has the same defaults.
+TITLE_WEIGHT, TEXT_WEIGHT = 0.5, 1.0
+# The rest of a longer query is ignored: about 1,600 words, far more than a claim and its evidence.
 MAX_QUERY_CHARACTERS = 10_000
 
-# Controls and lone surrogates separate words; neither Lucene nor UTF-8 can hold the latter.
+SETTINGS_FILE = "bm25.json"
+FORMAT = 1
+# Control characters and lone surrogates separate words; Lucene and UTF-8 cannot hold the latter.
 _NOT_TEXT = re.compile("[\x00-\x1f\x7f\ud800-\udfff]+")
 
 
 class RowIndex(Protocol):
-    """A BM25 index over rows: row ``i`` is the ``i``-th document that was indexed.
+    """A BM25 index over rows, where row ``i`` is the ``i``-th document that was indexed.
 
-    The score of a row is ``title_weight * BM25(title) + text_weight * BM25(text)``, each field
-    with its own document frequencies and mean length; a term that a query repeats counts as often
-    as it is repeated. An index is a context manager, and belongs to the process that opened it.
+    The score of a row is ``title_weight * BM25(title) + text_weight * BM25(text)``. Each field has
+    its own document frequencies and mean length. A term that a query repeats counts each time. An
+    index is a context manager and belongs to the process that opened it.
     """
 
     def search_rows(self, queries: Sequence[str], k: int) -> list[list[tuple[int, float]]]:
-        """Return the rows and scores of at most `k` documents for each query, best first.
+        """Return the rows and scores of the top `k` documents for each query, best first.
 
-        Only documents that share a term with the query are returned; ties are broken by row.
-        A query may be any string: without terms it finds nothing.
+        Only documents that share a term with the query are returned. Ties are broken by row. A
+        query may be any string; one without terms has no results.
 
         Raises
         ------
@@ -60,8 +69,8 @@ class RowIndex(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
-    """The contents of ``bm25.json``, written last: without it a folder is no index."""
+class IndexSettings:
+    """Contents of ``bm25.json``, which is written last: a folder without it is not an index."""
 
     backend: str
     documents: int
@@ -75,8 +84,8 @@ class Settings:
         (directory / SETTINGS_FILE).write_text(text, encoding="utf-8")
 
     @classmethod
-    def load(cls, directory: Path) -> Settings:
-        """Read the file of `directory`; `AdmiralError` if it is missing, damaged or too new."""
+    def load(cls, directory: Path) -> IndexSettings:
+        """Read the file of `directory`; AdmiralError if it is missing, damaged or too new."""
         path = directory / SETTINGS_FILE
         try:
             record = json.loads(path.read_text(encoding="utf-8"))
@@ -88,20 +97,22 @@ class Settings:
                 format=int(record["format"]),
             )
         except FileNotFoundError:
-            raise damaged(directory, f"{SETTINGS_FILE} is missing") from None
+            raise damaged_index_error(directory, f"{SETTINGS_FILE} is missing") from None
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise damaged(directory, f"{SETTINGS_FILE} cannot be read ({error!r})") from error
+            problem = f"{SETTINGS_FILE} cannot be read ({error!r})"
+            raise damaged_index_error(directory, problem) from error
         if settings.format != FORMAT:
             raise AdmiralError(
                 f"{path}: field 'format': this version reads format {FORMAT}, the index has "
                 f"{settings.format}. Build the knowledge base again with this version."
             )
         if settings.documents < 0:
-            raise damaged(directory, f"{SETTINGS_FILE} counts {settings.documents} documents")
+            problem = f"{SETTINGS_FILE} counts {settings.documents} documents"
+            raise damaged_index_error(directory, problem)
         return settings
 
 
-def damaged(directory: Path, problem: str) -> AdmiralError:
+def damaged_index_error(directory: Path, problem: str) -> AdmiralError:
     """Return the error for an index that cannot be read."""
     return AdmiralError(
         f"{directory}: the BM25 index is damaged: {problem}. "
@@ -109,18 +120,24 @@ def damaged(directory: Path, problem: str) -> AdmiralError:
     )
 
 
-def clean(text: str) -> str:
-    """Return `text` with controls and lone surrogates as spaces."""
+def clean_index_text(text: str) -> str:
+    """Replace control characters and lone surrogates by spaces."""
     return _NOT_TEXT.sub(" ", text)
 
 
 def clean_query(query: str) -> str:
-    """Return the part of a query that is searched for."""
-    return clean(query[:MAX_QUERY_CHARACTERS])
+    """Cut a query at MAX_QUERY_CHARACTERS and clean it as the documents were cleaned."""
+    return clean_index_text(query[:MAX_QUERY_CHARACTERS])
 
 
-def check_weights(title_weight: float, text_weight: float) -> dict[str, float]:
-    """Return the weight of each field that counts; `AdmiralError` if they make no ranking."""
+def positive_weights(title_weight: float, text_weight: float) -> dict[str, float]:
+    """Return the fields with a positive weight, and their weights.
+
+    Raises
+    ------
+    AdmiralError
+        If a weight is negative or not finite, or both are zero.
+    """
     weights = dict(zip(FIELDS, (float(title_weight), float(text_weight)), strict=True))
     for field, weight in weights.items():
         if not (math.isfinite(weight) and weight >= 0):
@@ -128,15 +145,15 @@ def check_weights(title_weight: float, text_weight: float) -> dict[str, float]:
                 f"{field}_weight is {weight}: it must be a number, zero or more. "
                 "Set it in the configuration or leave it out."
             )
-    used = {field: weight for field, weight in weights.items() if weight > 0}
-    if not used:
+    positive = {field: weight for field, weight in weights.items() if weight > 0}
+    if not positive:
         raise AdmiralError(
-            "title_weight and text_weight are both zero: nothing would be found. Raise one."
+            "title_weight and text_weight are both zero, so no document would be found. Raise one."
         )
-    return used
+    return positive
 
 
 def check_depth(k: int) -> None:
-    """Raise `AdmiralError` unless at least one document is asked for."""
+    """Raise `AdmiralError` unless `k` is at least 1."""
     if k < 1:
         raise AdmiralError(f"{k} documents asked for: k must be at least 1.")

@@ -1,0 +1,144 @@
+"""Search the bm25s backend, which needs no Java: precomputed scores of each field, memory-mapped.
+
+    bm25.json               settings, written last
+    vocabulary.marisa       term -> column, for both fields
+    title/, text/           bm25s: data, indices and indptr of a compressed sparse column matrix;
+                            lengths.npy: the number of tokens of each document
+
+As in Lucene, document frequencies and mean lengths count only the documents whose field has a
+token. Unlike Lucene's, document lengths are exact.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from admiral.errors import AdmiralError
+from admiral.kb.bm25.bm25s_files import CombinedField, IndexFiles
+from admiral.kb.bm25.parameters import (
+    check_depth,
+    clean_query,
+    damaged_index_error,
+    positive_weights,
+)
+
+BACKEND = "bm25s"
+
+
+def import_analysis() -> Any:
+    """Import and return `admiral.kb.bm25.analysis`.
+
+    Raises
+    ------
+    AdmiralError
+        If one of its packages is not installed.
+    """
+    try:
+        from admiral.kb.bm25 import analysis
+    except ImportError as error:
+        raise missing_package_error(error) from error
+    return analysis
+
+
+def missing_package_error(error: ImportError) -> AdmiralError:
+    """Return the error for a package that is not installed."""
+    return AdmiralError(
+        f"The bm25s backend needs a package that is not installed ({error}). "
+        "Install it with `pip install bm25s PyStemmer regex`, or use `--bm25 lucene`."
+    )
+
+
+def check_updatable(directory: Path) -> None:
+    """Raise `AdmiralError` if an index lacks document lengths, as those of early releases do."""
+    index = IndexFiles(directory)
+    for name in index.fields:
+        CombinedField(name, [index], np.empty(0, dtype=np.int64))
+
+
+class Bm25sIndex:
+    """A memory-mapped bm25s index; `RowIndex` documents its methods.
+
+    The files are those of bm25s, but numpy sums the postings: bm25s has no field weights and no
+    defined order of equal scores, its numba loop does not check the bounds of a damaged file, and
+    compiling that loop takes longer than a hundred queries.
+
+    With several indexes or removed rows, the postings of a query are rescored with the statistics
+    of all remaining documents (`rescoring`), so the results are those of a new index.
+    """
+
+    def __init__(
+        self,
+        directories: Sequence[Path],
+        *,
+        removed: np.ndarray,
+        title_weight: float,
+        text_weight: float,
+    ) -> None:
+        self._weights = positive_weights(title_weight, text_weight)
+        self._directory = directories[0]
+        self._terms = import_analysis().terms
+        self._indexes: list[IndexFiles] | None = []
+        self._size = 0
+        for directory in directories:
+            self._indexes.append(IndexFiles(directory, first=self._size))
+            self._size += self._indexes[-1].documents
+        # None: one index without removed rows, whose stored scores are used as they are.
+        self._combined = None
+        if len(directories) > 1 or removed.size:
+            self._combined = {
+                name: CombinedField(name, self._indexes, removed) for name in self._weights
+            }
+
+    def search_rows(self, queries: Sequence[str], k: int) -> list[list[tuple[int, float]]]:
+        """Return the rows and scores of the top `k` documents for each query."""
+        check_depth(k)
+        if self._indexes is None:
+            raise AdmiralError(f"{self._directory}: the BM25 index was closed. Open it again.")
+        try:
+            return [_top_k(self._scores(self._indexes, query), k) for query in queries]
+        except IndexError as error:
+            raise damaged_index_error(self._directory, str(error)) from error
+
+    def _scores(self, indexes: list[IndexFiles], query: str) -> np.ndarray:
+        """Return the weighted scores of all rows, float32, (documents,)."""
+        scores = np.zeros(self._size, dtype=np.float32)
+        for term, count in Counter(self._terms(clean_query(query))).items():
+            for name, weight in self._weights.items():
+                field = self._combined[name] if self._combined is not None else None
+                postings = field.postings(term) if field else indexes[0].postings(name, term)
+                for rows, term_scores in postings:
+                    # A row occurs once per posting list, so plain indexing adds every score.
+                    scores[rows] += weight * count * term_scores
+        return scores
+
+    def close(self) -> None:
+        """Release the files; a second call does nothing."""
+        self._indexes = self._combined = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _top_k(scores: np.ndarray, k: int) -> list[tuple[int, float]]:
+    """Return the rows and scores of the `k` highest positive scores, ties in order of rows."""
+    if k < len(scores):
+        kth_score = np.partition(scores, len(scores) - k)[len(scores) - k]
+        rows = np.flatnonzero((scores >= kth_score) & (scores > 0))
+    else:
+        rows = np.flatnonzero(scores > 0)
+    rows = rows[np.argsort(-scores[rows], kind="stable")[:k]]
+    return list(zip(rows.tolist(), scores[rows].tolist(), strict=True))

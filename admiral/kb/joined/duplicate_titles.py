@@ -1,0 +1,178 @@
+"""Find and hide titles that several members of a joined knowledge base have.
+
+Of the documents with such a title, that of the first member is kept; the others are hidden, as if
+they were removed. Because members change independently, titles are compared whenever a new
+combination of versions is opened. The result is cached in ``duplicates.json``, or in the user's
+cache if the knowledge base is read-only, with the digest of these versions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+from array import array
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from admiral.errors import AdmiralError
+from admiral.kb.store.collection import Collection
+from admiral.kb.store.contents import Contents
+from admiral.kb.store.document_writer import document_counts
+from admiral.kb.store.manifest import digest_of, write_sealed
+from admiral.kb.store.title_tries import user_cache
+
+logger = logging.getLogger(__name__)
+
+NAME = "duplicates.json"
+# Looking up a title takes about this many times as long as reading it.
+_LOOKUP_COST = 4
+
+
+@dataclass(frozen=True, slots=True)
+class DuplicateTitles:
+    """Documents to hide.
+
+    Attributes
+    ----------
+    rows
+        Their rows, int64, ascending.
+    counts
+        Their total numbers of ``documents``, ``sentences`` and ``links``.
+    """
+
+    rows: np.ndarray
+    counts: dict[str, int]
+
+
+def open_contents(collection: Collection) -> tuple[Contents, dict[str, int]]:
+    """Open the contents of a collection, hide duplicates, and count the rest.
+
+    Returns
+    -------
+    Contents
+        The open contents.
+    dict
+        Numbers of ``documents``, ``sentences`` and ``links``.
+
+    Raises
+    ------
+    AdmiralError
+        If files are damaged, or there are duplicates and the policy is ``error``.
+    """
+    contents = Contents(collection.snapshots)
+    counts = Counter(collection.manifest.counts)
+    if len(collection.snapshots) > 1:
+        try:
+            duplicates = _load_or_find(collection, contents)
+        except BaseException:
+            contents.close()
+            raise
+        contents.hide(duplicates.rows)
+        counts.subtract(duplicates.counts)
+    return contents, dict(counts)
+
+
+def _load_or_find(collection: Collection, contents: Contents) -> DuplicateTitles:
+    """Return the cached duplicates of these versions, or find and cache them."""
+    digest = collection.manifest.digest
+    home = hashlib.sha256(os.fsencode(os.path.realpath(collection.path))).hexdigest()
+    places = [collection.path / NAME, user_cache() / "joins" / f"{home[:32]}.json"]
+    for place in places:
+        if (cached := read_duplicates(place, digest)) is not None:
+            return cached
+    duplicates = find_duplicates(collection, contents)
+    if not os.access(collection.path, os.W_OK):
+        del places[0]
+    for place in places:
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            write_duplicates(place, digest, duplicates)
+            break
+        except (AdmiralError, OSError) as error:
+            logger.warning("the duplicate titles cannot be cached: %s", error)
+    return duplicates
+
+
+def find_duplicates(collection: Collection, contents: Contents) -> DuplicateTitles:
+    """Compare the titles of all members.
+
+    Raises
+    ------
+    AdmiralError
+        If there are duplicates and the policy of the join is ``error``.
+    """
+    rows = _duplicate_rows(contents)
+    join = collection.manifest.join
+    if rows.size and join is not None and join.on_duplicate == "error":
+        title = contents.title(int(rows[0]))
+        paths = [snapshot.path for snapshot in collection.snapshots]
+        members = [str(paths[contents.member(row)]) for row in contents.rows_of(title)]
+        more = f" (and {rows.size - 1:,} more)" if rows.size > 1 else ""
+        raise AdmiralError(
+            f"{collection.path}: the title {title!r} is in several members: {', '.join(members)}"
+            f"{more}. Remove it from all but one with `admiral remove`, or join them with "
+            "--on-duplicate skip to keep the document of the first."
+        )
+    counts: Counter[str] = Counter()
+    for row in rows.tolist():
+        counts.update(document_counts(contents.document(row)))
+    return DuplicateTitles(rows, dict(counts))
+
+
+def _duplicate_rows(contents: Contents) -> np.ndarray:
+    """Return the rows whose titles an earlier member has, int64, ascending."""
+    sizes: Counter[int] = Counter()
+    for segment in contents.segments:
+        sizes[segment.member] += segment.documents
+    ((largest, largest_size),) = sizes.most_common(1)
+    # If one member is much larger than all others, look their titles up in it, not its in theirs.
+    others_size = sizes.total() - largest_size
+    lookup_member = largest if _LOOKUP_COST * others_size < largest_size else None
+    hashes, rows = array("q"), array("q")
+    duplicates: set[int] = set()
+    for number, segment in enumerate(contents.segments):
+        if segment.member == lookup_member:
+            continue
+        for title, row in contents.segment_titles(number):
+            hashes.append(hash(title))
+            rows.append(row)
+            if lookup_member is not None:
+                same_title = contents.rows_of(title, lookup_member)
+                duplicates.update(max(row, other) for other in same_title)
+    duplicates.update(_repeated_rows(contents, np.asarray(hashes), np.asarray(rows)))
+    return np.array(sorted(duplicates), dtype=np.int64)
+
+
+def _repeated_rows(contents: Contents, hashes: np.ndarray, rows: np.ndarray) -> Iterator[int]:
+    """Yield the rows that repeat the title of an earlier row, given the hashes of all titles."""
+    # Only titles with equal hashes are compared.
+    order = np.argsort(hashes)
+    equal = np.flatnonzero(np.diff(hashes[order]) == 0)
+    first: dict[str, int] = {}
+    for row in np.unique(rows[order[np.union1d(equal, equal + 1)]]).tolist():
+        if first.setdefault(contents.title(row), row) != row:
+            yield row
+
+
+def read_duplicates(path: Path, digest: str) -> DuplicateTitles | None:
+    """Read the cached duplicates of the versions with this digest; None if there are none."""
+    try:
+        value = json.loads(path.read_bytes())
+        body = {key: value[key] for key in ("collection", "rows", "counts")}
+        if value["digest"] != digest_of(body) or value["collection"] != digest:
+            return None
+        return DuplicateTitles(np.array(value["rows"], dtype=np.int64), dict(value["counts"]))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def write_duplicates(path: Path, digest: str, duplicates: DuplicateTitles) -> None:
+    """Cache the duplicates of the versions with this digest."""
+    body = {"collection": digest, "rows": duplicates.rows.tolist(), "counts": duplicates.counts}
+    write_sealed(path, body)

@@ -1,1 +1,0 @@
-"""Token tries of the titles, one for each tokenizer."""
