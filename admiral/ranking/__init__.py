@@ -1,1 +1,1 @@
-"""The ranking of documents: fusion over the hops, features, the document scorer."""
+"""Stage 5, ranking of documents: fusion over hops, document features, the document scorer."""

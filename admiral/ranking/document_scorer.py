@@ -1,8 +1,7 @@
-"""Weighed clues: how likely each document belongs to the evidence, for its choice and the ranking.
+"""Score documents by their features: how likely each one belongs to the evidence.
 
-A small network, fitted on claims whose gold documents are known (`training.ranking`), scores each
-document by its clues (`admiral.ranking.features`). Its numbers can be read in the file: every unit
-says which clues it adds up, and what its vote is worth.
+The scorer is a small network, fitted by `training.ranking` on claims with known gold documents. Its
+file is readable: every unit gives a weight to each feature by name.
 """
 
 from __future__ import annotations
@@ -14,67 +13,74 @@ from importlib import resources
 from pathlib import Path
 
 from admiral.errors import AdmiralError
-from admiral.ranking.features import CLUES
+from admiral.ranking.features import FEATURES
 from admiral.records import RankedDocument
 from proofs.judges.network import Unit, read_units, score_of
 from proofs.judges.weight_files import read_weights
 
-# Documents that are ranked by their clues.
-_HEAD = 50
+#: Number of documents that are ranked by their features. The others hardly have any, so that
+#: reciprocal rank fusion orders them at least as well.
+RERANKED_DOCUMENTS = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Relevance:
-    """Scores documents by their clues; higher ones rather belong to the evidence.
+class NetworkDocumentScorer:
+    """A network of tanh units over the features of a document; see `proofs.judges.network`.
 
     Attributes
     ----------
     units
-        The parts of the score.
+        The hidden units; the score is the weighted sum of their outputs.
     """
 
     units: tuple[Unit, ...]
 
     @classmethod
-    def read(cls, path: Path) -> Relevance:
-        """Read a file that `training.ranking` has written.
+    def read(cls, path: Path) -> NetworkDocumentScorer:
+        """Read a file written by `training.ranking`.
 
         Raises
         ------
         AdmiralError
-            Naming the file and the field that is missing, unknown or no number.
+            If a field is missing, unknown or not a number; the message names it.
         """
         try:
-            return cls(read_units(path, read_weights(path, ("units",))["units"], CLUES))
+            return cls(read_units(path, read_weights(path, ("units",))["units"], FEATURES))
         except ValueError as error:
             raise AdmiralError(f"{error} with training.ranking") from error
 
     @classmethod
-    def bundled(cls) -> Relevance:
-        """Return the weights that come with the package."""
+    def bundled(cls) -> NetworkDocumentScorer:
+        """Return the weights bundled with the package."""
         with resources.as_file(resources.files("admiral") / "data" / "ranking.json") as path:
             return cls.read(path)
 
     def to_json(self) -> str:
-        """Return the text of a file that `read` reads."""
+        """Return the content of a file that `read` accepts."""
         return json.dumps(asdict(self), indent=1) + "\n"
 
-    def score(self, clues: Sequence[float]) -> float:
-        """Return the score of a document with these values of `CLUES`."""
-        return score_of(self.units, dict(zip(CLUES, clues, strict=True)))
+    def score(self, features: Sequence[float]) -> float:
+        """Return the score of a document from its values of `FEATURES`; higher is more relevant."""
+        return score_of(self.units, dict(zip(FEATURES, features, strict=True)))
 
     def rank(
-        self, found: Sequence[RankedDocument], clues: Mapping[str, Sequence[float]]
+        self, documents: Sequence[RankedDocument], features: Mapping[str, Sequence[float]]
     ) -> list[RankedDocument]:
-        """Return ranked documents with scores by their clues, best first; ties stay in order.
+        """Rank the first `RERANKED_DOCUMENTS` documents by their features; ties keep their order.
 
-        Those beyond the first fifty stay behind, in the order of the votes: what is found by hardly
-        any clue, votes find at least as well. Their scores fall from the least one as their votes
-        do.
+        The other documents follow in their given order. Their scores are shifted below those of the
+        first ones and keep their differences.
+
+        Parameters
+        ----------
+        documents
+            The documents in the order of `admiral.ranking.fusion`.
+        features
+            The values of `FEATURES` of each document, by title.
         """
-        head = [replace(one, score=self.score(clues[one.title])) for one in found[:_HEAD]]
-        head.sort(key=lambda one: -one.score)
-        rest = found[_HEAD:]
-        return head + [
-            replace(one, score=head[-1].score - (rest[0].score - one.score)) for one in rest
+        head, tail = documents[:RERANKED_DOCUMENTS], documents[RERANKED_DOCUMENTS:]
+        ranked = [replace(d, score=self.score(features[d.title])) for d in head]
+        ranked.sort(key=lambda d: -d.score)
+        return ranked + [
+            replace(d, score=ranked[-1].score - (tail[0].score - d.score)) for d in tail
         ]

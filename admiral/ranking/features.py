@@ -1,4 +1,7 @@
-"""What the hops of a claim say about a document: what `admiral.ranking.document_scorer` weighs."""
+"""The features of a document, from what the hops of a claim found.
+
+`admiral.ranking.document_scorer` computes a score from them.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +9,27 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from admiral.ranking.fusion import FUSION, as_read, probabilities
+from admiral.ranking.fusion import RANK_CONSTANT, in_reading_order, title_probabilities
 from admiral.records import DocumentSet, Hop, ScoredTitle
-from admiral.reranking.sentence_scores import standings
+from admiral.reranking.sentence_scores import z_scores
 
-#: Of a document: its reciprocal rank in the first stage; whether the claim names it, and its
-#: reciprocal place among the titles that the claim names, since what it is about comes early in it;
-#: its reciprocal rank in the reading of the first hop and of the last one, and among the documents
-#: that the last evidence mentions, in the order of that reading; the reciprocal place of its best
-#: sentence in the last evidence, and the share of all hops that have a sentence of it in theirs; by
-#: how many standard deviations its best sentence exceeds those of the others, at the first hop and
-#: at the last one; whether the last hop read it; the share of all hops whose evidence mentions it;
-#: the log probability of the last hop's sets that hold it.
-CLUES = (
+#: The names of the features, which are also the keys of the weight file:
+#:
+#: - ``first_stage``: reciprocal rank in the first stage;
+#: - ``named``: 1 if the claim mentions the document, else 0;
+#: - ``named_early``: reciprocal of its position among the titles that the claim mentions, because a
+#:   claim tends to mention its subject first;
+#: - ``read_first``, ``read_last``: reciprocal rank in the reading order of the first and last hop;
+#: - ``mentioned_last``: reciprocal rank, in that order, among the documents that the last evidence
+#:   mentions;
+#: - ``evidence_last``: reciprocal position of its best sentence in the last evidence;
+#: - ``evidence_share``: share of the hops with a sentence of it in their evidence;
+#: - ``standing_first``, ``standing_last``: z-score of its best sentence among the best sentences of
+#:   all documents, at the first and last hop;
+#: - ``seen_last``: 1 if the last hop read it, else 0;
+#: - ``mentioned_share``: share of the hops whose evidence mentions it;
+#: - ``probability``: log of the summed probability of the last hop's sets that contain it.
+FEATURES = (
     "first_stage",
     "named",
     "named_early",
@@ -34,87 +45,98 @@ CLUES = (
     "probability",
 )
 
-# The standing of a document that a hop did not read, and the log probability of a set that the
-# beam did not find, or that is hardly possible.
-_UNREAD = -1.0
-_LEAST = math.log(1e-6)
+# The z-score of a document that a hop did not read, and the log probability of one that is in no
+# probable set.
+_UNREAD_Z_SCORE = -1.0
+_NO_SET_LOG_PROBABILITY = math.log(1e-6)
 
 
-class Found(Protocol):
-    """What the hops of a claim have found, as `admiral.retrieval.state.Progress` holds it."""
+class HopResults(Protocol):
+    """What the hops of a claim found; see `admiral.retrieval.state.SearchState`."""
 
     candidates: list[ScoredTitle] | None
-    named: list[str]
-    sets: list[list[DocumentSet]]
+    claim_mentions: list[str]
+    document_sets: list[list[DocumentSet]]
     hops: list[Hop]
     read: list[list[str]]
-    best: list[dict[str, float]]
-    linked: list[list[str]]
+    best_scores: list[dict[str, float]]
+    mentioned: list[list[str]]
 
 
-def document_clues(progress: Found) -> dict[str, tuple[float, ...]]:
-    """Return the values of `CLUES` for every document that was found, read or mentioned.
+def document_features(state: HopResults) -> dict[str, tuple[float, ...]]:
+    """Compute the features of every document that was found, read or mentioned.
 
     Parameters
     ----------
-    progress
-        A claim that has made some hops.
+    state
+        A claim after one or more hops.
+
+    Returns
+    -------
+    dict
+        The values of `FEATURES`, by title.
     """
-    first = _reciprocal(c.title for c in progress.candidates or ())
-    read = [_reciprocal(titles) for titles in progress.read]
-    read_first = _reciprocal(t for one in progress.sets[:1] for found in one for t in found.titles)
-    evidence = [[s.title for s in hop.evidence] for hop in progress.hops]
-    standing = [standings(scores) for scores in progress.best]
-    mentioned = _share(progress.linked)
-    shown = _share(evidence)
-    last_read = read[-1] if len(read) > 1 else {}
-    last_mentioned = _reciprocal(as_read(_last(progress.linked), progress.read[-1:]))
-    last_shown = _places(_last(evidence))
-    named = _places(progress.named)
-    sums = probabilities(progress.sets[-1] if len(progress.sets) > 1 else ())
-    found = [
-        *first,
-        *(t for hop in progress.sets for one in hop for t in one.titles),
-        *(t for hop in progress.read for t in hop),
-        *(t for hop in progress.linked for t in hop),
+    first_stage = _reciprocal_ranks(c.title for c in state.candidates or ())
+    read = [_reciprocal_ranks(titles) for titles in state.read]
+    read_first = _reciprocal_ranks(
+        t for sets in state.document_sets[:1] for s in sets for t in s.titles
+    )
+    read_last = read[-1] if len(read) > 1 else {}
+    mentioned_last = _reciprocal_ranks(in_reading_order(_last(state.mentioned), state.read[-1:]))
+    mentioned_share = _shares(state.mentioned)
+    evidence = [[s.title for s in hop.evidence] for hop in state.hops]
+    evidence_last = _reciprocal_positions(_last(evidence))
+    evidence_share = _shares(evidence)
+    claim_mentions = _reciprocal_positions(state.claim_mentions)
+    scores = [z_scores(best_scores) for best_scores in state.best_scores]
+    scores_first, scores_last = (scores[0], scores[-1]) if scores else ({}, {})
+    last_sets = state.document_sets[-1] if len(state.document_sets) > 1 else ()
+    log_probabilities = {t: math.log(p) for t, p in title_probabilities(last_sets).items()}
+    titles = [
+        *first_stage,
+        *(t for sets in state.document_sets for s in sets for t in s.titles),
+        *(t for hop in state.read for t in hop),
+        *(t for hop in state.mentioned for t in hop),
     ]
     return {
         title: (
-            first.get(title, 0.0),
-            float(title in named),
-            named.get(title, 0.0),
+            first_stage.get(title, 0.0),
+            float(title in claim_mentions),
+            claim_mentions.get(title, 0.0),
             read_first.get(title, 0.0),
-            last_read.get(title, 0.0),
-            last_mentioned.get(title, 0.0),
-            last_shown.get(title, 0.0),
-            shown.get(title, 0.0),
-            standing[0].get(title, _UNREAD) if standing else _UNREAD,
-            standing[-1].get(title, _UNREAD) if standing else _UNREAD,
-            float(bool(standing) and title in standing[-1]),
-            mentioned.get(title, 0.0),
-            max(math.log(sums[title]), _LEAST) if title in sums else _LEAST,
+            read_last.get(title, 0.0),
+            mentioned_last.get(title, 0.0),
+            evidence_last.get(title, 0.0),
+            evidence_share.get(title, 0.0),
+            scores_first.get(title, _UNREAD_Z_SCORE),
+            scores_last.get(title, _UNREAD_Z_SCORE),
+            float(title in scores_last),
+            mentioned_share.get(title, 0.0),
+            log_probabilities.get(title, _NO_SET_LOG_PROBABILITY),
         )
-        for title in dict.fromkeys(found)
+        for title in dict.fromkeys(titles)
     }
 
 
-def _reciprocal(titles: Iterable[str]) -> dict[str, float]:
+def _reciprocal_ranks(titles: Iterable[str]) -> dict[str, float]:
     """Return the reciprocal rank of each title, as in reciprocal rank fusion."""
-    return {t: 1.0 / (FUSION + rank) for rank, t in enumerate(dict.fromkeys(titles), start=1)}
+    return {
+        t: 1.0 / (RANK_CONSTANT + rank) for rank, t in enumerate(dict.fromkeys(titles), start=1)
+    }
 
 
-def _places(titles: Iterable[str]) -> dict[str, float]:
-    """Return the reciprocal of each title's first place."""
+def _reciprocal_positions(titles: Iterable[str]) -> dict[str, float]:
+    """Return the reciprocal of each title's first position, counted from 1."""
     return {title: 1.0 / at for at, title in reversed([*enumerate(titles, start=1)])}
 
 
-def _share(lists: Sequence[Sequence[str]]) -> dict[str, float]:
-    """Return the share of lists that hold each title."""
-    counts: dict[str, float] = {}
+def _shares(lists: Sequence[Sequence[str]]) -> dict[str, float]:
+    """Return the share of lists that contain each title."""
+    shares: dict[str, float] = {}
     for titles in lists:
         for title in dict.fromkeys(titles):
-            counts[title] = counts.get(title, 0.0) + 1.0 / len(lists)
-    return counts
+            shares[title] = shares.get(title, 0.0) + 1.0 / len(lists)
+    return shares
 
 
 def _last(lists: Sequence[Sequence[str]]) -> Sequence[str]:

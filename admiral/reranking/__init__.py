@@ -1,1 +1,1 @@
-"""Sentence rerankers, their encoder inputs and their scores."""
+"""Stage 2, reranking: score the sentences of candidate documents against the claim."""

@@ -1,4 +1,4 @@
-"""Stage 2: the sentence reranker, a cross-encoder with a token-level head."""
+"""Rerank sentences by a cross-encoder with a token-level head."""
 
 from __future__ import annotations
 
@@ -10,30 +10,33 @@ from admiral.errors import AdmiralError
 from admiral.models.checkpoint import Checkpoint
 from admiral.models.heads import RerankHead
 from admiral.records import Document, Sentence
-from admiral.reranking.encoder_inputs import RerankPass, length_batches, rerank_passes, rerank_room
+from admiral.reranking.encoder_inputs import (
+    RerankerInput,
+    batch_by_length,
+    max_claim_tokens,
+    reranker_inputs,
+)
 from admiral.reranking.sentence_scores import best_first
 
 _MAX_LENGTH = 256
 
 
-def claim_tokens(checkpoint: Checkpoint) -> int:
-    """Return how many tokens of a claim the cross-encoder reads."""
-    return rerank_room(checkpoint.tokens, _longest_pass(checkpoint))
-
-
-def _longest_pass(checkpoint: Checkpoint) -> int:
-    return min(_MAX_LENGTH, checkpoint.model.max_source)
-
-
 class CrossEncoderReranker:
-    """Scores all sentences of a document in one pass of the encoder over claim and document.
+    """Score all sentences of a document in one encoder pass over claim and document.
+
+    A sentence's score is the mean logit of its tokens.
 
     Parameters
     ----------
     checkpoint
-        A checkpoint with a reranker's head.
+        A checkpoint with a rerank head.
     batch_tokens
-        Padded tokens per pass of the encoder.
+        Maximum number of padded tokens in an encoder batch.
+
+    Raises
+    ------
+    AdmiralError
+        If the checkpoint has no rerank head.
     """
 
     def __init__(self, checkpoint: Checkpoint, *, batch_tokens: int = 8192) -> None:
@@ -44,8 +47,9 @@ class CrossEncoderReranker:
             )
         self._model, self._tokens = checkpoint.model, checkpoint.tokens
         self._head: RerankHead = checkpoint.head
-        self._max_length = _longest_pass(checkpoint)
+        self._max_length = min(_MAX_LENGTH, checkpoint.model.max_source)
         self._batch_tokens = batch_tokens
+        self.claim_limits = {"the cross-encoder": max_claim_tokens(self._tokens, self._max_length)}
 
     def score(
         self,
@@ -53,30 +57,32 @@ class CrossEncoderReranker:
         documents: Sequence[Sequence[Document]],
         evidence: Sequence[Sequence[Sentence]],
     ) -> list[list[Sentence]]:
-        """Return all sentences of each claim's documents with scores (logits), best first."""
-        passes: list[tuple[int, Document, RerankPass]] = []
-        for place, claim in enumerate(claims):
-            chosen = [(s.title, s.text) for s in evidence[place]]
-            for document in documents[place]:
-                for one in rerank_passes(
-                    self._tokens,
-                    claim,
-                    chosen,
-                    document.title,
-                    document.sentences,
-                    self._max_length,
-                ):
-                    passes.append((place, document, one))
-        found: list[list[Sentence]] = [[] for _ in claims]
-        for batch in length_batches([len(one.ids) for *_, one in passes], self._batch_tokens):
-            logits = self._logits([passes[i][2].ids for i in batch])
+        """Return all sentences of each claim's documents with logits as scores, best first."""
+        inputs: list[tuple[int, Document, RerankerInput]] = []
+        for number, claim in enumerate(claims):
+            chosen = [(s.title, s.text) for s in evidence[number]]
+            for document in documents[number]:
+                inputs += [
+                    (number, document, encoder_input)
+                    for encoder_input in reranker_inputs(
+                        self._tokens,
+                        claim,
+                        chosen,
+                        document.title,
+                        document.sentences,
+                        self._max_length,
+                    )
+                ]
+        results: list[list[Sentence]] = [[] for _ in claims]
+        for batch in batch_by_length([len(item.ids) for *_, item in inputs], self._batch_tokens):
+            logits = self._logits([inputs[i][2].ids for i in batch])
             for row, i in enumerate(batch):
-                place, document, one = passes[i]
-                for number, start, end in one.spans:
+                number, document, encoder_input = inputs[i]
+                for index, start, end in encoder_input.spans:
                     score = float(logits[row, start:end].mean())
-                    text = document.sentences[number]
-                    found[place].append(Sentence(document.title, number, text, score))
-        return [best_first(sentences) for sentences in found]
+                    text = document.sentences[index]
+                    results[number].append(Sentence(document.title, index, text, score))
+        return [best_first(sentences) for sentences in results]
 
     @torch.inference_mode()
     def _logits(self, inputs: Sequence[Sequence[int]]) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""Encoder inputs of the sentence reranker: a claim and a document, all sentences in one pass.
+"""Encoder inputs of the cross-encoder: a claim and all sentences of a document.
 
 The layout is ``<s> [task] claim </s> [ title ] chosen sentence </s> ... [ title ] s0 s1 ... </s>``.
 """
@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from proofs.generation.source_input import claim_ids, claim_room
 from trie import Tokens
 
-# Of the encoder's length, at most these shares for the claim and for what was chosen before.
+# Maximum shares of the encoder's length: for the claim, and for the claim with chosen sentences.
 _CLAIM_SHARE, _CHOSEN_SHARE = 0.4, 0.7
 
 
 @dataclass(frozen=True, slots=True)
-class RerankPass:
+class RerankerInput:
     """One encoder input.
 
     Attributes
@@ -24,57 +24,75 @@ class RerankPass:
     ids
         Token ids.
     spans
-        For each sentence in it, its number in the document and the tokens ``start:end``.
+        For each sentence, its index in the document and its tokens ``start:end``.
     """
 
     ids: list[int]
     spans: list[tuple[int, int, int]]
 
 
-def length_batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
-    """Group positions by like length, since padding costs as much as text.
+def batch_by_length(lengths: Sequence[int], budget: int) -> list[list[int]]:
+    """Group inputs of similar length into batches, because padding costs as much as text.
 
     Parameters
     ----------
     lengths
-        Tokens of each input.
+        Number of tokens of each input.
     budget
-        Padded tokens of a batch at most, unless a single input has more.
+        Maximum number of padded tokens in a batch; a longer input is a batch of its own.
+
+    Returns
+    -------
+    list
+        The positions of the inputs in each batch.
     """
     batches: list[list[int]] = []
     for i in sorted(range(len(lengths)), key=lambda i: lengths[i]):
-        # Sorted, so this one is the longest so far.
+        # Inputs are sorted, so this one is the longest so far.
         if not batches or lengths[i] * (len(batches[-1]) + 1) > budget:
             batches.append([])
         batches[-1].append(i)
     return batches
 
 
-def rerank_room(tokens: Tokens, max_length: int) -> int:
-    """Return how many tokens of a claim a pass reads."""
+def max_claim_tokens(tokens: Tokens, max_length: int) -> int:
+    """Return the maximum number of tokens of a claim in an input."""
     return claim_room(tokens, "rerank", int(max_length * _CLAIM_SHARE))
 
 
-def rerank_passes(
+def reranker_inputs(
     tokens: Tokens,
     claim: str,
     chosen: Sequence[tuple[str, str]],
     title: str,
     sentences: Sequence[str],
     max_length: int,
-) -> Iterator[RerankPass]:
-    """Yield the passes that cover a document: one, or several where it is long.
+) -> Iterator[RerankerInput]:
+    """Yield the inputs that cover a document: one, or several if it is long.
 
-    `chosen` are the (title, sentence) pairs kept at earlier hops. Empty sentences are passed over:
-    they cannot be evidence. A sentence longer than a whole pass is cut.
+    Blank sentences are left out, since they cannot be evidence. A sentence longer than an input is
+    cut.
+
+    Parameters
+    ----------
+    tokens
+        The tokenizer.
+    claim
+        The claim's text.
+    chosen
+        (title, sentence) pairs of the evidence chosen at earlier hops.
+    title, sentences
+        The document.
+    max_length
+        Maximum number of tokens in an input.
     """
     head, _ = claim_ids(tokens, "rerank", claim, int(max_length * _CLAIM_SHARE))
-    for other, sentence in chosen:
+    for chosen_title, sentence in chosen:
         room = int(max_length * _CHOSEN_SHARE) - len(head)
-        extra = _titled(tokens, other) + tokens.encode(sentence)
+        extra = _bracketed(tokens, chosen_title) + tokens.encode(sentence)
         if room > 8:
             head += [*extra[: room - 1], tokens.eos]
-    head += _titled(tokens, title)[: max(max_length - len(head) - 16, 4)]
+    head += _bracketed(tokens, title)[: max(max_length - len(head) - 16, 4)]
     room = max_length - len(head) - 1
     ids = list(head)
     spans: list[tuple[int, int, int]] = []
@@ -83,13 +101,13 @@ def rerank_passes(
         if not body:
             continue
         if spans and len(ids) + len(body) + 1 > max_length:
-            yield RerankPass([*ids, tokens.eos], spans)
+            yield RerankerInput([*ids, tokens.eos], spans)
             ids, spans = list(head), []
         spans.append((number, len(ids), len(ids) + len(body)))
         ids += body
     if spans:
-        yield RerankPass([*ids, tokens.eos], spans)
+        yield RerankerInput([*ids, tokens.eos], spans)
 
 
-def _titled(tokens: Tokens, title: str) -> list[int]:
+def _bracketed(tokens: Tokens, title: str) -> list[int]:
     return [tokens.symbol("["), *tokens.encode(title), tokens.symbol("]")]

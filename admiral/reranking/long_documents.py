@@ -1,4 +1,4 @@
-"""Documents of very many sentences, of which only the most promising are read."""
+"""Select the sentences of long documents that rerankers read."""
 
 from __future__ import annotations
 
@@ -6,33 +6,32 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from admiral.records import Document
-from admiral.reranking.sentence_scores import readable
+from admiral.reranking.sentence_scores import non_blank_sentences
 
 
-def shortened(claim: str, document: Document, count: int) -> Document:
-    """Blank the sentences of a long document but for those that share most words with the claim.
+def shorten_document(claim: str, document: Document, count: int) -> Document:
+    """Keep the sentences of a long document that share the most words with the claim.
 
-    Rerankers pass over blank sentences, and the others keep their places. Of equally many words
-    the earlier sentence stays: documents begin with what they are about.
+    The other sentences become blank: rerankers skip blank sentences, and the kept ones keep their
+    indices. Ties are broken in favour of earlier sentences, because documents tend to start with
+    their subject.
 
     Parameters
     ----------
     claim
-        What the document is read for.
+        The claim's text.
     document
-        Returned as it is where it has no more than `count` sentences.
+        Returned unchanged if it has at most `count` sentences.
     count
-        Sentences to keep.
+        Number of sentences to keep.
     """
     if len(document.sentences) <= count:
         return document
-    wanted = set(_words(claim))
-    places = [s.index for s in readable([document])]
-    shared = {
-        place: len(wanted.intersection(_words(document.sentences[place]))) for place in places
-    }
-    kept = set(sorted(places, key=lambda place: (-shared[place], place))[:count])
-    sentences = tuple(s if place in kept else "" for place, s in enumerate(document.sentences))
+    claim_words = set(_words(claim))
+    indices = [s.index for s in non_blank_sentences([document])]
+    shared = {i: len(claim_words.intersection(_words(document.sentences[i]))) for i in indices}
+    kept = set(sorted(indices, key=lambda i: (-shared[i], i))[:count])
+    sentences = tuple(s if i in kept else "" for i, s in enumerate(document.sentences))
     return replace(document, sentences=sentences)
 
 

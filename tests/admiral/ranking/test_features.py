@@ -1,4 +1,4 @@
-"""The clues of documents, beside what can be counted by hand."""
+"""Document features, compared with a slow computation of each feature by itself."""
 
 from __future__ import annotations
 
@@ -8,93 +8,95 @@ import statistics
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.ranking.features import CLUES, document_clues
+from admiral.ranking.features import FEATURES, document_features
 from admiral.ranking.fusion import rank_documents
 from admiral.records import Claim, DocumentSet, Hop, ScoredTitle, Sentence
-from admiral.retrieval.state import Progress
+from admiral.retrieval.state import SearchState
 
 TITLES = st.text("abcdef", min_size=1, max_size=1)
 LISTS = st.lists(TITLES, max_size=5)
 
 
 @st.composite
-def travelled(draw: st.DrawFn) -> Progress:
-    """A claim with hops of any kind."""
-    progress = Progress(Claim("1", "A claim."))
-    progress.candidates = [ScoredTitle(t, 0.0) for t in draw(st.lists(TITLES, unique=True))]
-    progress.named = draw(LISTS)
+def states(draw: st.DrawFn) -> SearchState:
+    """Draw a claim after any hops."""
+    state = SearchState(Claim("1", "A claim."))
+    state.candidates = [ScoredTitle(t, 0.0) for t in draw(st.lists(TITLES, unique=True))]
+    state.claim_mentions = draw(LISTS)
     for number in range(draw(st.integers(0, 3))):
         if number:
-            found = draw(st.lists(st.tuples(TITLES, st.floats(-20, 0)), min_size=1, max_size=4))
-            progress.sets.append([DocumentSet((t,), score) for t, score in found])
+            sets = draw(st.lists(st.tuples(TITLES, st.floats(-20, 0)), min_size=1, max_size=4))
+            state.document_sets.append([DocumentSet((t,), score) for t, score in sets])
         scores = sorted(draw(st.lists(st.floats(-9, 9), max_size=5)), reverse=True)
         sentences = [Sentence(draw(TITLES), at, "x", score) for at, score in enumerate(scores)]
-        progress.note_read(sentences)
-        progress.linked.append(draw(LISTS))
+        state.record_reading(sentences)
+        state.mentioned.append(draw(LISTS))
         chosen = tuple(sentences[: draw(st.integers(0, 3))])
-        hop = Hop(number + 1, tuple(progress.sets[-1]), chosen, None, False, 0.0)
-        progress.hops.append(hop)
-    return progress
+        hop = Hop(number + 1, tuple(state.document_sets[-1]), chosen, None, False, 0.0)
+        state.hops.append(hop)
+    return state
 
 
-def by_hand(progress: Progress, title: str) -> dict[str, float]:
-    """Count the clues of one document, one after the other."""
+def expected_features(state: SearchState, title: str) -> dict[str, float]:
+    """Compute the features of one document, one after the other."""
 
-    def reciprocal(titles: list[str]) -> float:
-        once = list(dict.fromkeys(titles))
-        return 1 / (6 + once.index(title)) if title in once else 0.0
+    def reciprocal_rank(titles: list[str]) -> float:
+        unique = list(dict.fromkeys(titles))
+        return 1 / (6 + unique.index(title)) if title in unique else 0.0
 
-    hops = len(progress.hops)
-    last_read = progress.read[-1] if progress.read else []
-    linked = progress.linked[-1] if progress.linked else []
-    read_linked = sorted((t for t in linked if t in last_read), key=last_read.index)
-    evidence = [[s.title for s in hop.evidence] for hop in progress.hops]
+    def reciprocal_position(titles: list[str]) -> float:
+        return 1 / (1 + titles.index(title)) if title in titles else 0.0
 
-    def standing(best: dict[str, float]) -> float:
-        if title not in best:
+    def z_score(best_scores: dict[str, float]) -> float:
+        if title not in best_scores:
             return -1.0
-        spread = statistics.pstdev(best.values())
-        return (best[title] - statistics.fmean(best.values())) / (spread or 1.0)
+        deviation = statistics.pstdev(best_scores.values())
+        return (best_scores[title] - statistics.fmean(best_scores.values())) / (deviation or 1.0)
 
-    last_sets = progress.sets[-1] if hops > 1 else []
-    holding = [s.score for s in last_sets if title in s.titles and s.score >= -12]
+    hops = len(state.hops)
+    last_read = state.read[-1] if state.read else []
+    mentioned = state.mentioned[-1] if state.mentioned else []
+    read_mentions = sorted((t for t in mentioned if t in last_read), key=last_read.index)
+    evidence = [[s.title for s in hop.evidence] for hop in state.hops]
+    last_sets = state.document_sets[-1] if hops > 1 else []
+    probabilities = [math.exp(s.score) for s in last_sets if title in s.titles and s.score >= -12]
     return {
-        "first_stage": reciprocal([c.title for c in progress.candidates or ()]),
-        "named": float(title in progress.named),
-        "named_early": 1 / (1 + progress.named.index(title)) if title in progress.named else 0.0,
-        "read_first": reciprocal([s.titles[0] for s in progress.sets[0]]) if hops else 0.0,
-        "read_last": reciprocal(last_read) if hops > 1 else 0.0,
-        "mentioned_last": reciprocal(read_linked + [t for t in linked if t not in last_read]),
-        "evidence_last": 1 / (1 + evidence[-1].index(title))
-        if hops and title in evidence[-1]
+        "first_stage": reciprocal_rank([c.title for c in state.candidates or ()]),
+        "named": float(title in state.claim_mentions),
+        "named_early": reciprocal_position(state.claim_mentions),
+        "read_first": reciprocal_rank([s.titles[0] for s in state.document_sets[0]])
+        if hops
         else 0.0,
-        "evidence_share": sum(title in one for one in evidence) / max(hops, 1),
-        "standing_first": standing(progress.best[0]) if hops else -1.0,
-        "standing_last": standing(progress.best[-1]) if hops else -1.0,
+        "read_last": reciprocal_rank(last_read) if hops > 1 else 0.0,
+        "mentioned_last": reciprocal_rank(
+            read_mentions + [t for t in mentioned if t not in last_read]
+        ),
+        "evidence_last": reciprocal_position(evidence[-1]) if hops else 0.0,
+        "evidence_share": sum(title in titles for titles in evidence) / max(hops, 1),
+        "standing_first": z_score(state.best_scores[0]) if hops else -1.0,
+        "standing_last": z_score(state.best_scores[-1]) if hops else -1.0,
         "seen_last": float(title in last_read),
-        "mentioned_share": sum(title in one for one in progress.linked) / max(hops, 1),
-        "probability": max(math.log(sum(map(math.exp, holding))), math.log(1e-6))
-        if holding
-        else math.log(1e-6),
+        "mentioned_share": sum(title in titles for titles in state.mentioned) / max(hops, 1),
+        "probability": math.log(sum(probabilities) if probabilities else 1e-6),
     }
 
 
-@given(travelled())
-def test_clues_are_what_one_counts_by_hand(progress: Progress) -> None:
-    clues = document_clues(progress)
+@given(states())
+def test_features_equal_those_computed_one_by_one(state: SearchState) -> None:
+    features = document_features(state)
     ranked = rank_documents(
-        progress.sets,
-        progress.candidates or (),
-        read=progress.read,
-        linked=progress.linked,
-        named=progress.named,
+        state.document_sets,
+        state.candidates or (),
+        read=state.read,
+        mentioned=state.mentioned,
+        claim_mentions=state.claim_mentions,
     )
-    assert {one.title for one in ranked} <= set(clues)
-    for title, values in clues.items():
-        wanted = by_hand(progress, title)
-        for name, value in zip(CLUES, values, strict=True):
-            assert math.isclose(value, wanted[name], abs_tol=1e-9), name
+    assert {document.title for document in ranked} <= set(features)
+    for title, values in features.items():
+        expected = expected_features(state, title)
+        for name, value in zip(FEATURES, values, strict=True):
+            assert math.isclose(value, expected[name], abs_tol=1e-9), name
 
 
-def test_a_claim_that_was_not_answered_has_no_clues() -> None:
-    assert document_clues(Progress(Claim("1", "A claim."))) == {}
+def test_a_claim_without_hops_has_no_features() -> None:
+    assert document_features(SearchState(Claim("1", "A claim."))) == {}

@@ -1,4 +1,4 @@
-"""The final ranking and its fill-up."""
+"""Fusion of the rankings of all hops, and the ranking that lists the last hop first."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SETS = st.lists(
 )
 
 
-def test_the_last_hop_comes_first_then_the_hops_before_then_the_first_stage() -> None:
+def test_without_fusion_later_hops_come_before_earlier_ones_and_the_first_stage() -> None:
     hops = [
         [DocumentSet(("a",), 3.0), DocumentSet(("b",), 2.0)],
         [DocumentSet(("b", "c"), -0.5), DocumentSet(("b", "d"), -0.7)],
@@ -36,19 +36,18 @@ def test_the_last_hop_comes_first_then_the_hops_before_then_the_first_stage() ->
 
 
 @given(st.lists(SETS, max_size=3), st.lists(TITLES, max_size=6))
-def test_each_document_once(hops: list[list[DocumentSet]], first: list[str]) -> None:
+def test_each_document_is_ranked_once(hops: list[list[DocumentSet]], first: list[str]) -> None:
     candidates = [ScoredTitle(t, 0.0) for t in first]
     ranking = [d.title for d in rank_documents(hops, candidates, fused=False)]
-    plain = [t for sets in reversed(hops) for s in sets for t in s.titles] + first
-    assert ranking == list(dict.fromkeys(plain))
+    expected = [t for sets in reversed(hops) for s in sets for t in s.titles] + first
+    assert ranking == list(dict.fromkeys(expected))
     fused = rank_documents(hops, candidates)
     assert len({d.title for d in fused}) == len(fused) == len(ranking)
-    everyone = {d.title for d in rank_documents(hops, candidates)}
-    assert everyone == set(plain)
+    assert {d.title for d in fused} == set(expected)
     assert [d.score for d in fused] == sorted((d.score for d in fused), reverse=True)
 
 
-def test_fused_hops_vote_by_reciprocal_rank_and_probability() -> None:
+def test_hops_vote_by_reciprocal_rank_of_their_probabilities() -> None:
     hops = [
         [DocumentSet(("a",), 3.0), DocumentSet(("b",), 2.0)],
         [
@@ -71,7 +70,7 @@ def test_fused_hops_vote_by_reciprocal_rank_and_probability() -> None:
     assert {d.title: d.hop for d in ranking} == {"a": 1, "b": 0, "c": 2, "d": 2}
 
 
-def test_sets_that_are_hardly_possible_do_not_vote_but_are_listed() -> None:
+def test_improbable_sets_do_not_vote_but_are_ranked_last() -> None:
     hops = [
         [DocumentSet(("a",), 3.0)],
         [DocumentSet(("a", "b"), -2.0), DocumentSet(("z", "y"), -30.0)],
@@ -87,7 +86,7 @@ def test_sets_that_are_hardly_possible_do_not_vote_but_are_listed() -> None:
     assert [d.score for d in ranking[-2:]] == [0.0, 0.0]
 
 
-def test_what_was_read_votes_from_the_second_hop_on_with_less_weight() -> None:
+def test_the_reading_order_votes_from_the_second_hop_on_with_less_weight() -> None:
     hops = [[DocumentSet(("a",), 3.0)], [DocumentSet(("a", "b"), -2.0)]]
     first = [ScoredTitle("a", 1.0)]
     without = {d.title: d.score for d in rank_documents(hops, first)}
@@ -101,18 +100,18 @@ def test_what_was_read_votes_from_the_second_hop_on_with_less_weight() -> None:
     assert next(d for d in ranking if d.title == "c").hop == 2
 
 
-def test_documents_found_that_the_claim_names_have_a_vote_each() -> None:
+def test_each_document_found_that_the_claim_mentions_gets_a_vote() -> None:
     first = [ScoredTitle(t, 0.0) for t in "abc"]
-    ranking = rank_documents([], first, named=["c", "z"])
-    assert [(d.title, d.hop) for d in ranking] == [("c", 0), ("a", 0), ("b", 0)]  # z is not found
+    ranking = rank_documents([], first, claim_mentions=["c", "z"])
+    assert [(d.title, d.hop) for d in ranking] == [("c", 0), ("a", 0), ("b", 0)]  # z was not found
     assert math.isclose(ranking[0].score, 1 / 8 + 1 / 6)
 
 
-def test_every_hop_votes_for_what_its_evidence_mentions() -> None:
+def test_every_hop_votes_for_the_documents_that_its_evidence_mentions() -> None:
     hops = [[DocumentSet(("a",), 3.0)], [DocumentSet(("a", "b"), -2.0)]]
     first = [ScoredTitle(t, 0.0) for t in "abc"]
     without = {d.title: d.score for d in rank_documents(hops, first)}
-    ranking = rank_documents(hops, first, linked=[["c", "m"], ["c"]])
+    ranking = rank_documents(hops, first, mentioned=[["c", "m"], ["c"]])
     scores = {d.title: d.score for d in ranking}
     assert set(scores) == {*"abcm"}
     assert scores["c"] > without["c"] + scores["m"] > without["c"]
@@ -121,13 +120,13 @@ def test_every_hop_votes_for_what_its_evidence_mentions() -> None:
 
 
 def test_mentioned_documents_vote_in_the_order_of_the_next_reading() -> None:
-    linked = [["a", "b", "c", "d"], []]
+    mentioned = [["a", "b", "c", "d"], []]
     read = [["a"], ["d", "x", "b"]]
-    ranking = rank_documents([], [], read=read, linked=linked)
+    ranking = rank_documents([], [], read=read, mentioned=mentioned)
     votes = {d.title: d.score for d in ranking if d.title != "x"}
     without = {d.title: d.score for d in rank_documents([], [], read=read)}
     gained = {title: score - without.get(title, 0.0) for title, score in votes.items()}
     assert sorted(gained, key=lambda title: -gained[title]) == ["d", "b", "a", "c"]
-    # The last hop has no next one: its own reading counts.
-    last = rank_documents([], [], read=[["a", "b"]], linked=[["b", "a"]])
+    # The last hop has no next one, so its own reading order counts.
+    last = rank_documents([], [], read=[["a", "b"]], mentioned=[["b", "a"]])
     assert [d.title for d in last] == ["a", "b"]

@@ -1,4 +1,4 @@
-"""The sum of standardised scores."""
+"""Combining rerankers by the mean of their z-scores."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from admiral.reranking.combined import CombinedReranker
 Scores = dict[tuple[str, int], float]
 
 
-class Given:
-    """Scores sentences as it was told; leaves out those that it was not told of."""
+class FakeReranker:
+    """Returns given scores, and leaves out sentences without one."""
 
     def __init__(self, scores: Scores) -> None:
         self._scores = scores
@@ -27,11 +27,11 @@ class Given:
         return [
             [
                 Sentence(d.title, i, text, self._scores[d.title, i])
-                for d in found
+                for d in claim_documents
                 for i, text in enumerate(d.sentences)
                 if (d.title, i) in self._scores
             ]
-            for found in documents
+            for claim_documents in documents
         ]
 
 
@@ -39,22 +39,22 @@ DOCUMENTS = [[Document("a", ("x", "y")), Document("b", ("z",))]]
 
 
 def order(*scores: Scores) -> list[tuple[str, int]]:
-    combined = CombinedReranker([Given(s) for s in scores])
-    (found,) = combined.score(["claim"], DOCUMENTS, [[]])
-    return [(s.title, s.index) for s in found]
+    combined = CombinedReranker([FakeReranker(s) for s in scores])
+    (sentences,) = combined.score(["claim"], DOCUMENTS, [[]])
+    return [(s.title, s.index) for s in sentences]
 
 
 def test_one_reranker_keeps_its_order() -> None:
     assert order({("a", 0): 1.0, ("a", 1): 9.0, ("b", 0): 5.0}) == [("a", 1), ("b", 0), ("a", 0)]
 
 
-def test_scales_do_not_count() -> None:
+def test_scales_do_not_matter() -> None:
     wide = {("a", 0): 1000.0, ("a", 1): 0.0, ("b", 0): 900.0}
     narrow = {("a", 0): 0.1, ("a", 1): 0.0, ("b", 0): 0.3}
     assert order(wide, narrow)[0] == ("b", 0)
 
 
-def test_a_sentence_that_one_leaves_out_is_its_worst() -> None:
+def test_a_sentence_that_a_reranker_leaves_out_gets_its_lowest_score() -> None:
     first = {("a", 0): 1.0, ("a", 1): 0.0, ("b", 0): 0.9}
     assert order(first, {("a", 1): 0.5, ("b", 0): 1.0}) == [("b", 0), ("a", 0), ("a", 1)]
 
@@ -62,13 +62,13 @@ def test_a_sentence_that_one_leaves_out_is_its_worst() -> None:
 def test_equal_scores_and_no_documents() -> None:
     same = {("a", 0): 1.0, ("a", 1): 1.0, ("b", 0): 1.0}
     assert order(same) == [("a", 0), ("a", 1), ("b", 0)]
-    assert CombinedReranker([Given({})]).score(["claim"], [[]], [[]]) == [[]]
+    assert CombinedReranker([FakeReranker({})]).score(["claim"], [[]], [[]]) == [[]]
     with pytest.raises(ValueError, match="no rerankers"):
         CombinedReranker([])
 
 
-class Noting(Given):
-    """Keeps the titles that it is asked about."""
+class RecordingReranker(FakeReranker):
+    """Records the titles that it reads."""
 
     def score(
         self,
@@ -76,35 +76,44 @@ class Noting(Given):
         documents: Sequence[Sequence[Document]],
         evidence: Sequence[Sequence[Sentence]],
     ) -> list[list[Sentence]]:
-        self.read = [[document.title for document in found] for found in documents]
+        self.read = [
+            [document.title for document in claim_documents] for claim_documents in documents
+        ]
         return super().score(claims, documents, evidence)
 
 
 ALL = {("a", 0): 1.0, ("a", 1): 0.0, ("b", 0): 0.9}
 
 
-def test_the_closer_one_reads_the_best_documents_only() -> None:
-    closer = Noting(ALL)
+def test_the_closer_reranker_reads_only_the_best_documents() -> None:
+    closer = RecordingReranker(ALL)
     documents = [*DOCUMENTS, list(reversed(DOCUMENTS[0])), []]
-    combined = CombinedReranker([Given({("a", 0): 0.1, ("a", 1): 0.2, ("b", 0): 1.0})], closer, 1)
-    found = combined.score(["one", "same", "none"], documents, [[], [], []])
+    combined = CombinedReranker(
+        [FakeReranker({("a", 0): 0.1, ("a", 1): 0.2, ("b", 0): 1.0})], closer, 1
+    )
+    results = combined.score(["first", "second", "third"], documents, [[], [], []])
     assert closer.read == [["b"], ["b"], []]
-    assert found[0] == found[1] and found[2] == []
+    assert results[0] == results[1]
+    assert results[2] == []
 
 
-def test_sentences_that_the_closer_one_does_not_read_have_its_mean() -> None:
+def test_sentences_that_the_closer_reranker_does_not_read_get_its_mean() -> None:
     cheap = {("a", 0): 1.0, ("a", 1): 0.5, ("b", 0): 0.0}
-    combined = CombinedReranker([Given(cheap)], Given(ALL), 1)
-    (found,) = combined.score(["claim"], DOCUMENTS, [[]])
-    scores = {(s.title, s.index): s.score for s in found}
-    # Standard scores of 1, 0.5, 0 are ±1.22 and 0; of the two sentences that are read, ±1.
+    combined = CombinedReranker([FakeReranker(cheap)], FakeReranker(ALL), 1)
+    (sentences,) = combined.score(["claim"], DOCUMENTS, [[]])
+    scores = {(s.title, s.index): s.score for s in sentences}
+    # The z-scores of 1, 0.5 and 0 are ±1.22 and 0; those of the two sentences read are ±1.
     assert scores["a", 0] == pytest.approx((1.2247 + 1) / 2, abs=1e-3)
     assert scores["a", 1] == pytest.approx((0 - 1) / 2, abs=1e-3)
     assert scores["b", 0] == pytest.approx(-1.2247 / 2, abs=1e-3)
 
 
-def test_a_closer_one_that_reads_all_is_one_of_them() -> None:
+def test_a_closer_reranker_that_reads_everything_is_one_of_the_rerankers() -> None:
     cheap = {("a", 0): 0.3, ("a", 1): 0.5, ("b", 0): 0.0}
-    (narrowed,) = CombinedReranker([Given(cheap)], Given(ALL), 9).score(["c"], DOCUMENTS, [[]])
-    (joined,) = CombinedReranker([Given(cheap), Given(ALL)]).score(["c"], DOCUMENTS, [[]])
+    (narrowed,) = CombinedReranker([FakeReranker(cheap)], FakeReranker(ALL), 9).score(
+        ["c"], DOCUMENTS, [[]]
+    )
+    (joined,) = CombinedReranker([FakeReranker(cheap), FakeReranker(ALL)]).score(
+        ["c"], DOCUMENTS, [[]]
+    )
     assert narrowed == joined

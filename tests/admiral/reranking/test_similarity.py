@@ -1,4 +1,4 @@
-"""Cosines of sentence embeddings, beside the encoder's own way of computing them."""
+"""Cosine similarities of sentence embeddings, compared with plain transformers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from transformers import AutoModel, AutoTokenizer
 from admiral.models.checkpoint import quiet
 from admiral.records import Document, Sentence
 from admiral.reranking import similarity
-from admiral.reranking.similarity import CLAIM_TOKENS, SimilarityReranker, minilm_directory
+from admiral.reranking.similarity import MAX_CLAIM_TOKENS, SimilarityReranker, minilm_directory
 from trie.model import int8
 
 CLAIMS = ["The Danube flows through Vienna.", "A comedian was born in 1973."]
@@ -29,87 +29,94 @@ def reranker() -> SimilarityReranker:
 
 
 def cosine(query: str, text: str) -> float:
-    """By transformers alone, one text at a time."""
+    """Compute the similarity with transformers alone, one text at a time."""
     with quiet():
         tokenizer = AutoTokenizer.from_pretrained(minilm_directory(), local_files_only=True)
         model = AutoModel.from_pretrained(minilm_directory(), local_files_only=True).eval()
     means = []
-    for one in (query, text):
-        encoded = tokenizer(one, truncation=True, max_length=128, return_tensors="pt")
+    for string in (query, text):
+        encoded = tokenizer(string, truncation=True, max_length=128, return_tensors="pt")
         with torch.no_grad():
             means.append(model(**encoded).last_hidden_state[0].mean(0))
     return float(torch.nn.functional.cosine_similarity(*means, dim=0))
 
 
-def test_scores_are_cosines(reranker: SimilarityReranker) -> None:
+def test_scores_are_cosine_similarities(reranker: SimilarityReranker) -> None:
     first, second = reranker.score(CLAIMS, DOCUMENTS, EVIDENCE)
     assert [s.key for s in first if s.title == "Danube"] == [s.key for s in first]
-    assert {s.index for s in first} == {0, 2}  # the blank one is no evidence
-    for claim, chosen, found in zip(CLAIMS, EVIDENCE, (first, second), strict=True):
+    assert {s.index for s in first} == {0, 2}  # the blank sentence is left out
+    for claim, chosen, sentences in zip(CLAIMS, EVIDENCE, (first, second), strict=True):
         query = " ".join([claim, *(s.text for s in chosen)])
-        assert [s.score for s in found] == sorted((s.score for s in found), reverse=True)
-        for s in found:
+        assert [s.score for s in sentences] == sorted((s.score for s in sentences), reverse=True)
+        for s in sentences:
             assert s.score == pytest.approx(cosine(query, f"{s.title}: {s.text}"), abs=1e-5)
 
 
-def test_so_many_tokens_of_a_claim_are_read(reranker: SimilarityReranker) -> None:
+def test_the_claim_limit_is_the_number_of_tokens_read(reranker: SimilarityReranker) -> None:
     def read(words: int) -> list[float]:
         claims = ["river " * words + end for end in ("Paris", "film")]
-        return [one[0].score for one in reranker.score(claims, [DOCUMENTS[0]] * 2, [[], []])]
+        return [
+            sentences[0].score for sentences in reranker.score(claims, [DOCUMENTS[0]] * 2, [[], []])
+        ]
 
-    one, other = read(CLAIM_TOKENS - 1)
-    assert one != other
-    one, other = read(CLAIM_TOKENS)
-    assert one == other
+    first, second = read(MAX_CLAIM_TOKENS - 1)
+    assert first != second
+    first, second = read(MAX_CLAIM_TOKENS)
+    assert first == second
 
 
-def test_in_bfloat16_cosines_are_nearly_the_same(reranker: SimilarityReranker) -> None:
+def test_bfloat16_hardly_changes_the_scores(reranker: SimilarityReranker) -> None:
     rounded = SimilarityReranker(minilm_directory(), dtype=torch.bfloat16)
     assert rounded._model.encoder.layer[0].output.dense.weight.dtype == torch.bfloat16
-    found = rounded.score(CLAIMS, DOCUMENTS, EVIDENCE)
-    for mine, exact in zip(found, reranker.score(CLAIMS, DOCUMENTS, EVIDENCE), strict=True):
+    results = rounded.score(CLAIMS, DOCUMENTS, EVIDENCE)
+    for rounded_scores, exact in zip(
+        results, reranker.score(CLAIMS, DOCUMENTS, EVIDENCE), strict=True
+    ):
         scores = {s.key: s.score for s in exact}
-        assert {s.key: s.score for s in mine} == pytest.approx(scores, abs=0.01)
+        assert {s.key: s.score for s in rounded_scores} == pytest.approx(scores, abs=0.01)
 
 
-@pytest.mark.skipif(not int8.int8_works(), reason="the processor has no int8")
-def test_in_eight_bits_cosines_are_nearly_the_same(reranker: SimilarityReranker) -> None:
+@pytest.mark.skipif(not int8.int8_works(), reason="the processor does not support int8")
+def test_int8_hardly_changes_the_scores(reranker: SimilarityReranker) -> None:
     small = SimilarityReranker(minilm_directory(), dtype=torch.int8)
-    found = small.score(CLAIMS, DOCUMENTS, EVIDENCE)
-    for mine, exact in zip(found, reranker.score(CLAIMS, DOCUMENTS, EVIDENCE), strict=True):
+    results = small.score(CLAIMS, DOCUMENTS, EVIDENCE)
+    for rounded_scores, exact in zip(
+        results, reranker.score(CLAIMS, DOCUMENTS, EVIDENCE), strict=True
+    ):
         scores = {s.key: s.score for s in exact}
-        assert {s.key for s in mine} == set(scores)
-        for s in mine:
+        assert {s.key for s in rounded_scores} == set(scores)
+        for s in rounded_scores:
             assert s.score == pytest.approx(scores[s.key], abs=0.03)
     alone = [
         small.score([claim], [documents], [chosen])[0]
         for claim, documents, chosen in zip(CLAIMS, DOCUMENTS, EVIDENCE, strict=True)
     ]
-    for one, other in zip(found, alone, strict=True):
-        assert [s.score for s in one] == pytest.approx([s.score for s in other], abs=1e-6)
+    for together, single in zip(results, alone, strict=True):
+        assert [s.score for s in together] == pytest.approx([s.score for s in single], abs=1e-6)
 
 
-def test_a_batch_and_what_is_remembered_change_nothing(
+def test_batches_and_the_cache_do_not_change_the_scores(
     reranker: SimilarityReranker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     together = reranker.score(CLAIMS, DOCUMENTS, EVIDENCE)
-    monkeypatch.setattr(similarity, "_REMEMBERED", 1)
+    monkeypatch.setattr(similarity, "_CACHE_SIZE", 1)
     for _ in range(2):
         alone = [
             reranker.score([claim], [documents], [chosen])[0]
             for claim, documents, chosen in zip(CLAIMS, DOCUMENTS, EVIDENCE, strict=True)
         ]
-        for one, other in zip(together, alone, strict=True):
-            assert [s.key for s in one] == [s.key for s in other]
-            assert [s.score for s in one] == pytest.approx([s.score for s in other], abs=1e-6)
-    assert len(reranker._known) == 1
+        for batched, single in zip(together, alone, strict=True):
+            assert [s.key for s in batched] == [s.key for s in single]
+            scores = [s.score for s in single]
+            assert [s.score for s in batched] == pytest.approx(scores, abs=1e-6)
+    assert len(reranker._cache) == 1
 
 
 def test_claims_without_documents_have_no_sentences(reranker: SimilarityReranker) -> None:
     assert reranker.score(["A claim."], [[]], [[]]) == [[]]
 
 
-def test_eight_bits_are_refused_where_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_int8_is_refused_where_it_is_not_supported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(int8, "int8_works", lambda: False)
     with pytest.raises(ValueError, match="VNNI; use fp32 or bf16"):
         SimilarityReranker(minilm_directory(), dtype=torch.int8)
