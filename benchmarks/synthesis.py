@@ -17,7 +17,7 @@ from typing import Any
 import click
 
 from admiral.kb import KnowledgeBase, locate
-from admiral.synthesis import Settings, Synthesizer
+from admiral.synthesis import SynthesisSettings, Synthesizer
 
 # Words of titles that say nothing by themselves.
 _FREE = set(
@@ -56,7 +56,7 @@ def main(kb: str, count: int, seed: int) -> None:
     """Print claims per second, shares by documents and labels, duplicates and leaks."""
     with KnowledgeBase.open(locate(kb)) as opened:
         began = time.process_time()
-        synthesizer = Synthesizer(opened, Settings(seed=seed))
+        synthesizer = Synthesizer(opened, SynthesisSettings(seed=seed))
         ready = time.process_time()
         records = [claim.to_json() for claim in islice(synthesizer.claims(), count)]
         spent = time.process_time() - ready
@@ -65,7 +65,7 @@ def main(kb: str, count: int, seed: int) -> None:
     leaks = [record["claim"] for record in records if leaked(record)]
     texts = {record["claim"] for record in records}
     click.echo(
-        f"claims: {len(records):,} ({len(texts):,} distinct), {synthesizer.duplicates:,} left out"
+        f"claims: {len(records):,} ({len(texts):,} distinct), {synthesizer.n_duplicates:,} left out"
     )
     click.echo(f"processor time: {len(records) / spent:,.0f} claims/s after {ready - began:.1f} s")
     shares = ", ".join(f"{n}: {documents[n] / len(records):.2f}" for n in sorted(documents))

@@ -1,11 +1,12 @@
-"""Multi-hop claims written from the documents of a knowledge base: no annotation is needed.
+"""Synthetic multi-hop claims, written from the documents of a knowledge base without annotation.
 
-A claim begins at a document (`generate`), which is taken apart into statements (`profiles`,
-`clauses`). A mention of another document in one of them (`slots`) is replaced by a description from
-that document's own text, in which others may be described in turn (`descriptions`, `writing`). No
-word of a hidden title may show (`leaks`); false versions have one value swapped (`falsehoods`).
+A claim starts from one document (`synthesizer`), which is parsed into statements about its subject
+(`profiles`, `definitions`, `clauses`). A mention of another document in a statement (`slots`) is
+replaced by a description taken from that document's own text, which may describe further documents
+in the same way (`descriptions`, `sentence_wording`, `true_claims`). A claim must not contain a word
+of a title that it hides (`title_leaks`). A false version has one value swapped (`false_claims`).
 """
 
-from admiral.synthesis.synthesizer import Labels, Settings, Synthesizer, SyntheticClaim
+from admiral.synthesis.synthesizer import Labels, SynthesisSettings, Synthesizer, SyntheticClaim
 
-__all__ = ["Labels", "Settings", "Synthesizer", "SyntheticClaim"]
+__all__ = ["Labels", "SynthesisSettings", "Synthesizer", "SyntheticClaim"]

@@ -1,4 +1,4 @@
-"""The English words that the patterns know. Everything else is read from the documents."""
+"""English word lists of the parsing rules. Everything else comes from the documents."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-#: Verbs that a predicate may begin with, beside regular past tenses.
+#: Verbs that a predicate may begin with, in addition to regular past tenses.
 VERBS = _words(
     """
     is was are were has had became won wrote made led ran sang played plays stars features contains
@@ -19,7 +19,7 @@ VERBS = _words(
     deals shares represents provides operates produces offers broadcasts competes remains writes
     """
 )
-#: Adverbs that may stand before the verb.
+#: Adverbs that may precede the verb.
 ADVERBS = _words(
     "later currently originally first subsequently previously now once still primarily mainly "
     "formerly eventually soon initially best also then officially usually often mostly"
@@ -49,9 +49,9 @@ PLACES = _words(
     township theatre theater university valley village voivodeship area town city-state
     """
 )
-#: Nouns of definitions that do not say what it is: "one of the largest cities".
+#: Head nouns that do not say what the subject is: "one of the largest cities".
 EMPTY_NOUNS = _words("one part name form type kind member set group number series use")
-#: Things that are "she".
+#: Things that are referred to as "she".
 SHIPS = _words(
     "ship ships liner steamer steamship vessel boat frigate destroyer cruiser submarine battleship "
     "schooner yacht warship ferry tanker freighter gunboat brig barque carrier tug trawler"
@@ -60,8 +60,8 @@ WORKS = _words(
     "album ballet book comedy documentary drama film game magazine musical newspaper novel opera "
     "play poem program programme record serial series show single sitcom song story symphony"
 )
-#: What can be swapped within a group: kinds of people, works, places, bodies.
-KINDS = tuple(
+#: Nouns that can replace each other within a group: people, works, places, organisations.
+SIBLING_GROUPS = tuple(
     tuple(group.split())
     for group in (
         "actor comedian novelist painter footballer composer politician lawyer singer journalist "
@@ -75,7 +75,7 @@ KINDS = tuple(
         "sister niece aunt",
     )
 )
-#: A word and one that contradicts it in its place.
+#: A word and a word that contradicts it.
 OPPOSITES = {
     one: other
     for pair in _words(
@@ -94,7 +94,7 @@ MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
 )
-#: Participles that may stand after a noun: "a film directed by ...".
+#: Participles that may follow a noun: "a film directed by ...".
 PARTICIPLES = _words(
     """
     based located situated directed written produced published released founded developed created
@@ -106,7 +106,7 @@ PARTICIPLES = _words(
 PREPOSITIONS = _words(
     "in on at by from with for during after before since until near alongside under about"
 )
-#: Words that no clause ends with.
+#: Words that cannot end a clause.
 DANGLING = (
     _words(
         """
@@ -121,11 +121,17 @@ DANGLING = (
     | PARTICIPLES
     | ADVERBS
 )
-#: Words that tell nothing of a title when they appear in a claim.
+#: Words that do not give away a title when they occur in a claim.
 STOP_WORDS = _words(
     "a an and as at by de del di du for from in is it la le los no of on or the to van von with"
 )
-#: A past participle and its past tense, where they differ.
-PASTS = {"written": "wrote", "sung": "sang", "drawn": "drew", "taken": "took", "begun": "began"}
-#: Participles that are their own past tense, of which "X by Y" becomes "Y X".
-REGULAR = re.compile(r"[a-z]+ed|led|held|built|made|won|met|taught|sold")
+#: Past participles whose past tense differs, with the past tense.
+IRREGULAR_PASTS = {
+    "written": "wrote",
+    "sung": "sang",
+    "drawn": "drew",
+    "taken": "took",
+    "begun": "began",
+}
+#: Participles that equal their past tense, so that "made by Y" can become "Y made".
+UNCHANGED_PARTICIPLE = re.compile(r"[a-z]+ed|led|held|built|made|won|met|taught|sold")

@@ -1,4 +1,4 @@
-"""False versions of true claims: one value is swapped for another one of its type."""
+"""False versions of true claims, made by replacing one value by another of the same type."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from admiral.records import Document
 from admiral.retrieval.title_matching import base_title, find_mentions
-from admiral.synthesis.english_words import KINDS, MONTHS, OPPOSITES
-from admiral.synthesis.parsed_documents import Library
+from admiral.synthesis.english_words import MONTHS, OPPOSITES, SIBLING_GROUPS
+from admiral.synthesis.parsed_documents import ParsedCorpus
 from admiral.synthesis.profiles import Profile
-from admiral.synthesis.slots import is_list
+from admiral.synthesis.slots import is_list_page
 from proofs.lexicons.nations import NATIONALITIES
 
 _YEAR = re.compile(r"(?<![\w-])(?:1[0-9]{3}|20[0-2][0-9])(?![\w%-])")
@@ -24,20 +24,22 @@ _MONTH = re.compile(rf"\b(?:{'|'.join(MONTHS)})\b")
 _TOKEN = re.compile(r"\w+")
 _MONTH_BEFORE = re.compile(rf"\b(?:{'|'.join(MONTHS)}) $")
 _MONTH_AFTER = re.compile(rf" (?:{'|'.join(MONTHS)})\b")
-# Every day of the month is in these.
+# Months with 31 days, so that every date stays valid.
 _LONG_MONTHS = ("January", "March", "May", "July", "August", "October", "December")
 _FOLLOWING = re.compile(r"[.,;]|$| (?:and|or|but|in|on|at|by|from|with|for|who|which|that|to|of)\b")
 _ARTICLE = re.compile(r"\b[Aa]n? $")
 _NATIONS = tuple(sorted(" ".join(w.capitalize() for w in n.split()) for n in NATIONALITIES))
 _NATION = re.compile(rf"\b(?:{'|'.join(sorted(_NATIONS, key=len, reverse=True))})\b(?!-)")
-_SIBLINGS = {word: tuple(o for o in group if o != word) for group in KINDS for word in group}
+_SIBLINGS = {
+    word: tuple(o for o in group if o != word) for group in SIBLING_GROUPS for word in group
+}
 _WORD = re.compile(rf"\b(?:{'|'.join(sorted({*_SIBLINGS, *OPPOSITES}))})\b")
-_LARGEST_GROUP = 400
+_MAX_GROUP_SIZE = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Swap:
-    """Characters ``start:end`` of a claim and the value that takes their place."""
+class Replacement:
+    """A value to put in place of the characters ``start:end`` of a claim."""
 
     start: int
     end: int
@@ -45,130 +47,140 @@ class Swap:
 
 
 class Falsifier:
-    """Swaps values of claims.
+    """Makes false versions of claims.
 
     Parameters
     ----------
-    library
-        The documents.
+    corpus
+        The parsed documents.
     sample
-        Some of them, whose titles replace other titles of documents of the same kind.
+        Documents whose titles can replace titles of the same kind (with the same head noun).
     """
 
-    def __init__(self, library: Library, sample: Iterable[Profile]) -> None:
-        self._library = library
+    def __init__(self, corpus: ParsedCorpus, sample: Iterable[Profile]) -> None:
+        self._corpus = corpus
         groups: dict[str, list[str]] = defaultdict(list)
         for profile in sample:
-            if len(groups[profile.noun]) < _LARGEST_GROUP and not is_list(profile.title):
+            if len(groups[profile.noun]) < _MAX_GROUP_SIZE and not is_list_page(profile.title):
                 groups[profile.noun].append(base_title(profile.title))
         self._groups: Mapping[str, Sequence[str]] = groups
 
     def falsify(
         self, text: str, named: Sequence[str], gold: Sequence[Document], rng: random.Random
     ) -> str | None:
-        """Return `text` with one value swapped so that the gold documents refute it, or None.
+        """Return `text` with one value replaced so that the gold documents refute it, or None.
+
+        The value is a title, nationality, year, number, month, or a word with a known sibling or
+        opposite.
 
         Parameters
         ----------
         text
             A claim that the gold documents support.
         named
-            Titles by which the evidence is found; they stay.
+            Titles by which the evidence is found; they are not replaced.
         gold
-            The documents; a value that one of them holds is not put in.
+            The gold documents; a value that occurs in one of them is not used.
         rng
-            Chooses.
+            Random generator for the choices.
         """
-        known = _padded(" ".join(part for d in gold for part in (d.title, *d.sentences)))
-        kept = [span for title in named for span in _places(base_title(title), text)]
-        ways = [self._entities, _nations, _years, _numbers, _months, _words]
-        rng.shuffle(ways)
-        for way in ways:
-            swaps = [
-                swap
-                for swap in way(text, rng)
-                if all(swap.end <= start or end <= swap.start for start, end in kept)
-                and _padded(swap.value) not in known
+        gold_text = _padded(" ".join(part for d in gold for part in (d.title, *d.sentences)))
+        protected = [span for title in named for span in _occurrences(base_title(title), text)]
+        types = [
+            self._title_replacements,
+            _nationality_replacements,
+            _year_replacements,
+            _number_replacements,
+            _month_replacements,
+            _word_replacements,
+        ]
+        rng.shuffle(types)
+        for replacements_of_type in types:
+            candidates = [
+                candidate
+                for candidate in replacements_of_type(text, rng)
+                if all(candidate.end <= start or end <= candidate.start for start, end in protected)
+                and _padded(candidate.value) not in gold_text
             ]
-            if swaps:
-                return _swapped(text, rng.choice(swaps))
+            if candidates:
+                return _replace(text, rng.choice(candidates))
         return None
 
-    def _entities(self, text: str, rng: random.Random) -> Iterator[Swap]:
-        for mention in find_mentions(self._library.kb, text):
-            profile = self._library.profile(mention.titles[0])
+    def _title_replacements(self, text: str, rng: random.Random) -> Iterator[Replacement]:
+        for mention in find_mentions(self._corpus.kb, text):
+            profile = self._corpus.profile(mention.titles[0])
             group = self._groups.get(profile.noun, ()) if profile and profile.noun else ()
-            if len(group) > 1 and _alone(text, mention.start, mention.end):
-                yield Swap(mention.start, mention.end, rng.choice(group))
+            if len(group) > 1 and _is_separate_name(text, mention.start, mention.end):
+                yield Replacement(mention.start, mention.end, rng.choice(group))
 
 
 def _padded(text: str) -> str:
-    """Return the words of a text with a space before and behind each."""
+    """Return the words of a text, each with a space before and after it."""
     return f" {' '.join(_TOKEN.findall(text.casefold()))} "
 
 
-def _places(name: str, text: str) -> Iterator[tuple[int, int]]:
-    """Yield where a name stands in a text, also with a capital at its start."""
+def _occurrences(name: str, text: str) -> Iterator[tuple[int, int]]:
+    """Yield the (start, end) of each occurrence of a name, also with an initial capital."""
     for form in {name, name[:1].upper() + name[1:]}:
-        place = text.find(form)
-        while place >= 0:
-            yield place, place + len(form)
-            place = text.find(form, place + 1)
+        start = text.find(form)
+        while start >= 0:
+            yield start, start + len(form)
+            start = text.find(form, start + 1)
 
 
-def _alone(text: str, start: int, end: int) -> bool:
-    """Whether a name is not a part of a longer one, and has no article."""
+def _is_separate_name(text: str, start: int, end: int) -> bool:
+    """Return whether a name is not part of a longer one and has no article."""
     before = text[:start].rsplit(" ", 2)[-2:-1]
-    word = before[0] if before else ""
+    previous = before[0] if before else ""
     return (
-        word.islower()
-        and word not in ("the", "a", "an")
+        previous.islower()
+        and previous not in ("the", "a", "an")
         and _FOLLOWING.match(text, end) is not None
     )
 
 
-def _nations(text: str, rng: random.Random) -> Iterator[Swap]:
-    for found in _NATION.finditer(text):
-        if not text[found.end() : found.end() + 2].strip()[:1].isupper():
-            yield Swap(*found.span(), rng.choice(_NATIONS))
+def _nationality_replacements(text: str, rng: random.Random) -> Iterator[Replacement]:
+    for match in _NATION.finditer(text):
+        if not text[match.end() : match.end() + 2].strip()[:1].isupper():
+            yield Replacement(*match.span(), rng.choice(_NATIONS))
 
 
-def _years(text: str, rng: random.Random) -> Iterator[Swap]:
-    for found in _YEAR.finditer(text):
+def _year_replacements(text: str, rng: random.Random) -> Iterator[Replacement]:
+    for match in _YEAR.finditer(text):
         shift = rng.choice((-1, 1)) * rng.randint(1, 12)
-        yield Swap(*found.span(), str(min(int(found.group()) + shift, 2029)))
+        yield Replacement(*match.span(), str(min(int(match.group()) + shift, 2029)))
 
 
-def _numbers(text: str, rng: random.Random) -> Iterator[Swap]:
-    for found in _NUMBER.finditer(text):
-        if _MONTH_BEFORE.search(text[: found.start()]) or _MONTH_AFTER.match(text, found.end()):
-            continue  # there is no October 39
-        digits = found.group().replace(",", "")
+def _number_replacements(text: str, rng: random.Random) -> Iterator[Replacement]:
+    for match in _NUMBER.finditer(text):
+        if _MONTH_BEFORE.search(text[: match.start()]) or _MONTH_AFTER.match(text, match.end()):
+            continue  # a day of the month: "October 39" is not a date
+        digits = match.group().replace(",", "")
         value = int(digits)
         other = max(value + rng.choice((-1, 1)) * rng.randint(1, max(value // 3, 2)), 2)
-        yield Swap(*found.span(), f"{other:,}" if "," in found.group() else str(other))
+        yield Replacement(*match.span(), f"{other:,}" if "," in match.group() else str(other))
 
 
-def _months(text: str, rng: random.Random) -> Iterator[Swap]:
-    for found in _MONTH.finditer(text):
-        yield Swap(*found.span(), rng.choice(_LONG_MONTHS))
+def _month_replacements(text: str, rng: random.Random) -> Iterator[Replacement]:
+    for match in _MONTH.finditer(text):
+        yield Replacement(*match.span(), rng.choice(_LONG_MONTHS))
 
 
-def _words(text: str, rng: random.Random) -> Iterator[Swap]:
-    for found in _WORD.finditer(text):
-        word = found.group()
+def _word_replacements(text: str, rng: random.Random) -> Iterator[Replacement]:
+    for match in _WORD.finditer(text):
+        word = match.group()
         value = OPPOSITES.get(word) or rng.choice(_SIBLINGS[word])
-        yield Swap(*found.span(), value)
+        yield Replacement(*match.span(), value)
 
 
-def _swapped(text: str, swap: Swap) -> str:
-    """Put the value in; "a" and "an" before it agree with it."""
-    before, value = text[: swap.start], swap.value
+def _replace(text: str, replacement: Replacement) -> str:
+    """Apply a replacement; "a" or "an" before it is made to agree."""
+    before, value = text[: replacement.start], replacement.value
     article = _ARTICLE.search(before)
     if article is not None:
-        one = "an" if value[:1].lower() in "aeiou" else "a"
-        one = one.capitalize() if article.group()[0] == "A" else one
-        before = f"{before[: article.start()]}{one} "
+        agreeing = "an" if value[:1].lower() in "aeiou" else "a"
+        agreeing = agreeing.capitalize() if article.group()[0] == "A" else agreeing
+        before = f"{before[: article.start()]}{agreeing} "
     if not before:
         value = value[:1].upper() + value[1:]
-    return before + value + text[swap.end :]
+    return before + value + text[replacement.end :]

@@ -1,4 +1,4 @@
-"""The documents of a knowledge base, taken apart and linked, in bounded memory."""
+"""Documents of a knowledge base, parsed and linked on demand, with a bounded cache."""
 
 from __future__ import annotations
 
@@ -12,78 +12,85 @@ import numpy as np
 
 from admiral.records import Document
 from admiral.retrieval.title_matching import Titles
-from admiral.synthesis.profiles import Profile, Statement, read_profile, read_quotable
+from admiral.synthesis.profiles import Profile, Statement, parse_profile, parse_quotable
 from admiral.synthesis.slots import Slot, find_slots
 
-# So many documents are kept, of some kilobytes each.
-_KEPT = 4096
-# What a larger share of a sample names, such as a country, is described more rarely, or not at all;
-# and the least numbers for that.
-_COMMON, _TOO_COMMON = 0.001, 0.002
-_LEAST_COMMON, _LEAST_TOO_COMMON = 2, 8
+# Documents kept in the cache, of a few kilobytes each.
+_CACHE_SIZE = 4096
+# Documents that a larger share of a sample mentions, such as countries, are described more rarely
+# (common) or never (too common). The thresholds have minimum counts for small samples.
+_COMMON_SHARE, _TOO_COMMON_SHARE = 0.001, 0.002
+_MIN_COMMON, _MIN_TOO_COMMON = 2, 8
 
 
-class Documents(Titles, Protocol):
-    """What the writer needs of a knowledge base."""
+class DocumentSource(Titles, Protocol):
+    """Interface that synthesis needs of a knowledge base."""
 
-    def rows(self) -> np.ndarray: ...
-    def document_at(self, row: int) -> Document: ...
+    def rows(self) -> np.ndarray:
+        """Return the rows of all documents, (documents,), ascending."""
+        ...
+
+    def document_at(self, row: int) -> Document:
+        """Return the document of a row."""
+        ...
 
 
-class Library:
-    """Profiles of documents and the mentions in them, each found once while it is kept.
+class ParsedCorpus:
+    """Cached profiles of documents and of the replaceable mentions in them.
 
     Parameters
     ----------
     kb
         The open knowledge base.
-    quoted
-        Read the documents as text of any language, to be quoted and not taken apart.
+    quotes_only
+        Treat the documents as text in any language, which is quoted instead of parsed.
     """
 
-    def __init__(self, kb: Documents, *, quoted: bool = False) -> None:
-        self.kb, self.quoted = kb, quoted
+    def __init__(self, kb: DocumentSource, *, quotes_only: bool = False) -> None:
+        self.kb, self.quotes_only = kb, quotes_only
         self._rows = kb.rows()
-        read = read_quotable if quoted else read_profile
-        self._named: Counter[str] = Counter()
-        self._common, self._too_common = float(_LEAST_COMMON), float(_LEAST_TOO_COMMON)
-        self._profile = lru_cache(_KEPT)(lambda row: read(kb.document_at(row)))
-        self._slots = lru_cache(_KEPT)(self._find_slots)
+        parse = parse_quotable if quotes_only else parse_profile
+        self._mention_counts: Counter[str] = Counter()
+        self._common, self._too_common = float(_MIN_COMMON), float(_MIN_TOO_COMMON)
+        self._profile = lru_cache(_CACHE_SIZE)(lambda row: parse(kb.document_at(row)))
+        self._slots = lru_cache(_CACHE_SIZE)(self._find_slots)
 
     def __len__(self) -> int:
         return len(self._rows)
 
-    def at(self, number: int) -> Profile:
-        """Return the profile of a document, counted from 0 in the order of rows."""
+    def profile_at(self, number: int) -> Profile:
+        """Return the profile of a document by its position in the order of rows."""
         return self._profile(int(self._rows[number]))
 
     def profile(self, title: str) -> Profile | None:
-        """Return the profile of a title, None if there is no such document."""
+        """Return the profile of a title; None if there is no such document."""
         row = self.kb.row(title)
         return None if row is None else self._profile(row)
 
     def slots(self, profile: Profile) -> tuple[tuple[Statement, Slot], ...]:
-        """Return the replaceable mentions in the statements of a document, in order."""
+        """Return the replaceable mentions in the statements of a document, in order of text."""
         row = self.kb.row(profile.title)
         assert row is not None
         return self._slots(row)
 
-    def note_common(self, sample: Sequence[Profile]) -> None:
-        """Count how often documents are named in a sample, so that `draw` can avoid few for all."""
+    def count_mentions(self, sample: Sequence[Profile]) -> None:
+        """Count how often a sample mentions each document, to balance `sample_slots`."""
         for profile in sample:
-            self._named.update({slot.title for _, slot in self.slots(profile)})
-        self._common = max(_COMMON * len(sample), _LEAST_COMMON)
-        self._too_common = max(_TOO_COMMON * len(sample), _LEAST_TOO_COMMON)
+            self._mention_counts.update({slot.title for _, slot in self.slots(profile)})
+        self._common = max(_COMMON_SHARE * len(sample), _MIN_COMMON)
+        self._too_common = max(_TOO_COMMON_SHARE * len(sample), _MIN_TOO_COMMON)
 
-    def draw(self, profile: Profile, most: int, rng: random.Random) -> list[tuple[Statement, Slot]]:
-        """Return some replaceable mentions, those of commonly named documents more rarely."""
+    def sample_slots(
+        self, profile: Profile, max_slots: int, rng: random.Random
+    ) -> list[tuple[Statement, Slot]]:
+        """Return random replaceable mentions, fewer of documents that are mentioned often."""
         pairs = [
             pair
             for pair in self.slots(profile)
-            if (count := self._named[pair[1].title]) <= self._too_common
+            if (count := self._mention_counts[pair[1].title]) <= self._too_common
             and rng.random() * count**2 < self._common**2
         ]
-        return rng.sample(pairs, min(most, len(pairs)))
+        return rng.sample(pairs, min(max_slots, len(pairs)))
 
     def _find_slots(self, row: int) -> tuple[tuple[Statement, Slot], ...]:
         profile = self._profile(row)
@@ -95,6 +102,6 @@ class Library:
                 profile.document,
                 statement.index,
                 statement.predicate,
-                anywhere=self.quoted,
+                anywhere=self.quotes_only,
             )
         )

@@ -1,4 +1,4 @@
-"""What a document says of its subject: a definition, dates of life, and statements."""
+"""Profile of a document's subject: its definition, dates of birth and death, and statements."""
 
 from __future__ import annotations
 
@@ -7,65 +7,67 @@ from dataclasses import dataclass
 
 from admiral.records import Document
 from admiral.retrieval.title_matching import base_title
-from admiral.synthesis.clauses import LONGEST_SENTENCE, readable, without_parentheses
+from admiral.synthesis.clauses import LONGEST_SENTENCE, is_parsable, strip_parentheses
 from admiral.synthesis.definitions import (
     ANAPHORA,
-    VERB,
-    defined_noun,
-    definition_of,
-    life,
-    one_clause,
+    COPULA,
+    extract_definition,
+    first_clause,
+    head_noun,
+    life_clauses,
 )
 from admiral.synthesis.english_words import ADVERBS, PERSONS, SHIPS, VERBS
 
-# Of a document so many sentences are used.
+# Sentences of a document that are used.
 MAX_SENTENCES = 6
-_LEAD = re.compile(
+_ADVERBIAL = re.compile(
     r"(?:In|On|From|During|Since|Until|By|After|Before|At|As of) [^,;]{2,40}, (?=[A-Za-z])"
 )
 _PRONOUN = re.compile(r"(?:He|She|It|They|he|she|it|they) ")
-# "It is possible that ..." says nothing of the subject.
+# "It is possible that ..." is not about the subject.
 _IMPERSONAL = re.compile(r"(?:is|was|has been) (?:[a-z]+ ){1,3}that\b")
 _HE = re.compile(r"(?:He|She|His|Her|he|she)\b")
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A sentence about the document's subject, taken apart.
+    """A parsed sentence about the document's subject.
 
     Attributes
     ----------
     index
-        The sentence's number.
-    lead
-        What stands before the subject, such as ``In 1990, ``; mostly empty.
+        Number of the sentence.
+    adverbial
+        Text before the subject, such as ``In 1990, ``; usually empty.
     predicate
-        The rest from the verb on, without parentheses and final stop.
+        The sentence from the verb on, without parentheses and full stop.
     """
 
     index: int
-    lead: str
+    adverbial: str
     predicate: str
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What is known of a document's subject.
+    """What a document says about its subject.
 
     Attributes
     ----------
+    document
+        The document.
     name
-        The title without its parenthesis, with an article where the document has one.
+        The title without its parenthesis, with an article if the document uses one.
     person
-        Whether it is a person.
+        Whether the subject is a person.
     noun
-        The last word of the shortest definition, such as ``comedian``; empty without one.
+        Head noun of the definition, such as ``comedian``; empty without a definition.
     definition
-        The noun phrase of the first sentence with all that follows; empty where it has none.
+        Noun phrase of the first sentence with its modifiers; empty if there is none.
     life
         Clauses on birth and death, from the parenthesis after the name.
     statements
-        In the order of the document.
+        Parsed sentences in the order of the document.
     """
 
     document: Document
@@ -78,53 +80,53 @@ class Profile:
 
     @property
     def title(self) -> str:
-        """The document's title."""
+        """Title of the document."""
         return self.document.title
 
 
-def read_quotable(document: Document) -> Profile:
-    """Take a document of any language apart: sentences that begin with its name are statements."""
+def parse_quotable(document: Document) -> Profile:
+    """Parse a document in any language: sentences that begin with its name are statements."""
     name = base_title(document.title)
     statements = []
     for index, text in enumerate(document.sentences[:MAX_SENTENCES]):
-        text = without_parentheses(text).rstrip(" .。")
+        text = strip_parentheses(text).rstrip(" .。")
         if text.startswith(f"{name} ") and len(text) <= LONGEST_SENTENCE:
             statements.append(Statement(index, "", text[len(name) + 1 :]))
     return Profile(document, name, False, "", "", (), tuple(statements))
 
 
-def read_profile(document: Document) -> Profile:
-    """Take an English document apart; what its sentences do not show is left empty."""
+def parse_profile(document: Document) -> Profile:
+    """Parse an English document; fields that its sentences do not provide are left empty."""
     base = base_title(document.title)
-    texts = [without_parentheses(s).rstrip(" .") for s in document.sentences[:MAX_SENTENCES]]
+    texts = [strip_parentheses(s).rstrip(" .") for s in document.sentences[:MAX_SENTENCES]]
     article = bool(texts) and texts[0].startswith(f"The {base} ")
     name = f"the {base}" if article else base
-    definition = definition_of(texts[0], base) if texts and readable(texts[0]) else ""
-    noun = defined_noun(definition)
-    lived = life(document.sentences[0]) if texts else ()
-    person = _person(texts, noun, bool(lived))
-    names = _names(base, noun, person)
+    definition = extract_definition(texts[0], base) if texts and is_parsable(texts[0]) else ""
+    noun = head_noun(definition)
+    lived = life_clauses(document.sentences[0]) if texts else ()
+    person = _is_person(texts, noun, bool(lived))
+    names = _subject_names(base, noun, person)
     statements = []
     for index, text in enumerate(texts):
-        if not readable(text):
+        if not is_parsable(text):
             continue
-        found = _statement(index, text, names, defined=bool(definition) and not index)
-        if found is not None:
-            statements.append(found)
+        statement = _parse_statement(index, text, names, defined=bool(definition) and not index)
+        if statement is not None:
+            statements.append(statement)
     return Profile(
         document, name, person, noun, definition, lived if person else (), tuple(statements)
     )
 
 
-def _person(texts: list[str], noun: str, life: bool) -> bool:
+def _is_person(texts: list[str], noun: str, has_life_dates: bool) -> bool:
     if noun in PERSONS or noun in SHIPS:
         return noun in PERSONS
     later = [text for text in texts[1:] if _HE.match(text)]
-    return life or bool(later)
+    return has_life_dates or bool(later)
 
 
-def _names(base: str, noun: str, person: bool) -> tuple[str, ...]:
-    """Return what the sentences may call the subject, the longest first."""
+def _subject_names(base: str, noun: str, person: bool) -> tuple[str, ...]:
+    """Return the names by which sentences may refer to the subject, longest first."""
     names = {base, f"The {base}", f"the {base}"}
     if person and " " in base:
         names.add(base.rsplit(" ", 1)[-1])
@@ -133,23 +135,25 @@ def _names(base: str, noun: str, person: bool) -> tuple[str, ...]:
     return tuple(sorted(names, key=lambda name: (-len(name), name)))
 
 
-def _statement(index: int, text: str, names: tuple[str, ...], *, defined: bool) -> Statement | None:
-    lead = _LEAD.match(text)
-    place = lead.end() if lead else 0
-    pronoun = _PRONOUN.match(text, place)
+def _parse_statement(
+    index: int, text: str, names: tuple[str, ...], *, defined: bool
+) -> Statement | None:
+    adverbial_match = _ADVERBIAL.match(text)
+    start = adverbial_match.end() if adverbial_match else 0
+    pronoun = _PRONOUN.match(text, start)
     if pronoun:
-        place = pronoun.end()
+        start = pronoun.end()
     else:
-        name = next((n for n in names if text.startswith(f"{n} ", place)), None)
+        name = next((n for n in names if text.startswith(f"{n} ", start)), None)
         if name is not None:
-            place += len(name) + 1
-        elif defined and not lead:
-            found = VERB.search(text)
-            assert found is not None
-            place = found.start() + 1
+            start += len(name) + 1
+        elif defined and not adverbial_match:
+            copula = COPULA.search(text)
+            assert copula is not None
+            start = copula.start() + 1
         else:
             return None
-    predicate = one_clause(text[place:])
+    predicate = first_clause(text[start:])
     verb, _, rest = predicate.partition(" ")
     if verb in {"also", "then"}:
         predicate, (verb, _, rest) = rest, rest.partition(" ")
@@ -159,7 +163,7 @@ def _statement(index: int, text: str, names: tuple[str, ...], *, defined: bool) 
         return None
     if ANAPHORA.search(predicate) or (pronoun and _IMPERSONAL.match(predicate) is not None):
         return None
-    lead_text = lead.group() if lead else ""
-    if ANAPHORA.search(lead_text):
+    adverbial = adverbial_match.group() if adverbial_match else ""
+    if ANAPHORA.search(adverbial):
         return None
-    return Statement(index, lead_text, predicate)
+    return Statement(index, adverbial, predicate)

@@ -1,4 +1,4 @@
-"""The wording of a claim: statements as sentences, with descriptions where names stood."""
+"""Wording of a claim: statements as one sentence, with descriptions in place of names."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import random
 import re
 from collections.abc import Sequence
 
-from admiral.synthesis.clauses import joined, piece_ends, sentence, words
+from admiral.synthesis.clauses import clause_ends, join_parts, to_sentence, word_count
 from admiral.synthesis.descriptions import Description
-from admiral.synthesis.english_words import PASTS, REGULAR
+from admiral.synthesis.english_words import IRREGULAR_PASTS, UNCHANGED_PARTICIPLE
 from admiral.synthesis.profiles import Profile, Statement
 from admiral.synthesis.slots import Slot
 
-# Shares of claims that begin with the description, keep what stands before the subject, and what
-# stands behind the description.
-_TURNED, _LEAD, _TAIL = 0.35, 0.6, 0.5
-_STATEMENT_WORDS = 26
+# Share of claims that begin with the description, that keep the adverbial before the subject, and
+# that keep text after the description.
+_INVERTED_SHARE, _ADVERBIAL_SHARE, _TAIL_SHARE = 0.35, 0.6, 0.5
+_MAX_STATEMENT_WORDS = 26
 _BY = re.compile(r"(?P<before>.*?\b)(?P<verb>[a-z]+) by $")
-# What stands before "directed by" where it only says what the root is.
+# Text before "directed by" that only says what the root is.
 _KIND = re.compile(r"(?:is|was) an? (?P<kind>(?:[\w-]+ ){1,5})")
 _WHERE = re.compile(
     r"(?P<before>(?:is|was|are|were)(?: [a-z]+ly)? (?:born|located|held|situated|filmed|set|raised"
@@ -26,58 +26,84 @@ _WHERE = re.compile(
 )
 
 
-def clause_text(
+def compose_sentence(
     root: Profile,
     chosen: Sequence[tuple[Statement, Slot, Description]],
     rng: random.Random,
     *,
     quoted: bool,
 ) -> str:
-    """Return statements of the root as one sentence, with descriptions in their slots."""
+    """Return statements of the root as one sentence, with descriptions in their slots.
+
+    Parameters
+    ----------
+    root
+        The document that the claim starts from.
+    chosen
+        One or two (statement, slot, description) of the root.
+    rng
+        Random generator for the choices.
+    quoted
+        Whether descriptions are quotations, so that the statement is kept as it is.
+    """
     statement, slot, description = chosen[0]
     predicate = statement.predicate
     if quoted:
-        return sentence(
-            joined(root.name, predicate[: slot.start], description.text, predicate[slot.end :])
+        return to_sentence(
+            join_parts(root.name, predicate[: slot.start], description.text, predicate[slot.end :])
         )
     if len(chosen) == 2:
-        other, second, also = chosen[1]
-        if other == statement:
-            comma = "," if description.long else ""
-            middle = predicate[slot.end : second.start]
-            parts = [predicate[: slot.start], description.text + comma, middle, also.text]
+        second_statement, second_slot, second_description = chosen[1]
+        if second_statement == statement:
+            comma = "," if description.is_long else ""
+            middle = predicate[slot.end : second_slot.start]
+            parts = [
+                predicate[: slot.start],
+                description.text + comma,
+                middle,
+                second_description.text,
+            ]
         else:
-            link = ", and" if description.long else "and"
+            link = ", and" if description.is_long else "and"
             parts = [predicate[: slot.start], description.text, link]
-            parts += [other.predicate[: second.start], also.text]
-        return sentence(joined(_lead(statement, rng), root.name, *parts))
-    if rng.random() < _TURNED:
-        turned = _turned(root, predicate[: slot.start], description.text)
-        if turned:
-            return sentence(turned)
+            parts += [
+                second_statement.predicate[: second_slot.start],
+                second_description.text,
+            ]
+        return to_sentence(join_parts(_maybe_adverbial(statement, rng), root.name, *parts))
+    if rng.random() < _INVERTED_SHARE:
+        inverted = _inverted(root, predicate[: slot.start], description.text)
+        if inverted:
+            return to_sentence(inverted)
     end = slot.end
-    if not description.long and not slot.closing and rng.random() < _TAIL:
-        ends = [e for e in piece_ends(predicate, end) if words(predicate[:e]) <= _STATEMENT_WORDS]
+    if not description.is_long and not slot.has_apposition and rng.random() < _TAIL_SHARE:
+        ends = [
+            e
+            for e in clause_ends(predicate, end)
+            if word_count(predicate[:e]) <= _MAX_STATEMENT_WORDS
+        ]
         end = rng.choice(ends) if ends else end
     parts = [predicate[: slot.start], description.text, predicate[slot.end : end]]
-    return sentence(joined(_lead(statement, rng), root.name, *parts))
+    return to_sentence(join_parts(_maybe_adverbial(statement, rng), root.name, *parts))
 
 
-def _lead(statement: Statement, rng: random.Random) -> str:
-    return statement.lead if rng.random() < _LEAD else ""
+def _maybe_adverbial(statement: Statement, rng: random.Random) -> str:
+    return statement.adverbial if rng.random() < _ADVERBIAL_SHARE else ""
 
 
-def _turned(root: Profile, before: str, description: str) -> str:
-    """Return the clause with the description first, where the words before it allow that."""
+def _inverted(root: Profile, before: str, description: str) -> str:
+    """Return the clause with the description first; empty if its wording does not allow that."""
     where = _WHERE.fullmatch(before)
     if where is not None:
-        return joined(description, "is where", root.name, where["before"])
+        return join_parts(description, "is where", root.name, where["before"])
     by = _BY.fullmatch(before)
-    if by is not None and (by["verb"] in PASTS or REGULAR.fullmatch(by["verb"])):
+    if by is not None and (
+        by["verb"] in IRREGULAR_PASTS or UNCHANGED_PARTICIPLE.fullmatch(by["verb"])
+    ):
         if by["before"].strip() in ("is", "was", "are", "were"):
-            return joined(description, PASTS.get(by["verb"], by["verb"]), root.name)
+            return join_parts(description, IRREGULAR_PASTS.get(by["verb"], by["verb"]), root.name)
         kind = _KIND.fullmatch(by["before"])
         if kind is not None:
-            verb = PASTS.get(by["verb"], by["verb"])
-            return joined(description, verb, "the", kind["kind"], root.name)
+            verb = IRREGULAR_PASTS.get(by["verb"], by["verb"])
+            return join_parts(description, verb, "the", kind["kind"], root.name)
     return ""

@@ -1,4 +1,4 @@
-"""Mentions that can be replaced by a noun phrase, judged by the words around them."""
+"""Mentions that a noun phrase can replace, selected by the words around them."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ Kind = Literal["person", "place", "thing", "any"]
 
 _ARTICLES = frozenset({"a", "an", "the"})
 _NOUNS = PERSONS | WORKS
-_MOST_MODIFIERS = 5
+_MAX_MODIFIERS = 5
 _VERB_FORM = re.compile(
     r"[a-z]+ed|starring|featuring|including|playing|portraying|defeating|replacing|succeeding|joining"
     r"|leaving|representing|supporting|covering|bordering|overlooking|marrying|visiting"
 )
-# "the armored Athena", "the dancer and actor Gene Kelly": a part of the noun phrase. Or a name is
-# given: "called Athena".
+# The name is part of a longer noun phrase ("the armored Athena", "the dancer and actor Gene Kelly"),
+# or the text gives the name ("called Athena").
 _MODIFIER = re.compile(
     r"\b(?:called|named|titled|entitled|nicknamed|renamed|dubbed) $|"
     rf"\b(?:an?|the|his|her|its) [a-z]+ed $|\b(?:{'|'.join(sorted(_NOUNS))}) (?:and|or) $"
 )
-# Pages on days and years say nothing by which one would know them.
+# Pages on days and years, which have no distinctive description.
 _CALENDAR = re.compile(
     rf"(?:{'|'.join(MONTHS)})(?: \d+)?$|\d+(?:s|st|nd|rd|th)?(?: century)?(?: BC)?$"
 )
-# Characters: of a predicate that is searched, and of what stands before a mention.
-_LONGEST_SEARCHED, _LONGEST_CONTEXT = 240, 60
+# Maximum characters of a predicate that are searched, and of the context before a mention.
+_MAX_SEARCHED, _MAX_CONTEXT = 240, 60
 _ARTICLE = re.compile(r"(?:^|(?<=\s))(?:an?|the) $", re.IGNORECASE)
 _BEFORE = PREPOSITIONS | set(
     re.findall(
@@ -45,8 +45,8 @@ _BEFORE = PREPOSITIONS | set(
 _WORD_BEFORE = re.compile(r"(?<![\w'’-])([\w'’-]+) $")
 _JOINED_BEFORE = re.compile(r"[A-Z0-9][\w'’.-]* (?:and|of|&) $")
 _JOINED_AFTER = re.compile(r" (?:and|&|or) [A-Z]")
-# In "the city of Paris" city and name are one thing.
-_SAME_THING = re.compile(
+# In "the city of Paris", city and name denote the same thing.
+_SAME_REFERENT = re.compile(
     r"\b(?:state|city|town|village|province|district|county|community|kingdom|republic|island|region"
     r"|municipality|parish|borough|suburb|name|title|role|part|character|duchy|commune|port"
     r"|neighborhood|neighbourhood|territory|department|nation|country) of (?:the )?$"
@@ -74,64 +74,73 @@ _INSIDE = re.compile(r"\b(?:in|at|near|into|within|on|during|throughout) $")
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """Characters ``start:end`` of a predicate, an article included, that name `title`.
+    """A replaceable mention in a predicate.
 
     Attributes
     ----------
+    start, end
+        Offsets of the mention, including its article.
+    title
+        Title of the mentioned document.
     kind
-        What the words around ask for.
-    closing
-        Whether nothing of the text may follow, since it says more of what is replaced.
+        Kind of document that the context requires.
+    has_apposition
+        Whether an apposition or relative clause about the mention follows, so that a claim must
+        end after it.
     """
 
     start: int
     end: int
     title: str
     kind: Kind
-    closing: bool
+    has_apposition: bool
 
 
 def find_slots(
     titles: Titles, document: Document, index: int, text: str, *, anywhere: bool = False
 ) -> Iterator[Slot]:
-    """Yield the replaceable mentions of other documents in `text`, left to right.
+    """Yield the replaceable mentions of other documents in `text`, from left to right.
 
     Parameters
     ----------
     titles
         The knowledge base.
     document
-        The document that the text belongs to; where it has hyperlinks, these are the mentions.
+        The document that the text belongs to; if it has hyperlinks, only these are mentions.
     index
-        The sentence's number.
+        Number of the sentence.
     text
         A predicate of that sentence.
     anywhere
-        Take all mentions, whatever the words around: for other languages than English.
+        Accept mentions in any context, for languages other than English.
     """
-    text = text[:_LONGEST_SEARCHED]
+    text = text[:_MAX_SEARCHED]
     mentions = (
-        _linked(titles, document, index, text) if document.links else _named(titles, document, text)
+        _hyperlink_mentions(titles, document, index, text)
+        if document.links
+        else _title_mentions(titles, document, text)
     )
     own = base_title(document.title)
     for mention in mentions:
         title = mention.titles[0]
-        if base_title(title) == own or is_list(title) or _CALENDAR.match(title):
+        if base_title(title) == own or is_list_page(title) or _CALENDAR.match(title):
             continue
         if anywhere:
-            yield Slot(mention.start, mention.end, title, "any", closing=False)
+            yield Slot(mention.start, mention.end, title, "any", has_apposition=False)
             continue
-        slot = _slot(text, mention.start, mention.end, title)
+        slot = _slot_at(text, mention.start, mention.end, title)
         if slot is not None:
             yield slot
 
 
-def is_list(title: str) -> bool:
-    """Return whether a page lists others, so that it is about none of them."""
+def is_list_page(title: str) -> bool:
+    """Return whether a page is a list of others, which has no subject of its own."""
     return title.startswith(("List of ", "Lists of "))
 
 
-def _linked(titles: Titles, document: Document, index: int, text: str) -> Iterator[Mention]:
+def _hyperlink_mentions(
+    titles: Titles, document: Document, index: int, text: str
+) -> Iterator[Mention]:
     found = []
     for title in dict.fromkeys(document.links[index]):
         name = base_title(title)
@@ -145,11 +154,11 @@ def _linked(titles: Titles, document: Document, index: int, text: str) -> Iterat
             end = mention.end
 
 
-def _named(titles: Titles, document: Document, text: str) -> Iterator[Mention]:
-    """Yield the mentions that mean one document.
+def _title_mentions(titles: Titles, document: Document, text: str) -> Iterator[Mention]:
+    """Yield the unambiguous mentions of titles.
 
-    That is the one whose title is spelled so. A title with a parenthesis besides is meant only if
-    the document says what stands there, as in "his novel Dune" for "Dune (novel)".
+    A title with a parenthesis counts only if the document contains the word in the parenthesis, as
+    in "his novel Dune" for "Dune (novel)".
     """
     own = " ".join(document.sentences).casefold()
     for mention in find_mentions(titles, text):
@@ -162,7 +171,7 @@ def _named(titles: Titles, document: Document, text: str) -> Iterator[Mention]:
                 yield mention
 
 
-def _slot(text: str, start: int, end: int, title: str) -> Slot | None:
+def _slot_at(text: str, start: int, end: int, title: str) -> Slot | None:
     if text[start - 1 : start] == text[end : end + 1] == '"':
         start, end = start - 1, end + 1
     if text.count('"', 0, start) % 2 or not _AFTER.match(text, end):
@@ -172,9 +181,9 @@ def _slot(text: str, start: int, end: int, title: str) -> Slot | None:
         return None
     bare = start
     start = _phrase_start(text, start)
-    before = text[max(start - _LONGEST_CONTEXT, 0) : start]
+    before = text[max(start - _MAX_CONTEXT, 0) : start]
     word = _WORD_BEFORE.search(before)
-    if word is None or not _can_precede(word.group(1)) or _SAME_THING.search(before):
+    if word is None or not _can_precede(word.group(1)) or _SAME_REFERENT.search(before):
         return None
     if _MODIFIER.search(before):
         return None
@@ -195,11 +204,11 @@ def _can_precede(word: str) -> bool:
 
 
 def _phrase_start(text: str, start: int) -> int:
-    """Return where the noun phrase begins that ends with a name: "the Danish writer Ada Brook"."""
+    """Return the start of the noun phrase that ends with a name: "the Danish writer Ada Brook"."""
     place = start
     before = _WORD_BEFORE.search(text, 0, place)
     if before is not None and before.group(1) in _NOUNS:
-        for _ in range(_MOST_MODIFIERS):
+        for _ in range(_MAX_MODIFIERS):
             place = before.start(1)
             before = _WORD_BEFORE.search(text, 0, place)
             if before is None:

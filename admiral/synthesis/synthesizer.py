@@ -1,4 +1,4 @@
-"""A walk over all documents that yields labelled claims, no two alike."""
+"""Synthesis of distinct labelled claims over all documents of a knowledge base."""
 
 from __future__ import annotations
 
@@ -10,76 +10,76 @@ from typing import Any, Literal
 from admiral.kb.corpus.title_set import TitleSet
 from admiral.synthesis.descriptions import Describer
 from admiral.synthesis.false_claims import Falsifier
-from admiral.synthesis.parsed_documents import Documents, Library
+from admiral.synthesis.parsed_documents import DocumentSource, ParsedCorpus
 from admiral.synthesis.profiles import Profile
-from admiral.synthesis.slots import is_list
-from admiral.synthesis.title_leaks import given_away, tokens
-from admiral.synthesis.true_claims import Draft, Writer
+from admiral.synthesis.slots import is_list_page
+from admiral.synthesis.title_leaks import leaked_words, normalised_tokens
+from admiral.synthesis.true_claims import TrueClaim, TrueClaimWriter
 
 Labels = Literal["both", "supported", "refuted"]
-# Neighbouring documents are read together, since they lie in one compressed batch.
-_BLOCK = 16
-_PER_DOCUMENT = 8
-_MOST_ROUNDS = 40
+# Documents that are neighbours in the store are read together: they are compressed together.
+_BLOCK_SIZE = 16
+_TRIES_PER_DOCUMENT = 8
+_MAX_ROUNDS = 40
 _SAMPLED_BLOCKS = 384
-# A lower share of documents with an English definition: they are of another language.
-_LEAST_DEFINED = 0.03
-# Claims of many documents are harder to come by than they are worth being rare.
-_SHARES = {2: 1.0, 3: 3.0, 4: 4.0}
+# With a lower share of documents with an English definition, they are in another language.
+_MIN_DEFINED_SHARE = 0.03
+# Weights of the number of documents of a claim. Attempts at more documents succeed less often.
+_WEIGHTS = {2: 1.0, 3: 3.0, 4: 4.0}
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
-    """What claims to write.
+class SynthesisSettings:
+    """Settings of a `Synthesizer`.
 
     Attributes
     ----------
-    fewest, most
-        Documents of a claim.
+    min_documents, max_documents
+        Range of the number of documents that a claim needs (2 to 4).
     labels
-        Which labels; ``both`` gives about as many true as false claims.
+        Labels to write; ``both`` gives about as many true as false claims.
     seed
         The same seed, settings and documents give the same claims.
     """
 
-    fewest: int = 2
-    most: int = 4
+    min_documents: int = 2
+    max_documents: int = 4
     labels: Labels = "both"
     seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class SyntheticClaim:
-    """A written claim with its gold evidence.
+    """A synthetic claim with its gold evidence.
 
     Attributes
     ----------
     id
-        Seed, place in the walk over the documents, and number there.
-    draft
-        The true claim that it is or was made of, and its evidence.
+        Seed, position in the walk over the documents, and number at that position.
+    true_claim
+        The true claim, of which this is the text or a false version, with its evidence.
     text
-        The claim.
+        Text of the claim.
     refuted
-        Whether it is a false version, which its evidence refutes.
+        Whether the claim is false, so that its evidence refutes it.
     """
 
     id: str
-    draft: Draft
+    true_claim: TrueClaim
     text: str
     refuted: bool
 
     def to_json(self) -> dict[str, Any]:
-        """Return the record, in the format of HoVer with some fields more."""
+        """Return the record in HoVer's format, with additional fields."""
         return {
             "id": self.id,
             "claim": self.text,
             "label": "REFUTED" if self.refuted else "SUPPORTED",
-            "num_hops": len(self.draft.titles),
-            "supporting_facts": [list(one) for one in self.draft.evidence],
-            "ordered": self.draft.ordered,
-            "described": dict(self.draft.described),
-        } | ({"true_claim": self.draft.text} if self.refuted else {})
+            "num_hops": len(self.true_claim.titles),
+            "supporting_facts": [list(sentence) for sentence in self.true_claim.evidence],
+            "ordered": self.true_claim.ordered,
+            "described": dict(self.true_claim.described),
+        } | ({"true_claim": self.true_claim.text} if self.refuted else {})
 
 
 class Synthesizer:
@@ -90,115 +90,122 @@ class Synthesizer:
     kb
         The open knowledge base.
     settings
-        What to write.
+        Claims to write.
 
     Attributes
     ----------
-    duplicates
-        Claims that were written before and left out.
-    linked
-        Documents of the last whole walk that name another one in a way that can be replaced.
-    quoted
-        Whether the documents are not in English as far as a sample shows. Descriptions then quote
-        first sentences.
+    n_duplicates
+        Number of claims left out because they were written before.
+    n_mentioning
+        Number of documents of the last round that have a replaceable mention of another document.
+    quotes_only
+        Whether a sample shows that the documents are not in English. Descriptions are then
+        quotations of first sentences.
     """
 
-    def __init__(self, kb: Documents, settings: Settings) -> None:
+    def __init__(self, kb: DocumentSource, settings: SynthesisSettings) -> None:
         self._settings = settings
-        self._library = Library(kb)
+        self._corpus = ParsedCorpus(kb)
         sample = list(self._sample())
         defined = sum(bool(profile.definition) for profile in sample)
-        self.quoted = defined < _LEAST_DEFINED * len(sample)
-        if self.quoted:
-            self._library = Library(kb, quoted=True)
+        self.quotes_only = defined < _MIN_DEFINED_SHARE * len(sample)
+        if self.quotes_only:
+            self._corpus = ParsedCorpus(kb, quotes_only=True)
             sample = list(self._sample())
-        self._library.note_common(sample)
-        self._writer = Writer(self._library, Describer(self._library))
-        self._falsifier = Falsifier(self._library, sample)
-        self.duplicates = self.linked = 0
+        self._corpus.count_mentions(sample)
+        self._writer = TrueClaimWriter(self._corpus, Describer(self._corpus))
+        self._falsifier = Falsifier(self._corpus, sample)
+        self.n_duplicates = self.n_mentioning = 0
 
     def claims(self, done: Iterable[tuple[str, str]] = ()) -> Iterator[SyntheticClaim]:
-        """Yield claims, no two alike, until a walk over all documents brings nothing new.
+        """Yield distinct claims until a round over all documents gives none that is new.
 
         Parameters
         ----------
         done
-            Ids and texts of the claims that were written before, in order: goes on behind them.
+            Ids and texts of the claims written before, in order, after which to continue.
         """
         seen = TitleSet()
-        position = self.duplicates = 0
-        for name, text in done:
+        position = self.n_duplicates = 0
+        for id, text in done:
             _is_new(seen, text)
-            position = int(name.rsplit("-", 2)[1])
-        count = max(len(self._library), 1)
-        for number in range(position // count, _MOST_ROUNDS):
+            position = int(id.rsplit("-", 2)[1])
+        count = max(len(self._corpus), 1)
+        for round_number in range(position // count, _MAX_ROUNDS):
             before = len(seen)
-            self.linked = 0
-            resumed = number == position // count and position > 0
-            for place, document in enumerate(self._walk(number)):
-                at = number * count + place
-                if at < position:
+            self.n_mentioning = 0
+            resumed = round_number == position // count and position > 0
+            for offset, document in enumerate(self._walk(round_number)):
+                current = round_number * count + offset
+                if current < position:
                     continue
-                for claim in self._at(at, document):
+                for claim in self._claims_from(current, document):
                     if _is_new(seen, claim.text):
                         yield claim
                     else:
-                        self.duplicates += 1
+                        self.n_duplicates += 1
             if len(seen) == before and not resumed:
                 return
 
-    def _at(self, position: int, document: int) -> Iterator[SyntheticClaim]:
-        """Yield the claims that begin at a document in one round."""
-        root = self._library.at(document)
-        if is_list(root.title) or not self._library.slots(root):
+    def _claims_from(self, position: int, document: int) -> Iterator[SyntheticClaim]:
+        """Yield the claims that start from a document in one round."""
+        root = self._corpus.profile_at(document)
+        if is_list_page(root.title) or not self._corpus.slots(root):
             return
-        self.linked += 1
+        self.n_mentioning += 1
         rng = random.Random(f"{self._settings.seed} {position}")
-        wanted = range(self._settings.fewest, self._settings.most + 1)
-        weights = [_SHARES[documents] for documents in wanted]
-        small = False
-        for number in range(_PER_DOCUMENT):
-            documents = rng.choices(wanted, weights)[0]
-            draft = self._writer.write(root, documents, rng)
-            if draft is None or len(draft.titles) < self._settings.fewest:
+        sizes = range(self._settings.min_documents, self._settings.max_documents + 1)
+        weights = [_WEIGHTS[documents] for documents in sizes]
+        has_smaller = False
+        for number in range(_TRIES_PER_DOCUMENT):
+            documents = rng.choices(sizes, weights)[0]
+            true_claim = self._writer.write(root, documents, rng)
+            if true_claim is None or len(true_claim.titles) < self._settings.min_documents:
                 continue
-            if len(draft.titles) < documents:
-                if small:  # else nearly all claims would be of two documents
+            if len(true_claim.titles) < documents:
+                if has_smaller:  # otherwise nearly all claims would have two documents
                     continue
-                small = True
-            claim = self._labelled(f"s{self._settings.seed}-{position}-{number}", draft, rng)
+                has_smaller = True
+            claim = self._labelled(f"s{self._settings.seed}-{position}-{number}", true_claim, rng)
             if claim is not None:
                 yield claim
 
-    def _labelled(self, name: str, draft: Draft, rng: random.Random) -> SyntheticClaim | None:
+    def _labelled(
+        self, id: str, true_claim: TrueClaim, rng: random.Random
+    ) -> SyntheticClaim | None:
         labels = self._settings.labels
         false = labels == "refuted" or (labels == "both" and rng.random() < 0.5)
         if not false:
-            return SyntheticClaim(name, draft, draft.text, refuted=False)
-        profiles = [self._library.profile(title) for title in draft.titles]
+            return SyntheticClaim(id, true_claim, true_claim.text, refuted=False)
+        profiles = [self._corpus.profile(title) for title in true_claim.titles]
         gold = [profile.document for profile in profiles if profile is not None]
-        text = self._falsifier.falsify(draft.text, draft.named, gold, rng)
-        if text is None or any(given_away(text, t, draft.named) for t, _ in draft.described):
+        text = self._falsifier.falsify(true_claim.text, true_claim.named, gold, rng)
+        if text is None or any(
+            leaked_words(text, t, true_claim.named) for t, _ in true_claim.described
+        ):
             return None
-        return SyntheticClaim(name, draft, text, refuted=True)
+        return SyntheticClaim(id, true_claim, text, refuted=True)
 
-    def _walk(self, number: int) -> Iterator[int]:
-        """Yield all documents in the order of a round: blocks at random, in order within them."""
-        count = len(self._library)
-        blocks = list(range(0, count, _BLOCK))
-        random.Random(f"{self._settings.seed} round {number}").shuffle(blocks)
+    def _walk(self, round_number: int) -> Iterator[int]:
+        """Yield all documents in the order of a round: blocks in random order."""
+        count = len(self._corpus)
+        blocks = list(range(0, count, _BLOCK_SIZE))
+        random.Random(f"{self._settings.seed} round {round_number}").shuffle(blocks)
         for block in blocks:
-            yield from range(block, min(block + _BLOCK, count))
+            yield from range(block, min(block + _BLOCK_SIZE, count))
 
     def _sample(self) -> Iterator[Profile]:
-        """Yield documents of all parts of the knowledge base, the same ones for every seed."""
-        count = len(self._library)
-        step = max(count // _BLOCK // _SAMPLED_BLOCKS, 1) * _BLOCK
+        """Yield documents from all parts of the knowledge base, the same for every seed."""
+        count = len(self._corpus)
+        step = max(count // _BLOCK_SIZE // _SAMPLED_BLOCKS, 1) * _BLOCK_SIZE
         for block in range(0, count, step):
-            for number in range(block, min(block + _BLOCK, count)):
-                yield self._library.at(number)
+            for number in range(block, min(block + _BLOCK_SIZE, count)):
+                yield self._corpus.profile_at(number)
 
 
 def _is_new(seen: TitleSet, text: str) -> bool:
-    """Note a claim; two that differ in marks, capitals or endings only are the same."""
-    return seen.find_or_add(" ".join(tokens(text)), 0) is None
+    """Record a claim and return whether it is new.
+
+    Claims that differ only in punctuation, capitals or plural endings are the same.
+    """
+    return seen.find_or_add(" ".join(normalised_tokens(text)), 0) is None

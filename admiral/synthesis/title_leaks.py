@@ -1,4 +1,4 @@
-"""Does a claim give away a title that it is to describe?"""
+"""Detection of words in a claim that give away a title it should hide."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from admiral.synthesis.english_words import STOP_WORDS
 _WORD = re.compile(r"\w+")
 
 
-@lru_cache(64)  # a claim is asked about each of its titles
+@lru_cache(64)  # a claim is checked against each of its titles
 def _words(text: str) -> tuple[str, ...]:
-    """Return the words of a text without accents and capitals."""
+    """Return the words of a text without accents and case."""
     if not text.isascii():
         text = "".join(
             c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c)
@@ -23,8 +23,8 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(_WORD.findall(text.casefold()))
 
 
-def tokens(text: str) -> list[str]:
-    """Return the words of a text without accents, capitals and plural or possessive endings."""
+def normalised_tokens(text: str) -> list[str]:
+    """Return the words of a text without accents, case, and plural or possessive endings."""
     return [_stem(word) for word in _words(text)]
 
 
@@ -32,28 +32,28 @@ def _stem(word: str) -> str:
     return word.removesuffix("s") or word
 
 
-def given_away(claim: str, hidden: str, named: Iterable[str]) -> list[str]:
-    """Return the words of a hidden title that a claim shows.
+def leaked_words(claim: str, hidden: str, named: Iterable[str]) -> list[str]:
+    """Return the words of a hidden title that occur in a claim.
 
-    Its initials count too, as in NBC for National Broadcasting Company. Stop words do not, nor do
-    words of titles that the claim names on purpose, as they stand there.
+    Its initials count too (NBC for National Broadcasting Company). Stop words do not count, nor do
+    words of titles that the claim names on purpose, in the same form.
 
     Parameters
     ----------
     claim
-        The text.
+        Text of the claim.
     hidden
-        The title that the claim must not show. Its parenthesis says of what kind the document is,
-        which a description may say too.
+        Title that the claim must not show. Its parenthesis is ignored: it gives the kind of the
+        document, which a description may give too.
     named
-        The titles that the claim names.
+        Titles that the claim names.
     """
-    free = {word for title in named for word in _words(base_title(title))}
-    shown = {_stem(word) for word in _words(claim) if word not in free}
+    allowed = {word for title in named for word in _words(base_title(title))}
+    claim_words = {_stem(word) for word in _words(claim) if word not in allowed}
     parts = _words(base_title(hidden))
-    found = [word for word in parts if word not in STOP_WORDS and _stem(word) in shown]
-    # One word, or hardly a word, for all of them.
-    initials, squeezed = "".join(word[0] for word in parts), "".join(parts)
+    leaked = [word for word in parts if word not in STOP_WORDS and _stem(word) in claim_words]
+    # The title as initials, or written as one word.
+    initials, compound = "".join(word[0] for word in parts), "".join(parts)
     if len(parts) > 1:
-        found += [one for one in (initials, squeezed) if len(one) > 2 and _stem(one) in shown]
-    return found
+        leaked += [w for w in (initials, compound) if len(w) > 2 and _stem(w) in claim_words]
+    return leaked

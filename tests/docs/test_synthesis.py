@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 
 from admiral.kb import KnowledgeBase, demo_kb
-from admiral.synthesis import Settings, Synthesizer
+from admiral.synthesis import SynthesisSettings, Synthesizer
 
 PAGE = Path(__file__).parents[2] / "docs" / "synthesis.md"
 
@@ -18,7 +18,7 @@ def test_the_examples_are_written(user_cache: None) -> None:
     examples = [json.loads(one) for one in re.findall(r"^```json\n(.*?)^```$", text, re.M | re.S)]
     count = int(re.findall(r"synthesize --kb demo --count (\d+)", text)[0])
     with KnowledgeBase.open(demo_kb("bm25s")) as kb:
-        claims = islice(Synthesizer(kb, Settings()).claims(), count)
+        claims = islice(Synthesizer(kb, SynthesisSettings()).claims(), count)
         records = json.loads(json.dumps([claim.to_json() for claim in claims]))
     assert len(examples) == 5 and {len(one["described"]) for one in examples} == {1, 2, 3}
     for example in examples:

@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.synthesis.clauses import joined, piece_ends, readable, sentence, without_parentheses
+from admiral.synthesis.clauses import (
+    clause_ends,
+    is_parsable,
+    join_parts,
+    strip_parentheses,
+    to_sentence,
+)
 
 
 @pytest.mark.parametrize(
@@ -36,21 +42,23 @@ from admiral.synthesis.clauses import joined, piece_ends, readable, sentence, wi
     ],
 )
 def test_pieces(text: str, pieces: list[str]) -> None:
-    assert [text[:end] for end in piece_ends(text)] == pieces
+    assert [text[:end] for end in clause_ends(text)] == pieces
 
 
 def test_parentheses_and_marks() -> None:
     text = "Ada (born 1941 (in Rome), a town), is\n a painter [1] , they say ."
-    assert without_parentheses(text) == "Ada, is a painter, they say."
-    assert joined("a film", "", ", made by", "Ada ,", ", and") == "a film, made by Ada, and"
-    assert sentence("the film won,;") == "The film won."
-    assert not readable('it is "open') and not readable("a state that, with others, won")
-    assert readable("Ada is a painter, and a teacher")
+    assert strip_parentheses(text) == "Ada, is a painter, they say."
+    assert join_parts("a film", "", ", made by", "Ada ,", ", and") == "a film, made by Ada, and"
+    assert to_sentence("the film won,;") == "The film won."
+    assert not is_parsable('it is "open')
+    assert not is_parsable("a state that, with others, won")
+    assert is_parsable("Ada is a painter, and a teacher")
 
 
 @given(st.text(max_size=200))
 def test_any_text(text: str) -> None:
-    plain = without_parentheses(text)
-    ends = list(piece_ends(plain))
-    assert ends == sorted(set(ends)) and all(0 < end <= len(plain) for end in ends)
-    assert joined(joined(plain, plain)) == joined(plain, plain)
+    plain = strip_parentheses(text)
+    ends = list(clause_ends(plain))
+    assert ends == sorted(set(ends))
+    assert all(0 < end <= len(plain) for end in ends)
+    assert join_parts(join_parts(plain, plain)) == join_parts(plain, plain)

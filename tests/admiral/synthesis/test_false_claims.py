@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.synthesis.false_claims import Falsifier
-from admiral.synthesis.parsed_documents import Library
-from tests.admiral.synthesis.memory import DOCUMENTS, Memory
+from admiral.synthesis.parsed_documents import ParsedCorpus
+from tests.admiral.synthesis.in_memory_documents import DOCUMENTS, InMemoryDocuments
 
-LIBRARY = Library(Memory())
-FALSIFIER = Falsifier(LIBRARY, [LIBRARY.at(row) for row in range(len(LIBRARY))])
+CORPUS = ParsedCorpus(InMemoryDocuments())
+FALSIFIER = Falsifier(CORPUS, [CORPUS.profile_at(row) for row in range(len(CORPUS))])
 
 
 def changes(text: str, named: list[str], gold: list[str], tries: int = 60) -> set[tuple[str, str]]:
@@ -39,7 +39,8 @@ def test_values_of_each_type() -> None:
     assert ("first", "last") in pairs
     for before, after in pairs:
         if before == "1988":
-            assert 1976 <= int(after) <= 2000 and after != "1988"
+            assert 1976 <= int(after) <= 2000
+            assert after != "1988"
 
 
 def test_articles_agree() -> None:

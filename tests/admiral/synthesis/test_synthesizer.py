@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from admiral.kb import KnowledgeBase, build, demo_kb, remove
 from admiral.records import Document
 from admiral.retrieval.title_matching import base_title
-from admiral.synthesis import Settings, Synthesizer, SyntheticClaim
+from admiral.synthesis import SynthesisSettings, Synthesizer, SyntheticClaim
 from benchmarks.synthesis import leaked
-from tests.admiral.synthesis.memory import DOCUMENTS, Memory
+from tests.admiral.synthesis.in_memory_documents import DOCUMENTS, InMemoryDocuments
 
 ROOT = Path(__file__).parents[3]
 
@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[3]
 def written(
     documents: Sequence[Document] = DOCUMENTS, count: int = 500, **chosen: object
 ) -> list[SyntheticClaim]:
-    synthesizer = Synthesizer(Memory(documents), Settings(**chosen))  # type: ignore[arg-type]
+    synthesizer = Synthesizer(InMemoryDocuments(documents), SynthesisSettings(**chosen))  # type: ignore[arg-type]
     return list(islice(synthesizer.claims(), count))
 
 
@@ -42,11 +42,14 @@ def check(claims: Sequence[SyntheticClaim], documents: Sequence[Document]) -> No
         assert 2 <= len(titles) == record["num_hops"] <= 4
         assert all(0 <= i < len(corpus[t].sentences) for t, i in record["supporting_facts"])
         assert set(record["described"]) <= set(titles)
-        assert (record["label"] == "REFUTED") == claim.refuted == (claim.text != claim.draft.text)
-        assert claim.text[0] == claim.text[0].upper() and claim.text[-1] in ".?!"
+        assert (
+            (record["label"] == "REFUTED") == claim.refuted == (claim.text != claim.true_claim.text)
+        )
+        assert claim.text[0] == claim.text[0].upper()
+        assert claim.text[-1] in ".?!"
         assert "  " not in claim.text
-        assert all(part in claim.draft.text or part[:1].isupper() or
-                   part[:1].upper() + part[1:] in claim.draft.text
+        assert all(part in claim.true_claim.text or part[:1].isupper() or
+                   part[:1].upper() + part[1:] in claim.true_claim.text
                    for part in record["described"].values())  # fmt: skip
 
 
@@ -54,14 +57,14 @@ def test_claims_of_a_small_knowledge_base() -> None:
     claims = written()
     assert len(claims) > 60
     check(claims, DOCUMENTS)
-    assert {len(c.draft.titles) for c in claims} == {2, 3, 4}
+    assert {len(c.true_claim.titles) for c in claims} == {2, 3, 4}
     assert {c.refuted for c in claims} == {True, False}
-    texts = {c.draft.text for c in claims}
+    texts = {c.true_claim.text for c in claims}
     assert any("directed by a Welsh film director and painter" in text for text in texts)
     assert any("a Canadian actress who won the Gull Prize" in text for text in texts)
     assert any(text.endswith("was born in the small harbour village that lies near the slate "
                              "quarries.") for text in texts)  # fmt: skip
-    assert not any("List of films" in c.draft.titles for c in claims)
+    assert not any("List of films" in c.true_claim.titles for c in claims)
 
 
 def test_documents_that_were_removed_are_passed_over(tmp_path: Path) -> None:
@@ -72,25 +75,25 @@ def test_documents_that_were_removed_are_passed_over(tmp_path: Path) -> None:
     build(corpus, tmp_path / "kb", bm25="none", progress=False)
     remove([document.title for document in others], tmp_path / "kb", progress=False)
     with KnowledgeBase.open(tmp_path / "kb") as kb:
-        claims = list(islice(Synthesizer(kb, Settings()).claims(), 100))
+        claims = list(islice(Synthesizer(kb, SynthesisSettings()).claims(), 100))
     assert claims == written(count=100)
 
 
 def test_ordered_documents_lead_to_each_other() -> None:
     for claim in written():
-        if claim.draft.ordered:
+        if claim.true_claim.ordered:
             corpus = {d.title: " ".join(d.sentences) for d in DOCUMENTS}
-            for place, title in enumerate(claim.draft.titles[1:], start=1):
-                before = [corpus[t] for t in claim.draft.titles[:place]]
+            for place, title in enumerate(claim.true_claim.titles[1:], start=1):
+                before = [corpus[t] for t in claim.true_claim.titles[:place]]
                 assert any(title in text for text in before)
 
 
 def test_the_demo_claims_hold_what_every_claim_must(user_cache: None) -> None:
     with KnowledgeBase.open(demo_kb("bm25s")) as kb:
-        claims = list(islice(Synthesizer(kb, Settings(seed=2)).claims(), 800))
+        claims = list(islice(Synthesizer(kb, SynthesisSettings(seed=2)).claims(), 800))
         check(claims, [kb.document_at(row) for row in range(len(kb))])
         for claim in claims:
-            for title, index in claim.draft.evidence:
+            for title, index in claim.true_claim.evidence:
                 assert kb.document(title).sentences[index]
 
 
@@ -152,14 +155,14 @@ def test_the_same_seed_gives_the_same_claims_in_every_process() -> None:
 def test_claims_go_on_where_they_stopped(done: int, seed: int) -> None:
     claims = written(seed=seed)
     before = [(c.id, c.text) for c in claims[:done]]
-    synthesizer = Synthesizer(Memory(), Settings(seed=seed))
+    synthesizer = Synthesizer(InMemoryDocuments(), SynthesisSettings(seed=seed))
     assert list(islice(synthesizer.claims(before), 500 - done)) == claims[done:]
 
 
 def test_labels_and_hops() -> None:
     assert not any(c.refuted for c in written(labels="supported"))
     assert all(c.refuted for c in written(labels="refuted"))
-    assert {len(c.draft.titles) for c in written(fewest=3, most=3)} == {3}
+    assert {len(c.true_claim.titles) for c in written(min_documents=3, max_documents=3)} == {3}
 
 
 def test_links_decide_where_there_are_some() -> None:
@@ -169,8 +172,9 @@ def test_links_decide_where_there_are_some() -> None:
         else Document(d.title, d.sentences, (("Ada Brook",), ("Nowhere",), ()))
         for d in DOCUMENTS
     ]
-    claims = [c for c in written(linked) if c.draft.titles[0] == "Lantern Night"]
-    assert claims and {c.draft.titles[1] for c in claims} == {"Ada Brook"}
+    claims = [c for c in written(linked) if c.true_claim.titles[0] == "Lantern Night"]
+    assert claims
+    assert {c.true_claim.titles[1] for c in claims} == {"Ada Brook"}
 
 
 GERMAN = [
@@ -181,18 +185,19 @@ GERMAN = [
 
 
 def test_other_languages_are_quoted() -> None:
-    synthesizer = Synthesizer(Memory(GERMAN), Settings())
+    synthesizer = Synthesizer(InMemoryDocuments(GERMAN), SynthesisSettings())
     claims = list(synthesizer.claims())
-    assert synthesizer.quoted
+    assert synthesizer.quotes_only
     check(claims, GERMAN)
     assert (
         "Laternennacht ist ein Film von “… ist eine deutsche Regisseurin und Malerin” aus dem "
         "Jahr 1988."
-    ) in {c.draft.text for c in claims}
+    ) in {c.true_claim.text for c in claims}
 
 
 def test_documents_that_name_no_others_give_nothing() -> None:
     alone = [Document("Ada Brook", ("Ada Brook is a Welsh painter.",)), Document("Empty", ())]
-    synthesizer = Synthesizer(Memory(alone), Settings())
-    assert list(synthesizer.claims()) == [] and synthesizer.linked == 0
-    assert list(Synthesizer(Memory([]), Settings()).claims()) == []
+    synthesizer = Synthesizer(InMemoryDocuments(alone), SynthesisSettings())
+    assert list(synthesizer.claims()) == []
+    assert synthesizer.n_mentioning == 0
+    assert list(Synthesizer(InMemoryDocuments([]), SynthesisSettings()).claims()) == []

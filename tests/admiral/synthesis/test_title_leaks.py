@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from admiral.synthesis.title_leaks import given_away
+from admiral.synthesis.title_leaks import leaked_words
 
 
 @pytest.mark.parametrize(
@@ -24,4 +24,4 @@ from admiral.synthesis.title_leaks import given_away
 def test_words_of_a_hidden_title(
     claim: str, hidden: str, named: list[str], found: list[str]
 ) -> None:
-    assert given_away(claim, hidden, named) == found
+    assert leaked_words(claim, hidden, named) == found

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from admiral.records import Document
-from admiral.synthesis.profiles import read_profile
+from admiral.synthesis.profiles import parse_profile
 from admiral.synthesis.slots import find_slots
-from tests.admiral.synthesis.memory import DOCUMENTS, Memory
+from tests.admiral.synthesis.in_memory_documents import DOCUMENTS, InMemoryDocuments
 
 
 def by_title(title: str) -> Document:
@@ -15,16 +15,18 @@ def by_title(title: str) -> Document:
 
 
 def test_a_person() -> None:
-    profile = read_profile(by_title("Ada Brook"))
-    assert profile.person and profile.noun == "director" and profile.name == "Ada Brook"
+    profile = parse_profile(by_title("Ada Brook"))
+    assert profile.person
+    assert profile.noun == "director"
+    assert profile.name == "Ada Brook"
     assert profile.definition == "a Welsh film director and painter"
     assert profile.life[0] == "who was born on March 3, 1941"
-    assert [(s.index, s.lead, s.predicate) for s in profile.statements] == [
+    assert [(s.index, s.adverbial, s.predicate) for s in profile.statements] == [
         (0, "", "is a Welsh film director and painter"),
         (1, "", "was born in Porthgain and studied under Ivor Pryce"),
         (2, "In 1990, ", "won the Gull Prize"),
     ]
-    lived = read_profile(by_title("Ivor Pryce")).life
+    lived = parse_profile(by_title("Ivor Pryce")).life
     assert lived == (
         "who was born in 1901",
         "who died on 12 May 1980",
@@ -33,13 +35,14 @@ def test_a_person() -> None:
 
 
 def test_a_thing() -> None:
-    profile = read_profile(by_title("Lantern Night"))
-    assert not profile.person and profile.noun == "film" and profile.life == ()
+    profile = parse_profile(by_title("Lantern Night"))
+    assert not profile.person
+    assert profile.noun == "film"
+    assert profile.life == ()
     assert [s.index for s in profile.statements] == [0, 1, 2]  # It ..., The film ...
-    prize = read_profile(by_title("Gull Prize"))
-    assert prize.name == "the Gull Prize" and prize.statements[0].predicate.startswith(
-        "is a yearly"
-    )
+    prize = parse_profile(by_title("Gull Prize"))
+    assert prize.name == "the Gull Prize"
+    assert prize.statements[0].predicate.startswith("is a yearly")
 
 
 @pytest.mark.parametrize(
@@ -55,14 +58,14 @@ def test_a_thing() -> None:
 )
 def test_what_cannot_stand_alone_is_no_statement(sentence: str) -> None:
     document = Document("Lantern Night", ("Lantern Night is a film.", sentence))
-    assert [s.index for s in read_profile(document).statements] == [0]
+    assert [s.index for s in parse_profile(document).statements] == [0]
 
 
 def test_another_subject_ends_a_statement() -> None:
     document = Document(
         "Paris", ("Paris is the capital of France, and the Seine flows through it.",)
     )
-    assert read_profile(document).definition == "the capital of France"
+    assert parse_profile(document).definition == "the capital of France"
 
 
 @pytest.mark.parametrize(
@@ -82,14 +85,14 @@ def test_another_subject_ends_a_statement() -> None:
     ],
 )  # fmt: skip
 def test_mentions_that_can_be_replaced(predicate: str, found: list[str]) -> None:
-    slots = find_slots(Memory(), Document("Other", ()), 0, predicate)
+    slots = find_slots(InMemoryDocuments(), Document("Other", ()), 0, predicate)
     assert [predicate[slot.start : slot.end] for slot in slots] == found
 
 
 def test_what_the_words_around_ask_for() -> None:
     def kinds(predicate: str) -> list[tuple[str, bool]]:
-        slots = find_slots(Memory(), Document("Other", ()), 0, predicate)
-        return [(slot.kind, slot.closing) for slot in slots]
+        slots = find_slots(InMemoryDocuments(), Document("Other", ()), 0, predicate)
+        return [(slot.kind, slot.has_apposition) for slot in slots]
 
     assert kinds("was born in Porthgain") == [("place", False)]
     assert kinds("was directed by Ada Brook, a painter") == [("person", True)]
@@ -97,7 +100,9 @@ def test_what_the_words_around_ask_for() -> None:
 
 
 def test_a_qualified_title_is_meant_if_the_document_says_so() -> None:
-    titles = Memory([Document("Dune (novel)", ("Dune is a novel.",)), Document("Ada", ())])
+    titles = InMemoryDocuments(
+        [Document("Dune (novel)", ("Dune is a novel.",)), Document("Ada", ())]
+    )
 
     def found(sentence: str) -> list[str]:
         document = Document("Ada", (sentence,))

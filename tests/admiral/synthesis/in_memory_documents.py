@@ -50,7 +50,7 @@ DOCUMENTS = [
 ]
 
 
-class Memory:
+class InMemoryDocuments:
     """What the writer needs of a knowledge base, over documents in memory."""
 
     def __init__(self, documents: Sequence[Document] = DOCUMENTS) -> None:
