@@ -65,12 +65,12 @@ def reweighted(scored: Sequence[Sentence], relevance: Mapping[str, float]) -> li
     """
     best = best_scores(scored)
     deviation = (statistics.pstdev(best.values()) if best else 0.0) or 1.0
-    z_scores = z_scores({title: relevance[title] for title in best})
+    relevance_z = z_scores({title: relevance[title] for title in best})
     earlier: Counter[str] = Counter()
     sentences = []
     for sentence in scored:
         change = (
-            _RELEVANCE_WEIGHT * z_scores[sentence.title]
+            _RELEVANCE_WEIGHT * relevance_z[sentence.title]
             - _REPETITION_PENALTY * earlier[sentence.title]
         )
         sentences.append(replace(sentence, score=sentence.score + change * deviation))

@@ -12,8 +12,8 @@ from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.protocols import Documents, Stages
 from admiral.ranking.features import document_features
-from admiral.records import DocumentSet, Hop, ScoredTitle, Sentence
-from admiral.reranking.long_documents import shortened
+from admiral.records import Document, DocumentSet, Hop, ScoredTitle, Sentence
+from admiral.reranking.long_documents import shorten_document
 from admiral.retrieval.evidence import boost_mentioned, choose_evidence, reweighted
 from admiral.retrieval.mentions import mentions_in_texts
 from admiral.retrieval.state import NextStep, SearchState
@@ -87,13 +87,7 @@ class HopLoop:
         """Rerank the sentences of the documents, choose the evidence and judge it."""
         config = self._config
         claims = [state.claim.text for state in batch]
-        documents = [
-            [
-                shortened(state.claim.text, self._documents.document(t), config.rerank_sentences)
-                for t in state.titles_to_read(config.rerank_documents)
-            ]
-            for state in batch
-        ]
+        documents = [self._documents_to_read(state) for state in batch]
         reranked = self._stages.reranker.score(
             claims, documents, [state.kept_sentences() for state in batch]
         )
@@ -124,6 +118,15 @@ class HopLoop:
             state.hops.append(hop)
             state.next_step = NextStep.EXPAND
             self._stop_if_done(state, hop)
+
+    def _documents_to_read(self, state: SearchState) -> list[Document]:
+        """Return the documents that a hop reads, long ones shortened."""
+        titles = state.titles_to_read(self._config.rerank_documents)
+        max_sentences = self._config.rerank_sentences
+        return [
+            shorten_document(state.claim.text, self._documents.document(title), max_sentences)
+            for title in titles
+        ]
 
     def _choose(self, state: SearchState, scored: Sequence[Sentence]) -> tuple[Sentence, ...]:
         """Choose the evidence of a hop among the scored sentences.

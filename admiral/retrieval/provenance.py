@@ -56,7 +56,7 @@ def identity(name: str) -> str:
 
 
 def _files(path: Path) -> list[Path]:
-    """Return the files that identify a file, a knowledge base or a checkpoint; some may not exist."""
+    """Return the files whose content identifies a path; not all of them need exist."""
     if path.is_file():
         return [path]
     manifest = path / "manifest.json"

@@ -19,7 +19,7 @@ from admiral.protocols import (
     SufficiencyJudge,
 )
 from admiral.ranking.document_scorer import NetworkDocumentScorer
-from admiral.reranking.bm25_sentences import TermReranker
+from admiral.reranking.bm25_sentences import BM25Reranker
 from admiral.reranking.combined import CombinedReranker
 from admiral.reranking.cross_encoder import CrossEncoderReranker
 from admiral.reranking.similarity import SimilarityReranker, minilm_directory
@@ -79,14 +79,14 @@ def build_reranker(checkpoint: Checkpoint, config: RetrievalConfig) -> SentenceR
     if config.reranker == "cross-encoder":
         return CrossEncoderReranker(checkpoint)
     if config.reranker == "bm25":
-        return TermReranker()
+        return BM25Reranker()
     similarity = SimilarityReranker(
         minilm_directory(), device=choose_device(config.device), dtype=choose_dtype(config)
     )
     if config.reranker == "similarity":
         return similarity
     return CombinedReranker(
-        [similarity, TermReranker()],
+        [similarity, BM25Reranker()],
         CrossEncoderReranker(checkpoint),
         config.cross_encoder_documents,
     )

@@ -162,11 +162,10 @@ def test_out_of_memory_makes_batches_smaller() -> None:
 
 @pytest.mark.parametrize("text", ["", " \n"])
 def test_an_empty_claim_is_an_error_after_the_results_before_it(text: str) -> None:
-    results = []
+    results = fake_system().retrieve_many([*CLAIMS, Claim("7", text), CLAIMS[0]])
+    assert [next(results).claim for _ in CLAIMS] == CLAIMS
     with pytest.raises(AdmiralError, match="claim '7': is empty"):
-        for result in fake_system().retrieve_many([*CLAIMS, Claim("7", text), CLAIMS[0]]):
-            results.append(result.claim)
-    assert results == CLAIMS
+        next(results)
 
 
 def test_claims_may_be_texts_with_their_numbers_as_ids() -> None:

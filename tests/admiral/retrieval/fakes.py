@@ -50,19 +50,15 @@ class FakeReranker:
     ) -> list[list[Sentence]]:
         read = [[document.title for document in batch] for batch in documents]
         self.calls.append((list(claims), read, [list(sentences) for sentences in evidence]))
-        return [
-            sorted(
-                (
-                    Sentence(
-                        document.title, index, text, self.scores.get(document.title, 0) - index
-                    )
-                    for document in batch
-                    for index, text in enumerate(document.sentences)
-                ),
-                key=lambda sentence: -sentence.score,
-            )
-            for batch in documents
+        return [self._scored(batch) for batch in documents]
+
+    def _scored(self, documents: Sequence[Document]) -> list[Sentence]:
+        sentences = [
+            Sentence(document.title, index, text, self.scores.get(document.title, 0) - index)
+            for document in documents
+            for index, text in enumerate(document.sentences)
         ]
+        return sorted(sentences, key=lambda sentence: -sentence.score)
 
 
 class FakeJudge:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.records import Sentence
-from admiral.retrieval.evidence import choose_evidence, boost_mentioned, reweighted
+from admiral.retrieval.evidence import boost_mentioned, choose_evidence, reweighted
 
 
 def sentences(titles: str) -> list[Sentence]:
@@ -51,10 +51,8 @@ def test_sentences_of_mentioned_documents_gain_a_part_of_the_standard_deviation(
     assert [s.title for s in boosted] == ["b", "a", "d", "c"]
     assert boosted[0].score - 5.5 == boosted[2].score - 2.0 > 0.5
     # The scale and the zero of the scores do not matter.
-    rescaled = boost_mentioned(
-        [Sentence(s.title, 0, s.text, 100 * s.score - 7) for s in scored], ["b", "d"]
-    )
-    assert [s.title for s in rescaled] == ["b", "a", "d", "c"]
+    rescaled = [Sentence(s.title, 0, s.text, 100 * s.score - 7) for s in scored]
+    assert [s.title for s in boost_mentioned(rescaled, ["b", "d"])] == ["b", "a", "d", "c"]
 
 
 def test_equal_scores_have_no_deviation_to_gain() -> None:
@@ -90,9 +88,8 @@ def test_sentences_gain_by_their_document_and_lose_by_better_sentences_of_it(
             statistics.pstdev(values) or 1.0
         )
         better = sum(s.title == sentence.title for s in scored[: before.index])
-        assert math.isclose(
-            sentence.score, before.score + deviation * (z_score - better), abs_tol=1e-9
-        )
+        expected = before.score + deviation * (z_score - better)
+        assert math.isclose(sentence.score, expected, abs_tol=1e-9)
 
 
 @given(SCORED, RELEVANCE, st.sampled_from([0.25, 8.0]), st.sampled_from([-64.0, 16.0]))

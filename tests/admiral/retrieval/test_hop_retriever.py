@@ -165,7 +165,8 @@ def test_top_1_reads_the_best_sentence_alone(system: Admiral, hop: int) -> None:
 def test_not_joint_scores_the_title_alone(system: Admiral, hop: int) -> None:
     (sets,) = variant(system, "not-joint").expand([CLAIM], [EVIDENCE], [hop])
     kept = ("66th Primetime Emmy Awards", "Seth Meyers")[:hop]
-    assert sets and {s.titles[:-1] for s in sets} == {kept}
+    assert sets
+    assert {s.titles[:-1] for s in sets} == {kept}
     assert len({s.titles[-1] for s in sets}) == len(sets)
     tokens = system.checkpoint.tokens
     source = evidence_input(
@@ -178,7 +179,8 @@ def test_not_joint_scores_the_title_alone(system: Admiral, hop: int) -> None:
 
 def test_joint_docs_generates_all_titles(system: Admiral) -> None:
     (sets,) = variant(system, "joint-docs").expand([CLAIM], [EVIDENCE], [1])
-    assert sets and {len(set(s.titles)) for s in sets} == {2}
+    assert sets
+    assert {len(set(s.titles)) for s in sets} == {2}
     assert len({frozenset(s.titles) for s in sets}) == len(sets)
     tokens = system.checkpoint.tokens
     source = evidence_input(

@@ -70,7 +70,7 @@ def finder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TitleMentionFin
         (
             "It was C. V. Raman.",
             ["C. V. Raman"],
-        ),  # a full stop of the name, and one of the sentence
+        ),  # the full stop of the name
         ("Warsaw and Warsaw", ["Warsaw"]),
         ("Marie\x00Curie </s> [", []),
         ("Marie \ud800Curie of Warsaw\udfff", ["Warsaw"]),

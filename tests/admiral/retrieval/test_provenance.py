@@ -16,7 +16,9 @@ from admiral.retrieval.provenance import identity, recorded_settings
 
 def test_only_settings_that_decide_results_are_recorded() -> None:
     settings = recorded_settings(RetrievalConfig(beam_size=7, threads=3))
-    assert settings["beam_size"] == 7 and settings["kb"] == "demo" and settings["version"]
+    assert settings["beam_size"] == 7
+    assert settings["kb"] == "demo"
+    assert settings["version"]
     assert "threads" not in settings
 
 
@@ -62,7 +64,8 @@ def test_identity_of_a_joined_knowledge_base_follows_its_members(tmp_path: Path)
         build(tmp_path / "corpus.jsonl", tmp_path / name, bm25="none", progress=False)
     join([tmp_path / "a", tmp_path / "b"], tmp_path / "all")
     before = identity(str(tmp_path / "all"))
-    assert before.startswith("all (") and before == identity(str(tmp_path / "all"))
+    assert before.startswith("all (")
+    assert before == identity(str(tmp_path / "all"))
     (tmp_path / "corpus.jsonl").write_text(json.dumps({"title": "c", "text": "It is."}))
     add(tmp_path / "corpus.jsonl", tmp_path / "b", progress=False)
     assert identity(str(tmp_path / "all")) not in (before, identity(str(tmp_path / "b")))

@@ -12,8 +12,8 @@ from safetensors.torch import save_file
 from admiral import Admiral, AdmiralError, RetrievalConfig
 from admiral.models.checkpoint import Checkpoint
 from admiral.models.heads import SUFFICIENCY_HEAD
-from admiral.ranking.document_scorer import NetworkDocumentScorer
 from admiral.protocols import claim_limits, max_evidence
+from admiral.ranking.document_scorer import NetworkDocumentScorer
 from admiral.retrieval.stage_assembly import (
     build_document_scorer,
     build_judge,
@@ -28,7 +28,7 @@ CLAIM = "Ada Lovelace was born in London in 1815."
 EVIDENCE = [("Ada Lovelace", "Ada Lovelace was born in London in 1815.")]
 
 
-@pytest.fixture()
+@pytest.fixture
 def checkpoint(system: Admiral, tmp_path: Path) -> Checkpoint:
     """The bundled checkpoint, as if loaded from an empty directory."""
     return replace(system.checkpoint, path=tmp_path)
@@ -86,7 +86,8 @@ def test_the_calibrated_judge_needs_no_file_of_the_checkpoint(
 ) -> None:
     judge = build_judge(checkpoint, replace(system.config, judge="calibrated"))
     covered, not_covered = judge.judge([CLAIM] * 2, [EVIDENCE, [("Rain", "It rains.")]])
-    assert covered.proof is not None and covered.sufficient
+    assert covered.proof is not None
+    assert covered.sufficient
     assert not not_covered.sufficient
 
 
@@ -117,7 +118,8 @@ def test_the_classifier_loads_its_head(system: Admiral, checkpoint: Checkpoint) 
         head = {"weight": torch.zeros(width), "bias": torch.tensor(bias)}
         save_file(head, checkpoint.path / SUFFICIENCY_HEAD)
         (judgement,) = build_judge(checkpoint, settings).judge([CLAIM], [EVIDENCE])
-        assert judgement.sufficient == (bias > 0) and judgement.proof is None
+        assert judgement.sufficient == (bias > 0)
+        assert judgement.proof is None
 
 
 def test_the_generated_proof_may_stop_early(system: Admiral, checkpoint: Checkpoint) -> None:
