@@ -18,7 +18,7 @@ from typing import Any
 import click
 
 from admiral.errors import AdmiralError
-from admiral.experiments.runner import FORMAT, NAME
+from admiral.experiments.experiment_record import FORMAT, RECORD_NAME
 from admiral.storage.atomic_files import write_atomically
 from benchmarks.results_plots import plots
 from benchmarks.results_tables import measured, published
@@ -53,7 +53,7 @@ def read_runs(folder: Path) -> list[Record]:
         If there is none, or one is damaged or of another format.
     """
     records = []
-    for path in sorted(folder.rglob(NAME)):
+    for path in sorted(folder.rglob(RECORD_NAME)):
         try:
             record = json.loads(path.read_bytes())
             known = record["format"] == FORMAT
@@ -63,7 +63,7 @@ def read_runs(folder: Path) -> list[Record]:
             raise AdmiralError(f"{path}: format {record['format']}, not {FORMAT}. Run it again")
         records.append((_place(record["file"]), path, {**record, "folder": path.parent.name}))
     if not records:
-        raise AdmiralError(f"{folder}: holds no {NAME}. Run `admiral experiment` first")
+        raise AdmiralError(f"{folder}: holds no {RECORD_NAME}. Run `admiral experiment` first")
     return [record for *_, record in sorted(records, key=lambda one: one[:2])]
 
 

@@ -52,7 +52,8 @@ def experiment_command(
         raise click.UsageError("Give --resume or --overwrite, not both.")
 
     from admiral.experiments.description_reader import read_experiment
-    from admiral.experiments.runner import RECORD_NAME, run_experiment
+    from admiral.experiments.experiment_record import RECORD_NAME
+    from admiral.experiments.runner import run_experiment
 
     if limit is not None:
         assignments = (*assignments, f"limit={limit}")

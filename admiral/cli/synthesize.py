@@ -81,13 +81,13 @@ def synthesize_command(
     from admiral.io.result_writer import ResumableWriter
     from admiral.kb import KnowledgeBase, locate
     from admiral.retrieval.provenance import identity
-    from admiral.synthesis import Settings, Synthesizer
+    from admiral.synthesis import SynthesisSettings, Synthesizer
 
     for file in (output, *companion_paths(output)):
         check_outside_folders(file, kb)
     check_output_path(output)
     path = locate(kb)
-    chosen = Settings(*hops, labels=labels, seed=seed)  # type: ignore[arg-type]
+    chosen = SynthesisSettings(*hops, labels=labels, seed=seed)  # type: ignore[arg-type]
     settings = {
         "version": admiral.__version__,
         "kb": identity(str(path)),
@@ -99,7 +99,7 @@ def synthesize_command(
         synthesizer = Synthesizer(opened, chosen)
         if next(synthesizer.claims(), None) is None:
             raise AdmiralError(f"{path}: {_nothing(synthesizer, len(opened), hops)}")
-        if synthesizer.quoted and not quiet:
+        if synthesizer.quotes_only and not quiet:
             click.echo(
                 f"{path}: hardly any document begins with a definition in English; "
                 "descriptions quote first sentences instead",
@@ -120,20 +120,20 @@ def synthesize_command(
         if done < count:
             raise AdmiralError(
                 f"{output}: holds the {done:,} claims that could be written, not {count:,}: of "
-                f"{len(opened):,} documents {synthesizer.linked:,} name another one that can be "
+                f"{len(opened):,} documents {synthesizer.n_mentioning:,} name another one that can be "
                 "described, and another pass over them gave hardly any new claims. Add documents, "
                 "or allow other --hops or --labels"
             )
 
 
 def _nothing(synthesizer: Synthesizer, documents: int, hops: tuple[int, int]) -> str:
-    if not synthesizer.linked:
+    if not synthesizer.n_mentioning:
         return (
             f"none of its {documents:,} documents names another one in a way that can be replaced, "
             "so no claims can be written. Add `links` to the corpus, or documents that name others"
         )
     return (
-        f"no claims of {hops[0]} to {hops[1]} documents can be written: {synthesizer.linked:,} of "
+        f"no claims of {hops[0]} to {hops[1]} documents can be written: {synthesizer.n_mentioning:,} of "
         f"{documents:,} documents name another one, but none of these can be described without its "
         "name. Allow more --hops, or add documents that define their subject"
     )

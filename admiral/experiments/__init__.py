@@ -1,1 +1,1 @@
-"""Experiments as data: a YAML file names the claims and the systems, a directory keeps the runs."""
+"""Experiments: a YAML file names claims and systems, a directory keeps results and measures."""

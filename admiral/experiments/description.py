@@ -1,4 +1,4 @@
-"""What an experiment is, as its file describes it."""
+"""The description of an experiment, as read from its file."""
 
 from __future__ import annotations
 
@@ -8,21 +8,25 @@ from pathlib import Path
 from typing import Any
 
 from admiral.config import RetrievalConfig
-from admiral.evaluation.tasks import TASKS, Task
+from admiral.evaluation.tasks import EVALUATION_TASKS, Task
 
-# The rules that an experiment's claims are evaluated by; the demo claims follow HoVer's.
-RULES: dict[str, Task] = {**TASKS, "demo": TASKS["hover"]}
-# Systems that only rank: BM25 alone, BM25 with the titles that the claim names, or the whole first
-# stage as the settings say.
+#: Evaluation tasks by name; the demo claims follow the rules of HoVer.
+EXPERIMENT_TASKS: dict[str, Task] = {**EVALUATION_TASKS, "demo": EVALUATION_TASKS["hover"]}
+#: Systems that only rank: BM25, BM25 with the titles that the claim mentions, or the first stage of
+#: the settings.
 BASELINES = ("bm25", "bm25+mentions", "first-stage")
 
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """One line of an experiment's table.
+    """A system to be compared.
 
     Attributes
     ----------
+    name
+        Its name in tables.
+    config
+        Its settings.
     baseline
         One of `BASELINES`, or None for the whole method.
     """
@@ -33,13 +37,21 @@ class System:
 
     @property
     def folder(self) -> str:
-        """The name of its directory."""
+        """Name of its directory."""
         return re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")
 
 
 @dataclass(frozen=True, slots=True)
-class Base:
-    """A knowledge base that is built for the experiment where it is not there yet."""
+class KnowledgeBaseRecipe:
+    """How to build a knowledge base of the experiment, unless it exists.
+
+    Attributes
+    ----------
+    path
+        Its directory.
+    corpora, on_duplicate, format
+        Arguments of `admiral.kb.build`.
+    """
 
     path: Path
     corpora: tuple[Path, ...]
@@ -49,31 +61,34 @@ class Base:
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """A described experiment.
+    """The description of an experiment.
 
     Attributes
     ----------
     file
-        Where it is described.
+        File of the description.
+    title
+        Title of its table.
     task
-        A name of `RULES`.
+        Name of a task in `EXPERIMENT_TASKS`.
     claims
-        Gold claims.
+        File of gold claims.
     limit
-        How many of them, spread over the file; 0 for all.
+        Number of claims, evenly spaced in the file; 0 for all.
     ks
-        Cuts of the ranking, the task's own where empty.
+        Cut-offs of the ranking; those of the task if empty.
     seed
-        Of the resampling.
+        Seed of the resampling.
     overrides
-        What the command line changed, as ``key=value``.
-    bases
-        By the name that systems know them under, as a path.
+        Changes by the command line, as ``key=value``.
+    systems
+        Systems to be compared.
+    knowledge_bases
+        Knowledge bases to build, by the name that systems use.
     groups, show
-        The groups of claims and the columns of its table on a page of results; all groups where
-        empty.
+        Groups of claims (all if empty) and columns of its table on the results page.
     paper
-        What the paper published, as the file has it.
+        Figures of the paper, as in the file.
     """
 
     file: Path
@@ -85,12 +100,12 @@ class Experiment:
     seed: int
     overrides: tuple[str, ...]
     systems: tuple[System, ...]
-    bases: dict[str, Base]
+    knowledge_bases: dict[str, KnowledgeBaseRecipe]
     groups: tuple[str, ...]
     show: tuple[str, ...]
     paper: dict[str, Any]
 
     @property
-    def rules(self) -> Task:
-        """The rules of evaluation."""
-        return RULES[self.task]
+    def evaluation_task(self) -> Task:
+        """Task by whose rules the systems are evaluated."""
+        return EXPERIMENT_TASKS[self.task]

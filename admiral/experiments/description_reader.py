@@ -1,7 +1,8 @@
-"""Reading the file of an experiment; a misspelt key is an error and not a default."""
+"""Read the file of an experiment. Unknown keys are errors."""
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator, Sequence
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -13,15 +14,12 @@ from omegaconf.errors import InterpolationKeyError, OmegaConfBaseException
 
 from admiral.config import build_config
 from admiral.errors import AdmiralError, first_line
-from admiral.experiments.description import BASELINES, RULES, Base, Experiment, System
-from admiral.experiments.description_fields import (
-    check_keys,
-    choice,
-    count,
-    listed,
-    mapping,
-    number,
-    text,
+from admiral.experiments.description import (
+    BASELINES,
+    EXPERIMENT_TASKS,
+    Experiment,
+    KnowledgeBaseRecipe,
+    System,
 )
 from admiral.storage.yaml_settings import parse_override
 
@@ -29,31 +27,31 @@ _KEYS = (
     *("title", "task", "claims", "kb", "model", "limit", "ks", "seed"),
     *("knowledge_bases", "settings", "systems", "groups", "show", "paper"),
 )
-_PLAIN = ("task", "claims", "limit", "seed")  # what --set changes besides settings
-_SYSTEM = ("name", "baseline", "settings")
-_BASE = ("corpus", "on_duplicate", "format")
-_PAPER = ("table", "columns", "rows", "note")
+_FIELDS = ("task", "claims", "limit", "seed")  # that --set changes, apart from settings
+_SYSTEM_KEYS = ("name", "baseline", "settings")
+_RECIPE_KEYS = ("corpus", "on_duplicate", "format")
+_PAPER_KEYS = ("table", "columns", "rows", "note")
 
 
 def read_experiment(
     path: Path,
     *,
     data: Path | None = None,
-    bases: Path,
+    kb_folder: Path,
     overrides: Sequence[str] = (),
 ) -> Experiment:
-    """Return the experiment that a YAML file describes, checked.
+    """Return the checked description of an experiment.
 
     Parameters
     ----------
     path
-        The file. ``${data}`` in it stands for `data`.
+        YAML file; ``${data}`` in it is replaced by `data`.
     data
-        The folder of the data sets.
-    bases
-        The folder that knowledge bases are built in.
+        Folder of the data sets.
+    kb_folder
+        Folder in which knowledge bases are built.
     overrides
-        ``key=value``: a setting of all systems, or the file's `task`, `claims`, `limit` or `seed`.
+        ``key=value``: a setting of all systems, or `task`, `claims`, `limit` or `seed`.
 
     Raises
     ------
@@ -61,25 +59,25 @@ def read_experiment(
         For an unreadable file, an unknown key or a bad value, naming file, key and remedy.
     """
     content = _load(path, data)
-    items = [parse_override(one) for one in overrides]
-    content |= {key: value for _, key, value in items if key in _PLAIN}
-    settings = [item for item in items if item[1] not in _PLAIN]
-    check_keys(content, _KEYS, str(path))
-    task = choice(content, "task", tuple(RULES), path)
-    built = dict(_bases(content, path, bases))
+    items = [parse_override(override) for override in overrides]
+    content |= {key: value for _, key, value in items if key in _FIELDS}
+    settings = [item for item in items if item[1] not in _FIELDS]
+    _check_keys(content, _KEYS, str(path))
+    task = _choice(content, "task", tuple(EXPERIMENT_TASKS), path)
+    recipes = dict(_recipes(content, path, kb_folder))
     return Experiment(
         file=path,
-        title=text(content, "title", str(path)),
+        title=_text(content, "title", str(path)),
         task=task,
         claims=_claims(content, task, path),
-        limit=count(content, "limit", str(path)),
-        ks=tuple(number(k, str(path), "ks") for k in listed(content, "ks", str(path))),
-        seed=count(content, "seed", str(path)),
+        limit=_count(content, "limit", str(path)),
+        ks=tuple(_number(k, str(path), "ks") for k in _list(content, "ks", str(path))),
+        seed=_count(content, "seed", str(path)),
         overrides=tuple(overrides),
-        systems=tuple(_systems(content, path, built, settings)),
-        bases=built,
-        groups=tuple(map(str, listed(content, "groups", str(path)))),
-        show=tuple(map(str, listed(content, "show", str(path)))),
+        systems=tuple(_systems(content, path, recipes, settings)),
+        knowledge_bases=recipes,
+        groups=tuple(map(str, _list(content, "groups", str(path)))),
+        show=tuple(map(str, _list(content, "show", str(path)))),
         paper=_paper(content, path),
     )
 
@@ -90,11 +88,11 @@ def _load(path: Path, data: Path | None) -> dict[str, Any]:
         if not isinstance(loaded, DictConfig):
             raise AdmiralError(f"{path}: expected lines of the form 'key: value', found a list")
         if data is not None:
-            check_keys(loaded, _KEYS, str(path))
+            _check_keys(loaded, _KEYS, str(path))
             loaded["data"] = str(data)
         content: Any = OmegaConf.to_container(loaded, resolve=True)
     except InterpolationKeyError as error:
-        remedy = "Give --data DIR or set ADMIRAL_DATA, and use no other variable than ${data}"
+        remedy = "Give --data DIR or set ADMIRAL_DATA; ${data} is the only variable"
         raise AdmiralError(
             f"{path}: key {error.full_key!r}: {first_line(error)}. {remedy}"
         ) from error
@@ -111,68 +109,134 @@ def _claims(content: dict[str, Any], task: str, path: Path) -> Path:
     if content.get("claims") in (None, "demo") and task == "demo":
         with as_file(files("admiral") / "data" / "demo" / "claims.jsonl") as bundled:
             return bundled
-    claims = Path(text(content, "claims", str(path)))
+    claims = Path(_text(content, "claims", str(path)))
     if not claims.is_file():
-        raise AdmiralError(f"{path}: key 'claims': {claims} is no file. Check the path or --data")
+        raise AdmiralError(
+            f"{path}: key 'claims': {claims} is not a file. Check the path or --data"
+        )
     return claims
 
 
-def _bases(content: dict[str, Any], path: Path, folder: Path) -> Iterator[tuple[str, Base]]:
-    named = content.get("knowledge_bases") or {}
-    for name, one in mapping(named, path, "knowledge_bases").items():
+def _recipes(
+    content: dict[str, Any], path: Path, folder: Path
+) -> Iterator[tuple[str, KnowledgeBaseRecipe]]:
+    recipes = content.get("knowledge_bases") or {}
+    for name, value in _mapping(recipes, path, "knowledge_bases").items():
         key = f"knowledge_bases.{name}"
-        described = mapping(one, path, key)
-        check_keys(described, _BASE, f"{path}: {key}")
-        corpora = described.get("corpus") or []
-        many = corpora if isinstance(corpora, list) else [corpora]
-        if not many:
+        recipe = _mapping(value, path, key)
+        _check_keys(recipe, _RECIPE_KEYS, f"{path}: {key}")
+        corpora = recipe.get("corpus") or []
+        if not isinstance(corpora, list):
+            corpora = [corpora]
+        if not corpora:
             raise AdmiralError(f"{path}: key {key + '.corpus'!r}: is missing. Name a corpus")
-        chosen = {
-            key: str(described[key]) for key in ("on_duplicate", "format") if key in described
-        }
-        yield str(name), Base(folder / str(name), tuple(Path(str(c)) for c in many), **chosen)
+        options = {key: str(recipe[key]) for key in ("on_duplicate", "format") if key in recipe}
+        yield (
+            str(name),
+            KnowledgeBaseRecipe(
+                folder / str(name), tuple(Path(str(corpus)) for corpus in corpora), **options
+            ),
+        )
 
 
 def _systems(
     content: dict[str, Any],
     path: Path,
-    bases: dict[str, Base],
+    recipes: dict[str, KnowledgeBaseRecipe],
     overrides: Sequence[tuple[str, str, str]],
 ) -> Iterator[System]:
     shared: list[tuple[str, str, Any]] = [
         (str(path), key, content[key]) for key in ("kb", "model") if key in content
     ]
-    common = mapping(content.get("settings") or {}, path, "settings")
+    common = _mapping(content.get("settings") or {}, path, "settings")
     shared += [(f"{path}: settings", str(key), value) for key, value in common.items()]
     folders: dict[str, str] = {}
-    described = listed(content, "systems", str(path))
-    if not described:
+    systems = _list(content, "systems", str(path))
+    if not systems:
         raise AdmiralError(f"{path}: key 'systems': names no system")
-    for place, one in enumerate(described):
-        where = f"{path}: systems[{place}]"
-        check_keys(mapping(one, path, f"systems[{place}]"), _SYSTEM, where)
-        baseline = choice(one, "baseline", BASELINES, Path(where)) if "baseline" in one else None
-        own = mapping(one.get("settings") or {}, path, f"systems[{place}].settings")
+    for index, entry in enumerate(systems):
+        where = f"{path}: systems[{index}]"
+        _check_keys(_mapping(entry, path, f"systems[{index}]"), _SYSTEM_KEYS, where)
+        baseline = (
+            _choice(entry, "baseline", BASELINES, Path(where)) if "baseline" in entry else None
+        )
+        own = _mapping(entry.get("settings") or {}, path, f"systems[{index}].settings")
         items = [*shared, *((f"{where}.settings", str(k), v) for k, v in own.items()), *overrides]
         config = build_config(items)
-        if config.kb in bases:
-            config.kb = str(bases[config.kb].path)
-        system = System(text(one, "name", where), config, baseline)
+        if config.kb in recipes:
+            config.kb = str(recipes[config.kb].path)
+        system = System(_text(entry, "name", where), config, baseline)
         if not system.folder or system.folder in folders:
             other = folders.get(system.folder, "")
-            raise AdmiralError(f"{where}: key 'name': {system.name!r} is too like {other!r}")
+            raise AdmiralError(f"{where}: key 'name': {system.name!r} is too similar to {other!r}")
         folders[system.folder] = system.name
         yield system
 
 
 def _paper(content: dict[str, Any], path: Path) -> dict[str, Any]:
-    paper = mapping(content.get("paper") or {}, path, "paper")
-    check_keys(paper, _PAPER, f"{path}: paper")
-    for key in _PAPER:
+    paper = _mapping(content.get("paper") or {}, path, "paper")
+    _check_keys(paper, _PAPER_KEYS, f"{path}: paper")
+    for key in _PAPER_KEYS:
         if paper and key not in paper:
             raise AdmiralError(f"{path}: key 'paper.{key}': is missing")
-    columns = listed(paper, "columns", f"{path}: paper")
-    for name, row in mapping(paper.get("rows") or {}, path, "paper.rows").items():
+    columns = _list(paper, "columns", f"{path}: paper")
+    for name, row in _mapping(paper.get("rows") or {}, path, "paper.rows").items():
         if not isinstance(row, list) or len(row) != len(columns):
             raise AdmiralError(f"{path}: key 'paper.rows.{name}': not {len(columns)} figures")
     return paper
+
+
+def _check_keys(content: Any, keys: Sequence[str], where: str) -> None:
+    """Raise `AdmiralError` for the first unknown key, and suggest a similar one."""
+    for key in content:
+        if key not in keys:
+            close = difflib.get_close_matches(str(key), keys, n=1)
+            remedy = f"Did you mean {close[0]!r}?" if close else f"Known keys: {', '.join(keys)}."
+            raise AdmiralError(f"{where}: key {key!r}: there is no such key. {remedy}")
+
+
+def _mapping(value: Any, path: Path, key: str) -> dict[str, Any]:
+    """Return a value that must be a mapping."""
+    if not isinstance(value, dict):
+        raise AdmiralError(f"{path}: key {key!r}: expected 'key: value' lines, found {value!r}")
+    return value
+
+
+def _text(content: dict[str, Any], key: str, where: str) -> str:
+    """Return a text."""
+    value = content.get(key)
+    if value is None or isinstance(value, (dict, list)) or not str(value).strip():
+        raise AdmiralError(f"{where}: key {key!r}: is missing or not text")
+    return str(value)
+
+
+def _choice(content: dict[str, Any], key: str, choices: Sequence[str], path: Path) -> str:
+    """Return a text that must be one of `choices`."""
+    value = _text(content, key, str(path))
+    if value not in choices:
+        raise AdmiralError(f"{path}: key {key!r}: {value!r} is not one of {', '.join(choices)}")
+    return value
+
+
+def _list(content: dict[str, Any], key: str, where: str) -> list[Any]:
+    """Return a list, empty if the key is missing."""
+    value = content.get(key) or []
+    if not isinstance(value, list):
+        raise AdmiralError(f"{where}: key {key!r}: {value!r} is not a list")
+    return value
+
+
+def _count(content: dict[str, Any], key: str, where: str) -> int:
+    """Return a number that is not negative, 0 if the key is missing."""
+    return _number(content[key], where, key, minimum=0) if key in content else 0
+
+
+def _number(value: Any, where: str, key: str, minimum: int = 1) -> int:
+    """Return a value that must be an integer from `minimum` on."""
+    try:
+        whole = int(str(value))
+    except ValueError:
+        whole = -1
+    if whole < minimum or isinstance(value, bool):
+        raise AdmiralError(f"{where}: key {key!r}: {value!r} is not an integer from {minimum} on")
+    return whole

@@ -1,17 +1,14 @@
-"""What an experiment's processes do: build a knowledge base, or answer the claims of a system.
+"""The jobs of an experiment: build a knowledge base, or retrieve for the claims of a system.
 
-Each of these is a process of its own, so that its memory is its own. It is told what to do by a
-JSON object, a job, and leaves what it measured in a file.
+A job is a JSON object. It is done in its own process (`admiral.experiments.job_process`), so that
+its memory can be measured, and leaves its measurements in a file.
 """
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -19,84 +16,48 @@ from typing import Any
 
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
-from admiral.experiments.description import Experiment
-from admiral.experiments.machine import peak_memory, surroundings
-from admiral.gold import GoldClaim
-from admiral.io.claims import spread
+from admiral.experiments.machine import describe_environment, peak_memory
+from admiral.io.progress import track_claims
 from admiral.io.result_writer import ResumableWriter
 from admiral.kb import KnowledgeBase, build, locate
 from admiral.kb.demo import default_backend
-from admiral.protocols import FirstStage
+from admiral.protocols import FirstStage, MentionFinder
 from admiral.records import Claim, RankedDocument, RetrievalResult
 from admiral.retrieval.first_stage import Bm25FirstStage, FusedFirstStage
-from admiral.retrieval.mentions import MentionFinder
+from admiral.retrieval.mentions import TitleMentionFinder, mentions_in_texts
 from admiral.retrieval.provenance import recorded_settings
 from admiral.storage.atomic_files import write_atomically
 
 Job = dict[str, Any]
 Record = dict[str, Any]
-Track = Callable[..., Iterable[Record]]
-_MODULE = "admiral.experiments.job_process"  # reads the job from standard input and calls `do`
 
 
-def delegate(job: Job, result: Path) -> Record:
-    """Do a job in a process of its own and return what it measured, which is in `result`.
+def run_job(job: Job, measurements: Path) -> None:
+    """Do a job.
+
+    Parameters
+    ----------
+    job
+        The job; `admiral.experiments.runner` makes them.
+    measurements
+        File to write the measurements to. If the job fails, the message is written to a file
+        beside it, with the suffix ``.error``.
 
     Raises
     ------
     AdmiralError
-        With the message of the process, if it failed.
+        If the job fails.
     """
-    result.unlink(missing_ok=True)
-    command = [sys.executable, "-m", _MODULE, str(result)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
-        assert process.stdin is not None
-        try:
-            # The pipe stays open: when it ends because this process was killed, so does that one.
-            with suppress(BrokenPipeError):
-                process.stdin.write(json.dumps(job).encode() + b"\n")
-                process.stdin.flush()
-            process.wait()
-        except KeyboardInterrupt:
-            process.wait()  # it was interrupted as well and keeps what it has
-            raise
-    if process.returncode or not result.exists():
-        problem = f"a process of the experiment ended with status {process.returncode}"
-        failed = result.with_name(result.name + ".error")
-        if failed.exists():
-            problem = failed.read_text(encoding="utf-8")
-            failed.unlink()
-        raise AdmiralError(problem)
-    return read_note(result)
-
-
-def read_note(path: Path) -> Record:
-    """Return what a process measured, empty if there is no such file."""
     try:
-        return dict(json.loads(path.read_bytes()))
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
-        raise AdmiralError(f"{path}: damaged ({error}). Delete this file") from error
-
-
-def do(job: Job, result: Path, track: Track) -> None:
-    """Do a job and write what it measured; on a fault, the message beside it."""
-    try:
-        began = time.perf_counter()
-        measured = _build(job) if job["work"] == "build" else _answer(job, track)
-        measured |= {"seconds": time.perf_counter() - began, "peak_memory": peak_memory()}
-        measured |= surroundings()
-        write_atomically(result, [json.dumps(measured, indent=1).encode()])
+        start = time.perf_counter()
+        measured = _build(job) if job["work"] == "build" else _retrieve(job)
+        measured |= {"seconds": time.perf_counter() - start, "peak_memory": peak_memory()}
+        measured |= describe_environment()
+        write_atomically(measurements, [json.dumps(measured, indent=1).encode()])
     except AdmiralError as error:
-        result.with_name(result.name + ".error").write_text(str(error), encoding="utf-8")
+        error_file = measurements.with_name(measurements.name + ".error")
+        error_file.write_text(str(error), encoding="utf-8")
         raise
-
-
-def chosen(experiment: Experiment, gold: list[GoldClaim]) -> list[GoldClaim]:
-    """Return the claims of an experiment: those that its rules count, spread over the file."""
-    counted, _ = experiment.rules.select(gold)
-    return list(spread(counted, experiment.limit))
 
 
 def _build(job: Job) -> Record:
@@ -110,22 +71,22 @@ def _build(job: Job) -> Record:
     return {"documents": report.documents}
 
 
-def _answer(job: Job, track: Track) -> Record:
+def _retrieve(job: Job) -> Record:
     config = RetrievalConfig(**job["config"])
     claims = [Claim(id, text) for id, text in job["claims"]]
     output = Path(job["output"])
-    if job["baseline"] is not None and config.precision == "auto":  # no model computes
+    if job["baseline"] is not None and config.precision == "auto":  # no model is used
         config = replace(config, precision="fp32")
     settings = recorded_settings(config) | {"baseline": job["baseline"]}
     with ResumableWriter(output, settings, overwrite=job["overwrite"]) as writer:
-        todo = list(writer.pending(claims))
+        pending = list(writer.pending(claims))
         done = len(writer.finished)
-        if todo:
-            records = _records(config, job["baseline"], todo)
-            for record in track(records, done=done, total=len(claims), quiet=job["quiet"]):
+        if pending:
+            records = _records(config, job["baseline"], pending)
+            for record in track_claims(records, done=done, total=len(claims), quiet=job["quiet"]):
                 writer.write(record)
         writer.finish()
-    return {"answered": len(todo)}
+    return {"answered": len(pending)}
 
 
 def _records(
@@ -135,29 +96,34 @@ def _records(
         with KnowledgeBase.open(
             locate(config.kb), title_weight=config.title_weight, text_weight=config.text_weight
         ) as kb:
-            mentions = MentionFinder(kb) if baseline == "bm25+mentions" else None
-            first = FusedFirstStage(kb, mentions=mentions) if mentions else Bm25FirstStage(kb)
-            kb.search([claims[0].text], 1)  # opens the index before the clock runs
-            yield from _ranked(first, config, claims)
+            finder = TitleMentionFinder(kb) if baseline == "bm25+mentions" else None
+            first = FusedFirstStage(kb) if finder else Bm25FirstStage(kb)
+            kb.search([claims[0].text], 1)  # opens the index, which is not timed
+            yield from _rank(first, finder, config, claims)
         return
     from admiral.pipeline import Admiral
 
     with Admiral.from_pretrained(config.model, kb=config.kb, config=config) as system:
         system.kb.search([claims[0].text], 1)
         if baseline == "first-stage":
-            yield from _ranked(system.stages.first, config, claims)
+            stages = system.stages
+            yield from _rank(stages.first_stage, stages.mention_finder, config, claims)
         else:
             yield from (result.to_json() for result in system.retrieve_many(claims))
 
 
-def _ranked(first: FirstStage, config: RetrievalConfig, claims: list[Claim]) -> Iterator[Record]:
-    """Yield the records of a first stage alone, with the seconds that each took."""
+def _rank(
+    first: FirstStage, finder: MentionFinder | None, config: RetrievalConfig, claims: list[Claim]
+) -> Iterator[Record]:
+    """Yield the records of the first stage alone, with the seconds per claim."""
     stream = iter(claims)
     while batch := list(islice(stream, config.batch_size)):
-        began = time.perf_counter()
-        found = first.candidates([claim.text for claim in batch], config.first_stage_documents)
-        seconds = (time.perf_counter() - began) / len(batch)
-        for claim, titles in zip(batch, found, strict=True):
-            documents = tuple(RankedDocument(c.title, c.score, 0) for c in titles[: config.top_k])
+        start = time.perf_counter()
+        texts = [claim.text for claim in batch]
+        mentions = mentions_in_texts(finder, texts)
+        candidates = first.candidates(texts, mentions, config.first_stage_documents)
+        seconds = (time.perf_counter() - start) / len(batch)
+        for claim, ranked in zip(batch, candidates, strict=True):
+            documents = tuple(RankedDocument(c.title, c.score, 0) for c in ranked[: config.top_k])
             result = RetrievalResult(claim, documents, (), (), "dead_end")
             yield result.to_json() | {"seconds": round(seconds, 6)}

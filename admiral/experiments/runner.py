@@ -1,32 +1,33 @@
-"""Running an experiment: systems one after the other, then one record of everything measured."""
+"""Run an experiment: build its knowledge bases, run its systems, record the measures."""
 
 from __future__ import annotations
 
-import hashlib
 import json
-from dataclasses import asdict, replace
+from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from admiral.errors import AdmiralError
-from admiral.evaluation import tables
-from admiral.evaluation.bootstrap import intervals
-from admiral.evaluation.predictions import read_predictions, read_results
-from admiral.evaluation.tasks import evaluate, read_claims_of
-from admiral.evaluation.traces import read_traces
-from admiral.experiments.description import Experiment, System
-from admiral.experiments.jobs import chosen, delegate, read_note
-from admiral.experiments.knowledge_bases import Say, base_record, prepare_bases
-from admiral.experiments.stopping_quality import stopping
+from admiral.evaluation.tasks import read_task_claims
+from admiral.experiments.description import Experiment, KnowledgeBaseRecipe, System
+from admiral.experiments.experiment_record import (
+    RECORD_NAME,
+    evaluate_system,
+    experiment_header,
+    knowledge_base_record,
+    mean_seconds,
+)
+from admiral.experiments.job_process import read_measurements, run_in_process
 from admiral.gold import GoldClaim
+from admiral.io.claims import evenly_spaced
 from admiral.kb import locate
-from admiral.kb.store.members import read_holdings
+from admiral.kb.store.member_manifests import read_combined_manifest
 from admiral.models.checkpoint import locate_checkpoint
 from admiral.retrieval.provenance import recorded_settings
-from admiral.storage.atomic_files import explained, write_atomically
+from admiral.storage.atomic_files import explain_write_errors, write_atomically
 
-FORMAT = 1
-NAME = "experiment.json"
+Report = Callable[[str], None]
 
 
 def run_experiment(
@@ -36,57 +37,108 @@ def run_experiment(
     resume: bool = False,
     overwrite: bool = False,
     quiet: bool = False,
-    say: Say = print,
+    report: Report = print,
 ) -> dict[str, Any]:
-    """Run every system over the claims, evaluate, and write ``experiment.json`` into `out`.
+    """Run and evaluate all systems, and write ``experiment.json``.
 
     Parameters
     ----------
+    experiment
+        The experiment.
     out
-        The directory of the run, with one below it for each system.
+        Directory of the run, with a directory in it for each system.
     resume
-        Go on with a run that is there; systems that are done are only evaluated again.
+        Continue an existing run. Systems that are complete are only evaluated again.
     overwrite
-        Start the systems anew whatever is there.
+        Discard an existing run and start again.
     quiet
-        No progress.
-    say
-        Told what is being done.
+        Show no progress of the systems.
+    report
+        Called with a message before each step.
+
+    Returns
+    -------
+    dict
+        The content of ``experiment.json``.
 
     Raises
     ------
     AdmiralError
-        If there is a run and neither is given, or one of other settings; or if a system fails.
+        If a run exists and neither `resume` nor `overwrite` is set, if it has other settings, or
+        if a system fails.
     """
     if not (resume or overwrite) and out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise AdmiralError(
-            f"{out}: there is something already. Choose another --out, go on with --resume, or "
-            "start anew with --overwrite"
+            f"{out}: exists already. Choose another --out, continue with --resume, or start again "
+            "with --overwrite"
         )
-    gold = chosen(experiment, read_claims_of(experiment.rules, experiment.claims))
-    _find_parts(experiment)
-    with explained(out):
+    gold = select_claims(
+        experiment, read_task_claims(experiment.evaluation_task, experiment.claims)
+    )
+    _check_inputs(experiment)
+    with explain_write_errors(out):
         out.mkdir(parents=True, exist_ok=True)
         if overwrite:
-            (out / NAME).unlink(missing_ok=True)
-    bases = prepare_bases(experiment, say)
+            (out / RECORD_NAME).unlink(missing_ok=True)
+    builds = _build_knowledge_bases(experiment, report)
     systems = []
     for number, system in enumerate(experiment.systems, 1):
-        say(f"{system.name} ({number} of {len(experiment.systems)})")
-        systems.append(_run_system(experiment, system, gold, out, bases, overwrite, quiet))
-    record = _header(experiment, len(gold)) | {"systems": systems}
+        report(f"{system.name} ({number} of {len(experiment.systems)})")
+        systems.append(_run_system(experiment, system, gold, out, builds, overwrite, quiet))
+    record = experiment_header(experiment, len(gold)) | {"systems": systems}
     text = json.dumps(record, ensure_ascii=False, indent=1, allow_nan=False)
-    write_atomically(out / NAME, [text.encode() + b"\n"])
+    write_atomically(out / RECORD_NAME, [text.encode() + b"\n"])
     return record
 
 
-def _find_parts(experiment: Experiment) -> None:
-    """Raise AdmiralError if a model, or a knowledge base that cannot be built, is not there."""
-    built = {str(base.path) for base in experiment.bases.values()}
+def select_claims(experiment: Experiment, gold: list[GoldClaim]) -> list[GoldClaim]:
+    """Return the claims of an experiment: those that its task evaluates, evenly spaced."""
+    evaluated, _ = experiment.evaluation_task.select(gold)
+    return list(evenly_spaced(evaluated, experiment.limit))
+
+
+def _check_inputs(experiment: Experiment) -> None:
+    """Raise AdmiralError if a model is missing, or a knowledge base without a recipe."""
+    built = {str(recipe.path) for recipe in experiment.knowledge_bases.values()}
     for config in (system.config for system in experiment.systems):
         locate_checkpoint(config.model)
         if config.kb not in built:
-            read_holdings(locate(config.kb))
+            read_combined_manifest(locate(config.kb))
+
+
+def _build_knowledge_bases(experiment: Experiment, report: Report) -> dict[str, dict[str, Any]]:
+    """Build the knowledge bases that systems need; return the measurements by path."""
+    needed = {system.config.kb for system in experiment.systems}
+    return {
+        str(recipe.path): _build_knowledge_base(name, recipe, report)
+        for name, recipe in experiment.knowledge_bases.items()
+        if str(recipe.path) in needed
+    }
+
+
+def _build_knowledge_base(name: str, recipe: KnowledgeBaseRecipe, report: Report) -> dict[str, Any]:
+    measurements = recipe.path.with_name(recipe.path.name + ".build.json")
+    if recipe.path.exists():
+        sources = [
+            source["name"] for source in read_combined_manifest(recipe.path).settings["sources"]
+        ]
+        if sources != [corpus.name for corpus in recipe.corpora]:
+            raise AdmiralError(
+                f"{recipe.path}: was built from {', '.join(sources)}, not from the corpus of "
+                f"{name}. Choose another folder with --kbs"
+            )
+        return read_measurements(measurements)
+    with explain_write_errors(recipe.path.parent):
+        recipe.path.parent.mkdir(parents=True, exist_ok=True)
+    job = {
+        "work": "build",
+        "corpora": [str(corpus) for corpus in recipe.corpora],
+        "kb": str(recipe.path),
+        "on_duplicate": recipe.on_duplicate,
+        "format": recipe.format,
+    }
+    report(f"building the knowledge base {name}")
+    return run_in_process(job, measurements)
 
 
 def _run_system(
@@ -94,17 +146,17 @@ def _run_system(
     system: System,
     gold: list[GoldClaim],
     out: Path,
-    bases: dict[str, dict[str, Any]],
+    builds: dict[str, dict[str, Any]],
     overwrite: bool,
     quiet: bool,
 ) -> dict[str, Any]:
     folder = out / system.folder
-    with explained(folder):
+    with explain_write_errors(folder):
         folder.mkdir(exist_ok=True)
-    results, note = folder / "results.jsonl", folder / "run.json"
-    before = {} if overwrite else read_note(note)
+    results, measurements = folder / "results.jsonl", folder / "run.json"
+    previous = {} if overwrite else read_measurements(measurements)
     job = {
-        "work": "answer",
+        "work": "retrieve",
         "config": asdict(system.config),
         "baseline": system.baseline,
         "claims": [(claim.id, claim.claim) for claim in gold],
@@ -112,10 +164,10 @@ def _run_system(
         "overwrite": overwrite,
         "quiet": quiet,
     }
-    run = delegate(job, note)
-    if before and not run["answered"]:  # nothing was left to do: keep what the work took
-        run = before
-        write_atomically(note, [json.dumps(run, indent=1).encode()])
+    run = run_in_process(job, measurements)
+    if previous and not run["answered"]:  # all results existed: keep the measurements of their run
+        run = previous
+        write_atomically(measurements, [json.dumps(run, indent=1).encode()])
     return {
         "name": system.name,
         "baseline": system.baseline,
@@ -123,52 +175,7 @@ def _run_system(
         "settings": recorded_settings(system.config),
         "speed": {key: getattr(system.config, key) for key in ("batch_size", "device", "threads")},
         "run": run,
-        "seconds_per_claim": _seconds(results),
-        "kb": base_record(system.config.kb, bases),
-        **_measured(experiment, system, gold, results),
-    }
-
-
-def _measured(
-    experiment: Experiment, system: System, gold: list[GoldClaim], results: Path
-) -> dict[str, Any]:
-    answers = read_predictions(results)
-    if system.baseline:  # it ranks documents and has no sentences to be measured
-        answers = {id: replace(one, sentences=None) for id, one in answers.items()}
-    found = evaluate(experiment.rules, gold, answers, experiment.ks)
-    limits = [intervals(found.measures, group, experiment.seed) for group in found.groups]
-    measured: dict[str, Any] = {
-        "notes": found.notes,
-        "groups": [{"name": g.name, "claims": int(g.members.sum())} for g in found.groups],
-        "measures": tables.figures(found.measures, found.groups, limits),
-    }
-    if not system.baseline:
-        traces = {trace.answer.id: trace for trace in read_traces(results)}
-        measured["stopping"] = stopping(gold, traces)
-    return measured
-
-
-def _seconds(results: Path) -> float:
-    """Return the mean seconds of a claim, as its record tells; so interrupted runs count too."""
-    times = [
-        record.get("seconds", 0.0) + sum(hop["seconds"] for hop in record["hops"])
-        for _, record in read_results(results)
-    ]
-    return sum(times) / len(times)
-
-
-def _header(experiment: Experiment, claims: int) -> dict[str, Any]:
-    with experiment.claims.open("rb") as file:
-        checksum = hashlib.file_digest(file, "sha256").hexdigest()
-    return {
-        "format": FORMAT,
-        "file": experiment.file.name,
-        "title": experiment.title,
-        "task": experiment.task,
-        "claims": {"file": experiment.claims.name, "sha256": checksum, "used": claims},
-        "overrides": list(experiment.overrides),
-        "seeds": {"bootstrap": experiment.seed},
-        "groups": list(experiment.groups),
-        "show": list(experiment.show),
-        "paper": experiment.paper,
+        "seconds_per_claim": mean_seconds(results),
+        "kb": knowledge_base_record(system.config.kb, builds),
+        **evaluate_system(experiment, system, gold, results),
     }

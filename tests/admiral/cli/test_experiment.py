@@ -1,4 +1,4 @@
-"""`admiral experiment` as a person runs it."""
+"""`admiral experiment` on the command line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from admiral.config import RetrievalConfig
-from tests.admiral.evaluation.cases import written
+from tests.admiral.evaluation.small_runs import written
 
 TEXT = """
 title: Small
@@ -42,19 +42,20 @@ def test_experiment(
     assert kept["overrides"] == ["seed=4", "limit=1"]
     assert (tmp_path / "kbs" / "small" / "manifest.json").exists()
     done = admiral(*arguments)
-    assert done.returncode == 1 and done.stderr.count(b"\n") == 1 and b"--resume" in done.stderr
+    assert done.returncode == 1
+    assert done.stderr.count(b"\n") == 1
+    assert b"--resume" in done.stderr
     assert admiral(*arguments, "--resume", "--overwrite").returncode == 2
     done = admiral("experiment", file)
-    assert done.returncode == 1 and b"Give --data DIR" in done.stderr
+    assert done.returncode == 1
+    assert b"Give --data DIR" in done.stderr
 
 
-def test_a_process_of_an_experiment_ends_with_the_one_that_asked_for_it(
-    environment: dict[str, str], tmp_path: Path
-) -> None:
+def test_a_job_process_ends_with_its_parent(environment: dict[str, str], tmp_path: Path) -> None:
     output, note = tmp_path / "results.jsonl", tmp_path / "run.json"
     partial = output.with_name(output.name + ".partial")
     job = {
-        "work": "answer",
+        "work": "retrieve",
         "config": asdict(RetrievalConfig(reranker="bm25", title_beams=0, beam_size=4)),
         "baseline": None,
         "claims": [(str(i), "Seth Meyers hosted the Emmy Awards.") for i in range(5_000)],
@@ -69,8 +70,10 @@ def test_a_process_of_an_experiment_ends_with_the_one_that_asked_for_it(
         process.stdin.flush()
         deadline = time.monotonic() + 120
         while not (partial.exists() and b"\n" in partial.read_bytes()):
-            assert process.poll() is None and time.monotonic() < deadline
+            assert process.poll() is None
+            assert time.monotonic() < deadline
             time.sleep(0.01)
         process.stdin.close()  # as when the other process was killed
         assert process.wait(timeout=60) == 1
-    assert not output.exists() and not note.exists()
+    assert not output.exists()
+    assert not note.exists()

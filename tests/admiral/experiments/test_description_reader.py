@@ -1,4 +1,4 @@
-"""The file of an experiment: what it may say, and what is said of mistakes in it."""
+"""Reading the file of an experiment, and the errors in it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from admiral.errors import AdmiralError
-from admiral.experiments.description import Base, Experiment
+from admiral.experiments.description import Experiment, KnowledgeBaseRecipe
 from admiral.experiments.description_reader import read_experiment
 
 MINIMAL = """
@@ -21,20 +21,21 @@ systems:
 def read(folder: Path, text: str, *overrides: str, data: Path | None = None) -> Experiment:
     path = folder / "experiment.yaml"
     path.write_text(text)
-    return read_experiment(path, data=data, bases=folder / "kbs", overrides=overrides)
+    return read_experiment(path, data=data, kb_folder=folder / "kbs", overrides=overrides)
 
 
-def test_what_is_left_out_has_a_default(tmp_path: Path) -> None:
+def test_missing_keys_have_defaults(tmp_path: Path) -> None:
     found = read(tmp_path, MINIMAL)
     assert (found.limit, found.ks, found.seed, found.show) == (0, (), 0, ())
-    assert found.claims.name == "claims.jsonl" and found.claims.is_file()
-    assert found.rules.name == "hover"
+    assert found.claims.name == "claims.jsonl"
+    assert found.claims.is_file()
+    assert found.evaluation_task.name == "hover"
     assert [(s.name, s.folder, s.baseline, s.config.kb) for s in found.systems] == [
         ("BM25", "bm25", "bm25", "demo")
     ]
 
 
-def test_later_settings_win(tmp_path: Path) -> None:
+def test_settings_of_a_system_override_those_of_all(tmp_path: Path) -> None:
     text = """
     title: t
     task: fever
@@ -52,9 +53,10 @@ def test_later_settings_win(tmp_path: Path) -> None:
     one, two = (system.config for system in found.systems)
     assert (one.hops, one.beam_size, one.kb) == ("1", 9, str(tmp_path / "kbs" / "here"))
     assert (two.hops, two.beam_size, two.kb) == ("2", 9, "elsewhere")
-    assert found.seed == 3 and found.claims == tmp_path / "c.jsonl"
-    base = found.bases["here"]
-    assert base == Base(
+    assert found.seed == 3
+    assert found.claims == tmp_path / "c.jsonl"
+    recipe = found.knowledge_bases["here"]
+    assert recipe == KnowledgeBaseRecipe(
         tmp_path / "kbs" / "here", (tmp_path / "corpus.jsonl",), "skip", "wiki-jsonl"
     )
 
@@ -63,8 +65,8 @@ def test_later_settings_win(tmp_path: Path) -> None:
     ("text", "message"),
     [
         (MINIMAL + "system: []", r"key 'system': .*Did you mean 'systems'"),
-        (MINIMAL + "limit: -1", r"key 'limit': -1 is not a number"),
-        (MINIMAL + "ks: [0]", r"key 'ks': 0 is not a number"),
+        (MINIMAL + "limit: -1", r"key 'limit': -1 is not an integer"),
+        (MINIMAL + "ks: [0]", r"key 'ks': 0 is not an integer"),
         (MINIMAL + "ks: 5", r"key 'ks': 5 is not a list"),
         (MINIMAL + "settings: {beam: 1}", r"settings: key 'beam': no such setting"),
         (MINIMAL + "settings: [beam_size]", r"key 'settings': expected 'key: value'"),
@@ -76,9 +78,9 @@ def test_later_settings_win(tmp_path: Path) -> None:
         (MINIMAL + "paper: {figures: 1}", r"paper: key 'figures'"),
         (MINIMAL + "knowledge_bases: {a: {}}", r"knowledge_bases.a.corpus': is missing"),
         (MINIMAL + "knowledge_bases: {a: {kb: b}}", r"knowledge_bases.a: key 'kb'"),
-        (MINIMAL + "  - {name: bm25}", r"systems\[1\]: key 'name': 'bm25' is too like 'BM25'"),
-        (MINIMAL + "  - {name: BM25}", r"too like 'BM25'"),
-        (MINIMAL + "  - {name: B}\n  - {name: B}", r"too like 'B'"),
+        (MINIMAL + "  - {name: bm25}", r"systems\[1\]: key 'name': 'bm25' is too similar to 'BM25'"),
+        (MINIMAL + "  - {name: BM25}", r"too similar to 'BM25'"),
+        (MINIMAL + "  - {name: B}\n  - {name: B}", r"too similar to 'B'"),
         (MINIMAL + "  - {name: x, baseline: dpr}", r"'baseline': 'dpr' is not one of bm25"),
         (MINIMAL + "  - {name: x, settings: {hops: 0}}", r"systems\[1\].settings: key 'hops'"),
         (MINIMAL + "  - {settings: {}}", r"systems\[1\]: key 'name': is missing"),
@@ -86,13 +88,13 @@ def test_later_settings_win(tmp_path: Path) -> None:
         (MINIMAL.replace("task: demo", "task: hover"), r"key 'claims': is missing"),
         (MINIMAL.replace("A title", ""), r"key 'title': is missing"),
         (MINIMAL + "claims: ${data}/x.jsonl", r"Give --data DIR"),
-        (MINIMAL + "claims: nowhere.jsonl", r"nowhere.jsonl is no file"),
+        (MINIMAL + "claims: nowhere.jsonl", r"nowhere.jsonl is not a file"),
         ("title: t\ntask: demo", r"key 'systems': names no system"),
         ("- a", r"found a list"),
         ("a: [", r"not a YAML file"),
     ],
 )
-def test_mistakes_are_named(tmp_path: Path, text: str, message: str) -> None:
+def test_errors_name_file_and_key(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(AdmiralError, match=message) as caught:
         read(tmp_path, text)
     assert str(caught.value).startswith(str(tmp_path / "experiment.yaml"))
@@ -100,7 +102,7 @@ def test_mistakes_are_named(tmp_path: Path, text: str, message: str) -> None:
 
 def test_a_missing_file_and_a_bad_override(tmp_path: Path) -> None:
     with pytest.raises(AdmiralError, match="cannot be read"):
-        read_experiment(tmp_path / "none.yaml", bases=tmp_path)
+        read_experiment(tmp_path / "none.yaml", kb_folder=tmp_path)
     with pytest.raises(AdmiralError, match="beam=3: key 'beam'"):
         read(tmp_path, MINIMAL, "beam=3")
     with pytest.raises(AdmiralError, match="expected key=value"):
@@ -111,7 +113,7 @@ EXPERIMENTS = sorted((Path(__file__).parents[3] / "configs" / "experiments").glo
 
 
 @pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.stem)
-def test_our_own_experiments_can_be_read(path: Path, tmp_path: Path) -> None:
+def test_the_experiments_of_the_project_can_be_read(path: Path, tmp_path: Path) -> None:
     """With a folder that has every file that they name."""
     for line in path.read_text().splitlines():
         for word in line.replace('"', " ").replace(",", " ").replace("}", "} ").split():
@@ -119,6 +121,6 @@ def test_our_own_experiments_can_be_read(path: Path, tmp_path: Path) -> None:
                 file = tmp_path / word.lstrip("/")
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.touch()
-    found = read_experiment(path, data=tmp_path, bases=tmp_path / "kbs")
+    found = read_experiment(path, data=tmp_path, kb_folder=tmp_path / "kbs")
     assert len(found.systems) >= 1
     assert set(found.paper.get("rows", {})) or not found.paper.get("columns")

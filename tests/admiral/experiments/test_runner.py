@@ -1,4 +1,4 @@
-"""Experiments from end to end, over the demo knowledge base and one that they build."""
+"""Experiments from end to end, over a knowledge base that they build."""
 
 from __future__ import annotations
 
@@ -54,52 +54,59 @@ def folder(tmp_path: Path) -> Path:
 
 def run(folder: Path, *overrides: str, **options: bool) -> dict[str, Any]:
     experiment = read_experiment(
-        folder / "e.yaml", data=folder, bases=folder / "kbs", overrides=overrides
+        folder / "e.yaml", data=folder, kb_folder=folder / "kbs", overrides=overrides
     )
-    said: list[str] = []
+    reported: list[str] = []
     return run_experiment(
-        experiment, folder / "out", quiet=True, say=said.append, **options
-    ) | {"said": said}  # fmt: skip
+        experiment, folder / "out", quiet=True, report=reported.append, **options
+    ) | {"reported": reported}  # fmt: skip
 
 
 def figures(record: dict[str, Any]) -> Any:
-    """What must be the same in every run."""
+    """Return the part that is the same in every run."""
     return [(s["measures"], s["notes"], s["kb"]["digest"]) for s in record["systems"]]
 
 
-def test_an_experiment_is_run_recorded_and_taken_up(folder: Path) -> None:
+def test_an_experiment_is_run_recorded_and_resumed(folder: Path) -> None:
     record = run(folder)
     kept = json.loads((folder / "out" / "experiment.json").read_text())
-    assert kept == {key: value for key, value in record.items() if key != "said"}
+    assert kept == {key: value for key, value in record.items() if key != "reported"}
     checksum = hashlib.sha256((folder / "claims.jsonl").read_bytes()).hexdigest()
     assert kept["claims"] == {"file": "claims.jsonl", "sha256": checksum, "used": 2}
     assert kept["seeds"] == {"bootstrap": 0}
     first, named, hop = kept["systems"]
-    assert first["kb"]["documents"] == 3 and first["kb"]["build"]["seconds"] > 0
-    assert first["kb"]["bytes"]["bm25"] > 0 and hop["kb"]["bytes"]["tries"] > 0
-    for one in kept["systems"]:
-        assert one["seconds_per_claim"] > 0 and one["run"]["peak_memory"] > 2**20
-        assert one["run"]["versions"]["admiral"] and one["run"]["hardware"]
+    assert first["kb"]["documents"] == 3
+    assert first["kb"]["build"]["seconds"] > 0
+    assert first["kb"]["bytes"]["bm25"] > 0
+    assert hop["kb"]["bytes"]["tries"] > 0
+    for system in kept["systems"]:
+        assert system["seconds_per_claim"] > 0
+        assert system["run"]["peak_memory"] > 2**20
+        assert system["run"]["versions"]["admiral"]
+        assert system["run"]["hardware"]
     assert {m["section"] for m in first["measures"]} == {
         "documents of the ranking", "ranking (ir-measures)"
     }  # fmt: skip
     recall = first["measures"][1]
-    assert recall["name"] == "recall@2" and 0 <= recall["groups"][0]["low"] <= 1
-    assert "stopping" not in named and hop["stopping"]["decisions"][0]["hop"] == 1
+    assert recall["name"] == "recall@2"
+    assert 0 <= recall["groups"][0]["low"] <= 1
+    assert "stopping" not in named
+    assert hop["stopping"]["decisions"][0]["hop"] == 1
 
-    with pytest.raises(AdmiralError, match="go on with --resume"):
+    with pytest.raises(AdmiralError, match="continue with --resume"):
         run(folder)
-    assert record["said"][0].startswith("building")
+    assert record["reported"][0].startswith("building")
     (folder / "out" / "one-hop" / "results.jsonl").unlink()
     again = run(folder, resume=True)
-    assert figures(again) == figures(record) and "building" not in again["said"][0]
+    assert figures(again) == figures(record)
+    assert "building" not in again["reported"][0]
     assert again["systems"][0]["run"] == first["run"]  # nothing was done
     with pytest.raises(AdmiralError, match=r"beam_size was 4, now 5"):
         run(folder, "beam_size=5", resume=True)
     assert run(folder, "beam_size=5", overwrite=True)["systems"][2]["settings"]["beam_size"] == 5
 
 
-def test_what_is_there_must_fit(folder: Path) -> None:
+def test_damaged_measurements_and_other_corpora_are_errors(folder: Path) -> None:
     (folder / "e.yaml").write_text(TEXT.replace("  - {name: One hop, settings: {hops: 1}}\n", ""))
     run(folder)
     (folder / "out" / "bm25" / "run.json").write_text("{")
@@ -111,12 +118,12 @@ def test_what_is_there_must_fit(folder: Path) -> None:
         run(folder, overwrite=True)
 
 
-def test_the_fault_of_a_process_is_told(folder: Path) -> None:
+def test_errors_of_processes_are_reported(folder: Path) -> None:
     with pytest.raises(AdmiralError, match=r"nowhere: no such knowledge base"):
         run(folder, "kb=nowhere")
     with pytest.raises(AdmiralError, match=r"'nowhere': no such checkpoint"):
         run(folder, "model=nowhere")
-    assert not (folder / "out").exists()  # nothing was begun
+    assert not (folder / "out").exists()  # nothing was started
     (folder / "corpus.jsonl").write_text("{}\n")
     with pytest.raises(AdmiralError, match=r"corpus.jsonl.* the format cannot be told"):
         run(folder, overwrite=True)

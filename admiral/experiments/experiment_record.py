@@ -1,0 +1,145 @@
+"""The record of an experiment: the measures of each system, and what they were measured on."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from admiral.evaluation import tables
+from admiral.evaluation.bootstrap import confidence_intervals
+from admiral.evaluation.predictions import normalise_title, read_predictions, read_results
+from admiral.evaluation.tasks import evaluate
+from admiral.evaluation.traces import Trace, read_traces
+from admiral.experiments.description import Experiment, System
+from admiral.gold import GoldClaim
+from admiral.kb import info, locate
+from admiral.kb.store.member_manifests import read_combined_manifest
+
+FORMAT = 1
+RECORD_NAME = "experiment.json"
+
+
+def experiment_header(experiment: Experiment, claims: int) -> dict[str, Any]:
+    """Return the part of the record that describes the experiment and its claims."""
+    with experiment.claims.open("rb") as file:
+        checksum = hashlib.file_digest(file, "sha256").hexdigest()
+    return {
+        "format": FORMAT,
+        "file": experiment.file.name,
+        "title": experiment.title,
+        "task": experiment.task,
+        "claims": {"file": experiment.claims.name, "sha256": checksum, "used": claims},
+        "overrides": list(experiment.overrides),
+        "seeds": {"bootstrap": experiment.seed},
+        "groups": list(experiment.groups),
+        "show": list(experiment.show),
+        "paper": experiment.paper,
+    }
+
+
+def knowledge_base_record(kb: str, builds: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Return digest, sizes and build measurements of a knowledge base."""
+    facts = info(locate(kb))
+    return {
+        "name": Path(kb).name,
+        "digest": read_combined_manifest(locate(kb)).digest,
+        "documents": facts.counts["documents"],
+        "bytes": facts.sizes,
+        "bm25": facts.bm25,
+        "build": builds.get(kb, {}),
+    }
+
+
+def evaluate_system(
+    experiment: Experiment, system: System, gold: list[GoldClaim], results: Path
+) -> dict[str, Any]:
+    """Return the measures of a system, with confidence intervals."""
+    predictions = read_predictions(results)
+    if system.baseline:  # it ranks documents and selects no sentences
+        predictions = {
+            id: replace(prediction, sentences=None) for id, prediction in predictions.items()
+        }
+    evaluation = evaluate(experiment.evaluation_task, gold, predictions, experiment.ks)
+    limits = [
+        confidence_intervals(evaluation.measures, group, experiment.seed)
+        for group in evaluation.groups
+    ]
+    measured: dict[str, Any] = {
+        "notes": evaluation.notes,
+        "groups": [{"name": g.name, "claims": int(g.members.sum())} for g in evaluation.groups],
+        "measures": tables.measure_records(evaluation.measures, evaluation.groups, limits),
+    }
+    if not system.baseline:
+        traces = {trace.prediction.id: trace for trace in read_traces(results)}
+        measured["stopping"] = stopping_quality(gold, traces)
+    return measured
+
+
+def mean_seconds(results: Path) -> float:
+    """Return the mean seconds per claim, from its records, so that resumed runs count in full."""
+    times = [
+        record.get("seconds", 0.0) + sum(hop["seconds"] for hop in record["hops"])
+        for _, record in read_results(results)
+    ]
+    return float(sum(times) / len(times))
+
+
+def stopping_quality(gold: Iterable[GoldClaim], traces: Mapping[str, Trace]) -> dict[str, Any]:
+    """Compare the decisions of the judge at each hop with the gold documents.
+
+    Evidence is complete if it has a sentence of every document of one of the gold sets. Claims
+    without gold evidence or without a result do not count.
+
+    Parameters
+    ----------
+    gold
+        Gold claims.
+    traces
+        Hops of the results, by the id of the claim.
+
+    Returns
+    -------
+    dict
+        ``hops``: their mean number; ``stopped``: number of claims by reason for stopping;
+        ``precision`` and ``recall`` of the decision "insufficient" over all hops (None if
+        undefined); ``decisions``: for each hop, the number of decisions ``sufficient`` and
+        ``insufficient``, and for how many of each the evidence was complete.
+    """
+    counts: Counter[tuple[int, bool, bool]] = Counter()
+    reasons: Counter[str] = Counter()
+    hops = []
+    for claim in gold:
+        trace = traces.get(claim.id)
+        if trace is None or not claim.evidence:
+            continue
+        sets = [frozenset(map(normalise_title, titles)) for titles in claim.title_sets]
+        for hop in trace.hops:
+            complete = any(titles <= hop.titles for titles in sets)
+            counts[hop.number, hop.sufficient, complete] += 1
+        reasons[trace.stopped] += 1
+        hops.append(len(trace.hops))
+    wrong = sum(n for (_, sufficient, complete), n in counts.items() if not sufficient and complete)
+    right = sum(
+        n for (_, sufficient, complete), n in counts.items() if not sufficient and not complete
+    )
+    incomplete = sum(n for (_, _, complete), n in counts.items() if not complete)
+    return {
+        "hops": sum(hops) / len(hops) if hops else None,
+        "stopped": dict(sorted(reasons.items())),
+        "precision": right / (right + wrong) if right + wrong else None,
+        "recall": right / incomplete if incomplete else None,
+        "decisions": [
+            {
+                "hop": hop,
+                "sufficient": counts[hop, True, True] + counts[hop, True, False],
+                "sufficient_complete": counts[hop, True, True],
+                "insufficient": counts[hop, False, True] + counts[hop, False, False],
+                "insufficient_complete": counts[hop, False, True],
+            }
+            for hop in sorted({hop for hop, _, _ in counts})
+        ],
+    }
