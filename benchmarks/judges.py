@@ -35,12 +35,12 @@ def table(
 ) -> list[str]:
     """Return lines: how well insufficient evidence is told, overall and by gold documents."""
     lines = []
-    sizes = sorted({one.documents for one in labelled})
+    sizes = sorted({one.gold_documents for one in labelled})
     for label, wanted in [("all", set(sizes)), *((str(size), {size}) for size in sizes)]:
         rows = [
             (not one.sufficient, not said)
             for one, said in zip(labelled, sufficient, strict=True)
-            if one.documents in wanted
+            if one.gold_documents in wanted
         ]
         right = sum(truth and said for truth, said in rows)
         claimed, lacking = sum(said for _, said in rows), sum(truth for truth, _ in rows)

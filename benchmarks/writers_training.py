@@ -20,11 +20,12 @@ from benchmarks.writer import ABSENT, Writer, files_seen
 from benchmarks.writers_kb import nothing
 from proofs.judges.calibrated import WEIGHTS, Weights
 from tests.training import tiny
-from training.data.samples import read_samples, write_samples
-from training.loop.training_loop import train
 from training.data.parallel_text import TextPair, read_parallel_text, write_parallel_text
-from training.loop.run_config import TASKS, TrainConfig
+from training.data.samples import read_samples, write_samples
+from training.loop.run_config import TrainConfig
+from training.loop.training_loop import train
 from training.warm_start import main as warm_start
+from trie.model.safe_tokenizer import TASKS
 
 
 def samples(folder: Path, count: int) -> None:

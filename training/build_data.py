@@ -1,13 +1,12 @@
 """Build training samples of the three tasks from a knowledge base and claims with gold evidence.
 
 Run as ``python -m training.build_data --kb KB --source hover:claims.jsonl --source
-creak:pages.jsonl OUT.jsonl``; claims that `admiral synthesize` wrote are read as ``gold:FILE``.
+creak:pages.jsonl OUT.jsonl``; claims written by `admiral synthesize` have the format ``gold``.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -16,95 +15,18 @@ import click
 from admiral import Admiral
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
-from admiral.gold import GoldClaim, read_gold
 from admiral.kb import KnowledgeBase, locate
-from admiral.kb.kb_paths import check_output_path
+from admiral.kb.kb_paths import check_outside_folders
 from admiral.models.checkpoint import load_checkpoint
-from admiral.storage.output_paths import check_place, keep_apart
+from admiral.storage.output_paths import check_distinct_paths, check_output_path
 from proofs.drafting.contextual_similarity import ContextualLikeness
-from training.data.annotated import SampleBuilder
-from training.data.claim_sources import FORMATS, Source
-from training.data.corpora_of_claims import Corpus, ExtendedCorpus, read_documents
+from training.data.claim_sampler import BuildSettings
+from training.data.claim_sources import FORMATS, Source, titles_of
+from training.data.evidence_corpora import Corpus, ExtendedCorpus, read_documents
 from training.data.negatives import BeamNegatives, Bm25Negatives, NegativeSampler
-from training.data.samples import Sample, write_samples
-from training.data.sampling import BuildSettings
-from trie.model.tokens import IDENTIFIERS
-
-MISSING = ("error", "list", "skip")
-_REMEDY = (
-    "Give the corpus that the claims were annotated on, add documents with --documents, or leave "
-    "such claims out with --missing skip (or list)"
-)
-
-
-def build(
-    sources: list[Source],
-    corpus: Corpus,
-    settings: BuildSettings,
-    *,
-    seed: int = 0,
-    negatives: NegativeSampler | None = None,
-    missing: str = "error",
-    likeness: ContextualLikeness | None = None,
-    excluded: Collection[str] = (),
-    say: Callable[[str], None],
-) -> Iterator[Sample]:
-    """Yield the samples of all sources, one after the other.
-
-    Parameters
-    ----------
-    sources
-        Files of claims.
-    corpus
-        Where gold sentences and negatives stand, for claims that bring no passages.
-    settings
-        How many samples of a claim, and of what.
-    seed
-        Draws.
-    negatives
-        Finds them; BM25 if not given.
-    missing
-        What happens to claims whose gold sentences the corpus lacks, one of `MISSING`.
-    likeness
-        Aligns the spans of proofs by context, too; by words alone if not given.
-    excluded
-        Titles whose claims are left out.
-    say
-        Is given a line about each source and, with ``list``, about each claim that is left out.
-
-    Raises
-    ------
-    AdmiralError
-        If a file is bad, no samples come of a source, or, with ``error``, a claim's gold sentences
-        are not in the corpus.
-    """
-    for source in sources:
-
-        def report(claim: GoldClaim, problem: str, path: Path = source.path) -> None:
-            if missing == "error":
-                raise AdmiralError(f"{path}: claim {claim.id!r}: {problem}. {_REMEDY}")
-            if missing == "list":
-                say(f"{path}: claim {claim.id!r} is left out: {problem}")
-
-        builder = SampleBuilder(
-            corpus,
-            settings,
-            seed,
-            negatives=negatives,
-            missing=report,
-            likeness=likeness,
-            excluded=excluded,
-        )
-        count = 0
-        for sample in builder.samples(source.claims(), source.tasks):
-            count += 1
-            yield sample
-        counts = ", ".join(f"{number:,} {name}" for name, number in builder.counts.items())
-        if not count:
-            raise AdmiralError(
-                f"{source.path}: no samples come of it (claims: {counts}). {_REMEDY}"
-            )
-        say(f"{source.path}: {count:,} samples (claims: {counts})")
+from training.data.sample_builder import MISSING, build_samples
+from training.data.samples import write_samples
+from trie.model.safe_tokenizer import IDENTIFIERS
 
 
 @click.command()
@@ -116,34 +38,34 @@ def build(
     multiple=True,
     required=True,
     metavar="FORMAT[/TASK+TASK]:FILE",
-    help=f"Claims; repeatable. Formats: {', '.join(FORMATS)}; gold recognises its own.",
+    help=f"Claims; repeatable. Formats: {', '.join(FORMATS)}; gold detects its own format.",
 )
 @click.option(
     "--documents",
     multiple=True,
     type=click.Path(path_type=Path, exists=True),
-    help="Documents besides those of the knowledge base, such as FEVEROUS pages; repeatable.",
+    help="Documents to add to the knowledge base, such as FEVEROUS pages; repeatable.",
 )
 @click.option(
     "--missing",
     type=click.Choice(MISSING),
     default="error",
     show_default=True,
-    help="Claims whose gold sentences are not there: stop, or leave them out (and list them).",
+    help="Stop at claims whose gold sentences are missing, or leave them out (and list them).",
 )
 @click.option(
     "--negatives",
     type=click.Choice(["bm25", "beams"]),
     default="bm25",
     show_default=True,
-    help="What BM25 finds, or the wrong documents that the beams of --model come to.",
+    help="Documents that BM25 retrieves, or wrong documents in the beams of --model.",
 )
-@click.option("--model", help="Checkpoint whose beams give negatives.")
+@click.option("--model", help="Checkpoint whose beams are the negatives.")
 @click.option(
     "--exclude",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="Claims to test on: others that need one of their documents are left out; repeatable.",
+    help="Development claims; claims that share a document with them are left out; repeatable.",
 )
 @click.option("--context", help="Checkpoint whose encoder aligns the spans of proofs by context.")
 @click.option(
@@ -151,7 +73,7 @@ def build(
     type=click.IntRange(min=0),
     default=0,
     show_default=True,
-    help="Splits of the gold per hop; 0: all.",
+    help="Maximum number of splits of the gold documents per hop; 0: all.",
 )
 @click.option(
     "--short",
@@ -179,8 +101,8 @@ def build(
     type=click.IntRange(1, IDENTIFIERS),
     default=5,
     show_default=True,
-    help="Evidence in an input; fewer for a first stage of training, in which the model learns to "
-    "copy.",
+    help="Evidence sentences in an input; use fewer for a first stage of training, in which the "
+    "model learns to copy.",
 )
 @click.option("--seed", default=0, show_default=True)
 def main(
@@ -204,51 +126,45 @@ def main(
     if (negatives == "beams") != (model is not None):
         raise click.UsageError("--negatives beams and --model go together.")
     if math.isnan(short):
-        raise click.UsageError("--short is no number.")
+        raise click.UsageError("--short is not a number.")
     settings = BuildSettings(
         sentences, splits, short, rerankings=rerankings, rerank_documents=rerank_documents
     )
     try:
         parsed = [Source.parse(text) for text in sources]
-        check_place(out)
-        keep_apart(out, *(source.path for source in parsed), *documents, *exclude)
-        check_output_path(out, name, *(one for one in (model, context) if one))
-        for source in parsed:  # a bad file is told now, not after the others
+        check_output_path(out)
+        check_distinct_paths(out, *(source.path for source in parsed), *documents, *exclude)
+        check_outside_folders(out, name, *filter(None, (model, context)))
+        for source in parsed:  # report a bad file before the others are processed
             next(source.claims())
-        excluded = {title for path in exclude for title in _needed(path)}
+        excluded = titles_of(exclude)
         with ExitStack() as stack:
             kb = stack.enter_context(KnowledgeBase.open(locate(name)))
             corpus: Corpus = ExtendedCorpus(kb, read_documents(documents)) if documents else kb
-            finder: NegativeSampler = Bm25Negatives(corpus, settings.candidates)
+            sampler: NegativeSampler = Bm25Negatives(corpus, settings.candidates)
             if model is not None:
                 config = RetrievalConfig(judge="never")
                 system = Admiral.from_pretrained(model, kb=name, config=config)
-                finder = BeamNegatives(stack.enter_context(system), finder)
-            likeness = None
+                sampler = BeamNegatives(stack.enter_context(system), sampler)
+            similarity = None
             if context is not None:
                 checkpoint = load_checkpoint(context)
-                likeness = ContextualLikeness(checkpoint.model, checkpoint.tokens)
-            samples = build(
+                similarity = ContextualLikeness(checkpoint.model, checkpoint.tokens)
+            samples = build_samples(
                 parsed,
                 corpus,
                 settings,
                 seed=seed,
-                negatives=finder,
+                negatives=sampler,
                 missing=missing,
-                likeness=likeness,
+                similarity=similarity,
                 excluded=excluded,
-                say=lambda line: click.echo(line, err=True),
+                report=lambda line: click.echo(line, err=True),
             )
             count = write_samples(out, samples)
     except AdmiralError as error:
         raise click.ClickException(str(error)) from error
     click.echo(f"{out}: {count:,} samples", err=True)
-
-
-def _needed(path: Path) -> Iterator[str]:
-    for claim in read_gold(path):
-        for titles in claim.title_sets:
-            yield from titles
 
 
 if __name__ == "__main__":

@@ -1,15 +1,13 @@
-"""Train one checkpoint for the three tasks: hop retrieval, reranking, proofs.
+"""Train one checkpoint for all three tasks: hop retrieval, reranking and proof generation.
 
-Run as ``accelerate launch -m training.joint --config configs/mini.yaml``; on one
-device ``python -m training.joint --config ...`` does the same.
+Run as ``accelerate launch -m training.joint --config configs/mini.yaml``. On a single device,
+``python -m training.joint --config ...`` does the same.
 """
 
-from training.program import program
-from training.run_config import TASKS
+from training.loop.training_command import training_command
+from trie.model.safe_tokenizer import TASKS
 
-main = program(
-    TASKS, "Train the retriever, the reranker and the prover of one checkpoint together."
-)
+main = training_command(TASKS, "Train the retriever, reranker and prover in one checkpoint.")
 
 if __name__ == "__main__":
     main()

@@ -1,96 +1,23 @@
-"""Samples of what real hops read: their evidence and their distractors, not drawn ones.
+"""Build training samples from the hops that the system itself makes on training claims.
 
-A model trained on drawn evidence meets other inputs in use: the sentences that the system chose,
-right or wrong, often with every gold document among them. Here the system answers training claims,
-and each of its hops becomes the input of the next one.
-
-Run as ``python -m training.on_policy --kb KB --model DIR --source hover:FILE OUT.jsonl``; repeat it
+Run as ``python -m training.on_policy --kb KB --model DIR --source hover:FILE OUT.jsonl``. Repeat it
 with the newly trained model between stages of training.
 """
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from admiral import Admiral, Claim
+from admiral import Admiral
 from admiral.config import load_config
 from admiral.errors import AdmiralError
-from admiral.gold import GoldClaim
-from admiral.kb.kb_paths import check_output_path
-from admiral.retrieval.state import Progress
-from admiral.storage.output_paths import check_place, keep_apart
-from training.data.claim_sources import Source, drawn
-from training.data.samples import (
-    RerankDocument,
-    RerankSample,
-    RetrieveSample,
-    Sample,
-    write_samples,
-)
-
-
-def on_policy(
-    system: Admiral, claims: Sequence[GoldClaim], rerank_documents: int = 12, seed: int = 0
-) -> Iterator[Sample]:
-    """Run the hops of claims and yield a retrieval and a reranking sample of each hop.
-
-    Parameters
-    ----------
-    system
-        Answers the claims. Its judge should not stop early: ``judge=never``.
-    claims
-        Claims with gold documents; of those without gold sentences no reranking samples are made.
-    rerank_documents
-        Documents of a reranking sample: those of the gold that the hop read, and others it read,
-        the best ones first.
-    seed
-        Draws the order of documents.
-    """
-    asked = (Claim(claim.id, claim.claim) for claim in claims)
-    for progress, claim in zip(system.explore(asked), claims, strict=True):
-        rng = random.Random(f"{seed} {claim.claim}")
-        yield RetrieveSample(claim.claim, (), 0, claim.titles)
-        for number in range(len(progress.hops)):
-            yield from _of_hop(system, progress, number, claim, rerank_documents, rng)
-
-
-def _of_hop(
-    system: Admiral,
-    progress: Progress,
-    number: int,
-    claim: GoldClaim,
-    rerank_documents: int,
-    rng: random.Random,
-) -> Iterator[Sample]:
-    evidence = tuple((s.title, s.text) for s in progress.hops[number].evidence)
-    if evidence:
-        sample = RetrieveSample(claim.claim, evidence, number + 1, claim.titles)
-        if sample.targets():
-            yield sample
-    if not claim.sentences:
-        return
-    read = progress.read[number]
-    wrong = [title for title in read if title not in claim.titles]
-    right = [title for title in claim.titles if title in read]
-    documents = [
-        RerankDocument(
-            title,
-            system.kb.document(title).sentences,
-            tuple(index for one, index in claim.sentences if one == title),
-        )
-        for title in [*right, *wrong[: max(rerank_documents - len(right), 1)]]
-    ]
-    if right and wrong:
-        rng.shuffle(documents)
-        # What the hop read beside the claim: the state in which it began.
-        begun = replace(progress.until(number), sets=progress.sets[: number + 1])
-        kept = tuple((s.title, s.text) for s in begun.kept())
-        yield RerankSample(claim.claim, kept, tuple(documents))
+from admiral.kb.kb_paths import check_outside_folders
+from admiral.storage.output_paths import check_distinct_paths, check_output_path
+from training.data.claim_sources import Source, sample_claims
+from training.data.hop_samples import hop_samples
+from training.data.samples import write_samples
 
 
 @click.command()
@@ -101,7 +28,7 @@ def _of_hop(
     multiple=True,
     required=True,
     metavar="FORMAT:FILE",
-    help="Claims with gold documents, as training.build_data takes them; repeatable.",
+    help="Claims with gold documents, in the formats of training.build_data; repeatable.",
 )
 @click.option("--kb", default="demo", show_default=True, help="Knowledge base.")
 @click.option("--model", default="mini", show_default=True, help="Checkpoint that runs the hops.")
@@ -111,9 +38,9 @@ def _of_hop(
     default=2000,
     show_default=True,
     type=click.IntRange(min=1),
-    help="Claims of each source at most.",
+    help="Maximum number of claims of each source.",
 )
-@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Settings of the runs.")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Retrieval settings.")
 @click.option("--seed", default=0, show_default=True)
 def main(
     out: Path,
@@ -127,15 +54,15 @@ def main(
 ) -> None:
     """Write samples of the hops of claims to OUT (JSON Lines)."""
     try:
-        parsed = [Source.parse(one) for one in sources]
-        check_place(out)
-        keep_apart(out, *(one.path for one in parsed))
-        check_output_path(out, kb, model)
+        parsed = [Source.parse(text) for text in sources]
+        check_output_path(out)
+        check_distinct_paths(out, *(source.path for source in parsed))
+        check_outside_folders(out, kb, model)
         fixed = [f"kb={kb}", f"model={model}", f"hops={hops}", "judge=never"]
         config = load_config(None, [*settings, *fixed])
         with Admiral.from_pretrained(config=config) as system:
-            claims = drawn(parsed, system.kb, limit, seed)
-            count = write_samples(out, on_policy(system, claims, seed=seed))
+            claims = sample_claims(parsed, system.kb, limit, seed)
+            count = write_samples(out, hop_samples(system, claims, seed=seed))
     except AdmiralError as error:
         raise click.ClickException(str(error)) from error
     click.echo(f"{out}: {count:,} samples of {len(claims):,} claims", err=True)

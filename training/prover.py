@@ -1,12 +1,12 @@
-"""Train a checkpoint that writes natural-logic proofs.
+"""Train a proof generator, which writes natural-logic proofs.
 
-Run as ``accelerate launch -m training.prover --config configs/paper-prover.yaml``; on one
-device ``python -m training.prover --config ...`` does the same.
+Run as ``accelerate launch -m training.prover --config configs/paper-prover.yaml``. On a single
+device, ``python -m training.prover --config ...`` does the same.
 """
 
-from training.program import program
+from training.loop.training_command import training_command
 
-main = program(("prove",), "Train the proof generator, a checkpoint of its own.")
+main = training_command(("prove",), "Train the proof generator in a checkpoint of its own.")
 
 if __name__ == "__main__":
     main()

@@ -1,12 +1,12 @@
-"""Train a checkpoint that scores sentences, by its encoder and a head.
+"""Train a sentence reranker: an encoder and a head.
 
-Run as ``accelerate launch -m training.reranker --config configs/paper-reranker.yaml``; on one
-device ``python -m training.reranker --config ...`` does the same.
+Run as ``accelerate launch -m training.reranker --config configs/paper-reranker.yaml``. On a single
+device, ``python -m training.reranker --config ...`` does the same.
 """
 
-from training.program import program
+from training.loop.training_command import training_command
 
-main = program(("rerank",), "Train the sentence reranker, a checkpoint of its own.")
+main = training_command(("rerank",), "Train the sentence reranker in a checkpoint of its own.")
 
 if __name__ == "__main__":
     main()

@@ -1,12 +1,12 @@
-"""Train a checkpoint that retrieves: sentence identifiers and a title out.
+"""Train a hop retriever, which generates sentence identifiers and a title.
 
-Run as ``accelerate launch -m training.retriever --config configs/paper-retriever.yaml``; on one
-device ``python -m training.retriever --config ...`` does the same.
+Run as ``accelerate launch -m training.retriever --config configs/paper-retriever.yaml``. On a
+single device, ``python -m training.retriever --config ...`` does the same.
 """
 
-from training.program import program
+from training.loop.training_command import training_command
 
-main = program(("retrieve",), "Train the hop retriever, a checkpoint of its own.")
+main = training_command(("retrieve",), "Train the hop retriever in a checkpoint of its own.")
 
 if __name__ == "__main__":
     main()

@@ -1,159 +1,36 @@
-"""Make the untrained `mini`: a BART whose encoder is MiniLM and whose decoder starts from it.
-
-Both kinds of encoder compute alike (layer norm behind each part, GELU), so the weights are copied;
-token types do not exist in BART, so the positions take over what the first one adds. Only the
-layer-norm epsilon differs (1e-12 against 1e-5). The decoder takes MiniLM's layers, its
-cross-attention starts from the same layer's self-attention.
+"""Create the untrained `mini` checkpoint from MiniLM.
 
 Run as ``python -m training.warm_start OUT``.
 """
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 import torch
-from safetensors.torch import load_file
-from transformers import BartConfig, BartForConditionalGeneration, PreTrainedTokenizerFast
 
 from admiral.errors import AdmiralError
 from admiral.models.checkpoint import is_checkpoint
 from admiral.models.checkpoint_sums import write_sums
 from admiral.reranking.similarity import minilm_directory
 from admiral.storage.atomic_directories import staging
-from admiral.storage.atomic_files import library_errors
-from trie.model.tokens import MARKERS
-
-
-def warm_start(source: Path, decoder_layers: int = 3) -> BartForConditionalGeneration:
-    """Return a BART seq2seq model warm-started from the MiniLM checkpoint in `source`.
-
-    Decoder layer ``i`` of ``n`` takes MiniLM's layer ``round((i + 1) * 6 / n) - 1``, so that a
-    shallow decoder still spans the whole depth.
-    """
-    bert = {k.removeprefix("bert."): v for k, v in load_file(source / "model.safetensors").items()}
-    shape = json.loads((source / "config.json").read_text())
-    config = BartConfig(
-        vocab_size=shape["vocab_size"],
-        max_position_embeddings=shape["max_position_embeddings"],
-        d_model=shape["hidden_size"],
-        encoder_layers=shape["num_hidden_layers"],
-        decoder_layers=decoder_layers,
-        encoder_attention_heads=shape["num_attention_heads"],
-        decoder_attention_heads=shape["num_attention_heads"],
-        encoder_ffn_dim=shape["intermediate_size"],
-        decoder_ffn_dim=shape["intermediate_size"],
-        dropout=0.1,
-        pad_token_id=0,
-        bos_token_id=101,
-        eos_token_id=102,
-        decoder_start_token_id=102,
-        forced_eos_token_id=None,
-    )
-    model = BartForConditionalGeneration(config)
-    state = model.state_dict()
-    embeddings = bert["embeddings.word_embeddings.weight"]
-    positions = bert["embeddings.position_embeddings.weight"]
-    positions = positions + bert["embeddings.token_type_embeddings.weight"][0]
-    for key in (
-        "model.shared",
-        "model.encoder.embed_tokens",
-        "model.decoder.embed_tokens",
-        "lm_head",
-    ):
-        state[f"{key}.weight"] = embeddings
-    for side in ("encoder", "decoder"):
-        place = state[f"model.{side}.embed_positions.weight"].clone()
-        place[place.shape[0] - positions.shape[0] :] = positions  # BART's offset of two
-        state[f"model.{side}.embed_positions.weight"] = place
-        for part in ("weight", "bias"):
-            state[f"model.{side}.layernorm_embedding.{part}"] = bert[f"embeddings.LayerNorm.{part}"]
-    depth = int(shape["num_hidden_layers"])
-    for layer in range(depth):
-        _copy_layer(bert, layer, state, f"model.encoder.layers.{layer}", cross=False)
-    for layer in range(decoder_layers):
-        origin = round((layer + 1) * depth / decoder_layers) - 1
-        _copy_layer(bert, origin, state, f"model.decoder.layers.{layer}", cross=True)
-    model.load_state_dict(state)
-    model.tie_weights()
-    return model
-
-
-def _copy_layer(
-    bert: dict[str, torch.Tensor],
-    origin: int,
-    state: dict[str, torch.Tensor],
-    target: str,
-    *,
-    cross: bool,
-) -> None:
-    names = {
-        "attention.self.query": ["self_attn.q_proj"],
-        "attention.self.key": ["self_attn.k_proj"],
-        "attention.self.value": ["self_attn.v_proj"],
-        "attention.output.dense": ["self_attn.out_proj"],
-        "attention.output.LayerNorm": ["self_attn_layer_norm"],
-        "intermediate.dense": ["fc1"],
-        "output.dense": ["fc2"],
-        "output.LayerNorm": ["final_layer_norm"],
-    }
-    for ours in list(names.values()):
-        if cross and ours[0].startswith("self_attn"):
-            ours.append(ours[0].replace("self_attn", "encoder_attn"))
-    for theirs, ours in names.items():
-        for part in ("weight", "bias"):
-            for name in ours:
-                state[f"{target}.{name}.{part}"] = bert[f"encoder.layer.{origin}.{theirs}.{part}"]
-
-
-def mini_tokenizer(source: Path) -> PreTrainedTokenizerFast:
-    """Return MiniLM's WordPiece tokenizer with task and identifier tokens in reserved places."""
-    data = json.loads((source / "tokenizer.json").read_text())
-    vocabulary = data["model"]["vocab"]
-    for number, token in enumerate(MARKERS):
-        vocabulary[token] = vocabulary.pop(f"[unused{number}]")
-        data["added_tokens"].append(
-            {
-                "id": vocabulary[token],
-                "content": token,
-                "single_word": False,
-                "lstrip": False,
-                "rstrip": False,
-                "normalized": False,
-                "special": True,
-            }
-        )
-    data["added_tokens"].sort(key=lambda added: added["id"])
-    data["truncation"] = data["padding"] = None
-    from tokenizers import Tokenizer
-
-    return PreTrainedTokenizerFast(
-        tokenizer_object=Tokenizer.from_str(json.dumps(data)),
-        bos_token="[CLS]",
-        eos_token="[SEP]",
-        cls_token="[CLS]",
-        sep_token="[SEP]",
-        unk_token="[UNK]",
-        pad_token="[PAD]",
-        mask_token="[MASK]",
-        model_max_length=512,
-    )
+from admiral.storage.atomic_files import as_os_errors
+from training.loop.minilm_warm_start import mini_tokenizer, warm_start
 
 
 @click.command()
 @click.argument("out", type=click.Path(path_type=Path))
 @click.option("--decoder-layers", type=click.IntRange(1, 6), default=3, show_default=True)
-@click.option("--seed", default=0, show_default=True, help="Of the few weights that are new.")
+@click.option("--seed", default=0, show_default=True, help="Seed of the parameters that are new.")
 def main(out: Path, decoder_layers: int, seed: int) -> None:
-    """Write the warm-started checkpoint to the directory OUT, in the place of an older one."""
+    """Write the warm-started checkpoint to the directory OUT, replacing an earlier one."""
     try:
-        source = minilm_directory()
-        with staging(out, overwrite=True, owned=is_checkpoint) as folder, library_errors():
+        minilm = minilm_directory()
+        with staging(out, overwrite=True, owned=is_checkpoint) as folder, as_os_errors():
             torch.manual_seed(seed)
-            warm_start(source, decoder_layers).save_pretrained(folder)
-            mini_tokenizer(source).save_pretrained(folder)
+            warm_start(minilm, decoder_layers).save_pretrained(folder)
+            mini_tokenizer(minilm).save_pretrained(folder)
             write_sums(folder)
     except AdmiralError as error:
         raise click.ClickException(str(error)) from None

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from admiral.gold import read_gold
 from admiral.kb import KnowledgeBase, demo_kb
 from training.build_data import main
-from training.data.corpora_of_claims import ExtendedCorpus, PassageCorpus, fault, read_documents
+from training.data.evidence_corpora import ExtendedCorpus, PassageCorpus, fault, read_documents
 from training.data.negatives import BeamNegatives, Bm25Negatives
 from training.data.samples import ProveSample, RetrieveSample, read_samples
 

@@ -13,8 +13,9 @@ import torch
 from safetensors.torch import load_file
 
 from tests.training.tiny import elsewhere, lines, prepare, to_yaml
+from training.loop.run_config import TrainConfig
 from training.loop.training_loop import train
-from training.run_config import TASKS, TrainConfig
+from trie.model.safe_tokenizer import TASKS
 
 
 def train_in_two(config: TrainConfig) -> str:

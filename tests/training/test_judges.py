@@ -28,9 +28,9 @@ from proofs.judges.calibrated import FEATURES, CalibratedJudge, Weights
 from proofs.judges.claim_features import CLAIM_FEATURES
 from proofs.judges.support import STEP_FEATURES, Support
 from proofs.logic.operators import NatOp
-from training.fitting.fits import fit_head, fit_step_scorer, threshold_of_recall
-from training.fitting.retrieved_evidence import retrieved_evidence
-from training.fitting.sufficiency import labelled_evidence, own_sentences
+from training.fitting.judge_fits import fit_head, fit_step_scorer, threshold_of_recall
+from training.fitting.retrieved_examples import retrieved_examples
+from training.fitting.sufficiency_examples import sentence_claims, sufficiency_examples
 from training.judges import main
 
 DEMO = Path(str(resources.files("admiral"))) / "data" / "demo" / "claims.jsonl"
@@ -46,7 +46,7 @@ def kb(user_cache: None) -> Iterator[KnowledgeBase]:
 
 def test_pairs_differ_in_one_gold_document(kb: KnowledgeBase) -> None:
     claims = list(read_gold(DEMO))[:30]
-    found = list(labelled_evidence(kb, claims, seed=3))
+    found = list(sufficiency_examples(kb, claims, seed=3))
     assert len(found) == 60
     for claim, full, part in zip(claims, found[::2], found[1::2], strict=True):
         gold = {(t, kb.document(t).sentences[i]) for t, i in claim.sentences}
@@ -59,17 +59,17 @@ def test_pairs_differ_in_one_gold_document(kb: KnowledgeBase) -> None:
         assert title not in {t for t, _ in part.evidence}
         assert len(full.evidence) == max(5, len(gold)) and len(part.evidence) >= 5 - len(lost)
     # A claim's draw depends on no other claim, only on the seed.
-    assert list(labelled_evidence(kb, claims[7:8], seed=3)) == found[14:16]
-    assert list(labelled_evidence(kb, claims, seed=4)) != found
+    assert list(sufficiency_examples(kb, claims[7:8], seed=3)) == found[14:16]
+    assert list(sufficiency_examples(kb, claims, seed=4)) != found
     unknown = GoldClaim("1", "No.", None, ((("No such title", 0),),))
-    assert list(labelled_evidence(kb, [unknown])) == []
+    assert list(sufficiency_examples(kb, [unknown])) == []
 
 
 def test_what_the_hops_chose_is_labelled_by_its_documents(user_cache: None) -> None:
     claims = [replace(one, id=str(at)) for at, one in enumerate(list(read_gold(DEMO))[:8])]
     with Admiral.from_pretrained(config=load_config(None, QUICK)) as system:
-        found = list(retrieved_evidence(system, claims, seed=1))
-        assert found == list(retrieved_evidence(system, claims, seed=1))
+        found = list(retrieved_examples(system, claims, seed=1))
+        assert found == list(retrieved_examples(system, claims, seed=1))
         results = list(system.retrieve_many([Claim(one.id, one.claim) for one in claims]))
     withheld = 0
     for claim, result, cases in zip(claims, results, found, strict=True):
@@ -90,14 +90,14 @@ def test_what_the_hops_chose_is_labelled_by_its_documents(user_cache: None) -> N
 
 
 def test_sentences_as_claims_have_their_document_or_not(kb: KnowledgeBase) -> None:
-    labelled = list(labelled_evidence(kb, list(read_gold(DEMO))[:30]))
-    found = list(own_sentences(labelled))
+    labelled = list(sufficiency_examples(kb, list(read_gold(DEMO))[:30]))
+    found = list(sentence_claims(labelled))
     assert len(found) > 20 and {one.sufficient for one in found} == {True, False}
     for one in found:
         titles = [title for title, sentence in one.evidence if sentence == one.claim]
         assert len(titles) == one.sufficient
         assert all(title in one.claim for title in titles)
-    assert list(own_sentences(labelled)) == found
+    assert list(sentence_claims(labelled)) == found
 
 
 def test_a_rule_on_the_worst_step_is_found_again() -> None:

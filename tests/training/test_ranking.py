@@ -12,11 +12,11 @@ from click.testing import CliRunner, Result
 
 from admiral import Admiral, Claim, RetrievalConfig
 from admiral.gold import read_gold
-from admiral.ranking.document_scorer import Relevance
-from admiral.ranking.features import CLUES, document_clues
-from admiral.retrieval.result import ranked
+from admiral.ranking.document_scorer import NetworkDocumentScorer
+from admiral.ranking.features import FEATURES, document_features
+from admiral.retrieval.result import ranked_documents
 from training.data.claim_sources import Source, drawn
-from training.fitting.fits import fit_document_scorer
+from training.fitting.judge_fits import fit_document_scorer
 from training.ranking import examples, main
 
 DEMO = Path(str(resources.files("admiral"))) / "data" / "demo" / "claims.jsonl"
@@ -27,10 +27,10 @@ QUICK = {"reranker": "bm25", "judge": "never", "title_beams": 0, "beam_size": 4,
 def test_a_rule_is_found_again_for_other_claims() -> None:
     """Gold are the documents that one clue or another speaks for, on any scale."""
     rng = torch.Generator().manual_seed(0)
-    scale = torch.logspace(-2, 2, len(CLUES))
+    scale = torch.logspace(-2, 2, len(FEATURES))
 
     def claims(count: int) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-        rows = [torch.rand(12, len(CLUES), generator=rng) for _ in range(count)]
+        rows = [torch.rand(12, len(FEATURES), generator=rng) for _ in range(count)]
         gold = [(one[:, 0] > 0.8) | (one[:, 5] > 0.9) for one in rows]
         usable = [at for at, one in enumerate(gold) if one.any() and not one.all()]
         return [rows[at] * scale for at in usable], [gold[at] for at in usable]
@@ -55,10 +55,10 @@ def test_a_rule_is_found_again_for_other_claims() -> None:
 def test_what_a_hop_thinks_better_of_is_not_behind(name: str, may_count_against: bool) -> None:
     """Even where gold are the documents with the least of a clue."""
     rng = torch.Generator().manual_seed(0)
-    clues = [torch.rand(8, len(CLUES), generator=rng) for _ in range(60)]
-    place = CLUES.index(name)
+    clues = [torch.rand(8, len(FEATURES), generator=rng) for _ in range(60)]
+    place = FEATURES.index(name)
     fitted = fit_document_scorer(clues, [one[:, place] <= one[:, place].min() for one in clues])
-    low, high = ([0.5] * len(CLUES) for _ in range(2))
+    low, high = ([0.5] * len(FEATURES) for _ in range(2))
     low[place], high[place] = 0.0, 1.0
     assert (fitted.score(high) < fitted.score(low)) == may_count_against
 
@@ -81,19 +81,21 @@ def test_claims_are_drawn_of_every_source(tmp_path: Path, user_cache: None) -> N
         learnt = list(examples(system, found))
         for one, claim in zip(learnt, found, strict=True):
             for clues, right in one:
-                assert clues.shape == (len(right), len(CLUES))
+                assert clues.shape == (len(right), len(FEATURES))
                 assert 0 < int(right.sum()) <= len(claim.titles)
         assert 2 in map(len, learnt)  # an example for every number of hops
         # What the hops found is what the answers rank.
         claim = Claim("1", found[0].claim)
-        (progress,) = system.explore([claim])
+        (progress,) = system.search_states([claim])
         result = system.retrieve(claim)
         assert [hop.evidence for hop in progress.hops] == [hop.evidence for hop in result.hops]
         # What the first of them found is what a run of one hop finds.
-        (alone,) = system.explore([claim], hops=1)
-        first = progress.until(1)
-        assert len(progress.hops) == 2 and document_clues(first) == document_clues(alone)
-        assert ranked(first, system.config, None) == ranked(alone, system.config, None)
+        (alone,) = system.search_states([claim], hops=1)
+        first = progress.first_hops(1)
+        assert len(progress.hops) == 2 and document_features(first) == document_features(alone)
+        assert ranked_documents(first, system.config, None) == ranked_documents(
+            alone, system.config, None
+        )
 
 
 def run(*arguments: object) -> Result:
@@ -105,7 +107,7 @@ def test_the_command_writes_weights_that_are_used(tmp_path: Path, user_cache: No
     out = tmp_path / "ranking.json"
     done = run("--source", f"gold:{DEMO}", "--limit", 6, "--out", out)
     assert done.exit_code == 0 and f"{out}: fitted on " in done.output, done.output
-    assert len(Relevance.read(out).units) == 8
+    assert len(NetworkDocumentScorer.read(out).units) == 8
     config = RetrievalConfig(**QUICK, ranking_weights=str(out))  # type: ignore[arg-type]
     with Admiral.from_pretrained(config=config) as system:
         documents = system.retrieve("The Eiffel Tower is in Paris.").documents

@@ -14,7 +14,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, 
 from transformers import BartConfig, BartForConditionalGeneration
 
 from admiral.kb import build
-from admiral.models.checkpoint import quiet
+from admiral.models.checkpoint import quiet_transformers
 from proofs import NatOp, Proof, ProofStep
 from training.data.samples import (
     ProveSample,
@@ -24,7 +24,7 @@ from training.data.samples import (
     Sample,
     write_samples,
 )
-from training.run_config import TrainConfig
+from training.loop.run_config import TrainConfig
 
 TITLES = ["Rome", "Paris", "Oslo", "Bern"]
 RIVERS = dict(zip(TITLES, ("Tiber", "Seine", "Aker", "Aare"), strict=True))
@@ -66,7 +66,7 @@ def write_hub_directory(folder: Path, positions: int = 128) -> Path:
         forced_eos_token_id=2,
         init_std=0.2,  # so small a model learns nothing from weights that are small as well
     )
-    with quiet():
+    with quiet_transformers():
         BartForConditionalGeneration(config).save_pretrained(folder)
     return folder
 

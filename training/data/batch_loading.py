@@ -50,9 +50,9 @@ def one_epoch(
     """Return batches that hold each example once, in random order and each of one kind."""
     pairs = [item for item in items if isinstance(item, GenerationExample)]
     groups = [item for item in items if isinstance(item, RerankingExample)]
-    together = bucket(pairs, pair_budget, seed) + bucket(groups, group_budget, seed)
-    random.Random(seed).shuffle(together)
-    return together
+    batches = bucket(pairs, pair_budget, seed) + bucket(groups, group_budget, seed)
+    random.Random(seed).shuffle(batches)
+    return batches
 
 
 class Loader:
@@ -106,10 +106,10 @@ class Loader:
         """Return the next batches, or raise the exception of the collating thread."""
         batches = []
         for _ in range(count):
-            one = self._ready.get()
-            if isinstance(one, BaseException):
-                raise one
-            batches.append(one)
+            result = self._ready.get()
+            if isinstance(result, BaseException):
+                raise result
+            batches.append(result)
         return batches
 
     def _fill(self) -> None:
@@ -117,8 +117,8 @@ class Loader:
         try:
             if self._gpu is not None:
                 torch.cuda.set_device(self._gpu)  # a new thread uses the first GPU
-            numbered = enumerate(self._stream)
-            for position, items in islice(numbered, self._position + number, None, processes):
+            stream = enumerate(self._stream)
+            for position, items in islice(stream, self._position + number, None, processes):
                 batch = collate(items, self._pad, self._start)
                 self._put(MicroBatch(position, items, pinned(batch) if self._gpu else batch))
                 if self._ended.is_set():
@@ -126,8 +126,8 @@ class Loader:
         except BaseException as error:  # raised again by `take`
             self._put(error)
 
-    def _put(self, one: MicroBatch | BaseException) -> None:
+    def _put(self, result: MicroBatch | BaseException) -> None:
         while not self._ended.is_set():
             with suppress(queue.Full):
-                self._ready.put(one, timeout=0.1)
+                self._ready.put(result, timeout=0.1)
                 return

@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 import torch
 
 from training.data.sample_encoding import GenerationExample, RerankingExample
-from trie.model.padding import padded
+from trie.model.padding import pad_batch
 
 IGNORED = -100  # label of padding, as everywhere in torch
 
@@ -96,7 +96,7 @@ class Counts:
         groups = [item for item in items if isinstance(item, RerankingExample)]
         return cls(
             sum(pair.length / len(pair.targets) for pair in pairs),
-            sum(len({at for at, _ in pair.copies}) for pair in pairs),
+            sum(len({i for i, _ in pair.copies}) for pair in pairs),
             len(groups),
             sum(len(marks) for group in groups for marks in group.gold),
         )
@@ -119,12 +119,12 @@ def bucket(
     batch: list[GenerationExample | RerankingExample] = []
     rows = source = target = 0
     for i in order:
-        more = (rows + sizes[i][0], max(source, sizes[i][1]), max(target, sizes[i][2]))
-        if batch and more[0] * (more[1] + 2 * more[2]) > budget:
+        grown = (rows + sizes[i][0], max(source, sizes[i][1]), max(target, sizes[i][2]))
+        if batch and grown[0] * (grown[1] + 2 * grown[2]) > budget:
             batches.append(batch)
-            batch, more = [], sizes[i]
+            batch, grown = [], sizes[i]
         batch.append(items[i])
-        rows, source, target = more
+        rows, source, target = grown
     if batch:
         batches.append(batch)
     rng.shuffle(batches)
@@ -149,7 +149,7 @@ def split_to_cost(items: Examples, ceiling: float) -> list[Examples]:
 def _size(item: GenerationExample | RerankingExample) -> tuple[int, int, int]:
     """Return rows, source length and target length."""
     if isinstance(item, RerankingExample):
-        return len(item.passes), max(len(one.ids) for one in item.passes), 0
+        return len(item.passes), max(len(p.ids) for p in item.passes), 0
     return 1, len(item.source), item.length
 
 
@@ -161,36 +161,37 @@ def collate(items: Examples, pad: int, start: int) -> Batch:
         raise ValueError("a batch mixes generation and reranking examples")
     if groups:
         return _collate_groups(groups, pad)
-    ids, mask = padded([p.source for p in pairs], pad)
+    ids, mask = pad_batch([p.source for p in pairs], pad)
     targets = [p.targets for p in pairs]
-    labels, _ = padded([[t for one in row for t in one] for row in targets], IGNORED)
-    before, _ = padded([[t for one in row for t in (start, *one[:-1])] for row in targets], pad)
-    positions, _ = padded([[at for one in row for at in range(len(one))] for row in targets], 0)
-    segments, _ = padded(
-        [[number for number, one in enumerate(row) for _ in one] for row in targets], -1
+    labels, _ = pad_batch([[t for ids in row for t in ids] for row in targets], IGNORED)
+    shifted = [[t for ids in row for t in (start, *ids[:-1])] for row in targets]
+    decoder_ids, _ = pad_batch(shifted, pad)
+    positions, _ = pad_batch([[i for ids in row for i in range(len(ids))] for row in targets], 0)
+    segments, _ = pad_batch(
+        [[number for number, ids in enumerate(row) for _ in ids] for row in targets], -1
     )
     copies = torch.zeros((*labels.shape, ids.shape[1]), dtype=torch.bool)
     for row, pair in enumerate(pairs):
         if pair.copies:
             copies[row][tuple(torch.tensor(pair.copies).T)] = True
-    return SequenceBatch(ids, mask, before, labels, positions, segments, copies)
+    return SequenceBatch(ids, mask, decoder_ids, labels, positions, segments, copies)
 
 
 def _collate_groups(groups: Sequence[RerankingExample], pad: int) -> RerankBatch:
-    ids, mask = padded([one.ids for group in groups for one in group.passes], pad)
+    ids, mask = pad_batch([p.ids for group in groups for p in group.passes], pad)
     width = ids.shape[1] + 1
     begins, ends, gold = [], [], []
     row = 0
     for group in groups:
-        spans = [(row + at, span) for at, one in enumerate(group.passes) for span in one.spans]
-        begins.append([at * width + begin for at, (_, begin, _) in spans])
-        ends.append([at * width + end for at, (_, _, end) in spans])
+        spans = [(row + i, span) for i, p in enumerate(group.passes) for span in p.spans]
+        begins.append([i * width + begin for i, (_, begin, _) in spans])
+        ends.append([i * width + end for i, (_, _, end) in spans])
         gold.append([int(mark) for marks in group.gold for mark in marks])
         row += len(group.passes)
-    marks, real = padded(gold, 0)
+    marks, real = pad_batch(gold, 0)
     # Padding gets a span of one token, so that its mean is defined.
     return RerankBatch(
-        ids, mask, padded(begins, 0)[0], padded(ends, 1)[0], real.bool(), marks.bool()
+        ids, mask, pad_batch(begins, 0)[0], pad_batch(ends, 1)[0], real.bool(), marks.bool()
     )
 
 

@@ -1,7 +1,7 @@
-"""Readers of data sets whose evidence is not sentences of a knowledge base.
+"""Readers of data sets that are not annotated with sentences of a knowledge base.
 
-Each yields claims with the passages that come with them; none where gold documents are known by
-their titles only.
+Each reader yields claims with the passages that the data set provides. There are no passages where
+only the titles of gold documents are annotated.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from admiral.records import Document
 from admiral.retrieval.title_matching import base_title
 
 _REMEDY = "Correct the record, or name the file's format"
-Found = tuple[GoldClaim, tuple[Document, ...]]
+ClaimAndPassages = tuple[GoldClaim, tuple[Document, ...]]
 
 _CREAK = {"true": Label.SUPPORTS, "false": Label.REFUTES}
 _FOOL_ME_TWICE = {"SUPPORTS": Label.SUPPORTS, "REFUTES": Label.REFUTES}
@@ -33,18 +33,18 @@ _EX_FEVER = {
 }
 
 
-def hotpotqa(path: Path) -> Iterator[Found]:
-    """Yield questions with their paragraphs, whose sentences are separated by two spaces.
+def hotpotqa(path: Path) -> Iterator[ClaimAndPassages]:
+    """Read HotpotQA questions with their paragraphs, whose sentences two spaces separate.
 
-    Which sentences support the answer is not given: taken are those of the gold paragraphs that
-    hold the answer or name the other gold document, else the first.
+    Supporting sentences are not annotated. Those of the gold paragraphs that contain the answer or
+    mention the other gold document are taken to be gold, or else the first sentence.
     """
     for where, record in _records(path):
         contexts = _field(record, "contexts", list, where)
         answers = [
             span
-            for one in _field(record, "answers_objects", list, where)
-            for span in _field(one, "spans", list, where)
+            for answer in _field(record, "answers_objects", list, where)
+            for span in _field(answer, "spans", list, where)
         ]
         passages, gold = [], []
         for context in contexts:
@@ -56,7 +56,7 @@ def hotpotqa(path: Path) -> Iterator[Found]:
                 gold.append(passages[-1])
         names = [*map(str, answers), *(base_title(document.title) for document in gold)]
         evidence = [
-            (document.title, index) for document in gold for index in _telling(document, names)
+            (document.title, i) for document in gold for i in _supporting_sentences(document, names)
         ]
         yield (
             GoldClaim(
@@ -69,18 +69,18 @@ def hotpotqa(path: Path) -> Iterator[Found]:
         )
 
 
-def _telling(document: Document, names: list[str]) -> list[int]:
-    """Return the sentences that hold one of the names, but for the document's own."""
-    others = [name for name in names if name and name != base_title(document.title)]
-    found = [i for i, s in enumerate(document.sentences) if any(name in s for name in others)]
-    return found or [0]
+def _supporting_sentences(document: Document, names: list[str]) -> list[int]:
+    """Return the numbers of the sentences that contain a name other than the document's own."""
+    other_names = [name for name in names if name and name != base_title(document.title)]
+    numbers = [i for i, s in enumerate(document.sentences) if any(n in s for n in other_names)]
+    return numbers or [0]
 
 
-def fool_me_twice(path: Path) -> Iterator[Found]:
-    """Yield claims with one page: its gold sentences, and others that were retrieved for them."""
+def fool_me_twice(path: Path) -> Iterator[ClaimAndPassages]:
+    """Read FoolMeTwice: each claim with the gold and the retrieved sentences of one page."""
     for where, record in _records(path):
         gold = _texts(record, "gold_evidence", where)
-        sentences = tuple(dict.fromkeys([*_texts(record, "retrieved_evidence", where), *gold]))
+        sentences = tuple(dict.fromkeys([*_texts(record, "retrieved_examples", where), *gold]))
         title = clean_title(_field(record, "wikipedia_page", str, where))
         evidence = tuple((title, sentences.index(text)) for text in dict.fromkeys(gold))
         yield (
@@ -94,8 +94,8 @@ def fool_me_twice(path: Path) -> Iterator[Found]:
         )
 
 
-def ex_fever(path: Path) -> Iterator[Found]:
-    """Yield the claims of a CSV file with the titles of their documents, `golden entity`."""
+def ex_fever(path: Path) -> Iterator[ClaimAndPassages]:
+    """Read EX-FEVER: claims in CSV with the titles of their documents in `golden entity`."""
     with open_binary(path) as stream:
         rows = csv.DictReader(io.TextIOWrapper(stream, encoding="utf-8-sig", newline=""))
         try:
@@ -121,8 +121,8 @@ def _title_list(text: str, where: str) -> list[str]:
     return titles
 
 
-def creak(path: Path) -> Iterator[Found]:
-    """Yield claims with the title of the one page that they are about, `entity`."""
+def creak(path: Path) -> Iterator[ClaimAndPassages]:
+    """Read CREAK: claims with the title of the page that they are about in `entity`."""
     for where, record in _records(path):
         title = clean_title(_field(record, "entity", str, where))
         text = _field(record, "sentence", str, where)
@@ -157,5 +157,4 @@ def _label(record: dict[str, Any], labels: dict[str, Label], where: str) -> Labe
 
 
 def _texts(record: dict[str, Any], name: str, where: str) -> list[str]:
-    found = _field(record, name, list, where)
-    return [_field(one, "text", str, where) for one in found]
+    return [_field(entry, "text", str, where) for entry in _field(record, name, list, where)]

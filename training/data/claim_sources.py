@@ -1,9 +1,9 @@
-"""Where training claims come from: one interface over the formats of many data sets."""
+"""Files of training claims: one interface to the formats of many data sets."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -14,13 +14,13 @@ from admiral.gold import FORMATS as GOLD_FORMATS
 from admiral.gold import GoldClaim, read_gold
 from admiral.records import Document
 from training.data import claim_readers
-from training.data.corpora_of_claims import Corpus
-from training.data.sampling import TASKS
+from training.data.evidence_corpora import Corpus
+from trie.model.safe_tokenizer import TASKS
 
 
 @dataclass(frozen=True, slots=True)
 class SourceClaim:
-    """A claim and, where they come with it, the passages in which its evidence stands."""
+    """A claim and, where the data set provides them, the passages that contain its evidence."""
 
     claim: GoldClaim
     passages: tuple[Document, ...] = ()
@@ -44,7 +44,7 @@ def _read(
         raise AdmiralError(f"{path}: holds no claims")
 
 
-# Format -> its reader, and the tasks that samples are made for where none are named.
+# Reader of each format, and the tasks that samples are built for by default.
 _FORMATS: dict[str, tuple[Reader, tuple[str, ...]]] = {
     "gold": (partial(_gold, name=None), TASKS),
     **{name: (partial(_gold, name=name), TASKS) for name in GOLD_FORMATS},
@@ -58,7 +58,7 @@ FORMATS = tuple(_FORMATS)
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file of claims, its format, and the tasks to make samples for."""
+    """A file of claims, its format, and the tasks to build samples for."""
 
     format: str
     path: Path
@@ -66,12 +66,12 @@ class Source:
 
     @classmethod
     def parse(cls, text: str) -> Source:
-        """Return the source that ``FORMAT:FILE`` or ``FORMAT/TASK+TASK:FILE`` names.
+        """Parse ``FORMAT:FILE`` or ``FORMAT/TASK+TASK:FILE``.
 
         Raises
         ------
         AdmiralError
-            If there is no such format or task, or no file is named.
+            If the format or a task is unknown, or no file is given.
         """
         head, colon, file = text.partition(":")
         name, _, tasks = head.partition("/")
@@ -99,21 +99,34 @@ class Source:
         return _FORMATS[self.format][0](self.path)
 
 
-def drawn(sources: Sequence[Source], corpus: Corpus, limit: int, seed: int) -> list[GoldClaim]:
-    """Return at most `limit` claims of each source, in random order, with ids of their own.
+def sample_claims(
+    sources: Sequence[Source], corpus: Corpus, limit: int, seed: int
+) -> list[GoldClaim]:
+    """Return at most `limit` random claims of each source, in random order, with unique ids.
 
-    Claims without gold documents are left out, and those that need one that the corpus lacks.
+    Claims without gold documents are left out, and those with one that the corpus lacks.
     """
-    found: list[GoldClaim] = []
+    sampled: list[GoldClaim] = []
     rng = random.Random(seed)
     for source in sources:
-        claims = [one.claim for one in source.claims()]
+        claims = [item.claim for item in source.claims()]
         rng.shuffle(claims)
         usable = (
             claim
             for claim in claims
             if claim.titles and all(corpus.row(title) is not None for title in claim.titles)
         )
-        found += islice(usable, limit)
-    rng.shuffle(found)
-    return [replace(claim, id=str(at)) for at, claim in enumerate(found)]
+        sampled += islice(usable, limit)
+    rng.shuffle(sampled)
+    return [replace(claim, id=str(number)) for number, claim in enumerate(sampled)]
+
+
+def titles_of(paths: Iterable[Path]) -> set[str]:
+    """Return the titles of all gold documents in files of claims, in any format of `read_gold`."""
+    return {
+        title
+        for path in paths
+        for claim in read_gold(path)
+        for titles in claim.title_sets
+        for title in titles
+    }

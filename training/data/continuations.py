@@ -57,7 +57,7 @@ def gold_continuations(
     targets: list[Target] = []
     best = 0
     for chosen in combinations(range(len(evidence)), count):
-        documents = {evidence[at] for at in chosen}
+        documents = {evidence[i] for i in chosen}
         if len(documents) < count:
             continue
         covered = sum(title in documents for title in gold)

@@ -1,4 +1,4 @@
-"""Documents and sentences that look like evidence and are not: BM25's, and the model's own."""
+"""Hard negatives: documents and sentences that BM25 or the model's own beams confuse with gold."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from typing import TYPE_CHECKING, Protocol
 
 from admiral.gold import GoldClaim
 from admiral.records import Claim, Document, RetrievalResult
-from training.data.corpora_of_claims import Corpus
+from training.data.evidence_corpora import Corpus
 
 if TYPE_CHECKING:
     from admiral import Admiral
 
-# Sentences are drawn from so many documents, and from so many at the start of each.
+# Negative sentences are the first ones of the first documents.
 _DOCUMENTS, _SENTENCES = 8, 3
 _HOPS = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Negatives:
-    """What is wrong for one claim, the most deceptive first.
+    """Negatives of one claim, the hardest first.
 
     Attributes
     ----------
     documents
-        None of them is gold.
+        Documents that are not gold.
     sentences
-        (title, sentence) pairs, also of other documents than these.
+        Pairs (title, sentence), which may be from other documents.
     """
 
     documents: tuple[Document, ...]
@@ -37,67 +37,69 @@ class Negatives:
 class NegativeSampler(Protocol):
     """Finds the negatives of claims."""
 
-    def find(self, claims: Sequence[GoldClaim]) -> list[Negatives]: ...
+    def find(self, claims: Sequence[GoldClaim]) -> list[Negatives]:
+        """Return the negatives of each claim."""
+        ...
 
 
 class Bm25Negatives:
-    """What the search of a corpus finds for the claim.
+    """Negatives that a search of the corpus returns for the claim.
 
     Parameters
     ----------
     corpus
-        Is searched by BM25, or gives the passages of the claim.
+        A knowledge base, which is searched by BM25, or the passages of the claim.
     candidates
-        Documents per claim.
+        Number of documents per claim.
     """
 
     def __init__(self, corpus: Corpus, candidates: int) -> None:
         self._corpus, self._candidates = corpus, candidates
 
     def find(self, claims: Sequence[GoldClaim]) -> list[Negatives]:
-        """Return what is found and not gold."""
-        results = self._corpus.search([c.claim for c in claims], self._candidates)
+        """Return the retrieved documents that are not gold."""
+        rankings = self._corpus.search([claim.claim for claim in claims], self._candidates)
         return [
-            self._of([one.title for one in found], claim)
-            for claim, found in zip(claims, results, strict=True)
+            self._not_gold([scored.title for scored in ranking], claim)
+            for claim, ranking in zip(claims, rankings, strict=True)
         ]
 
-    def _of(self, titles: Sequence[str], claim: GoldClaim) -> Negatives:
-        gold = {title for one in claim.title_sets for title in one}
+    def _not_gold(self, titles: Sequence[str], claim: GoldClaim) -> Negatives:
+        gold = {title for title_set in claim.title_sets for title in title_set}
         documents = [self._corpus.document(title) for title in titles if title not in gold]
         return Negatives(tuple(documents), first_sentences(documents))
 
 
 class BeamNegatives:
-    """The wrong document sets and sentences that a trained model comes to, then what BM25 finds.
+    """Negatives that a trained model retrieves, followed by those of another sampler.
 
     Parameters
     ----------
     system
-        The trained model over the knowledge base of the claims.
-    searched
-        Fills up what the model's beams are too few for.
+        A system with the trained model and the knowledge base of the claims.
+    fallback
+        Provides further negatives where the beams hold too few.
     """
 
-    def __init__(self, system: Admiral, searched: NegativeSampler) -> None:
-        self._system, self._searched = system, searched
+    def __init__(self, system: Admiral, fallback: NegativeSampler) -> None:
+        self._system, self._fallback = system, fallback
 
     def find(self, claims: Sequence[GoldClaim]) -> list[Negatives]:
-        """Return the members of wrong sets, and what was taken for evidence and is not."""
-        asked = [Claim(str(number), claim.claim) for number, claim in enumerate(claims)]
-        results = self._system.retrieve_many(asked, hops=_HOPS)
+        """Return documents of wrong document sets, and evidence that is not gold."""
+        numbered = [Claim(str(number), claim.claim) for number, claim in enumerate(claims)]
+        results = self._system.retrieve_many(numbered, hops=_HOPS)
         return [
             self._merged(claim, result, others)
             for claim, result, others in zip(
-                claims, results, self._searched.find(claims), strict=True
+                claims, results, self._fallback.find(claims), strict=True
             )
         ]
 
     def _merged(self, claim: GoldClaim, result: RetrievalResult, others: Negatives) -> Negatives:
-        titles = {title for one in claim.title_sets for title in one}
-        gold = {pair for one in claim.evidence for pair in one}
-        sets = [one.titles for hop in reversed(result.hops) for one in hop.document_sets]
-        wrong = dict.fromkeys(title for one in sets for title in one if title not in titles)
+        gold_titles = {title for title_set in claim.title_sets for title in title_set}
+        gold_sentences = {sentence for evidence in claim.evidence for sentence in evidence}
+        sets = [s.titles for hop in reversed(result.hops) for s in hop.document_sets]
+        wrong = dict.fromkeys(t for titles in sets for t in titles if t not in gold_titles)
         documents = [self._system.kb.document(title) for title in wrong]
         known = set(wrong)
         documents += [d for d in others.documents if d.title not in known]
@@ -106,14 +108,14 @@ class BeamNegatives:
             (s.title, s.text)
             for hop in reversed(result.hops)
             for s in hop.evidence
-            if s.key not in gold and s.title not in titles
+            if s.key not in gold_sentences and s.title not in gold_titles
         ]
         sentences = dict.fromkeys((*chosen, *first_sentences(documents)))
         return Negatives(tuple(documents), tuple(sentences))
 
 
 def first_sentences(documents: Sequence[Document]) -> tuple[tuple[str, str], ...]:
-    """Return the first sentences of the first documents, as pairs of title and sentence."""
+    """Return the first sentences of the first documents, as pairs (title, sentence)."""
     return tuple(
         (document.title, sentence)
         for document in documents[:_DOCUMENTS]

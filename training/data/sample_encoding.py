@@ -9,14 +9,14 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
 
-from admiral.reranking.encoder_inputs import RerankPass, rerank_passes
+from admiral.reranking.encoder_inputs import RerankerInput, reranker_inputs
 from proofs import NatOp, ProofError, target_ids
 from proofs.generation.source_input import evidence_input
 from training.data.continuations import Target
+from training.data.copy_alignment import copy_alignment
 from training.data.samples import ProveSample, RerankSample, RetrieveSample, Sample
-from training.loop.guided_attention import alignment
-from trie import Tokens
-from trie.model.tokens import IDENTIFIERS
+from trie import SafeTokenizer
+from trie.model.safe_tokenizer import IDENTIFIERS
 
 # Starting processes takes seconds, encoding a sample a millisecond.
 _MIN_CORES, _MIN_SAMPLES = 4, 20_000
@@ -33,8 +33,8 @@ class GenerationExample:
     targets
         The valid output sequences, each with its end token.
     copies
-        Pairs (target position, source position) of `training.loop.guided_attention.alignment`;
-        positions count through all targets, one after the other.
+        Pairs (target position, source position) of `copy_alignment`. Target positions count
+        through the concatenated targets.
     """
 
     source: list[int]
@@ -51,19 +51,34 @@ class GenerationExample:
 class RerankingExample:
     """The encoder passes of the reranker for one claim; `gold` marks its gold sentences."""
 
-    passes: list[RerankPass]
+    passes: list[RerankerInput]
     gold: list[list[bool]]
 
 
 def encode(
-    tokens: Tokens, sample: Sample, max_source: int, max_target: int, target: str = "sentences"
+    tokens: SafeTokenizer,
+    sample: Sample,
+    max_source: int,
+    max_target: int,
+    target: str = "sentences",
 ) -> GenerationExample | RerankingExample | None:
-    """Return a sample as token ids; None if it is too long.
+    """Return a sample as token ids; None if it is too long or holds nothing to rank.
 
-    `target` is the setting of that name (see `training.run_config.TrainConfig`).
+    Parameters
+    ----------
+    tokens
+        Tokenizer of the checkpoint.
+    sample
+        A sample of any task.
+    max_source, max_target
+        Maximum numbers of input and output tokens. Longer targets of a retrieval sample are
+        dropped, and the sample with them if none is left.
+    target
+        What precedes the title in a retrieval target: identifiers of ``sentences``, or the
+        ``titles`` of their documents (variant joint-docs).
     """
     if isinstance(sample, RerankSample):
-        return _group(tokens, sample, max_source)
+        return _reranking_example(tokens, sample, max_source)
     task = "prove" if isinstance(sample, ProveSample) else "retrieve"
     hop = None
     if isinstance(sample, RetrieveSample):
@@ -73,22 +88,22 @@ def encode(
         return None  # the target may refer to the cut text, which would teach guessing
     if isinstance(sample, RetrieveSample):
         targets = [
-            titles_target(tokens, sample.evidence, one)
+            titles_target(tokens, sample.evidence, continuation)
             if target == "titles"
-            else retrieval_target(tokens, one)
-            for one in sample.targets()
+            else retrieval_target(tokens, continuation)
+            for continuation in sample.targets()
         ]
         short = [ids for ids in targets if len(ids) <= max_target]
-        return _pair(tokens, source.ids, short) if short else None
+        return _generation_example(tokens, source.ids, short) if short else None
     try:
         ids = target_ids(tokens, sample.proof, sample.claim, sample.evidence, max_length=max_target)
     except ProofError:
         return None
-    return _pair(tokens, source.ids, [ids])
+    return _generation_example(tokens, source.ids, [ids])
 
 
 def encode_all(
-    tokens: Tokens,
+    tokens: SafeTokenizer,
     samples: Sequence[Sample],
     max_source: int,
     max_target: int,
@@ -103,69 +118,77 @@ def encode_all(
         Number of processes. By default one per core, shared with the other processes of the run,
         or this process alone for few samples.
     """
-    one = partial(encode, tokens, max_source=max_source, max_target=max_target, target=target)
+    encode_one = partial(
+        encode, tokens, max_source=max_source, max_target=max_target, target=target
+    )
     if workers is None:
         cores = len(os.sched_getaffinity(0)) // int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
         workers = cores if cores >= _MIN_CORES and len(samples) >= _MIN_SAMPLES else 1
     if workers == 1:
-        return [one(sample) for sample in samples]
+        return [encode_one(sample) for sample in samples]
     # A process that uses a GPU must not fork.
     with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
-        return list(pool.map(one, samples, chunksize=256))
+        return list(pool.map(encode_one, samples, chunksize=256))
 
 
-def _pair(tokens: Tokens, source: list[int], targets: list[list[int]]) -> GenerationExample:
-    symbols, alone = _marks(tokens)
+def _generation_example(
+    tokens: SafeTokenizer, source: list[int], targets: list[list[int]]
+) -> GenerationExample:
+    symbols, separators = _symbols_and_separators(tokens)
     copies: list[tuple[int, int]] = []
-    before = 0
+    offset = 0
     for target in targets:
-        found = alignment(source, target, alone)
-        copies += [(before + i, j) for i, j in found if target[i] not in symbols]
-        before += len(target)
+        aligned = copy_alignment(source, target, separators)
+        copies += [(offset + i, j) for i, j in aligned if target[i] not in symbols]
+        offset += len(target)
     return GenerationExample(source, targets, copies)
 
 
 @cache
-def _marks(tokens: Tokens) -> tuple[frozenset[int], frozenset[int]]:
+def _symbols_and_separators(tokens: SafeTokenizer) -> tuple[frozenset[int], frozenset[int]]:
     """Return the tokens that are generated rather than copied, and these plus identifiers.
 
     Identifiers are not part of a text either, but they are copied from the source.
     """
-    symbols = {tokens.symbol(s) for s in "[]{}"} | {tokens.eos}
-    symbols |= {tokens.symbol(op.value) for op in NatOp}
+    symbols = {tokens.single_token(s) for s in "[]{}"} | {tokens.eos}
+    symbols |= {tokens.single_token(op.value) for op in NatOp}
     identifiers = set()
     if tokens.task("retrieve") is not None:
         identifiers = {tokens.identifier(i) for i in range(IDENTIFIERS)}
     return frozenset(symbols), frozenset(symbols | identifiers)
 
 
-def retrieval_target(tokens: Tokens, target: Target) -> list[int]:
+def retrieval_target(tokens: SafeTokenizer, target: Target) -> list[int]:
     """Return ``e_i e_j [ title ] </s>``."""
     identifiers = [tokens.identifier(i) for i in target.identifiers]
     return [*identifiers, *_bracketed(tokens, target.title), tokens.eos]
 
 
-def titles_target(tokens: Tokens, evidence: Sequence[tuple[str, str]], target: Target) -> list[int]:
+def titles_target(
+    tokens: SafeTokenizer, evidence: Sequence[tuple[str, str]], target: Target
+) -> list[int]:
     """Return ``[ title ] ... [ title ] </s>``, with titles in place of identifiers."""
     titles = [*(evidence[i][0] for i in target.identifiers), target.title]
     return [*(token for title in titles for token in _bracketed(tokens, title)), tokens.eos]
 
 
-def _bracketed(tokens: Tokens, title: str) -> list[int]:
-    return [tokens.symbol("["), *tokens.encode(title), tokens.symbol("]")]
+def _bracketed(tokens: SafeTokenizer, title: str) -> list[int]:
+    return [tokens.single_token("["), *tokens.encode(title), tokens.single_token("]")]
 
 
-def _group(tokens: Tokens, sample: RerankSample, max_source: int) -> RerankingExample | None:
-    passes: list[RerankPass] = []
+def _reranking_example(
+    tokens: SafeTokenizer, sample: RerankSample, max_source: int
+) -> RerankingExample | None:
+    passes: list[RerankerInput] = []
     gold: list[list[bool]] = []
     for document in sample.documents:
-        for one in rerank_passes(
+        for rerank_pass in reranker_inputs(
             tokens, sample.claim, sample.evidence, document.title, document.sentences, max_source
         ):
-            marks = [number in document.relevant for number, _, _ in one.spans]
+            is_gold = [number in document.relevant for number, _, _ in rerank_pass.spans]
             # One pass of a long negative document is enough.
-            if not passes or one.spans[0][0] == 0 or any(marks):
-                passes.append(one)
-                gold.append(marks)
+            if not passes or rerank_pass.spans[0][0] == 0 or any(is_gold):
+                passes.append(rerank_pass)
+                gold.append(is_gold)
     flat = [mark for marks in gold for mark in marks]
     return RerankingExample(passes, gold) if any(flat) and not all(flat) else None

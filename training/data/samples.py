@@ -66,7 +66,7 @@ class ProveSample:
 
 
 Sample = RetrieveSample | RerankSample | ProveSample
-_TASKS = {"retrieve": RetrieveSample, "rerank": RerankSample, "prove": ProveSample}
+_SAMPLE_TYPES = {"retrieve": RetrieveSample, "rerank": RerankSample, "prove": ProveSample}
 
 
 def write_samples(path: Path, samples: Iterable[Sample]) -> int:
@@ -95,7 +95,7 @@ def read_samples(path: Path) -> Iterator[Sample]:
 
 
 def _to_json(sample: Sample) -> dict[str, object]:
-    task = next(name for name, kind in _TASKS.items() if isinstance(sample, kind))
+    task = next(name for name, kind in _SAMPLE_TYPES.items() if isinstance(sample, kind))
     if isinstance(sample, ProveSample):
         return {
             "task": task,
@@ -108,29 +108,29 @@ def _to_json(sample: Sample) -> dict[str, object]:
 
 def _from_json(record: dict[str, Any]) -> Sample:
     claim = _name(record, "claim")
-    evidence = tuple(map(_sentence, _rows(record, "evidence")))
+    evidence = tuple(map(_sentence, _list(record, "evidence")))
     match record["task"]:
         case "retrieve":
-            gold = tuple(map(_text, _rows(record, "gold")))
+            gold = tuple(map(_text, _list(record, "gold")))
             if not all(gold) or not gold:
                 raise ValueError("field 'gold': is empty, or one of its titles is")
             return RetrieveSample(claim, evidence, _number(record, "hop"), gold)
         case "rerank":
-            return RerankSample(claim, evidence, tuple(map(_document, _rows(record, "documents"))))
+            return RerankSample(claim, evidence, tuple(map(_document, _list(record, "documents"))))
         case "prove":
             steps = tuple(
                 ProofStep(_text(s["claim"]), _text(s["evidence"]), NatOp(s["operator"]))
-                for s in _rows(record, "proof")
+                for s in _list(record, "proof")
             )
             return ProveSample(claim, evidence, Proof(steps))
         case other:
-            raise ValueError(f"field 'task': {other!r} is not one of {', '.join(_TASKS)}")
+            raise ValueError(f"field 'task': {other!r} is not one of {', '.join(_SAMPLE_TYPES)}")
 
 
 def _document(record: dict[str, Any]) -> RerankDocument:
-    sentences = tuple(map(_text, _rows(record, "sentences")))
+    sentences = tuple(map(_text, _list(record, "sentences")))
     return RerankDocument(
-        _name(record, "title"), sentences, _places(record, "relevant", len(sentences))
+        _name(record, "title"), sentences, _positions(record, "relevant", len(sentences))
     )
 
 
@@ -140,15 +140,15 @@ def _sentence(row: object) -> tuple[str, str]:
     return _text(row[0]), _text(row[1])
 
 
-def _places(record: dict[str, Any], field: str, count: int) -> tuple[int, ...]:
+def _positions(record: dict[str, Any], field: str, count: int) -> tuple[int, ...]:
     """Return the positions in a field, each below `count`."""
-    for place in (places := _rows(record, field)):
-        if type(place) is not int or not 0 <= place < count:
-            raise ValueError(f"field {field!r}: {place!r} is not a position among {count}")
-    return tuple(places)
+    for position in (positions := _list(record, field)):
+        if type(position) is not int or not 0 <= position < count:
+            raise ValueError(f"field {field!r}: {position!r} is not a position among {count}")
+    return tuple(positions)
 
 
-def _rows(record: dict[str, Any], field: str) -> list[Any]:
+def _list(record: dict[str, Any], field: str) -> list[Any]:
     if not isinstance(record[field], list):
         raise TypeError(f"field {field!r}: a list was expected")
     return list(record[field])
@@ -157,7 +157,7 @@ def _rows(record: dict[str, Any], field: str) -> list[Any]:
 def _number(record: dict[str, Any], field: str) -> int:
     value = record[field]
     if type(value) is not int or value < 0:
-        raise ValueError(f"field {field!r}: {value!r} is not a number from 0 on")
+        raise ValueError(f"field {field!r}: {value!r} is not a whole number of at least 0")
     return value
 
 

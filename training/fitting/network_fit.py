@@ -1,4 +1,4 @@
-"""The fit of the networks of `proofs.judges.network` on items that hold several rows each."""
+"""Fit a network of `proofs.judges.network` on items that have several rows of features each."""
 
 from __future__ import annotations
 
@@ -11,106 +11,110 @@ from torch.nn.utils.rnn import pad_sequence
 
 from proofs.judges.network import Unit
 
-# Beside its mean, a standard deviation up to this is one of rounding.
+# Up to this share of the mean, a standard deviation is due to rounding.
 _ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
 class FitSettings:
-    """How a network is fitted: by Adam, over all items at a time.
+    """How a network is fitted: by Adam, on all items at once.
 
     Attributes
     ----------
     units
-        Of the network.
-    iterations, rate
-        Of Adam.
+        Number of hidden units.
+    iterations, learning_rate
+        Settings of Adam.
     ridge
-        What a squared parameter adds to the loss.
+        Weight of the squared parameters in the loss (L2 regularisation).
     """
 
     units: int
     iterations: int
-    rate: float
+    learning_rate: float
     ridge: float
 
 
-def fit_units(
+def fit_network(
     rows: Sequence[torch.Tensor],
     names: Sequence[str],
     loss: Callable[[torch.Tensor], torch.Tensor],
-    recipe: FitSettings,
+    settings: FitSettings,
     *,
     seed: int = 0,
-    either_way: Collection[str] | None = None,
-    shifted: bool = False,
+    unconstrained: Collection[str] | None = None,
+    with_offset: bool = False,
 ) -> tuple[tuple[Unit, ...], float]:
-    """Fit the network that scores rows so that a loss is least.
+    """Fit the network that scores rows to minimise a loss.
 
     Parameters
     ----------
     rows
-        Of each item the features of its rows, float32, (rows, features).
+        Features of each item's rows, float32, (rows, features).
     names
-        Those of the features.
+        Names of the features.
     loss
-        Maps scores, (items, most rows of an item), to what is to be small. What stands beyond an
-        item's rows is to be left out of it.
-    recipe
-        How.
+        Maps scores, (items, most rows of an item), to the loss. It must ignore padding (see
+        `row_mask`).
+    settings
+        Size of the network and settings of the optimiser.
     seed
-        Of the first weights.
-    either_way
-        Features whose weights may be negative; no vote is, then. None: all weights and votes.
-    shifted
-        Whether the loss depends on the scores themselves and not on their differences alone.
+        Seed of the initial weights.
+    unconstrained
+        Features whose weights may be negative; all other weights and all votes are then
+        non-negative. None: nothing is constrained.
+    with_offset
+        Fit an offset of all scores, for a loss that depends on more than their differences.
 
     Returns
     -------
-    tuple
-        The units, which read features as they are, not standardised.
-    float
-        What the loss has had added to their votes; 0 where it is not `shifted`.
+    units : tuple of Unit
+        Units for features that are not standardised.
+    offset : float
+        Offset to add to the sum of votes; 0 without `with_offset`.
     """
-    free = torch.tensor([either_way is None or name in either_way for name in names])
-    every = torch.cat(list(rows))
-    centre = every.mean(0)
-    spread = every.std(0) if len(every) > 1 else torch.zeros_like(centre)
-    # A feature that is the same everywhere says nothing, neither here nor where it is another one.
-    spread = torch.where(spread > _ROUNDING * (1 + centre.abs()), spread, torch.inf)
-    inputs = pad_sequence([(one - centre) / spread for one in rows], batch_first=True)
+    free = torch.tensor([unconstrained is None or name in unconstrained for name in names])
+    every_row = torch.cat(list(rows))
+    mean = every_row.mean(0)
+    deviation = every_row.std(0) if len(every_row) > 1 else torch.zeros_like(mean)
+    # A feature that is constant in the training data must have no effect on other data either.
+    deviation = torch.where(deviation > _ROUNDING * (1 + mean.abs()), deviation, torch.inf)
+    inputs = pad_sequence([(item - mean) / deviation for item in rows], batch_first=True)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        hidden = nn.Linear(len(names), recipe.units)
-        votes = nn.Linear(recipe.units, 1, bias=False)
-    offset = torch.zeros((), requires_grad=shifted)
+        hidden = nn.Linear(len(names), settings.units)
+        votes = nn.Linear(settings.units, 1, bias=False)
+    offset = torch.zeros((), requires_grad=with_offset)
 
-    def weights() -> tuple[torch.Tensor, torch.Tensor]:
-        vote = votes.weight[0]
-        bound = torch.where(free, hidden.weight, hidden.weight.abs())
-        return bound, vote if either_way is None else vote.abs()
+    def constrained() -> tuple[torch.Tensor, torch.Tensor]:
+        weight, vote = hidden.weight, votes.weight[0]
+        weight = torch.where(free, weight, weight.abs())
+        return weight, vote if unconstrained is None else vote.abs()
 
-    # Adam would make much of the rounding errors in a gradient that is zero.
-    parameters = [*hidden.parameters(), *votes.parameters(), *([offset] if shifted else [])]
-    optimizer = torch.optim.Adam(parameters, recipe.rate)
-    for _ in range(recipe.iterations):
-        weight, vote = weights()
-        found = loss((inputs @ weight.T + hidden.bias).tanh() @ vote + offset)
-        found = found + recipe.ridge * sum(one.square().sum() for one in parameters)
+    # Without an offset to fit, Adam would amplify the rounding errors of its zero gradient.
+    parameters = [*hidden.parameters(), *votes.parameters(), *([offset] if with_offset else [])]
+    optimizer = torch.optim.Adam(parameters, settings.learning_rate)
+    for _ in range(settings.iterations):
+        weight, vote = constrained()
+        value = loss((inputs @ weight.T + hidden.bias).tanh() @ vote + offset)
+        value = value + settings.ridge * sum(p.square().sum() for p in parameters)
         optimizer.zero_grad()
-        found.backward()
+        value.backward()
         optimizer.step()
     with torch.no_grad():
-        weight, vote = weights()
-        weight = weight / spread
-        bias = hidden.bias - weight @ centre
+        weight, vote = constrained()
+        weight = weight / deviation
+        bias = hidden.bias - weight @ mean
     units = tuple(
-        Unit(worth, start, dict(zip(names, row, strict=True)))
-        for worth, start, row in zip(vote.tolist(), bias.tolist(), weight.tolist(), strict=True)
+        Unit(unit_vote, unit_bias, dict(zip(names, unit_weights, strict=True)))
+        for unit_vote, unit_bias, unit_weights in zip(
+            vote.tolist(), bias.tolist(), weight.tolist(), strict=True
+        )
     )
     return units, float(offset.detach())
 
 
-def of_rows(rows: Sequence[torch.Tensor]) -> torch.Tensor:
-    """Return which scores of a loss are of an item's rows; bool, (items, most rows of an item)."""
-    return pad_sequence([torch.ones(len(one), dtype=torch.bool) for one in rows], batch_first=True)
+def row_mask(rows: Sequence[torch.Tensor]) -> torch.Tensor:
+    """Return where a padded batch of items has rows; bool, (items, most rows of an item)."""
+    masks = [torch.ones(len(item), dtype=torch.bool) for item in rows]
+    return pad_sequence(masks, batch_first=True)

@@ -12,14 +12,14 @@ from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, locate
 from training.data.batch_loading import one_epoch
 from training.data.samples import RetrieveSample
-from training.data.training_set import TrainingSet
 from training.loop.dev_evaluation import Evaluator, MetricSums, metrics
 from training.loop.losses import development_losses
 from training.loop.model_card import model_card
 from training.loop.reporting import Reporter
+from training.loop.run_config import TrainConfig
 from training.loop.run_output import RunOutput
 from training.loop.run_setup import Run, describe_devices
-from training.run_config import TrainConfig
+from training.loop.training_set import TrainingSet
 
 
 class CheckpointSelector:
@@ -64,7 +64,7 @@ class CheckpointSelector:
         available = ["score", "loss", *evaluator.names]
         if self._config.best_metric not in available:
             raise AdmiralError(
-                f"{self._config.dev}: holds no samples for the metric {self._config.best_metric!r}. "
+                f"{self._config.dev}: holds no samples for {self._config.best_metric!r}. "
                 f"Choose one of {', '.join(available)}, or build such samples."
             )
         return evaluator
@@ -111,7 +111,8 @@ class CheckpointSelector:
 
     def _sums(self) -> MetricSums:
         run = self._run
-        assert run.dev is not None and self._evaluator is not None
+        assert run.dev is not None
+        assert self._evaluator is not None
         run.multitask.eval()
         config = self._config
         batches = one_epoch(run.dev.items, config.batch_tokens, config.rerank_tokens, 0)

@@ -18,7 +18,7 @@ from admiral.retrieval.hop_retriever import TrieHopRetriever
 from proofs.generation.generator import ProofGenerator
 from training.data.samples import ProveSample, RerankSample, RetrieveSample, Sample
 from training.loop.initial_checkpoint import InitialCheckpoint
-from training.run_config import METRICS, TrainConfig
+from training.loop.run_config import METRICS, TrainConfig
 from trie import Seq2Seq
 
 _BATCH_SIZE = 32  # samples that are decoded together
@@ -90,7 +90,9 @@ class Evaluator:
 
     def _is_findable(self, sample: RetrieveSample) -> bool:
         kb = self._kb
-        return kb is not None and all(kb.row(one.title) is not None for one in sample.targets())
+        return kb is not None and all(
+            kb.row(target.title) is not None for target in sample.targets()
+        )
 
     def _retrieved(self, model: Seq2Seq, kb: KnowledgeBase) -> MetricSums:
         """Measure whether a gold document set is first, among the first five, or in the beams.

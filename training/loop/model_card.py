@@ -12,8 +12,8 @@ from pathlib import Path
 from huggingface_hub import ModelCardData
 
 import admiral
+from training.loop.run_config import TrainConfig
 from training.loop.run_state import TrainingState
-from training.run_config import TrainConfig
 
 _PACKAGES = ("torch", "transformers", "tokenizers", "accelerate")
 _TASK_NAMES = {
@@ -118,7 +118,7 @@ def model_card(
             f"After {state.measured} steps, on at most {config.eval_samples} development "
             "samples of each task:",
             "",
-            *_table(("best_metric", "value"), [(k, f"{v:.4f}") for k, v in state.metrics.items()]),
+            *_table(("metric", "value"), [(k, f"{v:.4f}") for k, v in state.metrics.items()]),
         ]
     else:
         lines.append("It was not evaluated while it was trained.")

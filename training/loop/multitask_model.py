@@ -68,11 +68,11 @@ class MultiTaskModel(nn.Module):
         hidden = self.model.model.encoder(
             input_ids=batch.input_ids, attention_mask=batch.attention_mask
         ).last_hidden_state
-        with GuidedAttention(self.model) as guide:
+        with GuidedAttention(self.model) as guided_attention:
             states = packed_decoder(self.model, hidden, batch)
         real = batch.segments >= 0
         logits = self.model.lm_head(states[real]) + self.model.final_logits_bias
-        each = F.cross_entropy(
+        losses = F.cross_entropy(
             logits.float(),
             batch.labels[real],
             label_smoothing=self._label_smoothing,
@@ -80,13 +80,13 @@ class MultiTaskModel(nn.Module):
         )
         width = int(batch.segments.max()) + 1
         rows = torch.arange(len(batch.segments), device=real.device)[:, None] * width
-        sequences = each.new_zeros(len(batch.segments) * width)
-        sequences = sequences.index_add(0, (rows + batch.segments)[real], each)
+        sequences = losses.new_zeros(len(batch.segments) * width)
+        sequences = sequences.index_add(0, (rows + batch.segments)[real], losses)
         present = batch.segments[:, :, None] == torch.arange(width, device=real.device)
         scores = (-sequences.view(-1, width)).masked_fill(~present.any(1), -torch.inf)
         loss = -scores.logsumexp(1).sum() / counts.tokens
         if self._attention_loss_weight and counts.copied:
-            attention = guide.loss(batch.attention_mask, batch.copies, counts.copied)
+            attention = guided_attention.loss(batch.attention_mask, batch.copies, counts.copied)
             loss = loss + self._attention_loss_weight * attention
         return loss
 
@@ -96,8 +96,9 @@ def packed_decoder(
 ) -> torch.Tensor:
     """Return the decoder's states for targets that share a row, (batch, target length, width).
 
-    Each target sees its own earlier tokens and the encoder's states, as if it stood alone. So the
-    keys and values of the cross-attention are computed once for all targets of an input.
+    Each target attends to its own earlier tokens and to the encoder's states, as it would in a row
+    of its own. Packing saves work: the keys and values of the cross-attention are computed once for
+    all targets of an input.
 
     Parameters
     ----------
@@ -110,7 +111,7 @@ def packed_decoder(
     """
     decoder = model.model.decoder
     positions = decoder.embed_positions
-    states = decoder.embed_tokens(batch.decoder_ids)
+    states: torch.Tensor = decoder.embed_tokens(batch.decoder_ids)
     states = states + F.embedding(batch.positions + positions.offset, positions.weight)
     states = decoder.layernorm_embedding(states)
     states = F.dropout(states, p=decoder.dropout, training=decoder.training)
@@ -151,8 +152,8 @@ def rerank_loss(scores: torch.Tensor, batch: RerankBatch, counts: Counts) -> tor
     """
     wrong = scores.masked_fill(batch.gold | ~batch.real, -torch.inf)
     against = wrong.logsumexp(1, keepdim=True)
-    each = (torch.logaddexp(scores, against) - scores).masked_fill(~batch.gold, 0.0)
-    ordering = (each.sum(1) / batch.gold.sum(1)).sum() / counts.claims
+    contrasts = (torch.logaddexp(scores, against) - scores).masked_fill(~batch.gold, 0.0)
+    ordering = (contrasts.sum(1) / batch.gold.sum(1)).sum() / counts.claims
     logistic = F.binary_cross_entropy_with_logits(
         scores,
         batch.gold.to(scores.dtype),

@@ -14,7 +14,7 @@ from transformers import (
 )
 
 from training.loop.multitask_model import MultiTaskModel
-from training.run_config import TrainConfig
+from training.loop.run_config import TrainConfig
 
 _BUCKET_SIZE = 1 << 25  # gradients that are reduced together: 128 MB
 
@@ -54,13 +54,17 @@ def build_scheduler(optimizer: torch.optim.Optimizer, config: TrainConfig, step:
     for group in optimizer.param_groups:
         group["initial_lr"] = group["lr"]
     warmup, last = config.warmup_steps, step - 1
+    schedule: LambdaLR
     match config.lr_schedule:
         case "linear":
-            return get_linear_schedule_with_warmup(optimizer, warmup, config.steps, last)
+            schedule = get_linear_schedule_with_warmup(optimizer, warmup, config.steps, last)
         case "cosine":
-            return get_cosine_schedule_with_warmup(optimizer, warmup, config.steps, last_epoch=last)
+            schedule = get_cosine_schedule_with_warmup(
+                optimizer, warmup, config.steps, last_epoch=last
+            )
         case _:
-            return get_constant_schedule_with_warmup(optimizer, warmup, last)
+            schedule = get_constant_schedule_with_warmup(optimizer, warmup, last)
+    return schedule
 
 
 def average_gradients(parameters: Sequence[nn.Parameter], stop: bool) -> bool:

@@ -16,8 +16,8 @@ from tqdm import tqdm
 
 from admiral.errors import AdmiralError, first_line
 from admiral.io.terminal import stderr_is_terminal
+from training.loop.run_config import TrainConfig
 from training.loop.run_output import RunOutput
-from training.run_config import TrainConfig
 
 
 def tracker_names(config: TrainConfig) -> list[str]:

@@ -14,8 +14,8 @@ import torch
 from admiral.errors import AdmiralError
 from admiral.models.checkpoint import is_checkpoint, save_checkpoint
 from admiral.models.checkpoint_sums import write_sums
-from admiral.storage.atomic_directories import check_target, exclusive, staging
-from admiral.storage.atomic_files import explained, library_errors, write_atomically
+from admiral.storage.atomic_directories import check_replaceable, exclusive_access, staging
+from admiral.storage.atomic_files import as_os_errors, explain_write_errors, write_atomically
 from training.loop.initial_checkpoint import InitialCheckpoint
 
 
@@ -42,7 +42,7 @@ class RunOutput:
         AdmiralError
             If `out` holds a foreign checkpoint and `overwrite` is not given, or something else.
         """
-        check_target(self.checkpoint, True, is_checkpoint)
+        check_replaceable(self.checkpoint, True, is_checkpoint)
         if self.checkpoint.exists() and not self.state.exists() and not overwrite:
             raise AdmiralError(
                 f"{self.checkpoint}: exists and does not belong to a run that can be resumed. "
@@ -58,23 +58,23 @@ class RunOutput:
         AdmiralError
             If another run holds the lock, or the folder cannot be written.
         """
-        with explained(self.folder), ExitStack() as stack:
+        with explain_write_errors(self.folder), ExitStack() as stack:
             self.folder.parent.mkdir(parents=True, exist_ok=True)
-            stack.enter_context(exclusive(self.folder, wait=False))
+            stack.enter_context(exclusive_access(self.folder, wait=False))
             held = stack.pop_all()
         with held:
             yield
 
     def truncate_log(self, step: int) -> None:
         """Drop log records after `step`, which will be written again, and damaged ones."""
-        with explained(self.log):
+        with explain_write_errors(self.log):
             self.folder.mkdir(parents=True, exist_ok=True)
             lines = self.log.read_bytes().splitlines(True) if self.log.exists() else []
         write_atomically(self.log, [line for line in lines if _step_of(line) <= step])
 
     def append_log(self, record: dict[str, Any]) -> None:
         """Append a record to the log as a line of JSON."""
-        with explained(self.log), self.log.open("a", encoding="utf-8") as file:
+        with explain_write_errors(self.log), self.log.open("a", encoding="utf-8") as file:
             file.write(json.dumps(record) + "\n")
 
     def publish(self, start: InitialCheckpoint, card: str, dtype: torch.dtype) -> None:
@@ -86,15 +86,14 @@ class RunOutput:
             If it cannot be written; an earlier checkpoint is intact.
         """
         with staging(self.checkpoint, overwrite=True, owned=is_checkpoint) as folder:
-            with library_errors():
+            with as_os_errors():
                 save_checkpoint(folder, start.model, start.head, start.tokenizer, dtype)
             write_sums(folder)
             readme = folder / "README.md"
             readme.write_text(card, "utf-8")
             for path in folder.iterdir():
-                path.chmod(
-                    readme.stat().st_mode
-                )  # safetensors makes its files readable by the owner only
+                # safetensors makes its files readable by the owner only.
+                path.chmod(readme.stat().st_mode)
 
 
 def _step_of(line: bytes) -> float:

@@ -9,14 +9,14 @@ import torch
 from accelerate import Accelerator
 
 from admiral.errors import AdmiralError
-from training.data.training_set import TrainingSet, drawn, read_training_set
 from training.loop.initial_checkpoint import InitialCheckpoint, open_initial_checkpoint
 from training.loop.model_card import SourceFile
 from training.loop.multitask_model import MultiTaskModel
 from training.loop.optimisation import build_optimizer
+from training.loop.run_config import TrainConfig
 from training.loop.run_output import RunOutput
 from training.loop.run_state import TrainingState, load_tensors, read_state
-from training.run_config import TrainConfig
+from training.loop.training_set import TrainingSet, read_training_set, subsample
 
 # Settings that decide the order of batches. All parts of a run must agree on them.
 _FIXED_SETTINGS = (
@@ -85,7 +85,7 @@ def open_run(
     dev = None
     if config.dev:
         dev = read_training_set("evaluate", config.dev, config, tasks, start.tokens)
-        dev = drawn(dev, config.eval_samples, config.seed)
+        dev = subsample(dev, config.eval_samples, config.seed)
     base = SourceFile.of("start from", start.path / "model.safetensors")
     fixed = {key: getattr(config, key) for key in _FIXED_SETTINGS} | {
         "tasks": ", ".join(tasks),

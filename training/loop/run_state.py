@@ -40,7 +40,7 @@ class TrainingState:
         Metrics of the exported checkpoint, or of the last evaluation where the last state is
         kept, and the step at which they were measured.
     losses
-        MetricSums and counts of the losses since the last report.
+        Sums and counts of the losses since the last report.
     scaler
         State of the gradient scaler (fp16 only).
     published
@@ -87,8 +87,8 @@ def save_state(
     }
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        for left in path.parent.glob(".tmp??????"):
-            left.unlink()  # left by safetensors if it was killed; the folder belongs to this run
+        for temporary in path.parent.glob(".tmp??????"):
+            temporary.unlink()  # left by a killed safetensors; the folder belongs to this run
         with replacing_path(path) as partial:
             save_file(tensors, partial, metadata=metadata)
     except (OSError, SafetensorError) as error:

@@ -13,17 +13,17 @@ from accelerate import Accelerator
 from admiral.errors import AdmiralError
 from training.data.batch_loading import Loader, batches_of
 from training.data.batches import Batch, Counts, moved
+from training.loop.batch_splitting import BatchSplitter
 from training.loop.checkpoint_selection import CheckpointSelector
 from training.loop.hub import push
 from training.loop.losses import LossMeter, as_sums
 from training.loop.optimisation import average_gradients, build_scheduler
 from training.loop.reporting import Reporter, open_accelerator
+from training.loop.run_config import TrainConfig
 from training.loop.run_output import RunOutput
 from training.loop.run_setup import Run, open_run
 from training.loop.run_state import save_state
-from training.loop.shrinking_batches import BatchSplitter
 from training.loop.stop_conditions import StopConditions
-from training.run_config import TrainConfig
 
 
 def train(config: TrainConfig, tasks: tuple[str, ...], *, overwrite: bool = False) -> None:
@@ -32,9 +32,9 @@ def train(config: TrainConfig, tasks: tuple[str, ...], *, overwrite: bool = Fals
     Parameters
     ----------
     config
-        Validated settings (see `training.run_config.load_config`).
+        Validated settings (see `training.loop.run_config.load_config`).
     tasks
-        Tasks of the checkpoint: some of `training.run_config.TASKS`.
+        Tasks of the checkpoint: some of `trie.model.safe_tokenizer.TASKS`.
     overwrite
         Start a new run and replace the one in `out`.
 

@@ -12,9 +12,9 @@ from admiral.reranking.cross_encoder import CrossEncoderReranker
 from admiral.reranking.encoder_inputs import reranker_inputs
 from admiral.reranking.similarity import minilm_directory
 from training.loop.minilm_warm_start import mini_tokenizer
-from trie import Tokens
+from trie import SafeTokenizer
 
-TOKENS = Tokens(mini_tokenizer(minilm_directory()))
+TOKENS = SafeTokenizer(mini_tokenizer(minilm_directory()))
 WORDS = st.lists(st.sampled_from(["rain", "[SEP]", "river", "1973", "[ x ]"]), max_size=40)
 SENTENCES = st.lists(WORDS.map(" ".join), max_size=12)
 

@@ -4,17 +4,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from admiral.reranking.similarity import minilm_directory
 from proofs.generation.source_input import evidence_input
-from training.warm_start import mini_tokenizer, minilm_directory
-from trie import Tokens
+from training.loop.minilm_warm_start import mini_tokenizer
+from trie import SafeTokenizer
 
 words = st.integers(0, 40).map(lambda n: "a " * n)
 evidences = st.lists(st.tuples(st.sampled_from(["", "Great tit", "[SEP] x"]), words), max_size=5)
 
 
 @cache
-def _tokens() -> Tokens:
-    return Tokens(mini_tokenizer(minilm_directory()))
+def _tokens() -> SafeTokenizer:
+    return SafeTokenizer(mini_tokenizer(minilm_directory()))
 
 
 def _parts(claim: str, evidence: list[tuple[str, str]]) -> list[list[int]]:
@@ -24,9 +25,9 @@ def _parts(claim: str, evidence: list[tuple[str, str]]) -> list[list[int]]:
     return [head] + [
         [
             tokens.identifier(n),
-            tokens.symbol("["),
+            tokens.single_token("["),
             *tokens.encode(title),
-            tokens.symbol("]"),
+            tokens.single_token("]"),
             *tokens.encode(sentence),
             tokens.eos,
         ]

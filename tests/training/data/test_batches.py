@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.reranking.encoder_inputs import RerankPass
+from admiral.reranking.encoder_inputs import RerankerInput
 from training.data.batch_loading import one_epoch
 from training.data.batches import IGNORED, Counts, SequenceBatch, collate, cost, split_to_cost
 from training.data.sample_encoding import GenerationExample, RerankingExample
@@ -47,7 +47,7 @@ def test_a_batch_costs_what_its_padded_tensors_hold(pairs: list[GenerationExampl
 def test_a_batch_is_of_one_kind() -> None:
     mixed = [
         GenerationExample([5], [[2]], []),
-        RerankingExample([RerankPass([5, 6], [(0, 0, 1), (1, 1, 2)])], [[True, False]]),
+        RerankingExample([RerankerInput([5, 6], [(0, 0, 1), (1, 1, 2)])], [[True, False]]),
     ]
     for items in one_epoch(mixed, 1000, 1000, 0):
         collate(items, 1, 2)

@@ -12,7 +12,7 @@ import pytest
 from admiral.errors import AdmiralError
 from admiral.gold import Label
 from training.data.claim_sources import FORMATS, Source, SourceClaim
-from training.data.sampling import TASKS
+from trie.model.safe_tokenizer import TASKS
 
 QUESTION = {
     "question_id": "q1",
@@ -38,7 +38,7 @@ FOOL = {
     "label": "REFUTES",
     "wikipedia_page": "Salt Mill",
     "gold_evidence": [{"section_header": "History", "text": "It burned in 1900."}],
-    "retrieved_evidence": [
+    "retrieved_examples": [
         {"section_header": "History", "text": "It was sold in 1890."},
         {"section_header": "History", "text": "It burned in 1900."},
     ],

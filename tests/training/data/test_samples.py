@@ -15,8 +15,8 @@ from admiral.errors import RecordError
 from admiral.gold import GoldClaim, read_gold
 from admiral.kb import KnowledgeBase, demo_kb
 from admiral.reranking.similarity import minilm_directory
-from training.data.annotated import BuildSettings, SampleBuilder
 from training.data.batches import IGNORED, RerankBatch, SequenceBatch, bucket, collate
+from training.data.sample_builder import BuildSettings, SampleBuilder
 from training.data.sample_encoding import GenerationExample, RerankingExample, encode
 from training.data.samples import (
     ProveSample,
@@ -26,10 +26,10 @@ from training.data.samples import (
     read_samples,
     write_samples,
 )
-from training.data.training_set import task_of
+from training.loop.minilm_warm_start import mini_tokenizer
 from training.loop.multitask_model import sentence_means
-from training.warm_start import mini_tokenizer
-from trie import Tokens
+from training.loop.training_set import task_of
+from trie import SafeTokenizer
 
 TASKS = ("retrieve", "rerank", "prove")
 
@@ -50,8 +50,8 @@ def samples(kb: KnowledgeBase) -> list[Sample]:
 
 
 @pytest.fixture(scope="module")
-def tokens() -> Tokens:
-    return Tokens(mini_tokenizer(minilm_directory()))
+def tokens() -> SafeTokenizer:
+    return SafeTokenizer(mini_tokenizer(minilm_directory()))
 
 
 def test_identifiers_point_at_gold_sentences_and_the_title_is_left_over(
@@ -160,7 +160,7 @@ def test_deep_lines_are_named(tmp_path: Path) -> None:
 
 
 def test_batches_hold_every_item_once_within_the_budget(
-    samples: list[Sample], tokens: Tokens
+    samples: list[Sample], tokens: SafeTokenizer
 ) -> None:
     items = [i for s in samples if (i := encode(tokens, s, 160, 200)) is not None]
     pairs = [i for i in items if isinstance(i, GenerationExample)]
@@ -178,7 +178,9 @@ def test_batches_hold_every_item_once_within_the_budget(
     assert bucket(pairs, 2000, 6) != batches
 
 
-def test_sentences_score_the_mean_of_their_tokens(samples: list[Sample], tokens: Tokens) -> None:
+def test_sentences_score_the_mean_of_their_tokens(
+    samples: list[Sample], tokens: SafeTokenizer
+) -> None:
     groups = [
         g for s in samples[:30] if isinstance(g := encode(tokens, s, 160, 200), RerankingExample)
     ][:3]

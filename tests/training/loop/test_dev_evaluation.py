@@ -13,8 +13,9 @@ from tests.training.tiny import elsewhere, prepare, some_samples
 from training.data.samples import ProveSample, RerankSample, RetrieveSample
 from training.loop.dev_evaluation import Evaluator, metrics
 from training.loop.initial_checkpoint import open_initial_checkpoint
+from training.loop.run_config import METRICS, TrainConfig
 from training.loop.training_loop import train
-from training.run_config import METRICS, TASKS, TrainConfig
+from trie.model.safe_tokenizer import TASKS
 
 
 @pytest.fixture(scope="module")

@@ -14,12 +14,12 @@ from safetensors.torch import load_file, save_file
 from transformers import BartForConditionalGeneration, T5Config, T5ForConditionalGeneration
 
 from admiral.errors import AdmiralError
-from admiral.models.checkpoint import quiet, save_checkpoint
+from admiral.models.checkpoint import quiet_transformers, save_checkpoint
 from tests.training.tiny import write_hub_directory
 from training.loop.initial_checkpoint import open_initial_checkpoint
-from training.run_config import TASKS, TrainConfig
-from trie import Tokens
-from trie.model.tokens import IDENTIFIERS, MARKERS
+from training.loop.run_config import TrainConfig
+from trie import SafeTokenizer
+from trie.model.safe_tokenizer import IDENTIFIERS, MARKERS, TASKS
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def test_missing_tokens_are_added_and_old_rows_stay(hub: Path, config: TrainConf
 def test_a_single_task_can_do_without_as_in_the_paper(config: TrainConfig) -> None:
     start = open_initial_checkpoint(replace(config, markers=False), ("retrieve",))
     assert start.tokens.task("retrieve") is None
-    assert start.tokens.identifier(3) == start.tokens.symbol("3")
+    assert start.tokens.identifier(3) == start.tokens.single_token("3")
     assert start.head is None
     with pytest.raises(AdmiralError, match="Set markers to true"):
         open_initial_checkpoint(replace(config, markers=False), TASKS)
@@ -82,7 +82,7 @@ def test_the_bundled_model_keeps_its_tokenizer(tmp_path: Path) -> None:
     """Tries of titles are kept by the tokenizer's fingerprint."""
     start = open_initial_checkpoint(TrainConfig(start="mini"), ("retrieve",))
     save_checkpoint(tmp_path, start.model, start.head, start.tokenizer)
-    assert Tokens.load(tmp_path, start.tokens.start).fingerprint == start.tokens.fingerprint
+    assert SafeTokenizer.load(tmp_path, start.tokens.start).fingerprint == start.tokens.fingerprint
     assert start.name == "mini"
 
 
@@ -103,7 +103,7 @@ def test_a_name_on_the_hub_is_found_in_its_cache(
 
 def test_another_architecture_is_refused(config: TrainConfig, tmp_path: Path) -> None:
     shape = T5Config(vocab_size=32, d_model=8, d_kv=4, d_ff=8, num_layers=1, num_heads=2)
-    with quiet():
+    with quiet_transformers():
         T5ForConditionalGeneration(shape).save_pretrained(tmp_path)
     with pytest.raises(AdmiralError, match="'t5' is not 'bart'"):
         open_initial_checkpoint(replace(config, start=str(tmp_path)), TASKS)
@@ -136,7 +136,7 @@ def test_a_tokenizer_of_another_checkpoint_is_refused(hub: Path, tmp_path: Path)
     with pytest.raises(AdmiralError, match="pad_token_id is 1 in its tokenizer, but 3"):
         open_initial_checkpoint(config, TASKS)
     shutil.copytree(hub, tmp_path / "large")
-    with quiet():
+    with quiet_transformers():
         model = BartForConditionalGeneration.from_pretrained(hub)
         model.resize_token_embeddings(100, mean_resizing=False)
         model.save_pretrained(tmp_path / "large")

@@ -13,7 +13,8 @@ from training.data.batches import Counts, Examples, RerankBatch, collate, split_
 from training.data.sample_encoding import GenerationExample, RerankingExample, encode
 from training.loop.initial_checkpoint import InitialCheckpoint, open_initial_checkpoint
 from training.loop.multitask_model import MultiTaskModel, rerank_loss
-from training.run_config import TASKS, TrainConfig
+from training.loop.run_config import TrainConfig
+from trie.model.safe_tokenizer import TASKS
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,9 @@ from dataclasses import replace
 import pytest
 
 from tests.training.tiny import elsewhere, prepare
+from training.loop.run_config import TrainConfig
 from training.loop.training_loop import train
-from training.run_config import TASKS, TrainConfig
+from trie.model.safe_tokenizer import TASKS
 
 
 class Terminal(io.StringIO):

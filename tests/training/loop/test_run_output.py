@@ -11,8 +11,9 @@ import torch
 from admiral.errors import AdmiralError
 from tests.training.tiny import write_hub_directory
 from training.loop.initial_checkpoint import open_initial_checkpoint
+from training.loop.run_config import TrainConfig
 from training.loop.run_output import RunOutput
-from training.run_config import TASKS, TrainConfig
+from trie.model.safe_tokenizer import TASKS
 
 
 def test_a_log_goes_on_behind_a_step(tmp_path: Path) -> None:

@@ -23,9 +23,10 @@ from admiral.models.checkpoint import load_checkpoint
 from admiral.models.heads import SUFFICIENCY_HEAD
 from tests.training.tiny import elsewhere, full_disk, lines, prepare, some_samples, to_yaml
 from training.data.samples import RetrieveSample, write_samples
+from training.loop.run_config import TrainConfig
 from training.loop.run_output import RunOutput
 from training.loop.training_loop import train
-from training.run_config import TASKS, TrainConfig
+from trie.model.safe_tokenizer import TASKS
 
 ROOT = Path(__file__).parents[3]
 

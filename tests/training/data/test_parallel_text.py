@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError, RecordError
-from training.parallel_text import TextPair, read_parallel_text, write_parallel_text
+from training.data.parallel_text import TextPair, read_parallel_text, write_parallel_text
 
 TEXT = st.text(
     st.characters(exclude_categories=["Cs"])

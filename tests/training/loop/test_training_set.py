@@ -14,10 +14,11 @@ from admiral.retrieval.hop_grammar import TitlesConstraint
 from tests.training.tiny import prepare
 from training.data.sample_encoding import GenerationExample, encode_all
 from training.data.samples import RetrieveSample, read_samples
-from training.data.training_set import drawn, read_training_set, task_of
 from training.loop.initial_checkpoint import open_initial_checkpoint
-from training.run_config import TASKS, TrainConfig
-from trie import Tokens, TokenTrie
+from training.loop.run_config import TrainConfig
+from training.loop.training_set import drawn, read_training_set, task_of
+from trie import SafeTokenizer, TokenTrie
+from trie.model.safe_tokenizer import TASKS
 
 
 @pytest.fixture(scope="module")
@@ -26,11 +27,11 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> TrainConfig:
 
 
 @pytest.fixture(scope="module")
-def tokens(config: TrainConfig) -> Tokens:
+def tokens(config: TrainConfig) -> SafeTokenizer:
     return open_initial_checkpoint(config, TASKS).tokens
 
 
-def test_samples_are_chosen_by_task_and_counted(config: TrainConfig, tokens: Tokens) -> None:
+def test_samples_are_chosen_by_task_and_counted(config: TrainConfig, tokens: SafeTokenizer) -> None:
     found = read_training_set("train", config.samples, config, ("rerank", "prove"), tokens)
     assert found.source.samples == {"prove": 8, "rerank": 4}
     assert {task_of(sample) for sample in found.samples} == {"rerank", "prove"}
@@ -41,7 +42,7 @@ def test_samples_are_chosen_by_task_and_counted(config: TrainConfig, tokens: Tok
 
 @pytest.mark.parametrize(("hops", "count"), [("all", 20), ("0", 16), ("1", 4), ("0,1", 20)])
 def test_retrieval_samples_are_chosen_by_hop(
-    config: TrainConfig, tokens: Tokens, hops: str, count: int
+    config: TrainConfig, tokens: SafeTokenizer, hops: str, count: int
 ) -> None:
     found = read_training_set("train", config.samples, replace(config, hops=hops), TASKS, tokens)
     assert found.source.samples == {"prove": 8, "rerank": 4, "retrieve": count}
@@ -49,7 +50,7 @@ def test_retrieval_samples_are_chosen_by_hop(
     assert hops == "all" or known == set(map(int, hops.split(",")))
 
 
-def test_titles_take_the_place_of_identifiers(config: TrainConfig, tokens: Tokens) -> None:
+def test_titles_take_the_place_of_identifiers(config: TrainConfig, tokens: SafeTokenizer) -> None:
     joint = replace(config, target="titles")
     found = read_training_set("train", config.samples, joint, ("retrieve",), tokens)
     hops = set()
@@ -65,13 +66,15 @@ def test_titles_take_the_place_of_identifiers(config: TrainConfig, tokens: Token
     assert hops == {1, 2}
 
 
-def test_long_samples_are_left_out_and_counted(config: TrainConfig, tokens: Tokens) -> None:
+def test_long_samples_are_left_out_and_counted(config: TrainConfig, tokens: SafeTokenizer) -> None:
     short = replace(config, max_source=24)
     found = read_training_set("train", config.samples, short, ("retrieve",), tokens)
     assert 0 < found.left_out == 20 - len(found.samples)
 
 
-def test_the_same_samples_of_each_task_are_drawn(config: TrainConfig, tokens: Tokens) -> None:
+def test_the_same_samples_of_each_task_are_drawn(
+    config: TrainConfig, tokens: SafeTokenizer
+) -> None:
     whole = read_training_set("evaluate", config.samples, config, TASKS, tokens)
     some = drawn(whole, 5, seed=1)
     assert Counter(map(task_of, some.samples)) == {"retrieve": 5, "rerank": 4, "prove": 5}
@@ -81,7 +84,7 @@ def test_the_same_samples_of_each_task_are_drawn(config: TrainConfig, tokens: To
 
 
 def test_files_without_samples_are_errors(
-    config: TrainConfig, tokens: Tokens, tmp_path: Path
+    config: TrainConfig, tokens: SafeTokenizer, tmp_path: Path
 ) -> None:
     empty = tmp_path / "empty.jsonl"
     empty.write_text("")
@@ -97,6 +100,6 @@ def test_files_without_samples_are_errors(
 
 
 @pytest.mark.slow
-def test_several_processes_encode_what_one_does(config: TrainConfig, tokens: Tokens) -> None:
+def test_several_processes_encode_what_one_does(config: TrainConfig, tokens: SafeTokenizer) -> None:
     samples = list(read_samples(Path(config.samples)))
     assert encode_all(tokens, samples, 40, 40, workers=2) == encode_all(tokens, samples, 40, 40)

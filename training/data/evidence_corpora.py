@@ -1,4 +1,4 @@
-"""Where gold sentences and negatives stand: a knowledge base, documents besides, or passages."""
+"""Corpora that provide gold sentences and negatives: a knowledge base, or passages of a claim."""
 
 from __future__ import annotations
 
@@ -17,27 +17,35 @@ _LINK = re.compile(r"\[\[(?:[^\[\]|]*\|)?([^\[\]]*)\]\]")
 
 
 class Corpus(Protocol):
-    """What samples need of a knowledge base."""
+    """The part of a knowledge base that building samples needs."""
 
-    def row(self, title: str) -> int | None: ...
-    def document(self, title: str) -> Document: ...
-    def search(self, queries: Sequence[str], k: int) -> list[list[ScoredTitle]]: ...
+    def row(self, title: str) -> int | None:
+        """Return the row of a title, None if there is no such document."""
+        ...
+
+    def document(self, title: str) -> Document:
+        """Return the document with a title."""
+        ...
+
+    def search(self, queries: Sequence[str], k: int) -> list[list[ScoredTitle]]:
+        """Return the best `k` documents for each query."""
+        ...
 
 
 class ExtendedCorpus:
-    """A corpus with some documents besides, which its search does not know."""
+    """A corpus with additional documents, which its search does not return."""
 
     def __init__(self, corpus: Corpus, documents: Mapping[str, Document]) -> None:
         self._corpus, self._documents = corpus, documents
 
     def row(self, title: str) -> int | None:
-        """Return the row of a title, -1 for a document besides, None for neither."""
+        """Return the row of a title, -1 for an additional document, None if there is neither."""
         return -1 if title in self._documents else self._corpus.row(title)
 
     def document(self, title: str) -> Document:
-        """Return a document besides or one of the corpus."""
-        found = self._documents.get(title)
-        return self._corpus.document(title) if found is None else found
+        """Return an additional document, or one of the corpus."""
+        document = self._documents.get(title)
+        return self._corpus.document(title) if document is None else document
 
     def search(self, queries: Sequence[str], k: int) -> list[list[ScoredTitle]]:
         """Search the corpus."""
@@ -45,13 +53,13 @@ class ExtendedCorpus:
 
 
 class PassageCorpus:
-    """The few documents that come with a claim; all of them are found, in their order."""
+    """The few documents that are given with a claim. A search returns them in their order."""
 
     def __init__(self, documents: Iterable[Document]) -> None:
         self._documents = {document.title: document for document in documents}
 
     def row(self, title: str) -> int | None:
-        """Return the place of a title, None if there is no such passage."""
+        """Return the position of a passage, None if there is none with this title."""
         titles = list(self._documents)
         return titles.index(title) if title in self._documents else None
 
@@ -61,8 +69,8 @@ class PassageCorpus:
 
     def search(self, queries: Sequence[str], k: int) -> list[list[ScoredTitle]]:
         """Return the passages for each query."""
-        found = [ScoredTitle(title, -float(n)) for n, title in enumerate(self._documents)]
-        return [found[:k] for _ in queries]
+        ranking = [ScoredTitle(title, -float(n)) for n, title in enumerate(self._documents)]
+        return [ranking[:k] for _ in queries]
 
 
 def read_documents(paths: Iterable[Path]) -> dict[str, Document]:
@@ -78,14 +86,14 @@ def read_documents(paths: Iterable[Path]) -> dict[str, Document]:
         for item in read_corpus(path, detect_format(path)):
             if isinstance(item, RecordError):
                 raise item
-            found = item.document
-            sentences = tuple(_LINK.sub(r"\1", sentence) for sentence in found.sentences)
-            documents[found.title] = Document(found.title, sentences)
+            title = item.document.title
+            sentences = tuple(_LINK.sub(r"\1", sentence) for sentence in item.document.sentences)
+            documents[title] = Document(title, sentences)
     return documents
 
 
-def fault(corpus: Corpus, evidence: EvidenceSet) -> str | None:
-    """Return what of the evidence a corpus lacks, in words; None if it holds all of it."""
+def missing_evidence(corpus: Corpus, evidence: EvidenceSet) -> str | None:
+    """Return a message about evidence that a corpus lacks; None if it holds all of it."""
     for title, index in evidence:
         if corpus.row(title) is None:
             return f"there is no document {title!r}"
@@ -98,12 +106,18 @@ def fault(corpus: Corpus, evidence: EvidenceSet) -> str | None:
 
 def holds_gold(corpus: Corpus, claim: GoldClaim) -> bool:
     """Return whether a claim has gold sentences and all of them are in a corpus."""
-    return bool(claim.sentences) and fault(corpus, claim.evidence[0]) is None
+    return bool(claim.sentences) and missing_evidence(corpus, claim.evidence[0]) is None
 
 
 def sentence_of(corpus: Corpus, title: str, index: int) -> str:
-    """Return a sentence; AdmiralError if the document has no such one."""
-    wrong = fault(corpus, ((title, index),))
-    if wrong is not None:
-        raise AdmiralError(f"{wrong}. Was the corpus split into sentences otherwise?")
+    """Return a sentence of a document.
+
+    Raises
+    ------
+    AdmiralError
+        If the corpus does not have it.
+    """
+    problem = missing_evidence(corpus, ((title, index),))
+    if problem is not None:
+        raise AdmiralError(f"{problem}. Was the corpus split into other sentences?")
     return corpus.document(title).sentences[index]

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from admiral.gold import GoldClaim, Label
 from admiral.kb import KnowledgeBase, demo_kb
 from admiral.records import Document
-from training.data.annotated import SampleBuilder
+from training.data.claim_sampler import BuildSettings
 from training.data.claim_sources import SourceClaim
+from training.data.sample_builder import SampleBuilder
 from training.data.samples import RerankSample, RetrieveSample
-from training.data.sampling import TASKS, BuildSettings
+from trie.model.safe_tokenizer import TASKS
 
 ALL = BuildSettings(splits=0)
 

@@ -15,8 +15,9 @@ from transformers.models.bart.modeling_bart import BartEncoder
 
 from admiral.errors import AdmiralError
 from tests.training.tiny import elsewhere, prepare
+from training.loop.run_config import TrainConfig
 from training.loop.training_loop import train
-from training.run_config import TASKS, TrainConfig
+from trie.model.safe_tokenizer import TASKS
 
 
 @pytest.fixture(scope="module")

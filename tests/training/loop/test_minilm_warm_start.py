@@ -5,10 +5,10 @@ from __future__ import annotations
 import torch
 from transformers import AutoModel, AutoTokenizer
 
-from admiral.models.checkpoint import quiet
+from admiral.models.checkpoint import quiet_transformers
 from admiral.reranking.similarity import minilm_directory
-from training.warm_start import mini_tokenizer, warm_start
-from trie import Tokens
+from training.loop.minilm_warm_start import mini_tokenizer, warm_start
+from trie import SafeTokenizer
 
 TEXTS = [
     "Seth Meyers led through the evening as its host.",
@@ -19,7 +19,7 @@ TEXTS = [
 
 def test_the_encoder_agrees_with_minilm() -> None:
     source = minilm_directory()
-    with quiet():
+    with quiet_transformers():
         bert = AutoModel.from_pretrained(source, local_files_only=True).eval()
     tokenizer = AutoTokenizer.from_pretrained(source, local_files_only=True)
     encoder = warm_start(source).eval().get_encoder()
@@ -36,7 +36,7 @@ def test_the_encoder_agrees_with_minilm() -> None:
 def test_the_tokenizer_gains_marks_without_new_rows() -> None:
     source = minilm_directory()
     plain = AutoTokenizer.from_pretrained(source, local_files_only=True)
-    tokens = Tokens(mini_tokenizer(source))
+    tokens = SafeTokenizer(mini_tokenizer(source))
     assert tokens.size == len(plain)
     marks = [tokens.task("retrieve"), tokens.task("prove"), tokens.identifier(0)]
     assert len(set(marks)) == 3 and None not in marks

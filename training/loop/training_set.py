@@ -11,8 +11,8 @@ from admiral.errors import AdmiralError
 from training.data.sample_encoding import GenerationExample, RerankingExample, encode_all
 from training.data.samples import ProveSample, RerankSample, RetrieveSample, Sample, read_samples
 from training.loop.model_card import SourceFile
-from training.run_config import TrainConfig
-from trie import Tokens
+from training.loop.run_config import TrainConfig
+from trie import SafeTokenizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class TrainingSet:
 
 
 def read_training_set(
-    role: str, name: str, config: TrainConfig, tasks: tuple[str, ...], tokens: Tokens
+    role: str, name: str, config: TrainConfig, tasks: tuple[str, ...], tokens: SafeTokenizer
 ) -> TrainingSet:
     """Read and encode the samples of the tasks and hops of a run.
 
@@ -46,25 +46,25 @@ def read_training_set(
         If the file cannot be read or holds no usable sample.
     """
     path = Path(name)
-    wanted: list[Sample] = []
-    others = 0
+    selected: list[Sample] = []
+    skipped = 0
     try:
         for sample in read_samples(path):
-            if task_of(sample) not in tasks or not _is_of_hops(sample, config.hop_numbers):
-                others += 1
-                continue
-            wanted.append(sample)
+            if task_of(sample) in tasks and _is_of_hops(sample, config.hop_numbers):
+                selected.append(sample)
+            else:
+                skipped += 1
         source = SourceFile.of(role, path, {})
     except (OSError, UnicodeDecodeError) as error:
         raise AdmiralError(
             f"{path}: the samples cannot be read ({error}). Build them with training.build_data."
         ) from error
-    encoded = encode_all(tokens, wanted, config.max_source, config.max_target, config.target)
-    usable = [(s, item) for s, item in zip(wanted, encoded, strict=True) if item is not None]
-    left_out = len(wanted) - len(usable)
+    encoded = encode_all(tokens, selected, config.max_source, config.max_target, config.target)
+    usable = [(s, item) for s, item in zip(selected, encoded, strict=True) if item is not None]
+    left_out = len(selected) - len(usable)
     if not usable:
         raise AdmiralError(
-            f"{path}: holds no sample to {role} on: {others} of other tasks or hops than "
+            f"{path}: holds no sample to {role} on: {skipped} of other tasks or hops than "
             f"{', '.join(tasks)} and {config.hops}, {left_out} longer than max_source or "
             "max_target, or with nothing to rank. Build others, or change these settings."
         )
@@ -73,17 +73,21 @@ def read_training_set(
     return TrainingSet([s for s, _ in usable], [item for _, item in usable], source, left_out)
 
 
-def drawn(whole: TrainingSet, count: int, seed: int) -> TrainingSet:
+def subsample(training_set: TrainingSet, count: int, seed: int) -> TrainingSet:
     """Return a random sample of at most `count` samples per task."""
-    places: dict[str, list[int]] = {}
-    for at, sample in enumerate(whole.samples):
-        places.setdefault(task_of(sample), []).append(at)
+    positions: dict[str, list[int]] = {}
+    for position, sample in enumerate(training_set.samples):
+        positions.setdefault(task_of(sample), []).append(position)
     rng = random.Random(seed)
-    some = sorted(at for of in places.values() for at in rng.sample(of, min(count, len(of))))
+    chosen = sorted(
+        position
+        for of_task in positions.values()
+        for position in rng.sample(of_task, min(count, len(of_task)))
+    )
     return replace(
-        whole,
-        samples=[whole.samples[at] for at in some],
-        items=[whole.items[at] for at in some],
+        training_set,
+        samples=[training_set.samples[position] for position in chosen],
+        items=[training_set.items[position] for position in chosen],
     )
 
 

@@ -16,7 +16,7 @@ from itertools import count
 from pathlib import Path
 
 from admiral.errors import AdmiralError, RecordError
-from admiral.storage.atomic_replace import replacing
+from admiral.storage.atomic_files import replacing
 
 _SIDES = ("source", "target")
 _ESCAPES: dict[str, str] = {"\\": "\\\\", "\n": "\\n", "\r": "\\r"}

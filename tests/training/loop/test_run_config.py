@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from admiral.errors import AdmiralError
-from training.run_config import TASKS, TrainConfig, load_config
+from training.loop.run_config import TrainConfig, load_config
+from trie.model.safe_tokenizer import TASKS
 
 ROOT = Path(__file__).parents[2]
 FILES = {

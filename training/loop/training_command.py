@@ -9,33 +9,33 @@ from pathlib import Path
 import click
 
 from admiral.errors import AdmiralError
+from training.loop.run_config import load_config
 from training.loop.training_loop import train
-from training.run_config import load_config
 
 
-def program(tasks: tuple[str, ...], purpose: str) -> click.Command:
+def training_command(tasks: tuple[str, ...], purpose: str) -> click.Command:
     """Return the command that trains a checkpoint for `tasks`.
 
     Parameters
     ----------
     tasks
-        Some of `training.run_config.TASKS`.
+        Some of `trie.model.safe_tokenizer.TASKS`.
     purpose
         The first line of its help.
     """
 
-    @click.command(help=f"{purpose}\n\nA run that was stopped goes on where it was last saved.")
+    @click.command(help=f"{purpose}\n\nA run that was stopped continues from its last saved state.")
     @click.option(
         "--config",
         "path",
         type=click.Path(path_type=Path),
         required=True,
-        help="YAML file of settings; docs/training.md explains them.",
+        help="YAML file of settings, which docs/training.md lists.",
     )
     @click.option(
-        "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change one of them."
+        "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change a setting."
     )
-    @click.option("--overwrite", is_flag=True, help="Start anew, and replace what is in `out`.")
+    @click.option("--overwrite", is_flag=True, help="Start a new run and replace the one in `out`.")
     def main(path: Path, overrides: tuple[str, ...], overwrite: bool) -> None:
         logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(message)s")
         try:

@@ -39,7 +39,7 @@ class BatchSplitter:
         self.ceiling = math.inf
 
     def run(
-        self, micro_batches: Sequence[MicroBatch], one: Pass, reset: Callable[[], None]
+        self, micro_batches: Sequence[MicroBatch], run_pass: Pass, reset: Callable[[], None]
     ) -> list[torch.Tensor]:
         """Run the forward and backward passes of a step and return the losses.
 
@@ -47,8 +47,8 @@ class BatchSplitter:
         ----------
         micro_batches
             The batches of the step.
-        one
-            Runs the passes of one batch.
+        run_pass
+            Runs the forward and backward pass of a batch.
         reset
             Resets the gradients; called before a step is repeated.
 
@@ -61,7 +61,7 @@ class BatchSplitter:
             failed: Examples | None = None
             losses = []
             for micro_batch in micro_batches:
-                loss, failed = self._whole(micro_batch, one)
+                loss, failed = self._run_batch(micro_batch, run_pass)
                 if failed is not None:
                     break
                 losses.append(loss)
@@ -72,7 +72,9 @@ class BatchSplitter:
             free_cached_memory()
             self._lower(failed)
 
-    def _whole(self, micro_batch: MicroBatch, one: Pass) -> tuple[torch.Tensor, Examples | None]:
+    def _run_batch(
+        self, micro_batch: MicroBatch, run_pass: Pass
+    ) -> tuple[torch.Tensor, Examples | None]:
         """Return the loss of a batch, and the part that ran out of memory or None."""
         parts = split_to_cost(micro_batch.items, self.ceiling)
         counts = Counts.of(micro_batch.items)
@@ -81,7 +83,7 @@ class BatchSplitter:
         for items in parts:
             batch = micro_batch.batch if len(parts) == 1 else collate(items, self._pad, self._start)
             try:
-                loss = one(batch, counts)
+                loss = run_pass(batch, counts)
             except (RuntimeError, MemoryError) as error:
                 if not is_out_of_memory(error):
                     raise

@@ -1,0 +1,190 @@
+"""Fit the judges that need no training of the language model: scored proofs and the classifier."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import islice
+
+import torch
+from torch import nn
+
+from admiral.models.checkpoint import Checkpoint
+from proofs.judges.calibrated import FEATURES, Weights
+from proofs.judges.classifier import pooled_states
+from proofs.judges.support import Support, SupportFinder
+from proofs.lexicons.wordnet import default_lexicon
+from training.fitting.network_fit import FitSettings, fit_network, row_mask
+from training.fitting.sufficiency_examples import SufficiencyExample, sentence_claims
+
+# A claim is as insufficient as its worst step. A softer maximum lets all steps learn.
+_SHARPNESS = 5.0
+_STEP_SCORER = FitSettings(units=16, iterations=150, learning_rate=0.05, ridge=3e-3)
+_HEAD_RIDGE = 3e-2
+# One claim made from an evidence sentence for this many annotated claims.
+_SENTENCE_CLAIM_RATIO = 8
+
+
+def fit_calibrated(
+    train: Sequence[SufficiencyExample],
+    more: Sequence[SufficiencyExample],
+    dev: Sequence[SufficiencyExample],
+    recall: float,
+    seed: int,
+) -> Weights:
+    """Fit the judge `calibrated`, which scores the steps of a proof.
+
+    Parameters
+    ----------
+    train
+        Training examples. Some of their evidence sentences are added as claims.
+    more
+        Further training examples, whose sentences do not become claims.
+    dev
+        Examples that choose the threshold.
+    recall
+        Share of the insufficient `dev` examples that must score above the threshold.
+    seed
+        Seed of the initial weights and of the sentences that become claims.
+    """
+    finder = SupportFinder(default_lexicon())
+    extra = islice(sentence_claims(train, seed), len(train) // _SENTENCE_CLAIM_RATIO)
+    examples = [*train, *more, *extra]
+    weights = fit_step_scorer(
+        [finder.find(example.claim, example.evidence) for example in examples],
+        torch.tensor(_insufficient(examples), dtype=torch.float32),
+        seed,
+    )
+    scores = [max(weights.scores(finder.find(e.claim, e.evidence))) for e in dev]
+    return replace(weights, threshold=threshold_at_recall(scores, _insufficient(dev), recall))
+
+
+def fit_step_scorer(
+    supports: Sequence[Support], insufficient: torch.Tensor, seed: int = 0
+) -> Weights:
+    """Fit the network of step scores by the logistic loss of each claim's highest step.
+
+    Parameters
+    ----------
+    supports
+        Features of claims and their steps.
+    insufficient
+        1 for insufficient evidence, else 0; float32, (claims,).
+    seed
+        Seed of the initial weights.
+
+    Returns
+    -------
+    Weights
+        With the threshold at which a claim is as likely to be insufficient as not.
+    """
+    rows = [
+        torch.tensor([(*support.claim, *step) for step in support.steps]) for support in supports
+    ]
+    steps = row_mask(rows)
+
+    def loss(scores: torch.Tensor) -> torch.Tensor:
+        masked = scores.masked_fill(~steps, -1e4)
+        highest = torch.logsumexp(_SHARPNESS * masked, 1) / _SHARPNESS
+        return nn.functional.binary_cross_entropy_with_logits(highest, insufficient)
+
+    units, offset = fit_network(rows, FEATURES, loss, _STEP_SCORER, seed=seed, with_offset=True)
+    return Weights(units, -offset)
+
+
+def fit_classifier(
+    checkpoint: Checkpoint,
+    train: Sequence[SufficiencyExample],
+    dev: Sequence[SufficiencyExample],
+    recall: float,
+) -> dict[str, torch.Tensor]:
+    """Fit the head of the judge `classifier` on the states of a checkpoint's encoder.
+
+    Parameters
+    ----------
+    checkpoint
+        The checkpoint.
+    train, dev
+        Examples that fit the weight, and examples that choose the bias.
+    recall
+        Share of the insufficient `dev` examples that must be classified as insufficient.
+
+    Returns
+    -------
+    dict of str to torch.Tensor
+        ``weight``, (width,), and ``bias``, a scalar.
+    """
+    train_states, dev_states = (
+        pooled_states(
+            checkpoint.model,
+            checkpoint.tokens,
+            [example.claim for example in examples],
+            [example.evidence for example in examples],
+        )
+        for examples in (train, dev)
+    )
+    sufficient = 1.0 - torch.tensor(_insufficient(train), dtype=torch.float32)
+    weight, _ = fit_linear_head(train_states, sufficient)
+    scores = (-(dev_states @ weight)).tolist()
+    bias = threshold_at_recall(scores, _insufficient(dev), recall)
+    return {"weight": weight.contiguous(), "bias": torch.tensor(bias)}
+
+
+def fit_linear_head(states: torch.Tensor, sufficient: torch.Tensor) -> tuple[torch.Tensor, float]:
+    """Fit a linear classifier by logistic regression with L2 regularisation.
+
+    Parameters
+    ----------
+    states
+        Features, (claims, width).
+    sufficient
+        1 for the positive class, else 0; float32, (claims,).
+
+    Returns
+    -------
+    weight : torch.Tensor
+        Shape (width,), for features that are not standardised.
+    bias : float
+        The bias.
+    """
+    mean, deviation = states.mean(0), states.std(0).clamp(min=1e-6)
+    inputs = (states - mean) / deviation
+    parameters = torch.zeros(inputs.shape[1] + 1, requires_grad=True)
+    optimizer = torch.optim.LBFGS([parameters], max_iter=300, line_search_fn="strong_wolfe")
+
+    def loss() -> torch.Tensor:
+        optimizer.zero_grad()
+        logits = inputs @ parameters[:-1] + parameters[-1]
+        value = nn.functional.binary_cross_entropy_with_logits(logits, sufficient)
+        value = value + _HEAD_RIDGE * parameters[:-1].square().sum()
+        value.backward()
+        return value
+
+    optimizer.step(loss)
+    with torch.no_grad():
+        weight = parameters[:-1] / deviation
+        return weight, float(parameters[-1] - (weight * mean).sum())
+
+
+def threshold_at_recall(scores: Sequence[float], positive: Sequence[bool], recall: float) -> float:
+    """Return the highest threshold at which recall is at least `recall`.
+
+    The threshold lies halfway between two scores, or below all of them.
+
+    Parameters
+    ----------
+    scores, positive
+        Score and label of each example; at least one is positive.
+    recall
+        Share of the positive examples that must score above the threshold.
+    """
+    count = max(math.ceil(recall * sum(positive) - 1e-9), 1)
+    positive_scores = (s for s, is_positive in zip(scores, positive, strict=True) if is_positive)
+    lowest = sorted(positive_scores, reverse=True)[count - 1]
+    next_lower = max((s for s in scores if s < lowest), default=lowest - 1.0)
+    return (lowest + next_lower) / 2
+
+
+def _insufficient(examples: Sequence[SufficiencyExample]) -> list[bool]:
+    return [not example.sufficient for example in examples]
