@@ -87,9 +87,9 @@ def problems_of_checkpoint(folder: Path) -> list[str]:
 def read_checkpoint(folder: Path) -> Any:
     """Load a checkpoint and use it a little."""
     loaded = load_checkpoint(folder / "kb")
-    load_sufficiency_head(folder / "kb", 2 * loaded.model.width)
+    load_sufficiency_head(folder / "kb", 2 * loaded.model.hidden_size)
     ids = loaded.tokens.encode("A claim about Paris.")
-    hidden, _ = loaded.model.hidden([ids])
+    hidden, _ = loaded.model.run_encoder([ids])
     return [ids, float(hidden.abs().sum())]
 
 

@@ -26,7 +26,7 @@ from benchmarks.nested import generate, prefix_function
 from benchmarks.timing import best
 from benchmarks.titles import Titles
 from trie import Hypothesis, TokenTrie, Transitions, TrieConstraint, beam_search
-from trie.index.bits import Ints
+from trie.index.bit_vector import Ints
 
 _SECONDS = 10.0  # of repeats of the same
 Sequences = list[list[int]]
@@ -90,7 +90,7 @@ def measure(
     model.tokens = 0
     search([titles] * batch)  # compiles what it visits
     tokens = model.tokens
-    every = Free(model.vocabulary, model.eos, tokens - 1)
+    every = Free(model.vocab_size, model.eos, tokens - 1)
     limit: dict[str, Any] = {"repeats": repeats, "seconds": _SECONDS}
     model.decodes.clear()
     ours, found = best(lambda: search([titles] * batch), **limit)
@@ -127,7 +127,7 @@ def main(
     for name in names:
         loaded = load(name)
         model = Timed(loaded)
-        spelt = Titles.spelt(titles, model.vocabulary).some(limit).lists()
+        spelt = Titles.spelt(titles, model.vocab_size).some(limit).lists()
         sequences = [sequence[:most] for sequence in spelt]
         theirs = by_generate(loaded, sequences, beams)
         print(f"{name}: {limit:,} titles, {beams} beams; seconds a claim")
@@ -135,7 +135,7 @@ def main(
         print("{:>8}{:>8}{:>9}{:>17}{:>17}{:>17}  differences".format(*names_of))
         for batch in batches:
             rng = np.random.default_rng(batch)
-            inputs = rng.integers(1000, model.vocabulary, (batch, length)).tolist()
+            inputs = rng.integers(1000, model.vocab_size, (batch, length)).tolist()
             print(measure(model, theirs, sequences, inputs, beams, repeats), flush=True)
 
 

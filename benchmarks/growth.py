@@ -23,7 +23,7 @@ from benchmarks.models import Timed, load
 from benchmarks.timing import best_of_each
 from benchmarks.titles import Titles
 from trie import TokenTrie, TrieConstraint, beam_search
-from trie.index.trie_build import arrays
+from trie.index.trie_build import build_arrays
 
 _MOST, _SOURCE = 6, 40  # tokens of a title and of a claim
 
@@ -41,9 +41,9 @@ def measure(
 ) -> Iterator[str]:
     """Yield the lines of the table."""
     some = [cut(titles.some(count)) for count in counts]
-    tries = [TokenTrie(arrays(part.flat, part.lengths)) for part in some]
+    tries = [TokenTrie(build_arrays(part.flat, part.lengths)) for part in some]
     constraints = [TrieConstraint(trie, model.eos) for trie in tries]
-    inputs = np.random.default_rng(0).integers(1000, model.vocabulary, (claims, _SOURCE)).tolist()
+    inputs = np.random.default_rng(0).integers(1000, model.vocab_size, (claims, _SOURCE)).tolist()
     search = partial(beam_search, model, beam_size=beams, max_length=_MOST + 1)
     search([inputs[0][::-1]], [constraints[0]])  # what is done once for a model
     works = [partial(search, [ids], [rule]) for ids in inputs for rule in constraints]
@@ -87,7 +87,7 @@ def main(
     """Measure and print."""
     torch.set_num_threads(1)
     model = Timed(load(name))
-    spelt = Titles.spelt(titles, model.vocabulary)
+    spelt = Titles.spelt(titles, model.vocab_size)
     print(f"{name}: {beams} beams, {claims} claims; seconds a claim")
     for line in measure(model, spelt, counts, claims, beams, repeats):
         print(line, flush=True)

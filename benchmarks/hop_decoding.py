@@ -34,7 +34,7 @@ from admiral.retrieval import hop_retriever
 from admiral.scheduling.memory import free_cached_memory, is_out_of_memory
 from benchmarks.models import SIZES, load
 from benchmarks.nested import constraint_function, generate
-from trie import Constraint, Seq2Seq, Tokens, beam_search
+from trie import Constraint, SafeTokenizer, Seq2Seq, beam_search
 
 _DEMO = Path(str(files("admiral"))) / "data" / "demo" / "claims.jsonl"
 
@@ -54,7 +54,7 @@ def checkpoint_of(size: str, config: RetrievalConfig) -> Checkpoint:
     if size == "mini":
         return load_checkpoint("mini", device, dtype)
     path, model = locate_checkpoint("mini"), load(size)
-    tokens = Tokens.load(path, model.config.decoder_start_token_id)
+    tokens = SafeTokenizer.load(path, model.config.decoder_start_token_id)
     model.to(device)  # type: ignore[arg-type]
     head = RerankHead(model.lm_head.in_features).to(device).eval()
     return Checkpoint(path, Seq2Seq(model, dtype), tokens, head)

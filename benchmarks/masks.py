@@ -3,7 +3,7 @@
     python -m benchmarks.masks [--titles TITLES.gz] [--limit 100000] [--model mini --model base]
 
 From the scores of all tokens to those of the allowed ones: by transformers' own processor with a
-`prefix_allowed_tokens_fn`, by `ConstraintProcessor`, and by our beam search, which gathers allowed
+`prefix_allowed_tokens_fn`, by `ConstraintLogitsProcessor`, and by our beam search, which gathers allowed
 tokens only, and in whose figure the choice of the beams that go on is included (``topk`` is what
 the other two still have to pay for it). At depth 0 all beams of a claim are the same for
 ``generate``, while the beam search has one; the last line shows it with all of them there.
@@ -30,10 +30,10 @@ from benchmarks.models import load
 from benchmarks.nested import prefix_function
 from benchmarks.timing import best, best_of_each
 from benchmarks.titles import Titles
-from trie import ConstraintProcessor, Seq2Seq, TokenTrie, TrieConstraint
-from trie.decoding.beam_choice import Choice, Chooser
+from trie import ConstraintLogitsProcessor, Seq2Seq, TokenTrie, TrieConstraint
+from trie.decoding.continuations import Continuations, ContinuationSelector
 from trie.decoding.next_tokens import ConstraintBatch
-from trie.index.bits import Ints
+from trie.index.bit_vector import Ints
 
 _DEPTHS, _BEAMS, _SECONDS = 4, 25, 3.0
 _SOURCE = 40  # tokens of a claim
@@ -47,12 +47,12 @@ class Search:
         self._constraint, self._logits = constraint, logits
         self._totals = logits.logsumexp(-1).double()
 
-    def step(self, claims: Ints, rows: Ints, states: Ints) -> Choice:
+    def step(self, claims: Ints, rows: Ints, states: Ints) -> Continuations:
         """Return the best continuations of beams of these claims, rows and states."""
         rules = ConstraintBatch([self._constraint] * (int(claims.max()) + 1))
         following = rules.following(claims, states, self._logits.shape[1])
         scores = np.zeros(len(claims))
-        chooser = Chooser(self._logits, self._totals, claims, scores, rows, following)
+        chooser = ContinuationSelector(self._logits, self._totals, claims, scores, rows, following)
         return chooser.best(2 * _BEAMS)
 
 
@@ -64,7 +64,7 @@ def choose(kept: torch.Tensor, claims: int, *, first: bool) -> tuple[torch.Tenso
     return (kept + scores.view(-1, 1)).view(claims, -1).topk(2 * _BEAMS)
 
 
-def same_choice(kept: torch.Tensor, choice: Choice, *, first: bool) -> bool:
+def same_choice(kept: torch.Tensor, choice: Continuations, *, first: bool) -> bool:
     """Whether the beam search chose what ``generate`` would choose of these scores."""
     claims, vocabulary = len(kept) // _BEAMS, kept.shape[1]
     scores, places = choose(kept, claims, first=first)
@@ -80,10 +80,10 @@ def same_choice(kept: torch.Tensor, choice: Choice, *, first: bool) -> bool:
 def decoder_call(model: Seq2Seq, claims: int, repeats: int) -> float:
     """Return the seconds of a call of the decoder behind some tokens."""
     rng = np.random.default_rng(0)
-    with model.precision():
-        encoded = model.encode(rng.integers(1000, model.vocabulary, (claims, _SOURCE)).tolist())
+    with model.inference_context():
+        encoded = model.encode(rng.integers(1000, model.vocab_size, (claims, _SOURCE)).tolist())
         cache = model.new_cache()
-        tokens = torch.from_numpy(rng.integers(1000, model.vocabulary, (claims, _BEAMS, 1)))
+        tokens = torch.from_numpy(rng.integers(1000, model.vocab_size, (claims, _BEAMS, 1)))
         model.step(encoded, cache, tokens.expand(-1, -1, _DEPTHS))
         return best(lambda: model.step(encoded, cache, tokens), repeats=repeats, seconds=_SECONDS)[
             0
@@ -92,7 +92,7 @@ def decoder_call(model: Seq2Seq, claims: int, repeats: int) -> float:
 
 def measure(sequences: Sequences, model: Seq2Seq, claims: int, repeats: int) -> Iterator[str]:
     """Yield the lines of the table for so many claims."""
-    beams, vocabulary = claims * _BEAMS, model.vocabulary
+    beams, vocabulary = claims * _BEAMS, model.vocab_size
     rng = np.random.default_rng(0)
     long = [sequence for sequence in sequences if len(sequence) >= _DEPTHS]
     some = [long[at] for at in rng.choice(len(long), beams, replace=len(long) < beams)]
@@ -101,7 +101,7 @@ def measure(sequences: Sequences, model: Seq2Seq, claims: int, repeats: int) -> 
     constraint = TrieConstraint(TokenTrie.build(sequences), model.eos)
     # transformers' classes have decorators that hide their types.
     dicts: Any = PrefixConstrainedLogitsProcessor(prefix_function(sequences, model.eos), _BEAMS)
-    processor, search = ConstraintProcessor(constraint), Search(constraint, logits)
+    processor, search = ConstraintLogitsProcessor(constraint), Search(constraint, logits)
     ids = [torch.tensor([[model.start, *s[:depth]] for s in some]) for depth in range(_DEPTHS)]
     states = [np.array([constraint.walk(s[:depth]) for s in some]) for depth in range(_DEPTHS)]
     rows, first = np.arange(beams), np.arange(claims) * _BEAMS
@@ -146,7 +146,7 @@ def main(
     torch.set_num_threads(1)
     for name in names:
         model = Seq2Seq(load(name))
-        all_titles = Titles.spelt(titles, model.vocabulary)
+        all_titles = Titles.spelt(titles, model.vocab_size)
         sequences = all_titles.some(limit or len(all_titles)).lists()
         for count in claims:
             for line in measure(sequences, model, count, repeats):

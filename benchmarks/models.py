@@ -10,7 +10,7 @@ from transformers import BartConfig, BartForConditionalGeneration
 
 from admiral.models.checkpoint import locate_checkpoint
 from trie import Seq2Seq
-from trie.model.shared_attention import Cache
+from trie.model.shared_attention import KVCache
 
 MINI = locate_checkpoint("mini")
 
@@ -57,7 +57,7 @@ class Timed(Seq2Seq):
         self.decodes: list[float] = []
         self.tokens = 0
 
-    def new_cache(self) -> Cache:
+    def new_cache(self) -> KVCache:
         """Begin a decode."""
         self.decodes.append(0.0)
         return super().new_cache()

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from trie.constraints.constraint import Constraint
-from trie.model.padding import padded
+from trie.model.padding import pad_batch
 
 Prefixed = Callable[[int, torch.Tensor], list[int]]
 
@@ -24,7 +24,7 @@ def generate(
     **more: Any,
 ) -> Any:
     """Decode by transformers as our beam search does: all beams, by sums of log probabilities."""
-    ids, mask = padded(inputs, model.config.pad_token_id)
+    ids, mask = pad_batch(inputs, model.config.pad_token_id)
     return model.generate(
         ids.to(model.device),
         attention_mask=mask.to(model.device),

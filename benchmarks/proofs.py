@@ -88,7 +88,7 @@ def times(checkpoint: Checkpoint, chosen: Sequence[Pair], beams: int) -> dict[st
                 length = len(target_ids(tokens, found[0].proof, claim, evidence))
         source = evidence_input(tokens, "prove", claim, evidence, model.max_source).ids
         began = time.perf_counter()
-        free = Free(model.vocabulary, model.eos, length - 1)
+        free = Free(model.vocab_size, model.eos, length - 1)
         beam_search(model, [source], [free], beam_size=beams, max_length=length)
         spent["unconstrained"] += time.perf_counter() - began
     return {name: seconds / len(chosen) for name, seconds in spent.items()}

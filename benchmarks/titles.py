@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.models import MINI
-from trie import Tokens
-from trie.index.bits import Ints, Unsigned, Words
-from trie.index.flatten import gather
-from trie.index.trie_build import read
+from trie import SafeTokenizer
+from trie.index.bit_vector import Ints, Unsigned, Words
+from trie.index.traversal import take_rows
+from trie.index.trie_build import concatenate
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)  # an odd number with well mixed bits, for hashing
 
@@ -30,9 +30,9 @@ class Titles:
     @classmethod
     def spelt(cls, path: Path | None, vocabulary: int | None = None) -> Titles:
         """Return the titles of a file, spelt by `mini`; its tokens spread over a vocabulary."""
-        tokens, stream = Tokens.load(MINI), read_titles(path)
+        tokens, stream = SafeTokenizer.load(MINI), read_titles(path)
         batches = iter(lambda: list(islice(stream, 8192)), [])
-        flat, lengths = read(ids for batch in batches for ids in tokens.encode_batch(batch))
+        flat, lengths = concatenate(ids for batch in batches for ids in tokens.encode_batch(batch))
         if vocabulary is not None:
             flat = (flat.astype(np.int64) * vocabulary // tokens.size).astype(np.uint32)
         return cls(flat, lengths)
@@ -52,7 +52,7 @@ class Titles:
         if count == len(self):
             return self
         chosen = np.random.default_rng(seed).permutation(len(self))[:count]
-        return Titles(*gather(self.flat, self.lengths, chosen))
+        return Titles(*take_rows(self.flat, self.lengths, chosen))
 
     def like(self, count: int, seed: int = 0) -> Titles:
         """Return so many other titles, all different, with the same statistics of tokens.
@@ -72,7 +72,7 @@ class Titles:
             if not new.size:
                 raise ValueError(f"these titles are like no more than {found:,} others")
             hashes, found = np.concatenate([hashes, these[new]]), found + len(new)
-            parts.append(gather(flat, lengths, new))
+            parts.append(take_rows(flat, lengths, new))
         return Titles(np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts]))
 
     def _draw(self, count: int, rng: np.random.Generator) -> tuple[Unsigned, Ints, Words]:

@@ -34,7 +34,7 @@ from benchmarks.damage import damage_journal, damage_trie
 from trie import TokenTrie, Trie, TrieFileError, UpdatedTrie
 from trie.index import trie_build as building
 from trie.index.trie_build import TrieArrays
-from trie.index.trie_files import open_arrays, write
+from trie.index.trie_files import open_arrays, write_arrays
 
 _TRIES, _CHUNK, _SECONDS, _BLOCK = 40, 10_000, 10, 64
 Sequences = dict[int, list[int]]
@@ -70,7 +70,7 @@ def parts(arrays: TrieArrays) -> list[list[int]]:
     return [
         *bits,
         arrays.tokens[1:].tolist(),
-        arrays.rows.values().tolist(),
+        arrays.rows.unpack().tolist(),
         arrays.shared.tolist(),
     ]
 
@@ -99,7 +99,7 @@ class Saved:
             place = folder / f"trie{number}"
             place.mkdir()
             trie = TokenTrie.build(sequences)
-            write(building.arrays(*building.read(sequences)), place, _BLOCK)
+            write_arrays(building.build_arrays(*building.concatenate(sequences)), place, _BLOCK)
             self._tries.append((place, sequences))
             changed = UpdatedTrie(trie).add([[1, number % 3], [4], [300, 300]])
             here = [*range(len(trie) + 3)]
@@ -128,7 +128,7 @@ class Saved:
             if not mended:
                 assert read == sequences, "the damage was not noticed"
             arrays, _ = open_arrays(place)
-            assert parts(arrays) == parts(building.arrays(*building.read(read)))
+            assert parts(arrays) == parts(building.build_arrays(*building.concatenate(read)))
             assert is_sound(place) or trie.nodes == 1, "the root's token is nobody's"
             outcome = "equal" if read == sequences else "another sound trie"
             del trie, arrays

@@ -1,63 +1,62 @@
-"""Token tries, decoding constraints and constrained beam search; knows tokens, not documents.
+"""Token tries, decoding constraints and constrained beam search over tokens.
 
-What needs torch (`beam_search`, `ConstraintProcessor`, `Seq2Seq`) is imported when it is first
-asked for, so that tries and their files can be read without it.
+The parts that need torch (`beam_search`, `ConstraintLogitsProcessor`, `Seq2Seq`) are imported on
+first access, so that tries and their files can be read without it.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from trie.constraints.automaton import Automaton
-from trie.constraints.composed import Composed
 from trie.constraints.constraint import Constraint, Transitions, Trie
-from trie.constraints.declarations import Declaration, OneOf, Then, several
-from trie.constraints.listed import TrieConstraint
-from trie.constraints.renumbered import Renumbered
-from trie.constraints.segments import AnyOf, Fixed, InTrie, Segment, Stretch
-from trie.constraints.spans import Limited, copies, spans
+from trie.constraints.grammar import Alternatives, Deferred, Grammar, repeated
+from trie.constraints.grammar_constraint import GrammarConstraint, TrieConstraint
+from trie.constraints.renumbered import RenumberedTrie
+from trie.constraints.segments import FixedTokens, Segment, SpanFrom, TokenSet, TrieSequence
+from trie.constraints.spans import BoundedTrieSequence, span_trie, word_spans
 from trie.index.token_trie import TokenTrie
 from trie.index.updates import UpdatedTrie
-from trie.model.tokens import Tokens
+from trie.model.safe_tokenizer import SafeTokenizer
 from trie.trie_errors import NoIdentifierError, TrieFileError
 
 if TYPE_CHECKING:
     from trie.decoding.beam_search import Hypothesis, beam_search
-    from trie.decoding.logits_processor import ConstraintProcessor
+    from trie.decoding.logits_processor import ConstraintLogitsProcessor
     from trie.model.seq2seq import Seq2Seq
 
 __all__ = [
-    "AnyOf",
+    "Alternatives",
     "Automaton",
-    "Composed",
+    "BoundedTrieSequence",
     "Constraint",
-    "ConstraintProcessor",
-    "Declaration",
-    "Fixed",
+    "ConstraintLogitsProcessor",
+    "Deferred",
+    "FixedTokens",
+    "Grammar",
+    "GrammarConstraint",
     "Hypothesis",
-    "InTrie",
-    "Limited",
     "NoIdentifierError",
-    "OneOf",
-    "Renumbered",
+    "RenumberedTrie",
+    "SafeTokenizer",
     "Segment",
     "Seq2Seq",
-    "Stretch",
-    "Then",
+    "SpanFrom",
+    "TokenSet",
     "TokenTrie",
-    "Tokens",
     "Transitions",
     "Trie",
     "TrieConstraint",
     "TrieFileError",
+    "TrieSequence",
     "UpdatedTrie",
     "beam_search",
-    "copies",
-    "several",
-    "spans",
+    "repeated",
+    "span_trie",
+    "word_spans",
 ]
 
 _LAZY = {
-    "ConstraintProcessor": "trie.decoding.logits_processor",
+    "ConstraintLogitsProcessor": "trie.decoding.logits_processor",
     "Hypothesis": "trie.decoding.beam_search",
     "Seq2Seq": "trie.model.seq2seq",
     "beam_search": "trie.decoding.beam_search",

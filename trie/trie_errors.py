@@ -1,4 +1,4 @@
-"""What is raised where the files of a trie, or a vocabulary, cannot be used."""
+"""Errors raised for the files of a trie and for vocabularies that cannot be used."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 class TrieFileError(ValueError):
-    """A file of a trie is missing, damaged, or of another version; the message names it.
+    """A file of a trie is missing, damaged or of another version; the message names the file.
 
     Attributes
     ----------
@@ -20,14 +20,14 @@ class TrieFileError(ValueError):
 
 
 class NoIdentifierError(ValueError):
-    """A vocabulary has no token to name an evidence sentence.
+    """A vocabulary has no token for a numbered identifier.
 
     Attributes
     ----------
     number
-        The number of the sentence, from 0; so many can be named where it is the first.
+        The first number, counted from 0, that has no token.
     """
 
     def __init__(self, number: int) -> None:
-        super().__init__(f"the vocabulary has no token to name evidence sentence {number}")
+        super().__init__(f"the vocabulary has no token for identifier {number}")
         self.number = number

@@ -23,7 +23,7 @@ from admiral.records import Document, ScoredTitle
 if TYPE_CHECKING:
     import numpy as np
 
-    from trie import Tokens, Trie
+    from trie import SafeTokenizer, Trie
 
 
 class UnknownTitleError(AdmiralError, KeyError):
@@ -203,7 +203,7 @@ class KnowledgeBase:
                 "verify`, then build the knowledge base again with `admiral index`."
             ) from error
 
-    def title_trie(self, tokens: Tokens) -> Trie:
+    def title_trie(self, tokens: SafeTokenizer) -> Trie:
         """Return the trie of all titles for a tokenizer; it is built and stored on first use."""
         with self._lock:
             trie = self._tries.get(tokens.fingerprint)

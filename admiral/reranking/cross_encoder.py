@@ -86,6 +86,6 @@ class CrossEncoderReranker:
 
     @torch.inference_mode()
     def _logits(self, inputs: Sequence[Sequence[int]]) -> torch.Tensor:
-        hidden, _ = self._model.hidden(inputs)
+        hidden, _ = self._model.run_encoder(inputs)
         logits: torch.Tensor = self._head(hidden.float()).cpu()
         return logits

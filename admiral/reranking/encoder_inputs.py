@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from proofs.generation.source_input import claim_ids, claim_room
-from trie import Tokens
+from trie import SafeTokenizer
 
 # Maximum shares of the encoder's length: for the claim, and for the claim with chosen sentences.
 _CLAIM_SHARE, _CHOSEN_SHARE = 0.4, 0.7
@@ -55,13 +55,13 @@ def batch_by_length(lengths: Sequence[int], budget: int) -> list[list[int]]:
     return batches
 
 
-def max_claim_tokens(tokens: Tokens, max_length: int) -> int:
+def max_claim_tokens(tokens: SafeTokenizer, max_length: int) -> int:
     """Return the maximum number of tokens of a claim in an input."""
     return claim_room(tokens, "rerank", int(max_length * _CLAIM_SHARE))
 
 
 def reranker_inputs(
-    tokens: Tokens,
+    tokens: SafeTokenizer,
     claim: str,
     chosen: Sequence[tuple[str, str]],
     title: str,
@@ -109,5 +109,5 @@ def reranker_inputs(
         yield RerankerInput([*ids, tokens.eos], spans)
 
 
-def _bracketed(tokens: Tokens, title: str) -> list[int]:
-    return [tokens.symbol("["), *tokens.encode(title), tokens.symbol("]")]
+def _bracketed(tokens: SafeTokenizer, title: str) -> list[int]:
+    return [tokens.single_token("["), *tokens.encode(title), tokens.single_token("]")]

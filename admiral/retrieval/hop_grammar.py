@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 from admiral.retrieval.identifiers import Identifiers
-from trie.constraints.composed import Composed, Shared, shared
 from trie.constraints.constraint import Trie
-from trie.constraints.segments import Fixed, Segment
-from trie.model.tokens import Tokens
+from trie.constraints.grammar_constraint import GrammarConstraint, SharedAutomaton, shared_automaton
+from trie.constraints.segments import FixedTokens, Segment
+from trie.model.safe_tokenizer import SafeTokenizer
 
 
-class HopConstraint(Composed):
+class HopConstraint(GrammarConstraint):
     """A `trie.Constraint` that accepts `count` sentence identifiers and a title.
 
     A title may itself contain ``[`` and ``]``. The state, not the text, says whether it is
@@ -35,7 +35,7 @@ class HopConstraint(Composed):
     def __init__(
         self,
         trie: Trie,
-        tokens: Tokens,
+        tokens: SafeTokenizer,
         identifiers: Sequence[tuple[int, Hashable]],
         count: int,
     ) -> None:
@@ -47,7 +47,7 @@ class HopConstraint(Composed):
         self._numbers = {
             token: number for token, (number, _) in zip(identifier_tokens, ordered, strict=True)
         }
-        common = shared(trie, tokens.eos)
+        common = shared_automaton(trie, tokens.eos)
         prefix = Identifiers(identifier_tokens, [document for _, document in ordered], count)
         super().__init__((prefix, *_title(tokens, common)), common.automaton)
 
@@ -73,7 +73,7 @@ class HopConstraint(Composed):
         return tuple(self._numbers[token] for token in ids[: self._count]), rows
 
 
-class TitlesConstraint(Composed):
+class TitlesConstraint(GrammarConstraint):
     """A `trie.Constraint` that accepts a sequence of `count` titles, each in brackets.
 
     This is the output of the paper's variant `joint-docs`. A title may occur twice.
@@ -91,12 +91,12 @@ class TitlesConstraint(Composed):
         If `count` is less than 1, or there are no titles, or titles that contain the end token.
     """
 
-    def __init__(self, trie: Trie, tokens: Tokens, count: int) -> None:
+    def __init__(self, trie: Trie, tokens: SafeTokenizer, count: int) -> None:
         if count < 1:
             raise ValueError(f"a sequence has at least one title, not {count}")
         self._trie, self._count = trie, count
-        self._open, self._close = tokens.symbol("["), tokens.symbol("]")
-        common = shared(trie, tokens.eos)
+        self._open, self._close = tokens.single_token("["), tokens.single_token("]")
+        common = shared_automaton(trie, tokens.eos)
         super().__init__(_title(tokens, common) * count, common.automaton)
 
     def parse(self, ids: Sequence[int]) -> tuple[tuple[int, ...], ...]:
@@ -131,6 +131,10 @@ class TitlesConstraint(Composed):
         return []
 
 
-def _title(tokens: Tokens, common: Shared) -> tuple[Segment, ...]:
+def _title(tokens: SafeTokenizer, common: SharedAutomaton) -> tuple[Segment, ...]:
     """Return the segments of a title in brackets."""
-    return Fixed((tokens.symbol("["),)), common.sequences, Fixed((tokens.symbol("]"),))
+    return (
+        FixedTokens((tokens.single_token("["),)),
+        common.sequences,
+        FixedTokens((tokens.single_token("]"),)),
+    )

@@ -17,7 +17,7 @@ from admiral.errors import AdmiralError
 from admiral.records import DocumentSet, Sentence
 from admiral.retrieval.hop_grammar import HopConstraint, TitlesConstraint
 from proofs.generation.source_input import claim_room, evidence_input
-from trie import Seq2Seq, Tokens, Trie, TrieFileError, beam_search
+from trie import SafeTokenizer, Seq2Seq, Trie, TrieFileError, beam_search
 
 
 class RowTitles(Protocol):
@@ -84,7 +84,7 @@ class TrieHopRetriever:
     def __init__(
         self,
         model: Seq2Seq,
-        tokens: Tokens,
+        tokens: SafeTokenizer,
         trie: Trie,
         titles: RowTitles,
         *,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trie.index.bits import Ints
+from trie.index.bit_vector import Ints
 
 
 class _State(NamedTuple):
@@ -71,11 +71,11 @@ class Identifiers:
     def _key(self) -> tuple[tuple[int, ...], tuple[int, ...], int]:
         return self._tokens, self._documents, self._count
 
-    def begin(self, value: int) -> int:
+    def start_state(self, value: int) -> int:
         """Return the state before the first identifier."""
         return self._number(self._count, 0, frozenset())
 
-    def moves(self, state: int) -> tuple[Ints, Ints]:
+    def successors(self, state: int) -> tuple[Ints, Ints]:
         """Return the allowed identifiers, in ascending order, and the states that they lead to."""
         missing, first, taken = self._states[state]
         next_states: dict[int, int] = {}
@@ -96,7 +96,7 @@ class Identifiers:
         """Return 0 if no identifier is missing, else None."""
         return None if self._states[state].missing else 0
 
-    def holds(self, token: int) -> bool:
+    def contains_token(self, token: int) -> bool:
         """Return whether a token is one of the identifiers."""
         return token in self._tokens
 

@@ -10,14 +10,14 @@ from admiral.ranking.features import document_features
 from admiral.ranking.fusion import rank_documents
 from admiral.records import RankedDocument, RetrievalResult
 from admiral.retrieval.state import SearchState
-from trie import Tokens
+from trie import SafeTokenizer
 
 # Number of characters of the unread part of a claim that a warning quotes.
 _QUOTED = 60
 
 
 def build_result(
-    state: SearchState, stages: Stages, config: RetrievalConfig, tokens: Tokens
+    state: SearchState, stages: Stages, config: RetrievalConfig, tokens: SafeTokenizer
 ) -> RetrievalResult:
     """Return the result of a claim that has stopped.
 
@@ -67,7 +67,9 @@ def ranked_documents(
     return documents if scorer is None else scorer.rank(documents, document_features(state))
 
 
-def cut_claim_warnings(claim: str, limits: Mapping[str, int], tokens: Tokens) -> tuple[str, ...]:
+def cut_claim_warnings(
+    claim: str, limits: Mapping[str, int], tokens: SafeTokenizer
+) -> tuple[str, ...]:
     """Return a warning if a claim is longer than some model reads.
 
     Parameters

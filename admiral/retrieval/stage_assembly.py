@@ -104,7 +104,7 @@ def build_judge(checkpoint: Checkpoint, config: RetrievalConfig) -> SufficiencyJ
         case "calibrated":
             return CalibratedJudge(_judge_weights(config), open_lexicon(config))
         case "classifier":
-            head = load_sufficiency_head(checkpoint.path, 2 * checkpoint.model.width)
+            head = load_sufficiency_head(checkpoint.path, 2 * checkpoint.model.hidden_size)
             return ClassifierJudge(checkpoint.model, checkpoint.tokens, *head)
         case _:
             return GeneratedProofJudge(

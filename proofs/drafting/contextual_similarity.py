@@ -13,7 +13,7 @@ from torch import Tensor
 
 from proofs.drafting.encoder_states import encoded_batches
 from proofs.logic.words import pieces
-from trie import Seq2Seq, Tokens
+from trie import SafeTokenizer, Seq2Seq
 
 # Cosines of states up to the lower one say nothing, from the upper one on they say the most that
 # context can say: not quite what the same word says.
@@ -31,7 +31,7 @@ class ContextualLikeness:
         model's longest input is like nothing.
     """
 
-    def __init__(self, model: Seq2Seq, tokens: Tokens) -> None:
+    def __init__(self, model: Seq2Seq, tokens: SafeTokenizer) -> None:
         self._model, self._tokens = model, tokens
 
     def compare(self, claim: str, texts: Sequence[str]) -> list[Tensor]:

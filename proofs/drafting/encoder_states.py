@@ -14,12 +14,12 @@ _BATCH = 16
 def encoded_batches(
     model: Seq2Seq, inputs: Sequence[Sequence[int]]
 ) -> Iterator[tuple[list[int], Tensor, Tensor]]:
-    """Yield the positions of some inputs with their states and mask, as `Seq2Seq.hidden` has them.
+    """Yield the positions of some inputs with their states and mask, as `Seq2Seq.run_encoder` has them.
 
     Inputs of like length go together, since padding costs as much as text.
     """
     order = sorted(range(len(inputs)), key=lambda at: len(inputs[at]))
     for begin in range(0, len(order), _BATCH):
         places = order[begin : begin + _BATCH]
-        hidden, mask = model.hidden([inputs[at] for at in places])
+        hidden, mask = model.run_encoder([inputs[at] for at in places])
         yield places, hidden, mask

@@ -10,7 +10,7 @@ from proofs.generation.source_input import evidence_input
 from proofs.logic.notation import ProofError
 from proofs.logic.operators import SUFFICIENCY_OPERATORS, NatOp
 from proofs.logic.proof import MAX_STEPS, Proof
-from trie import Seq2Seq, Tokens, beam_search
+from trie import SafeTokenizer, Seq2Seq, beam_search
 
 
 class ScoredProof(NamedTuple):
@@ -46,7 +46,7 @@ class ProofGenerator:
     def __init__(
         self,
         model: Seq2Seq,
-        tokens: Tokens,
+        tokens: SafeTokenizer,
         *,
         beam_size: int = 5,
         max_length: int = 256,

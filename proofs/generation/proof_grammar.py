@@ -16,16 +16,16 @@ from proofs.logic.notation import ProofError
 from proofs.logic.operators import SUFFICIENCY_OPERATORS, NatOp
 from proofs.logic.proof import MAX_STEPS, Proof, ProofStep
 from trie import (
-    AnyOf,
+    Alternatives,
     Automaton,
-    Composed,
-    Declaration,
-    Fixed,
-    Limited,
-    OneOf,
-    Stretch,
-    Then,
-    Tokens,
+    BoundedTrieSequence,
+    Deferred,
+    FixedTokens,
+    Grammar,
+    GrammarConstraint,
+    SafeTokenizer,
+    SpanFrom,
+    TokenSet,
 )
 
 MAX_CLAIM_WORDS = 12
@@ -34,7 +34,7 @@ MAX_CLAIM_WORDS = 12
 _STEP_MARKS = 5
 
 
-class ProofGrammar(Composed):
+class ProofGrammar(GrammarConstraint):
     """A `trie.Constraint` that accepts the proofs of one claim over the given evidence.
 
     Parameters
@@ -63,7 +63,7 @@ class ProofGrammar(Composed):
 
     def __init__(
         self,
-        tokens: Tokens,
+        tokens: SafeTokenizer,
         claim: str,
         evidence: Sequence[tuple[str, str]],
         *,
@@ -77,9 +77,9 @@ class ProofGrammar(Composed):
             raise ValueError("a proof needs a step and the operator '#'")
         self._claim, self.max_length, self._max_steps = claim, max_length, max_steps
         self._stop_at_independence = stop_at_independence
-        self._marks = {mark: tokens.symbol(mark) for mark in "{}[]"}
-        self._operators = {tokens.symbol(op.value): op for op in operators}
-        self._independence = tokens.symbol(NatOp.INDEPENDENCE.value)
+        self._marks = {mark: tokens.single_token(mark) for mark in "{}[]"}
+        self._operators = {tokens.single_token(op.value): op for op in operators}
+        self._independence = tokens.single_token(NatOp.INDEPENDENCE.value)
         self.units, self.characters = claim_units(tokens, claim, self._marks["}"])
         if not self.characters:
             raise ProofError("a claim without words has no proof")
@@ -135,39 +135,41 @@ class ProofGrammar(Composed):
     # complete the proof: the rest of the claim as one uncovered span. A step that ends before the
     # claim does takes the marks of another one from them, a quotation its tokens.
 
-    def _step(self, spare: int, step: int, at: int) -> Declaration:
+    def _step(self, spare: int, step: int, at: int) -> Grammar:
         """Return the steps from the claim's token `at` on, behind so many others."""
         unit = self._unit_at[at] if at else 0
         ends = self.units.cuts[unit + 1 : unit + 1 + self._max_units]
         if step + 1 == self._max_steps or spare < _STEP_MARKS:
             ends = self.units.cuts[-1:]
-        span = Stretch(self.units.ids, at, ends)
-        return self._mark("{"), span, Then(self._quote, (spare, step + 1))
+        span = SpanFrom(self.units.ids, at, ends)
+        return self._mark("{"), span, Deferred(self._quote, (spare, step + 1))
 
-    def _quote(self, spare: int, step: int, at: int) -> Declaration:
+    def _quote(self, spare: int, step: int, at: int) -> Grammar:
         """Return what follows a claim span that ends at token `at`."""
         spare -= _STEP_MARKS if at < self._tokens else 0
         uncovered = self._operator([self._independence], spare, step, at)
-        ways: list[Declaration] = [(self._mark("]"), *uncovered)]
+        ways: list[Grammar] = [(self._mark("]"), *uncovered)]
         quotable = self.quotations.segment
         if quotable is not None and quotable.shortest <= spare:
-            behind = Then(self._quoted, (quotable, spare, step, at))
+            behind = Deferred(self._quoted, (quotable, spare, step, at))
             ways.append((quotable.within(spare), self._mark("]"), behind))
-        return self._mark("}"), self._mark("["), OneOf(*ways)
+        return self._mark("}"), self._mark("["), Alternatives(*ways)
 
-    def _quoted(self, spans: Limited, spare: int, step: int, at: int, node: int) -> Declaration:
+    def _quoted(
+        self, spans: BoundedTrieSequence, spare: int, step: int, at: int, node: int
+    ) -> Grammar:
         """Return what follows a quotation and its closing bracket."""
         return self._operator(self._operators, spare - spans.trie.depth(node), step, at)
 
-    def _operator(self, tokens: Iterable[int], spare: int, step: int, at: int) -> Declaration:
+    def _operator(self, tokens: Iterable[int], spare: int, step: int, at: int) -> Grammar:
         """Return one of some operators and what follows it."""
-        return AnyOf(tokens), Then(self._next, (spare, step, at))
+        return TokenSet(tokens), Deferred(self._next, (spare, step, at))
 
-    def _next(self, spare: int, step: int, at: int, operator: int) -> Declaration:
+    def _next(self, spare: int, step: int, at: int, operator: int) -> Grammar:
         """Return what follows an operator: another step, or nothing."""
         independent = self._operators[operator] is NatOp.INDEPENDENCE
         ends = at == self._tokens or (independent and self._stop_at_independence)
         return () if ends else self._step(spare, step, at)
 
-    def _mark(self, mark: str) -> Fixed:
-        return Fixed((self._marks[mark],))
+    def _mark(self, mark: str) -> FixedTokens:
+        return FixedTokens((self._marks[mark],))

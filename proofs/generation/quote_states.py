@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from proofs.generation.word_units import evidence_units
 from proofs.logic.quotable_spans import quotables
-from trie import Limited, Tokens, copies
+from trie import BoundedTrieSequence, SafeTokenizer, span_trie
 
 
 class Quotations:
@@ -24,7 +24,9 @@ class Quotations:
         The token of ``]``, which no quotation may hold.
     """
 
-    def __init__(self, tokens: Tokens, evidence: Sequence[tuple[str, str]], closing: int) -> None:
+    def __init__(
+        self, tokens: SafeTokenizer, evidence: Sequence[tuple[str, str]], closing: int
+    ) -> None:
         self._ids = ids = list[int]()
         # The quotations: tokens, and the number and characters of the text that they stand for.
         self._spans: list[tuple[int, int]] = []
@@ -47,9 +49,9 @@ class Quotations:
                         self._spans.append((begin, end))
                         span = text.words[first].start, text.words[last].end
                         self._characters.append((number, *span))
-        self._trie = copies(ids, self._spans)
+        self._trie = span_trie(ids, self._spans)
         #: The quotations as a segment, None if nothing can be quoted.
-        self.segment = Limited(self._trie) if self._spans else None
+        self.segment = BoundedTrieSequence(self._trie) if self._spans else None
 
     def text(self, quoted: Sequence[int]) -> str:
         """Return the original wording of a whole quotation; the first of several places."""

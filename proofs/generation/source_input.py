@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from trie.model.tokens import Tokens
+from trie.model.safe_tokenizer import SafeTokenizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +22,13 @@ class SourceInput:
     cut: bool
 
 
-def claim_room(tokens: Tokens, task: str, limit: int) -> int:
+def claim_room(tokens: SafeTokenizer, task: str, limit: int) -> int:
     """Return how many tokens of a claim there are in the `limit` ids that `claim_ids` returns."""
     return max(limit - 2 - (tokens.task(task) is not None), 0)
 
 
 def claim_ids(
-    tokens: Tokens, task: str, claim: str, limit: int, hop: int | None = None
+    tokens: SafeTokenizer, task: str, claim: str, limit: int, hop: int | None = None
 ) -> tuple[list[int], bool]:
     """Return ``<s> [task] [hop] claim </s>`` in at most `limit` ids and whether it was cut.
 
@@ -47,20 +47,20 @@ def claim_ids(
 
 
 def evidence_ids(
-    tokens: Tokens, position: int, title: str, sentence: str, limit: int
+    tokens: SafeTokenizer, position: int, title: str, sentence: str, limit: int
 ) -> tuple[list[int], bool]:
     """Return ``[id] [ title ] sentence </s>`` in at most `limit` ids and whether it was cut."""
     head = []
     if tokens.task("retrieve") is not None:
         head.append(tokens.identifier(position))
-    head.append(tokens.symbol("["))
-    body = [*tokens.encode(title), tokens.symbol("]"), *tokens.encode(sentence)]
+    head.append(tokens.single_token("["))
+    body = [*tokens.encode(title), tokens.single_token("]"), *tokens.encode(sentence)]
     room = max(limit - len(head) - 1, 0)
     return head + body[:room] + [tokens.eos], len(body) > room
 
 
 def evidence_input(
-    tokens: Tokens,
+    tokens: SafeTokenizer,
     task: str,
     claim: str,
     evidence: Sequence[tuple[str, str]],

@@ -9,11 +9,11 @@ from proofs.logic.notation import ProofError
 from proofs.logic.operators import NatOp
 from proofs.logic.proof import Proof, ProofStep
 from proofs.logic.words import located
-from trie import Tokens
+from trie import SafeTokenizer
 
 
 def target_ids(
-    tokens: Tokens,
+    tokens: SafeTokenizer,
     proof: Proof,
     claim: str,
     evidence: Sequence[tuple[str, str]],
@@ -42,7 +42,7 @@ def target_ids(
     """
     proof.validate(claim, evidence)
     grammar = ProofGrammar(tokens, claim, evidence, max_length=max_length, operators=tuple(NatOp))
-    mark = {symbol: tokens.symbol(symbol) for symbol in "{}[]"}
+    mark = {symbol: tokens.single_token(symbol) for symbol in "{}[]"}
     ids: list[int] = []
     for begin, end, step in _snapped(proof, claim, grammar):
         cuts = grammar.units.cuts
@@ -50,7 +50,7 @@ def target_ids(
         quoted = grammar.quotations.find(step.evidence) if step.evidence else []
         if not quoted and step.operator is not NatOp.INDEPENDENCE:
             raise ProofError(f"nothing in the evidence can be quoted for {step.claim!r}")
-        ids += [*quoted, mark["]"], tokens.symbol(step.operator.value)]
+        ids += [*quoted, mark["]"], tokens.single_token(step.operator.value)]
     ids.append(tokens.eos)
     grammar.proof(ids)  # raises where a limit of the grammar is exceeded
     return ids

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from proofs.logic.quotable_spans import Quotable
 from proofs.logic.words import word_spans
-from trie import Tokens
+from trie import SafeTokenizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Units:
 
 
 def divide(
-    tokens: Tokens,
+    tokens: SafeTokenizer,
     text: str,
     spans: Sequence[tuple[int, int]],
     never_first: Collection[int] = (),
@@ -77,7 +77,9 @@ def divide(
     return Units(tuple(ids), (*cuts, len(ids)), tuple(zip(begins, ends, strict=True)))
 
 
-def claim_units(tokens: Tokens, claim: str, closing: int) -> tuple[Units, list[tuple[int, int]]]:
+def claim_units(
+    tokens: SafeTokenizer, claim: str, closing: int
+) -> tuple[Units, list[tuple[int, int]]]:
     """Return the units of a claim and their characters.
 
     No unit begins with the token `closing`: behind a claim span it would read as the span's end.
@@ -87,7 +89,7 @@ def claim_units(tokens: Tokens, claim: str, closing: int) -> tuple[Units, list[t
     return units, [(words[a][0], words[b][1]) for a, b in units.spans]
 
 
-def evidence_units(tokens: Tokens, text: Quotable) -> Units:
+def evidence_units(tokens: SafeTokenizer, text: Quotable) -> Units:
     """Return the units of an evidence text; their spans number the words of `text`."""
     return divide(tokens, text.text, [(word.start, word.end) for word in text.words])
 

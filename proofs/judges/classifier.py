@@ -10,7 +10,7 @@ from proofs.drafting.encoder_states import encoded_batches
 from proofs.generation.source_input import evidence_input
 from proofs.judges.basic import Evidence
 from proofs.judges.judgement import Judgement
-from trie import Seq2Seq, Tokens
+from trie import SafeTokenizer, Seq2Seq
 
 
 class ClassifierJudge:
@@ -26,7 +26,7 @@ class ClassifierJudge:
     """
 
     def __init__(
-        self, model: Seq2Seq, tokens: Tokens, weight: torch.Tensor, bias: torch.Tensor
+        self, model: Seq2Seq, tokens: SafeTokenizer, weight: torch.Tensor, bias: torch.Tensor
     ) -> None:
         self._model, self._tokens = model, tokens
         self.max_evidence = tokens.max_identifiers
@@ -51,7 +51,7 @@ class ClassifierJudge:
 
 
 def pooled_states(
-    model: Seq2Seq, tokens: Tokens, claims: Sequence[str], evidence: Sequence[Evidence]
+    model: Seq2Seq, tokens: SafeTokenizer, claims: Sequence[str], evidence: Sequence[Evidence]
 ) -> torch.Tensor:
     """Return mean and first state of the encoder over claims, one at least, with their evidence.
 

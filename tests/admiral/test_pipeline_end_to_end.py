@@ -13,8 +13,8 @@ from admiral import Admiral, AdmiralError, Claim, RetrievalConfig, RetrievalResu
 from admiral.models.checkpoint import load_checkpoint
 from admiral.retrieval.provenance import recorded_settings
 from proofs import Judgement
-from tests.trie.processor import SAME_BITS
-from trie.model.int8 import int8_works
+from tests.trie.cpu_features import SAME_BITS
+from trie.model.int8 import int8_is_supported
 
 CLAIMS = [
     Claim("a", "The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1973."),
@@ -144,7 +144,7 @@ def test_the_similarity_reranker_needs_no_training(model: Path) -> None:
     assert all(-1.001 <= s.score <= 1.001 for s in result.evidence)
 
 
-@pytest.mark.skipif(not int8_works(), reason="the processor has no int8")
+@pytest.mark.skipif(not int8_is_supported(), reason="the processor has no int8")
 def test_int8_is_independent_of_the_batch_and_close_to_float32(
     system: Admiral, model: Path, two_threads: None
 ) -> None:

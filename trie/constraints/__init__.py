@@ -1,1 +1,1 @@
-"""Which token sequences may be decoded: declarations and their automata."""
+"""Constraints on decoded token sequences: grammars and their finite-state automata."""

@@ -1,38 +1,41 @@
-"""Declarations compiled, as far as they are visited, to one automaton over integer states.
+"""Lazy compilation of grammars to a deterministic finite-state automaton with integer states.
 
-It is the subset construction. A reading is a place in a declaration and the state of the segment
-there; a state of the automaton stands for all readings that the tokens so far allow. Mostly that is
-one, and then a state is no more than a number in two arrays: the thousands of children of a trie's
-node are numbered at once. What follows a state lies in flat arrays, so that a batch of states that
-were visited before is answered without a loop over them.
+This is the subset construction. A configuration is a position in a grammar together with the state
+of the segment there; a state of the automaton stands for the set of all configurations that the
+tokens read so far allow. Most sets have one element and are stored in two flat arrays, so that the
+thousands of children of a trie node are numbered at once. Transitions are stored in CSR arrays, so
+that a batch of visited states is answered without a loop over states.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from threading import RLock
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from trie.constraints.constraint import Transitions
-from trie.constraints.declarations import Declaration, OneOf, Then, segments
-from trie.constraints.growing import Growing
-from trie.constraints.segments import Fixed, Segment
-from trie.constraints.states import Reading, Readings, States
-from trie.index.bits import Ints
-from trie.index.runs import runs
+from trie.constraints.grammar import Alternatives, Deferred, Grammar, segments_of
+from trie.constraints.segments import FixedTokens, Segment
+from trie.index.bit_vector import Ints
+from trie.index.csr import row_positions
 
-_LAST = 0  # the context of the end token
-# With more tokens than so many for each state, copying them in pieces is faster than one by one.
+# The number of a position (a segment and the grammar after it), and the segment's state.
+Configuration = tuple[int, int]
+Configurations = tuple[Configuration, ...]
+
+_END = 0  # the position of the end token
+# With more tokens per state than this, copying slices is faster than indexing single tokens.
 _WIDE = 256
 
 
 class Automaton:
-    """The states of any number of declarations, each followed by the end token.
+    """A finite-state automaton for any number of grammars, each followed by the end token.
 
-    Declarations with equal parts share what was compiled for them. States never change, but are
-    never forgotten either: `size` tells how many there are. Threads may share it.
+    Grammars share the states of their common parts. States never change and are never freed;
+    `size` is their number. Thread-safe.
 
     Parameters
     ----------
@@ -43,150 +46,238 @@ class Automaton:
     def __init__(self, eos: int) -> None:
         self.eos = eos
         self._lock = RLock()
-        last: Segment = Fixed((eos,))
-        self._contexts: list[tuple[Segment, Declaration]] = [(last, ())]
-        self._context_of: dict[tuple[Segment, Declaration], int] = {}
-        self._known = States()
-        self._tokens, self._states = Growing(np.int32), Growing(np.int32)
-        self._expanded: dict[Readings, tuple[int, int]] = {}
+        end: Segment = FixedTokens((eos,))
+        self._positions: list[tuple[Segment, Grammar]] = [(end, ())]
+        self._position_numbers: dict[tuple[Segment, Grammar], int] = {}
+        self._table = _StateTable()
+        self._tokens, self._next_states = _GrowingArray(np.int32), _GrowingArray(np.int32)
+        self._expanded: dict[Configurations, tuple[int, int]] = {}
 
     @property
     def size(self) -> int:
-        """Number of states met so far."""
-        return self._known.size
+        """Number of states discovered so far."""
+        return self._table.size
 
-    def state(self, declaration: Declaration) -> int:
-        """Return the state in front of a declaration.
+    def state(self, grammar: Grammar) -> int:
+        """Return the start state of a grammar.
 
         Raises
         ------
         ValueError
-            If a segment may read the end token.
+            If a segment can read the end token.
         """
         with self._lock:
-            return self._known.number(tuple(sorted(self._enter(self._checked(declaration), 0))))
+            return self._table.number(tuple(sorted(self._enter(self._checked(grammar), 0))))
 
     def transitions(self, states: Ints) -> Transitions:
-        """Return what may follow each of `states`; a state may be named several times."""
-        sizes = self._known.sizes.all[states]
+        """Return the transitions from each of `states`, which may repeat."""
+        sizes = self._table.sizes.array[states]
         if sizes.size and sizes.min() < 0:
             for state in states[sizes < 0].tolist():
                 self._expand(state)
-            sizes = self._known.sizes.all[states]
-        begins = self._known.begins.all[states]
+            sizes = self._table.sizes.array[states]
+        offsets = self._table.offsets.array[states]
         if sizes.sum() > _WIDE * sizes.size:
-            pieces = [slice(b, b + s) for b, s in zip(begins.tolist(), sizes.tolist(), strict=True)]
-            tokens = np.concatenate([self._tokens.all[piece] for piece in pieces])
-            behind = np.concatenate([self._states.all[piece] for piece in pieces])
+            rows = zip(offsets.tolist(), sizes.tolist(), strict=True)
+            slices = [slice(offset, offset + size) for offset, size in rows]
+            tokens = np.concatenate([self._tokens.array[row] for row in slices])
+            next_states = np.concatenate([self._next_states.array[row] for row in slices])
         else:
-            places = runs(begins, sizes)
-            tokens, behind = self._tokens.all[places], self._states.all[places]
-        return Transitions(*(x.astype(np.int64) for x in (tokens, behind, sizes)))
+            places = row_positions(offsets, sizes)
+            tokens, next_states = self._tokens.array[places], self._next_states.array[places]
+        return Transitions(*(x.astype(np.int64) for x in (tokens, next_states, sizes)))
 
     def step(self, state: int, token: int) -> int:
-        """Return the state behind one token, -1 if it may not follow."""
-        size = self._known.sizes.all.item(state)
+        """Return the state after one token, or -1 if the token is not allowed."""
+        size = self._table.sizes.array.item(state)
         if size < 0:
             self._expand(state)
-            size = self._known.sizes.all.item(state)
-        begin, tokens = self._known.begins.all.item(state), self._tokens.all.data
-        at = bisect_left(tokens, token, begin, begin + size)
-        found = at < begin + size and tokens[at] == token
-        return self._states.all.item(at) if found else -1
+            size = self._table.sizes.array.item(state)
+        offset, tokens = self._table.offsets.array.item(state), self._tokens.array.data
+        at = bisect_left(tokens, token, offset, offset + size)
+        allowed = at < offset + size and tokens[at] == token
+        return self._next_states.array.item(at) if allowed else -1
 
     def values(self, state: int) -> list[int]:
-        """Return what the last segment handed on in each reading, behind the end token.
+        """Return the values of the last segment after the end token, one per configuration.
 
-        Several are possible only if a declaration can read the same tokens in several ways. Where
-        the end token has not been read, the list is empty.
+        There are several only if a grammar is ambiguous. The list is empty if the end token has not
+        been read.
         """
-        last, _ = self._contexts[_LAST]
-        readings = self._known.readings(state)
-        found = [last.value(own) for context, own in readings if context == _LAST]
-        return [value for value in found if value is not None]
+        end, _ = self._positions[_END]
+        configurations = self._table.configurations(state)
+        values = [end.value(inner) for position, inner in configurations if position == _END]
+        return [value for value in values if value is not None]
 
     def _expand(self, state: int) -> None:
-        """Find what may follow a state."""
+        """Compute the transitions from a state."""
         with self._lock:
             if not 0 <= state < self.size:
                 raise ValueError(f"there is no state {state}")
-            moves = self._moves(self._known.readings(state))
-            readings = tuple(moves)
-            if readings not in self._expanded:
-                tokens, behind = self._merge(moves)
-                self._states.add(behind, tokens.size)
-                self._expanded[readings] = self._tokens.add(tokens, tokens.size), tokens.size
-            # In this order, for those who read without the lock.
-            self._known.begins.all[state], self._known.sizes.all[state] = self._expanded[readings]
+            successors = self._successors(self._table.configurations(state))
+            key = tuple(successors)
+            if key not in self._expanded:
+                tokens, next_states = self._merge(successors)
+                self._next_states.append(next_states, tokens.size)
+                self._expanded[key] = self._tokens.append(tokens, tokens.size), tokens.size
+            # Offsets first: other threads read without the lock, and look at the sizes first.
+            self._table.offsets.array[state], self._table.sizes.array[state] = self._expanded[key]
 
-    def _moves(self, readings: Readings) -> dict[Reading, tuple[Ints, Ints]]:
-        """Return the moves of each reading that has any, ascending; also behind what may end."""
-        found = {}
-        todo, seen = list(readings), set(readings)
+    def _successors(self, configurations: Configurations) -> dict[Configuration, tuple[Ints, Ints]]:
+        """Return the successors of each configuration and of those that follow an ended segment.
+
+        Configurations without successors are left out. The keys ascend.
+        """
+        successors = {}
+        todo, seen = list(configurations), set(configurations)
         while todo:
-            context, own = reading = todo.pop()
-            segment, rest = self._contexts[context]
-            tokens, owns = segment.moves(own)
+            position, inner = configuration = todo.pop()
+            segment, rest = self._positions[position]
+            tokens, inner_states = segment.successors(inner)
             if tokens.size:
-                found[reading] = tokens, owns
-            value = None if context == _LAST else segment.value(own)
+                successors[configuration] = tokens, inner_states
+            value = None if position == _END else segment.value(inner)
             if value is not None:
                 new = self._enter(rest, value) - seen
                 seen |= new
                 todo += new
-        return {reading: found[reading] for reading in sorted(found)}
+        return {key: successors[key] for key in sorted(successors)}
 
-    def _merge(self, moves: dict[Reading, tuple[Ints, Ints]]) -> tuple[Ints, npt.NDArray[np.int32]]:
-        """Return the tokens of some moves, each once, and the state behind each."""
-        if not moves:  # behind the end token
+    def _merge(
+        self, successors: dict[Configuration, tuple[Ints, Ints]]
+    ) -> tuple[Ints, npt.NDArray[np.int32]]:
+        """Return the distinct tokens of several configurations and the state after each."""
+        if not successors:  # after the end token
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)
-        if len(moves) == 1:
-            (((context, _), (tokens, owns)),) = moves.items()
-            return tokens, self._known.add(np.array([context]).repeat(owns.size), owns)
-        tokens = np.concatenate([tokens for tokens, _ in moves.values()])
-        owns = np.concatenate([owns for _, owns in moves.values()])
-        sizes = [tokens.size for tokens, _ in moves.values()]
-        contexts = np.array([context for context, _ in moves]).repeat(sizes)
+        if len(successors) == 1:
+            (((position, _), (tokens, inner)),) = successors.items()
+            return tokens, self._table.add(np.array([position]).repeat(inner.size), inner)
+        tokens = np.concatenate([tokens for tokens, _ in successors.values()])
+        inner = np.concatenate([inner for _, inner in successors.values()])
+        sizes = [tokens.size for tokens, _ in successors.values()]
+        positions = np.array([position for position, _ in successors]).repeat(sizes)
         order = tokens.argsort(kind="stable")
-        tokens, contexts, owns = tokens[order], contexts[order], owns[order]
+        tokens, positions, inner = tokens[order], positions[order], inner[order]
         differs = tokens[1:] != tokens[:-1]
         if differs.all():
-            return tokens, self._known.add(contexts, owns)
+            return tokens, self._table.add(positions, inner)
         begins = np.flatnonzero(np.concatenate([[True], differs]))
         ends = np.append(begins[1:], tokens.size)
-        alone = ends - begins == 1
+        single = ends - begins == 1
         states = np.empty(begins.size, dtype=np.int32)
-        states[alone] = self._known.add(contexts[begins[alone]], owns[begins[alone]])
-        for at in np.flatnonzero(~alone).tolist():
-            both = slice(begins[at], ends[at])
-            readings = zip(contexts[both].tolist(), owns[both].tolist(), strict=True)
-            states[at] = self._known.number(tuple(sorted(set(readings))))
+        states[single] = self._table.add(positions[begins[single]], inner[begins[single]])
+        for at in np.flatnonzero(~single).tolist():
+            same = slice(begins[at], ends[at])
+            configurations = zip(positions[same].tolist(), inner[same].tolist(), strict=True)
+            states[at] = self._table.number(tuple(sorted(set(configurations))))
         return tokens[begins], states
 
-    def _enter(self, declaration: Declaration, value: int) -> set[Reading]:
-        """Return the readings in front of a declaration."""
-        found, todo = set(), [declaration]
+    def _enter(self, grammar: Grammar, value: int) -> set[Configuration]:
+        """Return the configurations before the first token of a grammar."""
+        configurations, todo = set(), [grammar]
         while todo:
-            if not (whole := todo.pop()):
-                found.add((_LAST, self._contexts[_LAST][0].begin(value)))
+            if not (items := todo.pop()):
+                configurations.add((_END, self._positions[_END][0].start_state(value)))
                 continue
-            item, *rest = whole
-            if isinstance(item, OneOf):
-                todo += [(*one, *rest) for one in dict.fromkeys(item.declarations)]
-            elif isinstance(item, Then):
+            item, *rest = items
+            if isinstance(item, Alternatives):
+                todo += [(*option, *rest) for option in dict.fromkeys(item.grammars)]
+            elif isinstance(item, Deferred):
                 todo.append((*self._checked(item(value)), *rest))
             else:
                 key = item, tuple(rest)
-                if key not in self._context_of:
-                    self._context_of[key] = len(self._contexts)
-                    self._contexts.append(key)
-                found.add((self._context_of[key], item.begin(value)))
-        return found
+                if key not in self._position_numbers:
+                    self._position_numbers[key] = len(self._positions)
+                    self._positions.append(key)
+                configurations.add((self._position_numbers[key], item.start_state(value)))
+        return configurations
 
-    def _checked(self, declaration: Declaration) -> Declaration:
-        if any(segment.holds(self.eos) for segment in segments(declaration)):
+    def _checked(self, grammar: Grammar) -> Grammar:
+        if any(segment.contains_token(self.eos) for segment in segments_of(grammar)):
             raise ValueError(
-                f"what may be read holds the end token {self.eos}. Leave it out, it is appended; "
-                "in text that spells it by chance, trie.Tokens does not take it for one"
+                f"the grammar contains the end token {self.eos}. Leave it out, it is appended; "
+                "trie.SafeTokenizer never turns text that spells the end token into this token"
             )
-        return tuple(declaration)
+        return tuple(grammar)
+
+
+class _StateTable:
+    """Numbers of sets of configurations, and where the transitions of each state are stored.
+
+    Attributes
+    ----------
+    offsets, sizes
+        Where the transitions of each state begin, and their number; -1 before the first visit.
+    """
+
+    def __init__(self) -> None:
+        self.offsets, self.sizes = _GrowingArray(np.int64), _GrowingArray(np.int32, -1)
+        # The only configuration of each state; or -1 and the index of a set in `_sets`.
+        self._positions, self._inner = _GrowingArray(np.int32), _GrowingArray(np.int64)
+        self._sets: list[Configurations] = []
+        self._numbers: dict[Configurations, int] = {}
+
+    @property
+    def size(self) -> int:
+        """Number of states."""
+        return self._inner.size
+
+    def configurations(self, state: int) -> Configurations:
+        """Return the configurations of a state."""
+        position, inner = self._positions.array.item(state), self._inner.array.item(state)
+        return ((position, inner),) if position >= 0 else self._sets[inner]
+
+    def number(self, configurations: Configurations) -> int:
+        """Return the state of a set of configurations; equal sets have the same state."""
+        if configurations not in self._numbers:
+            if len(configurations) == 1:
+                ((position, inner),) = configurations
+            else:
+                position, inner = -1, len(self._sets)
+                self._sets.append(configurations)
+            self._numbers[configurations] = int(
+                self.add(np.array([position]), np.array([inner]))[0]
+            )
+        return self._numbers[configurations]
+
+    def add(self, positions: Ints, inner: Ints) -> npt.NDArray[np.int32]:
+        """Return new states, each of one configuration."""
+        self._positions.append(positions, inner.size)
+        self.offsets.extend(inner.size)
+        self.sizes.extend(inner.size)
+        first = self._inner.append(inner, inner.size)
+        return np.arange(first, first + inner.size, dtype=np.int32)
+
+
+class _GrowingArray:
+    """A numpy array that grows at its end; its capacity doubles when it is full.
+
+    Attributes
+    ----------
+    array
+        The items, followed by unused capacity. Growing replaces it by a copy; the old array stays
+        valid, so one thread may read while another one appends.
+    size
+        Number of items.
+    """
+
+    def __init__(self, dtype: npt.DTypeLike, fill: int = 0) -> None:
+        self._fill = fill
+        self.array: npt.NDArray[Any] = np.full(1024, fill, dtype=dtype)
+        self.size = 0
+
+    def append(self, values: npt.ArrayLike, count: int) -> int:
+        """Append `count` items, or one item `count` times; return where they begin."""
+        begin = self.extend(count)
+        self.array[begin : self.size] = values
+        return begin
+
+    def extend(self, count: int) -> int:
+        """Append `count` fill values; return where they begin."""
+        begin, end = self.size, self.size + count
+        if end > len(self.array):
+            grown = np.full(max(2 * len(self.array), end), self._fill, self.array.dtype)
+            grown[:begin] = self.array[:begin]
+            self.array = grown
+        self.size = end
+        return begin

@@ -1,4 +1,4 @@
-"""What constrained decoding asks of a constraint, and what constraints ask of a trie."""
+"""Protocols: what decoding requires of a constraint, and what constraints require of a trie."""
 
 from __future__ import annotations
 
@@ -6,58 +6,58 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
-from trie.index.bits import Ints
+from trie.index.bit_vector import Ints
 
 
 @dataclass(frozen=True, slots=True)
 class Transitions:
-    """What may follow each of a batch of states, behind each other.
+    """The transitions from a batch of states, as CSR arrays.
 
     Attributes
     ----------
     tokens
-        The tokens, of each state ascending, each once; int64.
-    states
-        The state behind each of them; int64, aligned with `tokens`.
+        The tokens allowed in each state, distinct and ascending within a state; int64.
+    next_states
+        The state after each token; int64, aligned with `tokens`.
     sizes
-        How many tokens belong to each state; int64, (states,). 0 only behind the end token.
+        The number of tokens of each state; int64, (states,). 0 only after the end token.
     """
 
     tokens: Ints
-    states: Ints
+    next_states: Ints
     sizes: Ints
 
 
 class Constraint(Protocol):
-    """An automaton over integer states that says which token may come next.
+    """A deterministic finite-state automaton over tokens that says which token may come next.
 
-    States are small numbers from 0 on, given as they are first met, and never change. A sequence
-    ends when the end token is emitted. From every state that can be reached the end can be
-    reached: there are no dead ends.
+    States are consecutive integers from 0 on, numbered as they are discovered, and never change. A
+    sequence ends when the end token is emitted. From every reachable state the end can be reached:
+    there are no dead ends.
     """
 
     start: int
 
     def transitions(self, states: Ints) -> Transitions:
-        """Return what may follow each of `states`; a state may be named several times."""
+        """Return the transitions from each of `states`, which may repeat."""
         ...
 
 
 class Trie(Protocol):
-    """What constraints ask of a trie of token sequences: `TokenTrie`, `UpdatedTrie`, `Renumbered`.
+    """What constraints require of a trie: `TokenTrie`, `UpdatedTrie` and `RenumberedTrie`.
 
-    It does not change: a node stays one, and what can follow there is the same at every call.
-    Every node but the root of the empty trie leads to a sequence's end.
+    A trie is immutable: nodes keep their numbers, and every call returns the same. From every node,
+    except the root of an empty trie, the end of a sequence can be reached.
     """
 
     @property
     def root(self) -> int:
-        """The node in front of all tokens."""
+        """The node of the empty prefix."""
         ...
 
     @property
     def nodes(self) -> int:
-        """A number that all nodes are below."""
+        """An exclusive upper bound of the node numbers."""
         ...
 
     @property
@@ -70,33 +70,33 @@ class Trie(Protocol):
         ...
 
     def children(self, node: int) -> tuple[Ints, Ints]:
-        """Return the tokens that lead on from `node`, ascending, and the node behind each."""
+        """Return the tokens that may follow at `node`, ascending, and the child by each of them."""
         ...
 
     def child(self, node: int, token: int) -> int:
-        """Return the node behind `token`, -1 where there is none."""
+        """Return the child of `node` by `token`, or -1."""
         ...
 
     def walk(self, ids: Iterable[int], node: int = 0) -> int:
-        """Return the node that `ids` lead to from `node`, -1 where they leave the trie."""
+        """Return the node that `ids` lead to from `node`, or -1 if they leave the trie."""
         ...
 
     def depth(self, node: int) -> int:
-        """Return the number of tokens that lead to `node`."""
+        """Return the number of tokens on the path from the root to `node`."""
         ...
 
-    def fewest(self) -> Ints:
-        """Return how many tokens lead from each node to the next end of a sequence; (nodes,)."""
+    def distances_to_end(self) -> Ints:
+        """Return the least number of tokens from each node to the end of a sequence; (nodes,)."""
         ...
 
     def ends(self, node: int) -> bool:
-        """Whether a sequence ends at `node`."""
+        """Return whether a sequence ends at `node`."""
         ...
 
     def rows(self, node: int) -> Ints:
         """Return the rows of the sequences that end at `node`, ascending."""
         ...
 
-    def holds(self, token: int) -> bool:
-        """Whether `token` occurs in any sequence."""
+    def contains_token(self, token: int) -> bool:
+        """Return whether `token` occurs in any sequence."""
         ...

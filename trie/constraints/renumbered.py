@@ -1,15 +1,15 @@
-"""A trie whose rows have other numbers than those it was built with."""
+"""A view of a trie whose rows have other numbers."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from trie.constraints.constraint import Trie
-from trie.index.bits import Ints
+from trie.index.bit_vector import Ints
 
 
-class Renumbered:
-    """Shows the rows of a trie by other numbers, and hides some.
+class RenumberedTrie:
+    """A view of a trie that maps its rows to other numbers and hides some.
 
     Nodes are those of the trie: nothing is copied, and following tokens costs the same.
 
@@ -18,16 +18,17 @@ class Renumbered:
     trie
         The trie.
     starts, numbers
-        Stretches of rows: the row at which each begins, ascending from 0, and the number that is
-        shown for that row. The rows behind it count on from there. No number is shown for two rows.
+        Ranges of rows: the row at which each range begins, ascending from 0, and the number that
+        this row is mapped to. The following rows of the range are mapped to consecutive numbers. No
+        two rows may be mapped to the same number.
     hidden
-        Numbers that are not shown, ascending, of rows that are there. The sequence of each must be
-        that of a row that is shown, too: it can still be followed to its end.
+        The numbers to hide, ascending, of existing rows. The sequence of each must also be that of
+        a visible row, because it can still be followed to its end.
 
     Raises
     ------
     ValueError
-        If there is not one number for each start, or the starts do not ascend from 0.
+        If starts and numbers differ in length, or the starts do not ascend from 0.
     """
 
     root = 0
@@ -38,17 +39,17 @@ class Renumbered:
             or starts[:1].tolist() != [0]
             or (np.diff(starts) < 1).any()
         ):
-            raise ValueError("the stretches of rows do not ascend from 0, each with a number")
+            raise ValueError("the ranges of rows do not ascend from 0, each with a number")
         self._trie, self._starts, self._hidden = trie, starts, hidden
         self._shifts = numbers - starts
-        # As they are, without another call around each.
+        # Bound methods of the trie, to save a call.
         self.children, self.child, self.walk = trie.children, trie.child, trie.walk
-        self.depth, self.ends, self.holds = trie.depth, trie.ends, trie.holds
-        self.fewest = trie.fewest
+        self.depth, self.ends, self.contains_token = trie.depth, trie.ends, trie.contains_token
+        self.distances_to_end = trie.distances_to_end
 
     @property
     def nodes(self) -> int:
-        """A number that all nodes are below."""
+        """An exclusive upper bound of the node numbers."""
         return self._trie.nodes
 
     @property
@@ -60,10 +61,11 @@ class Renumbered:
         return len(self._trie) - self._hidden.size
 
     def rows(self, node: int) -> Ints:
-        """Return the numbers of the rows whose sequences end at `node`, ascending."""
+        """Return the numbers of the visible rows whose sequences end at `node`, ascending."""
         rows = self._trie.rows(node)
-        found = np.sort(rows + self._shifts[self._starts.searchsorted(rows, side="right") - 1])
+        ranges = self._starts.searchsorted(rows, side="right") - 1
+        numbers = np.sort(rows + self._shifts[ranges])
         if self._hidden.size:
-            places = self._hidden.searchsorted(found).clip(max=self._hidden.size - 1)
-            found = found[self._hidden[places] != found]
-        return found
+            places = self._hidden.searchsorted(numbers).clip(max=self._hidden.size - 1)
+            numbers = numbers[self._hidden[places] != numbers]
+        return numbers

@@ -1,8 +1,8 @@
-"""The parts that declarations are made of: what may be read, piece by piece.
+"""Segments: the terminal parts of a grammar.
 
-A segment is a small automaton of its own. Its states are integers, and from each that it enters it
-can be completed. Where it may end it hands on a number, its value, to what stands behind it: the
-node of the trie, the length of the stretch. So what was read can matter later on.
+A segment is a small automaton of its own. Its states are integers, and every state that it enters
+can be completed. Where a segment may end, it passes an integer, its value, to the next segment (the
+node of a trie, the position in a text), so that what was read can matter later.
 """
 
 from __future__ import annotations
@@ -14,62 +14,64 @@ from typing import Protocol
 import numpy as np
 
 from trie.constraints.constraint import Trie
-from trie.index.bits import Ints
+from trie.index.bit_vector import Ints
 
-_NOTHING: Ints = np.empty(0, dtype=np.int64)
-_NO_MOVES = _NOTHING, _NOTHING
+_EMPTY: Ints = np.empty(0, dtype=np.int64)
+_NO_SUCCESSORS = _EMPTY, _EMPTY
 
 
 class Segment(Protocol):
-    """A part of a declaration. Equal segments have the same states, so they can be shared."""
+    """A part of a grammar. Equal segments have equal states, so their automata can be shared."""
 
-    def begin(self, value: int) -> int:
-        """Return the state in front of the first token, behind a segment that ended in `value`."""
+    def start_state(self, value: int) -> int:
+        """Return the state before the first token, given the value of the previous segment."""
         ...
 
-    def moves(self, state: int) -> tuple[Ints, Ints]:
-        """Return the tokens that may follow, ascending, each once, and the state behind each."""
+    def successors(self, state: int) -> tuple[Ints, Ints]:
+        """Return the tokens that may follow, distinct and ascending, and the state after each."""
         ...
 
     def value(self, state: int) -> int | None:
-        """Return what the segment hands on, at least 0, if it may end here; else None."""
+        """Return the value, at least 0, passed on if the segment ends here; None if it may not."""
         ...
 
-    def holds(self, token: int) -> bool:
-        """Whether it may read `token` anywhere."""
+    def contains_token(self, token: int) -> bool:
+        """Return whether the segment can read `token` anywhere."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Fixed:
-    """Given tokens, one after the other. It hands on what was handed to it."""
+class FixedTokens:
+    """Given tokens, one after another. The value of the previous segment is passed on."""
 
     tokens: Sequence[int]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tokens", tuple(self.tokens))
 
-    def begin(self, value: int) -> int:
-        """Return the state in front of the first token: value and place in one number."""
+    def start_state(self, value: int) -> int:
+        """Return the state before the first token, which encodes value and position."""
         return value * (len(self.tokens) + 1)
 
-    def moves(self, state: int) -> tuple[Ints, Ints]:
+    def successors(self, state: int) -> tuple[Ints, Ints]:
         """Return the next token."""
         place = state % (len(self.tokens) + 1)
-        return _one(self.tokens[place], state + 1) if place < len(self.tokens) else _NO_MOVES
+        if place == len(self.tokens):
+            return _NO_SUCCESSORS
+        return _single(self.tokens[place], state + 1)
 
     def value(self, state: int) -> int | None:
-        """Return the value from before, behind the last token."""
+        """Return the previous segment's value after the last token."""
         value, place = divmod(state, len(self.tokens) + 1)
         return value if place == len(self.tokens) else None
 
-    def holds(self, token: int) -> bool:
-        """Whether it is one of them."""
+    def contains_token(self, token: int) -> bool:
+        """Return whether `token` is one of the tokens."""
         return token in self.tokens
 
 
-class AnyOf:
-    """One token of a set, which it hands on.
+class TokenSet:
+    """Exactly one token of a set. The token is the segment's value.
 
     Raises
     ------
@@ -83,19 +85,19 @@ class AnyOf:
             raise ValueError("there are no tokens to choose from")
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, AnyOf) and self.tokens == other.tokens
+        return isinstance(other, TokenSet) and self.tokens == other.tokens
 
     def __hash__(self) -> int:
         return hash(self.tokens)
 
-    def begin(self, value: int) -> int:
-        """Return the state in front of it, 0; behind token ``t`` it is ``t + 1``."""
+    def start_state(self, value: int) -> int:
+        """Return the state before the token, 0; after token ``t`` it is ``t + 1``."""
         return 0
 
-    def moves(self, state: int) -> tuple[Ints, Ints]:
-        """Return all of them, once."""
+    def successors(self, state: int) -> tuple[Ints, Ints]:
+        """Return all tokens before one has been read."""
         if state:
-            return _NO_MOVES
+            return _NO_SUCCESSORS
         tokens = np.array(self.tokens, dtype=np.int64)
         return tokens, tokens + 1
 
@@ -103,56 +105,56 @@ class AnyOf:
         """Return the token that was read."""
         return state - 1 if state else None
 
-    def holds(self, token: int) -> bool:
-        """Whether it is one of them."""
+    def contains_token(self, token: int) -> bool:
+        """Return whether `token` is in the set."""
         return token in self.tokens
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
-    """Tokens of a text from a given place on, up to one of several others, which it hands on.
+class SpanFrom:
+    """A span of a text with a given start and one of several ends. The end is the value.
 
     Attributes
     ----------
     text
         The tokens of the text.
-    first
-        Where it begins.
+    start
+        The position at which the span begins.
     ends
-        Where it may end, ascending; at least one, none before `first`.
+        The positions at which it may end, ascending; at least one, none before `start`.
     """
 
     text: Sequence[int]
-    first: int
+    start: int
     ends: Sequence[int]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "text", tuple(self.text))
         object.__setattr__(self, "ends", tuple(self.ends))
-        if not self.ends or not self.first <= self.ends[0] or self.ends[-1] > len(self.text):
-            raise ValueError("a stretch ends behind its beginning, in the text")
+        if not self.ends or not self.start <= self.ends[0] or self.ends[-1] > len(self.text):
+            raise ValueError("a span needs an end that lies in the text and not before its start")
 
-    def begin(self, value: int) -> int:
-        """Return the place where it begins; places in the text are the states."""
-        return self.first
+    def start_state(self, value: int) -> int:
+        """Return the start; states are positions in the text."""
+        return self.start
 
-    def moves(self, state: int) -> tuple[Ints, Ints]:
-        """Return the next token, up to the last place where it may end."""
-        return _one(self.text[state], state + 1) if state < self.ends[-1] else _NO_MOVES
+    def successors(self, state: int) -> tuple[Ints, Ints]:
+        """Return the next token of the text, up to the last possible end."""
+        return _single(self.text[state], state + 1) if state < self.ends[-1] else _NO_SUCCESSORS
 
     def value(self, state: int) -> int | None:
-        """Return the place."""
+        """Return the position, if the span may end there."""
         return state if state in self.ends else None
 
-    def holds(self, token: int) -> bool:
-        """Whether the token lies where it may read."""
-        return token in self.text[self.first : self.ends[-1]]
+    def contains_token(self, token: int) -> bool:
+        """Return whether `token` occurs between the start and the last end."""
+        return token in self.text[self.start : self.ends[-1]]
 
 
-class InTrie:
-    """A sequence of a trie; it hands on the node at which the sequence ends.
+class TrieSequence:
+    """A sequence of a trie. The node at which it ends is the segment's value.
 
-    Two of them are never equal, even over one trie: use one object where states are to be shared.
+    Two objects are never equal, even over the same trie: use one object to share states.
 
     Raises
     ------
@@ -164,13 +166,13 @@ class InTrie:
         if not len(trie):
             raise ValueError("there are no sequences to choose from")
         self.trie = trie
-        self._held: dict[int, bool] = {}
+        self._contained: dict[int, bool] = {}
 
-    def begin(self, value: int) -> int:
-        """Return the root; nodes are the states."""
+    def start_state(self, value: int) -> int:
+        """Return the root; states are nodes."""
         return self.trie.root
 
-    def moves(self, state: int) -> tuple[Ints, Ints]:
+    def successors(self, state: int) -> tuple[Ints, Ints]:
         """Return the children of a node."""
         return self.trie.children(state)
 
@@ -178,12 +180,12 @@ class InTrie:
         """Return the node, if a sequence ends there."""
         return state if self.trie.ends(state) else None
 
-    def holds(self, token: int) -> bool:
-        """Whether it occurs in any sequence; looked up once."""
-        if token not in self._held:
-            self._held[token] = self.trie.holds(token)
-        return self._held[token]
+    def contains_token(self, token: int) -> bool:
+        """Return whether `token` occurs in any sequence; looked up once per token."""
+        if token not in self._contained:
+            self._contained[token] = self.trie.contains_token(token)
+        return self._contained[token]
 
 
-def _one(token: int, state: int) -> tuple[Ints, Ints]:
+def _single(token: int, state: int) -> tuple[Ints, Ints]:
     return np.array([token], dtype=np.int64), np.array([state], dtype=np.int64)

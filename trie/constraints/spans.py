@@ -1,4 +1,4 @@
-"""Spans that may be copied from given texts, within a limit of tokens."""
+"""Spans copied from given texts, with a limit on their number of tokens."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from trie.constraints.constraint import Trie
-from trie.constraints.segments import InTrie
-from trie.index.bits import Ints
+from trie.constraints.segments import TrieSequence
+from trie.index.bit_vector import Ints
 from trie.index.token_trie import TokenTrie
 
 
-class Limited(InTrie):
-    """A sequence of a trie, such as of the spans of a text, that may be limited in length.
+class BoundedTrieSequence(TrieSequence):
+    """A sequence of a trie, such as a trie of text spans, whose length can be bounded by `within`.
 
-    Without a limit it is a segment itself.
+    Without a bound, it is a segment itself.
 
     Parameters
     ----------
     trie
-        The sequences; all of its nodes are looked at once.
+        The sequences. All nodes are visited once, to find their distances to an end.
 
     Raises
     ------
@@ -29,60 +29,65 @@ class Limited(InTrie):
 
     def __init__(self, trie: Trie) -> None:
         super().__init__(trie)
-        self.fewest = trie.fewest()
+        self.distances_to_end = trie.distances_to_end()
 
     @property
     def shortest(self) -> int:
         """Number of tokens of the shortest sequence."""
-        return int(self.fewest[self.trie.root])
+        return int(self.distances_to_end[self.trie.root])
 
-    def within(self, most: int) -> Within:
-        """Return the segment of the sequences that have at most so many tokens.
+    def within(self, max_tokens: int) -> LengthBound:
+        """Return the segment of the sequences with at most `max_tokens` tokens.
 
         Raises
         ------
         ValueError
             If there is none.
         """
-        if self.shortest > most:
-            raise ValueError(f"the shortest sequence has {self.shortest} tokens, more than {most}")
-        return Within(self, min(most, self.trie.longest))
+        if self.shortest > max_tokens:
+            raise ValueError(
+                f"the shortest sequence has {self.shortest} tokens, more than {max_tokens}"
+            )
+        return LengthBound(self, min(max_tokens, self.trie.longest))
 
 
 @dataclass(frozen=True, slots=True)
-class Within:
-    """A sequence of at most so many tokens; see `Limited.within`. It hands on its last node."""
+class LengthBound:
+    """A sequence of at most `max_tokens` tokens; see `BoundedTrieSequence.within`.
 
-    sequences: Limited
-    most: int
+    The node at which it ends is the segment's value.
+    """
 
-    def begin(self, value: int) -> int:
-        """Return the root; nodes are the states."""
-        return self.sequences.begin(value)
+    sequences: BoundedTrieSequence
+    max_tokens: int
 
-    def moves(self, state: int) -> tuple[Ints, Ints]:
-        """Return the children of a node that are not too far from an end."""
-        tokens, nodes = self.sequences.moves(state)
-        room = self.most - self.sequences.trie.depth(state) - 1
-        kept = self.sequences.fewest[nodes] <= room
+    def start_state(self, value: int) -> int:
+        """Return the root; states are nodes."""
+        return self.sequences.start_state(value)
+
+    def successors(self, state: int) -> tuple[Ints, Ints]:
+        """Return the children of a node from which an end is within reach."""
+        tokens, nodes = self.sequences.successors(state)
+        left = self.max_tokens - self.sequences.trie.depth(state) - 1
+        kept = self.sequences.distances_to_end[nodes] <= left
         return tokens[kept], nodes[kept]
 
     def value(self, state: int) -> int | None:
         """Return the node, if a sequence ends there."""
         return self.sequences.value(state)
 
-    def holds(self, token: int) -> bool:
-        """Whether it occurs in any sequence, however long."""
-        return self.sequences.holds(token)
+    def contains_token(self, token: int) -> bool:
+        """Return whether `token` occurs in any sequence, however long."""
+        return self.sequences.contains_token(token)
 
 
-def copies(text: Sequence[int], spans: Iterable[tuple[int, int]]) -> TokenTrie:
-    """Return the trie of some spans ``[begin, end)`` of a text's tokens; rows number the spans."""
+def span_trie(text: Sequence[int], spans: Iterable[tuple[int, int]]) -> TokenTrie:
+    """Return the trie of spans ``[begin, end)`` of a text's tokens; rows are numbers of spans."""
     return TokenTrie.build(text[begin:end] for begin, end in spans)
 
 
-def spans(cuts: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
-    """Yield the spans of one to `most` words, where word ``i`` is ``[cuts[i], cuts[i + 1])``."""
+def word_spans(cuts: Sequence[int], max_words: int) -> Iterator[tuple[int, int]]:
+    """Yield all spans of 1 to `max_words` words, where word ``i`` is ``[cuts[i], cuts[i + 1])``."""
     for first, begin in enumerate(cuts):
-        for end in cuts[first + 1 : first + 1 + most]:
+        for end in cuts[first + 1 : first + 1 + max_words]:
             yield begin, end

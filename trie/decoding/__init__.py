@@ -1,1 +1,1 @@
-"""Constrained beam search, and constraints as a logits processor."""
+"""Constrained beam search, and constraints as logits processors of transformers."""

@@ -1,6 +1,6 @@
-"""The sequences of a beam search, and its rule: which run on, which have ended, when to stop.
+"""The hypotheses of a beam search, and its rules: which continue, which have ended, when to stop.
 
-The rule is that of transformers' beam search with ``length_penalty=0`` and
+The rules are those of transformers' beam search with ``length_penalty=0`` and
 ``early_stopping=False``.
 """
 
@@ -11,93 +11,104 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from trie.decoding.beam_choice import Choice, Floats, rank
-from trie.index.bits import Ints
+from trie.decoding.continuations import Continuations, Floats, rank_in_group
+from trie.index.bit_vector import Ints
 
 
 @dataclass(frozen=True, slots=True)
-class Sequences:
-    """Sequences of all claims: those of a claim behind each other, the best first.
+class HypothesisBatch:
+    """The hypotheses of all inputs, grouped by input, the best first within an input.
 
     Attributes
     ----------
-    claims, scores, states
-        Of each sequence; claims ascend.
+    inputs, scores, states
+        The input, the score and the constraint's state of each hypothesis; inputs ascend.
     tokens
-        (sequences, length); what is behind the end token does not count.
+        The tokens; (hypotheses, length). Anything after an end token is padding.
     """
 
-    claims: Ints
+    inputs: Ints
     tokens: Ints
     scores: Floats
     states: Ints
 
     @classmethod
-    def begin(cls, states: Ints) -> Sequences:
-        """Return one empty sequence for each claim."""
+    def start(cls, states: Ints) -> HypothesisBatch:
+        """Return one empty hypothesis for each input."""
         count = len(states)
         return cls(np.arange(count), np.empty((count, 0), dtype=np.int64), np.zeros(count), states)
 
     @property
     def length(self) -> int:
         """Number of tokens."""
-        return self.tokens.shape[1]
+        return int(self.tokens.shape[1])
 
-    def take(self, places: Ints | npt.NDArray[np.bool_]) -> Sequences:
-        """Return some of the sequences."""
-        return Sequences(
-            self.claims[places], self.tokens[places], self.scores[places], self.states[places]
+    def take(self, indices: Ints | npt.NDArray[np.bool_]) -> HypothesisBatch:
+        """Return the hypotheses at some indices."""
+        return HypothesisBatch(
+            self.inputs[indices], self.tokens[indices], self.scores[indices], self.states[indices]
         )
 
-    def joined(self, longer: Sequences) -> Sequences:
-        """Return these and `longer` ones, sorted; of equal ones these come first."""
+    def merge(self, longer: HypothesisBatch) -> HypothesisBatch:
+        """Return these and `longer` hypotheses, sorted; in ties, these come first."""
         padding = ((0, 0), (0, longer.length - self.length))
-        claims = np.concatenate([self.claims, longer.claims])
+        inputs = np.concatenate([self.inputs, longer.inputs])
         scores = np.concatenate([self.scores, longer.scores])
-        both = Sequences(
-            claims,
+        both = HypothesisBatch(
+            inputs,
             np.concatenate([np.pad(self.tokens, padding), longer.tokens]),
             scores,
             np.concatenate([self.states, longer.states]),
         )
-        return both.take(np.lexsort((-scores, claims)))
+        return both.take(np.lexsort((-scores, inputs)))
 
 
-def extend(
-    running: Sequences, ended: Sequences, choice: Choice, beam_size: int, eos: int
-) -> tuple[Sequences, Sequences, Ints]:
-    """Take one step.
+def advance(
+    running: HypothesisBatch,
+    ended: HypothesisBatch,
+    continuations: Continuations,
+    beam_size: int,
+    eos: int,
+) -> tuple[HypothesisBatch, HypothesisBatch, Ints]:
+    """Extend the beams by one token.
 
     Returns
     -------
-    Sequences
-        The beams that run on.
-    Sequences
-        The best sequences that have ended so far, up to `beam_size` of each claim.
+    HypothesisBatch
+        The beams that continue.
+    HypothesisBatch
+        The best hypotheses that have ended so far, up to `beam_size` per input.
     Ints
-        The beam before that each of the running ones continues.
+        For each continuing beam, the index of the previous beam that it extends.
     """
-    longer = Sequences(
-        choice.claims,
-        np.column_stack([running.tokens[choice.beams], choice.tokens]),
-        choice.scores,
-        choice.states,
+    longer = HypothesisBatch(
+        continuations.inputs,
+        np.column_stack([running.tokens[continuations.beams], continuations.tokens]),
+        continuations.scores,
+        continuations.states,
     )
-    over = choice.tokens == eos
-    # Candidates beyond the beam stand by for ended ones; they may not end themselves.
-    ended = ended.joined(longer.take(over & (rank(choice.claims) < beam_size)))
-    ended = ended.take(rank(ended.claims) < beam_size)
-    heirs = np.flatnonzero(~over)
-    heirs = heirs[rank(choice.claims[heirs]) < beam_size]
-    heirs = heirs[~_done(longer.take(heirs), ended, beam_size)]
-    return longer.take(heirs), ended, choice.beams[heirs]
+    at_end = continuations.tokens == eos
+    # Candidates beyond the beam size replace those that ended; they may not end themselves.
+    ended = ended.merge(longer.take(at_end & (rank_in_group(continuations.inputs) < beam_size)))
+    ended = ended.take(rank_in_group(ended.inputs) < beam_size)
+    kept = np.flatnonzero(~at_end)
+    kept = kept[rank_in_group(continuations.inputs[kept]) < beam_size]
+    kept = kept[~_is_done(longer.take(kept), ended, beam_size)]
+    return longer.take(kept), ended, continuations.beams[kept]
 
 
-def _done(running: Sequences, ended: Sequences, beam_size: int) -> npt.NDArray[np.bool_]:
-    """Whether nothing better can come of the claim of each beam: scores only fall."""
-    best = running.scores[running.claims.searchsorted(running.claims)]
-    behind = ended.claims.searchsorted(running.claims, side="right")
-    full = behind - ended.claims.searchsorted(running.claims) == beam_size
-    # Where there is none, `full` is false, and the score of another claim does no harm.
-    worst = np.append(ended.scores, -np.inf)[behind - 1]
-    return full & (best <= worst)
+def _is_done(
+    running: HypothesisBatch, ended: HypothesisBatch, beam_size: int
+) -> npt.NDArray[np.bool_]:
+    """Return whether the input of each beam is finished.
+
+    It is finished when `beam_size` hypotheses have ended and no beam can become better than the
+    worst of them, since scores only fall.
+    """
+    best = running.scores[running.inputs.searchsorted(running.inputs)]
+    end = ended.inputs.searchsorted(running.inputs, side="right")
+    full = end - ended.inputs.searchsorted(running.inputs) == beam_size
+    # Without ended hypotheses `full` is false, and comparing another input's score is harmless.
+    worst = np.append(ended.scores, -np.inf)[end - 1]
+    done: npt.NDArray[np.bool_] = full & (best <= worst)
+    return done

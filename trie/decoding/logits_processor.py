@@ -1,4 +1,4 @@
-"""Any constraint as a logits processor, for plain ``model.generate(...)`` of transformers."""
+"""Any constraint as a logits processor for ``model.generate(...)`` of transformers."""
 
 from __future__ import annotations
 
@@ -12,39 +12,39 @@ from torch import Tensor
 from transformers import LogitsProcessor
 
 from trie.constraints.constraint import Constraint
-from trie.decoding.allowed_scores import Allowed
-from trie.decoding.next_tokens import ConstraintBatch, Following
-from trie.index.bits import Bools, Ints
+from trie.decoding.next_tokens import ConstraintBatch, NextTokens
+from trie.decoding.score_masking import ScoreMasker
+from trie.index.bit_vector import Bools, Ints
 
 _Ids = tuple[int, ...]
-_Key = tuple[int, _Ids]  # number of the constraint, and tokens
+_Prefix = tuple[int, _Ids]  # number of the constraint, and the decoded tokens
 
-# The score of what the constraint allows where another processor forbids all of it: far below any
-# log probability, and far above the -1e9 that beam search gives to beams that do not count.
-_LAST_RESORT = -1e4
+# The score of allowed tokens where another processor forbids all of them: far below any log
+# probability, and far above the -1e9 that beam search gives to invalid beams.
+_FALLBACK = -1e4
 
 
-class ConstraintProcessor(LogitsProcessor):
-    """Lets ``model.generate(...)`` choose only tokens that a constraint allows.
+class ConstraintLogitsProcessor(LogitsProcessor):
+    """Restrict ``model.generate(...)`` to the tokens that a constraint allows.
 
-    It works with every encoder-decoder and decoder-only model of transformers, greedy, with beams
-    and sampling, and may be used for any number of calls. The scores of allowed tokens stay as
-    they are: log probabilities over the full vocabulary. ``generate`` applies it behind the
-    processors of its own; where these forbid all that is allowed, that stays possible as a last
-    resort, with a poor score and a warning.
+    It works with every encoder-decoder and decoder-only model of transformers, with greedy search,
+    beam search and sampling, and can be used for any number of calls. The scores of allowed tokens
+    are not changed: they remain log-probabilities over the full vocabulary. ``generate`` applies
+    its own processors first; where these forbid everything that the constraint allows, the allowed
+    tokens get a low score, and a warning is issued.
 
-    ``generate`` always returns as many sequences as it is asked for. Where fewer are legal, legal
-    ones are repeated, with scores far below any log probability.
+    ``generate`` always returns the requested number of sequences. Where fewer are legal, legal ones
+    are repeated, with scores far below any log-probability.
 
     Parameters
     ----------
     constraint
-        One for all inputs, or one for each input of the batch. Inputs are expected to have equally
-        many rows, one behind the other, as ``generate`` lays out beams and returned sequences.
+        One constraint for all inputs, or one for each input of the batch. Each input is expected to
+        have the same number of rows, and these to be consecutive, as in ``generate``.
     prompt_length
-        How many tokens of a row come before the constrained ones: 1, the start token, for an
-        encoder-decoder model; ``input_ids.shape[1]`` for a decoder-only model, whose prompts are
-        padded on the left.
+        Number of tokens before the constrained ones: 1, the start token, for an encoder-decoder
+        model; ``input_ids.shape[1]`` for a decoder-only model, whose prompts are padded on the
+        left.
     """
 
     supports_continuous_batching = False  # its batches change from step to step
@@ -55,18 +55,18 @@ class ConstraintProcessor(LogitsProcessor):
         self._constraints = constraint if isinstance(constraint, Sequence) else [constraint]
         if not self._constraints or prompt_length < 0:
             raise ValueError("give at least one constraint, and a prompt_length of at least 0")
-        self._prompt = prompt_length
+        self._prompt_length = prompt_length
         self._batch = ConstraintBatch(self._constraints)
-        # The rows of the last step, and what might follow their groups, -1 for fillers. Beams are
-        # reordered between steps without notice, but their tokens tell.
-        self._known: dict[_Key, int] = {}
-        self._last = Following(*[np.empty(0, dtype=np.int64)] * 5)
-        self._allowed = Allowed()
+        # The prefixes of the last step, and for each its row in `_last`, -1 for ended and illegal
+        # ones. Beams are reordered between steps without notice, but can be told by their tokens.
+        self._known: dict[_Prefix, int] = {}
+        self._last = NextTokens(*[np.empty(0, dtype=np.int64)] * 5)
+        self._masker = ScoreMasker()
         self._warned = False
 
     @torch.no_grad()
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
-        """Return new scores: minus infinity for every token that is not allowed. Without gradients.
+        """Return new scores: minus infinity for every token that is not allowed. No gradients.
 
         Parameters
         ----------
@@ -78,89 +78,93 @@ class ConstraintProcessor(LogitsProcessor):
         Raises
         ------
         ValueError
-            If the rows cannot be shared out among the constraints, their first tokens cannot come
-            from this processor (a wrong `prompt_length`), or the constraint allows a token that
-            the vocabulary lacks.
+            If the number of rows is not a multiple of the number of constraints, the first tokens
+            cannot come from this processor (a wrong `prompt_length`), or the constraint allows a
+            token outside the vocabulary.
         """
         rows, length = input_ids.shape
         if rows % len(self._constraints):
-            raise ValueError(f"{rows} rows cannot be shared by {len(self._constraints)} inputs")
-        if length < self._prompt:
-            raise ValueError(f"prompt_length is {self._prompt}, but there are {length} tokens")
-        each = rows // len(self._constraints)
-        decoded = input_ids[:, self._prompt :].tolist()
-        keys = [(row // each, tuple(ids)) for row, ids in enumerate(decoded)]
-        places = {key: place for place, key in enumerate(dict.fromkeys(keys))}
-        following, running = self._following(list(places), scores.shape[-1])
-        place_of = np.array([places[key] for key in keys])
-        mine = replace(following, groups=following.groups[place_of])
-        kept, lost = self._allowed.of(scores, mine, _LAST_RESORT)
-        # Rows behind the end are padding; what is forbidden there matters to nobody.
-        if running[place_of[lost]].any():
+            raise ValueError(f"{rows} rows cannot be divided among {len(self._constraints)} inputs")
+        if length < self._prompt_length:
+            raise ValueError(
+                f"prompt_length is {self._prompt_length}, but there are {length} tokens"
+            )
+        rows_per_input = rows // len(self._constraints)
+        decoded = input_ids[:, self._prompt_length :].tolist()
+        prefixes = [(row // rows_per_input, tuple(ids)) for row, ids in enumerate(decoded)]
+        numbers = {prefix: number for number, prefix in enumerate(dict.fromkeys(prefixes))}
+        next_tokens, running = self._next_tokens(list(numbers), scores.shape[-1])
+        number_of_row = np.array([numbers[prefix] for prefix in prefixes])
+        per_row = replace(next_tokens, rows=next_tokens.rows[number_of_row])
+        masked, lost = self._masker.mask(scores, per_row, _FALLBACK)
+        # Ended rows only get padding, so it does not matter if that is forbidden.
+        if running[number_of_row[lost]].any():
             self._warn()
-        return kept
+        return masked
 
-    def _following(self, keys: Sequence[_Key], vocabulary: int) -> tuple[Following, Bools]:
-        """Look at the rows that differ in constraint or tokens.
+    def _next_tokens(
+        self, prefixes: Sequence[_Prefix], vocab_size: int
+    ) -> tuple[NextTokens, Bools]:
+        """Look up distinct prefixes.
 
         Returns
         -------
-        Following
-            What may follow each key.
+        NextTokens
+            The tokens that may follow each prefix.
         Bools
-            Whether its sequence can go on.
+            Whether each prefix can be continued.
         """
-        states = self._states(keys)
+        states = self._states(prefixes)
         legal = np.flatnonzero(states >= 0)
-        numbers = np.array([number for number, _ in keys])
-        found = self._batch.following(numbers[legal], states[legal], vocabulary)
-        groups = np.full(len(keys), -1)
-        groups[legal] = found.groups
-        self._known, self._last = dict(zip(keys, groups.tolist(), strict=True)), found
-        running = (groups >= 0) & (np.append(found.sizes, 0)[groups] > 0)
-        # Behind the end something must be possible, or sampling would fail for this row. The end
-        # token again is harmless: it ends a copy of what is complete.
+        numbers = np.array([number for number, _ in prefixes])
+        found = self._batch.next_tokens(numbers[legal], states[legal], vocab_size)
+        rows = np.full(len(prefixes), -1)
+        rows[legal] = found.rows
+        self._known, self._last = dict(zip(prefixes, rows.tolist(), strict=True)), found
+        running = (rows >= 0) & (np.append(found.sizes, 0)[rows] > 0)
+        # After the end, some token must remain possible, or sampling would fail for the row. The
+        # end token again is harmless: it ends a copy of a complete sequence.
         fillers = np.flatnonzero(~running)
-        if not all(keys[at][1] for at in fillers.tolist()):
+        if not all(prefixes[at][1] for at in fillers.tolist()):
             raise ValueError("the constraint allows nothing at all")
-        groups[fillers] = len(found.sizes) + np.arange(len(fillers))
-        last = np.array([keys[at][1][-1] for at in fillers.tolist()], dtype=np.int64)
-        return found.and_single(last, groups), running
+        rows[fillers] = len(found.sizes) + np.arange(len(fillers))
+        last = np.array([prefixes[at][1][-1] for at in fillers.tolist()], dtype=np.int64)
+        return found.with_single_tokens(last, rows), running
 
-    def _states(self, keys: Sequence[_Key]) -> Ints:
-        """Return the state behind each key, -1 if it is a filler's.
+    def _states(self, prefixes: Sequence[_Prefix]) -> Ints:
+        """Return the state after each prefix, -1 for illegal ones.
 
-        It is one step from what the last call knows; otherwise all tokens are read again.
+        A prefix that extends one of the last call takes one step; others are read from the start.
         """
-        states = np.empty(len(keys), dtype=np.int64)
-        known, groups = [], []
-        for at, (number, ids) in enumerate(keys):
-            group = self._known.get((number, ids[:-1])) if ids else None
-            if group is None:
+        states = np.empty(len(prefixes), dtype=np.int64)
+        known, rows = [], []
+        for at, (number, ids) in enumerate(prefixes):
+            row = self._known.get((number, ids[:-1])) if ids else None
+            if row is None:
                 states[at] = self._read(number, ids)
             else:
                 known.append(at)
-                groups.append(group)
-        # An illegal token here is a filler: beam search takes some at minus infinity where there
-        # are not enough legal ones. What follows the end token is one, too.
-        last = np.array([keys[at][1][-1] for at in known], dtype=np.int64)
-        states[known] = self._last.behind(np.array(groups, dtype=np.int64), last)
+                rows.append(row)
+        # Illegal tokens are fillers: where there are too few legal tokens, beam search takes some
+        # with a score of minus infinity. Tokens after the end token are fillers, too.
+        last = np.array([prefixes[at][1][-1] for at in known], dtype=np.int64)
+        states[known] = self._last.states_after(np.array(rows, dtype=np.int64), last)
         return states
 
     def _read(self, number: int, ids: _Ids) -> int:
-        """Return the state behind tokens, read one by one."""
+        """Return the state after `ids`, read one by one, or -1 if they continue after the end."""
         constraint = self._constraints[number]
-        state, first = constraint.start, np.zeros(1, dtype=np.int64)
+        state, zero = constraint.start, np.zeros(1, dtype=np.int64)
         for token in ids:
             found = constraint.transitions(np.array([state], dtype=np.int64))
             if not found.tokens.size:
                 return -1
-            groups = Following(first, found.tokens, found.states, first, found.sizes)
-            state = int(groups.behind(first, np.array([token]))[0])
+            next_tokens = NextTokens(zero, found.tokens, found.next_states, zero, found.sizes)
+            state = int(next_tokens.states_after(zero, np.array([token]))[0])
             if state < 0:
                 raise ValueError(
-                    f"the constraint does not allow the tokens {list(ids)} behind the first "
-                    f"{self._prompt}; is prompt_length right?"
+                    f"the constraint does not allow the tokens {list(ids)} after the first "
+                    f"{self._prompt_length}; is prompt_length correct?"
                 )
         return state
 
@@ -169,8 +173,8 @@ class ConstraintProcessor(LogitsProcessor):
             self._warned = True
             warnings.warn(
                 "another logits processor forbids every token that the constraint allows; they "
-                "stay possible as a last resort. Look at forced_bos_token_id, min_length, "
-                "no_repeat_ngram_size and max_length of the generation config",
+                "remain possible with a low score. Check forced_bos_token_id, min_length, "
+                "no_repeat_ngram_size and max_length in the generation config",
                 RuntimeWarning,
                 stacklevel=3,
             )

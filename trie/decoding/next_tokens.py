@@ -1,4 +1,4 @@
-"""What may follow each beam of a batch of claims, asked for once per constraint and state."""
+"""The next tokens of the beams of a batch, looked up once per constraint and state."""
 
 from __future__ import annotations
 
@@ -8,67 +8,73 @@ from dataclasses import dataclass
 import numpy as np
 
 from trie.constraints.constraint import Constraint, Transitions
-from trie.index.bits import Ints
-from trie.index.runs import runs
+from trie.index.bit_vector import Ints
+from trie.index.csr import row_positions
 
 
 @dataclass(frozen=True, slots=True)
-class Following:
-    """The continuations of some beams; beams in the same state share a group of them.
+class NextTokens:
+    """The tokens that may follow some beams, as CSR arrays. Beams in the same state share a row.
 
     Attributes
     ----------
-    groups
-        For each beam, its group.
-    tokens, states
-        The tokens that may follow, ascending within each group, and the state behind each.
-    firsts, sizes
-        Where each group begins in `tokens`, and how many it has.
+    rows
+        The row of each beam; (beams,).
+    tokens, next_states
+        The allowed tokens, ascending within each row, and the state after each of them.
+    offsets, sizes
+        Where each row begins in `tokens`, and its length; (rows,).
     """
 
-    groups: Ints
+    rows: Ints
     tokens: Ints
-    states: Ints
-    firsts: Ints
+    next_states: Ints
+    offsets: Ints
     sizes: Ints
 
-    def places(self, beams: Ints) -> tuple[Ints, Ints]:
-        """Return the beam and the place in `tokens` of every continuation of these `beams`."""
-        groups = self.groups[beams]
-        sizes = self.sizes[groups]
-        return np.repeat(beams, sizes), runs(self.firsts[groups], sizes)
+    def positions(self, beams: Ints) -> tuple[Ints, Ints]:
+        """Return the beam and the position in `tokens` of every continuation of `beams`."""
+        rows = self.rows[beams]
+        sizes = self.sizes[rows]
+        return np.repeat(beams, sizes), row_positions(self.offsets[rows], sizes)
 
-    def behind(self, groups: Ints, tokens: Ints) -> Ints:
-        """Return the state behind a token of each of some groups, -1 where it may not follow.
+    def states_after(self, rows: Ints, tokens: Ints) -> Ints:
+        """Return the state after one token of each of `rows`, or -1 if the token is not allowed.
 
-        Nothing may follow group -1.
+        Nothing is allowed in row -1.
         """
         width = 1 + max(int(self.tokens.max(initial=0)), int(tokens.max(initial=0)))
         keys = np.repeat(np.arange(len(self.sizes)) * width, self.sizes) + self.tokens
-        wanted = groups * width + tokens
+        wanted = rows * width + tokens
         at = keys.searchsorted(wanted)
-        found = np.append(keys, -1)[at] == wanted
-        return np.where(found, np.append(self.states, -1)[at], -1)
+        allowed = np.append(keys, -1)[at] == wanted
+        return np.where(allowed, np.append(self.next_states, -1)[at], -1)
 
-    def and_single(self, tokens: Ints, groups: Ints) -> Following:
-        """Return these groups and, for each of `tokens`, one of it alone; beams are in `groups`."""
+    def with_single_tokens(self, tokens: Ints, rows: Ints) -> NextTokens:
+        """Append a row for each of `tokens` that allows only this token; `rows` are the beams'."""
         ones = np.ones(len(tokens), dtype=np.int64)
-        return Following(
-            groups,
+        return NextTokens(
+            rows,
             np.concatenate([self.tokens, tokens]),
-            np.concatenate([self.states, -ones]),
-            np.concatenate([self.firsts, len(self.tokens) + ones.cumsum() - 1]),
+            np.concatenate([self.next_states, -ones]),
+            np.concatenate([self.offsets, len(self.tokens) + ones.cumsum() - 1]),
             np.concatenate([self.sizes, ones]),
         )
 
     @property
     def forced(self) -> bool:
-        """Whether no beam has a choice. Some may have ended."""
+        """Whether no beam has more than one next token. Some beams may have ended."""
         return bool((self.sizes <= 1).all())
 
 
 class ConstraintBatch:
-    """The constraints of a batch of claims; claims may share one."""
+    """The constraints of a batch of inputs, which may share constraints.
+
+    Attributes
+    ----------
+    starts
+        The start state of each input's constraint; (inputs,).
+    """
 
     def __init__(self, constraints: Sequence[Constraint]) -> None:
         numbers: dict[int, int] = {}
@@ -76,32 +82,32 @@ class ConstraintBatch:
         self._distinct = list({id(c): c for c in constraints}.values())
         self.starts: Ints = np.array([c.start for c in constraints], dtype=np.int64)
 
-    def following(self, claims: Ints, states: Ints, vocabulary: int) -> Following:
-        """Return what may follow beams of these claims in these states.
+    def next_tokens(self, inputs: Ints, states: Ints, vocab_size: int) -> NextTokens:
+        """Return the tokens that may follow beams of these inputs in these states.
 
         Raises
         ------
         ValueError
-            If a constraint allows a token that is not below `vocabulary`.
+            If a constraint allows a token that is not below `vocab_size`.
         """
-        numbers = self._numbers[claims]
-        groups, count = np.empty(len(states), dtype=np.int64), 0
-        none = np.empty(0, dtype=np.int64)
-        found = [Transitions(none, none, none)]
+        numbers = self._numbers[inputs]
+        rows, count = np.empty(len(states), dtype=np.int64), 0
+        empty = np.empty(0, dtype=np.int64)
+        parts = [Transitions(empty, empty, empty)]
         for number in range(len(self._distinct)):
-            mine = np.flatnonzero(numbers == number)
-            if not mine.size:
+            beams = np.flatnonzero(numbers == number)
+            if not beams.size:
                 continue
-            distinct, groups_of = np.unique(states[mine], return_inverse=True)
-            groups[mine] = count + groups_of
+            distinct, rows_of_beams = np.unique(states[beams], return_inverse=True)
+            rows[beams] = count + rows_of_beams
             count += len(distinct)
-            found.append(self._distinct[number].transitions(distinct))
-        tokens = np.concatenate([f.tokens for f in found])
-        if tokens.size and not 0 <= tokens.min() <= tokens.max() < vocabulary:
+            parts.append(self._distinct[number].transitions(distinct))
+        tokens = np.concatenate([part.tokens for part in parts])
+        if tokens.size and not 0 <= tokens.min() <= tokens.max() < vocab_size:
             raise ValueError(
-                f"a constraint allows a token outside the model's vocabulary of {vocabulary}; "
-                "are model and tokenizer of the same checkpoint?"
+                f"a constraint allows a token outside the model's vocabulary of {vocab_size}; "
+                "do model and tokenizer belong to the same checkpoint?"
             )
-        behind = np.concatenate([f.states for f in found])
-        sizes = np.concatenate([f.sizes for f in found])
-        return Following(groups, tokens, behind, np.cumsum(sizes) - sizes, sizes)
+        next_states = np.concatenate([part.next_states for part in parts])
+        sizes = np.concatenate([part.sizes for part in parts])
+        return NextTokens(rows, tokens, next_states, np.cumsum(sizes) - sizes, sizes)

@@ -1,1 +1,1 @@
-"""Token tries in flat, memory-mapped arrays: built, read, checked, updated."""
+"""Token tries in flat, memory-mapped arrays: building, reading, checking, updating."""

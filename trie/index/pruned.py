@@ -1,44 +1,50 @@
 """A token trie without some of its rows.
 
-For each node on the path of a removed row the removed rows behind it are counted. A node behind
-which all are removed is closed: it counts as absent, so that no path leads to a dead end. All other
-nodes cost nothing.
+For each node on the path of a removed row, the removed rows at and below it are counted. A node
+whose rows are all removed is closed: it counts as absent, so that no path leads to a dead end. All
+other nodes need no memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from trie.index.bits import Ints
+from trie.index.bit_vector import Ints
 from trie.index.token_trie import TokenTrie
 
 
 class PrunedTrie:
-    """What is left of a token trie; immutable, `remove` returns another one.
+    """A token trie without some of its rows. Immutable: `remove` returns a new one.
 
-    Nodes and rows have the numbers that they have in the trie.
+    Nodes and rows keep the numbers that they have in the original trie.
+
+    Attributes
+    ----------
+    base
+        The original trie.
+    removed
+        The removed rows.
     """
 
     def __init__(self, base: TokenTrie) -> None:
         self.base = base
-        #: The rows that are not there.
         self.removed: frozenset[int] = frozenset()
-        self._dead: dict[int, int] = {}  # removed rows behind each node that has any
+        self._removed_below: dict[int, int] = {}  # the count of each node that has any
         self._closed: frozenset[int] = frozenset()
         self._closed_nodes: Ints = np.empty(0, dtype=np.int64)  # the same, ascending
 
     def remove(self, rows: Sequence[int]) -> PrunedTrie:
-        """Return the trie without these rows, too, which are there."""
+        """Return the trie without these rows, which must be present."""
         other = PrunedTrie(self.base)
-        dead, touched = dict(self._dead), set()
-        for _, node in self.base.locate(rows):
-            for place in self._up(node):
-                dead[place] = dead.get(place, 0) + 1
-                touched.add(place)
-        other.removed, other._dead = self.removed.union(rows), dead
-        other._closed = self._closed.union(n for n in touched if dead[n] == self.base.count(n))
+        counts, touched = dict(self._removed_below), set()
+        for _, end in self.base.locate(rows):
+            for node in self._ancestors(end):
+                counts[node] = counts.get(node, 0) + 1
+                touched.add(node)
+        other.removed, other._removed_below = self.removed.union(rows), counts
+        other._closed = self._closed.union(n for n in touched if counts[n] == self.base.count(n))
         other._closed_nodes = np.array(sorted(other._closed), dtype=np.int64)
         return other
 
@@ -54,42 +60,43 @@ class PrunedTrie:
                 return depth
         return 0
 
-    def open(self, node: int) -> int:
+    def if_open(self, node: int) -> int:
         """Return `node`, or -1 if it is closed."""
         return -1 if node in self._closed else node
 
     def children(self, node: int) -> tuple[Ints, Ints]:
-        """Return the tokens that lead on from `node`, ascending, and the node behind each."""
+        """Return the tokens that may follow at `node`, ascending, and the child by each of them."""
         tokens, nodes = self.base.children(node)
-        if node not in self._dead or not nodes.size:
+        if node not in self._removed_below or not nodes.size:
             return tokens, nodes
         low, high = self._closed_nodes.searchsorted([nodes[0], nodes[-1] + 1])
         closed = self._closed_nodes[low:high] - nodes[0]
         return np.delete(tokens, closed), np.delete(nodes, closed)
 
     def ends(self, node: int) -> bool:
-        """Whether a sequence ends at `node`."""
-        return self.rows(node).size > 0 if node in self._dead else self.base.ends(node)
+        """Return whether a sequence ends at `node`."""
+        return self.rows(node).size > 0 if node in self._removed_below else self.base.ends(node)
 
     def rows(self, node: int) -> Ints:
         """Return the rows of the sequences that end at `node`, ascending."""
         rows = self.base.rows(node)
-        if node not in self._dead:
+        if node not in self._removed_below:
             return rows
         return np.array([row for row in rows.tolist() if row not in self.removed], dtype=np.int64)
 
-    def fewest(self) -> Ints:
-        """Return how many tokens lead from each node of the trie to the next end; (nodes,)."""
-        return self.base.fewest([node for node in self._dead if not self.rows(node).size])
+    def distances_to_end(self) -> Ints:
+        """Return the least number of tokens from each node to the end of a sequence; (nodes,)."""
+        ignored = [node for node in self._removed_below if not self.rows(node).size]
+        return self.base.distances_to_end(ignored)
 
-    def holds(self, token: int) -> bool:
-        """Whether `token` occurs in any sequence (looks at all nodes)."""
+    def contains_token(self, token: int) -> bool:
+        """Return whether `token` occurs in any sequence (scans all nodes)."""
         if not self._closed:
-            return self.base.holds(token)
-        return any(node not in self._closed for node in self.base.behind(token).tolist())
+            return self.base.contains_token(token)
+        return any(node not in self._closed for node in self.base.nodes_after(token).tolist())
 
-    def _up(self, node: int) -> Iterable[int]:
-        """Yield the nodes from `node` to the root."""
+    def _ancestors(self, node: int) -> Iterator[int]:
+        """Yield the nodes from `node` up to the root."""
         yield node
         while node != TokenTrie.root:
             node = self.base.parent(node)

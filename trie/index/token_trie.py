@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -9,155 +10,194 @@ from pathlib import Path
 
 import numpy as np
 
-from trie.index import trie_build, trie_files
-from trie.index.bits import Bits, Ints, Unsigned
-from trie.index.blocks import Checks
-from trie.index.flatten import fewest, flatten
-from trie.index.shape import Shape
-from trie.index.walkable import Walkable
-from trie.index.wide_nodes import pays_off, wide_row
+from trie.index import traversal, trie_build, trie_files
+from trie.index.bit_vector import BitVector, Ints, Unsigned
+from trie.index.block_checks import BlockChecks
+from trie.index.louds import LoudsTree
+
+# Nodes with at least so many children get a bitmask, unless it had more than so many bits each.
+_WIDE_CHILDREN, _BITS_PER_CHILD = 1024, 64
 
 
-class TokenTrie(Shape, Walkable):
-    """Sequences of token ids; the row of a sequence is its position among those it was built from.
+class Walkable(ABC):
+    """A trie that can be followed token by token from its root."""
 
-    Several sequences may be equal, or one the beginning of another; the empty one ends at the root.
-    Make one with `build` or `open`. ``len(trie)`` is the number of sequences.
+    #: The node of the empty prefix.
+    root = 0
 
-    Opening takes milliseconds for millions of sequences: only the shape is checked then. Tokens and
-    rows are checked block by block, each before anything of it is read for the first time. So
-    nothing damaged is ever used, but every method that reads tokens or rows of an opened trie
-    raises a `TrieFileError` if they are damaged. `check` checks everything.
+    @abstractmethod
+    def child(self, node: int, token: int) -> int:
+        """Return the child of `node` by `token`, or -1."""
+
+    def walk(self, ids: Iterable[int], node: int = root) -> int:
+        """Return the node that `ids` lead to from `node`, or -1 if they leave the trie."""
+        for token in ids:
+            node = self.child(node, token)
+            if node < 0:
+                break
+        return node
+
+
+class TokenTrie(LoudsTree, Walkable):
+    """A trie of token id sequences.
+
+    The row of a sequence is its position among the sequences that the trie was built from. Several
+    sequences may be equal, or one a prefix of another; the empty sequence ends at the root. Use
+    `build` or `open` to make a trie. ``len(trie)`` is the number of sequences.
+
+    Opening takes milliseconds for millions of sequences, because only the tree structure is checked
+    then. Tokens and rows are checked block by block before they are first read, so damaged values
+    are never used; every method that reads tokens or rows of an opened trie raises a
+    `TrieFileError` if they are damaged. `check` checks everything.
     """
 
-    def __init__(self, arrays: trie_build.TrieArrays, checks: Checks | None = None) -> None:
+    def __init__(self, arrays: trie_build.TrieArrays, checks: BlockChecks | None = None) -> None:
         super().__init__(arrays)
-        self._arrays, self._checks = arrays, checks or Checks.built(arrays)
+        self._arrays, self._checks = arrays, checks or BlockChecks.for_built(arrays)
         self._tokens = arrays.tokens.data
-        self._need_tokens, self._need_rows = self._checks.tokens.need, self._checks.rows.need
-        # Of each very wide node that was asked for a child, the first child and its row.
-        self._wide: dict[int, tuple[int, Bits]] = {}
+        self._require_tokens = self._checks.tokens.require
+        self._require_rows = self._checks.rows.require
+        # For each very wide node that was asked for a child: its first child and its bitmask.
+        self._wide: dict[int, tuple[int, BitVector]] = {}
 
     @classmethod
     def build(cls, sequences: Iterable[Sequence[int]]) -> TokenTrie:
-        """Build the trie of `sequences`, which are read once.
+        """Build the trie of `sequences`, which are iterated over once.
 
         Raises
         ------
         ValueError
-            If a token id is negative or beyond 31 bits.
+            If a token id is negative or needs more than 31 bits.
         """
-        return cls(trie_build.arrays(*trie_build.read(sequences)))
+        return cls(trie_build.build_arrays(*trie_build.concatenate(sequences)))
 
     def save(self, directory: str | Path) -> None:
-        """Write the arrays into an existing directory; making that atomic is the caller's part."""
-        self.check()  # or new checksums would hide that it is damaged
-        trie_files.write(self._arrays, Path(directory))
+        """Write the arrays into an existing directory. Not atomic."""
+        self.check()  # otherwise new checksums would hide damage
+        trie_files.write_arrays(self._arrays, Path(directory))
 
     @classmethod
     def open(cls, directory: str | Path) -> TokenTrie:
-        """Open a saved trie by memory map, after a check of its shape.
+        """Open a saved trie by memory map and check its structure.
 
         Raises
         ------
         TrieFileError
-            If a file is missing, of another version, or found damaged so far.
+            If a file is missing or of another version, or the checks made on opening find damage.
         """
         return cls(*trie_files.open_arrays(Path(directory)))
 
     def check(self) -> None:
-        """Check all tokens and rows that were not read yet.
+        """Check all tokens and rows that have not been read yet.
 
         Raises
         ------
         TrieFileError
             If a file is damaged.
         """
-        self._checks.tokens.need_all()
-        self._checks.rows.need_all()
+        self._checks.tokens.require_all()
+        self._checks.rows.require_all()
 
     @cached_property
     def digest(self) -> str:
-        """What tells this trie from others: checksums of its arrays."""
-        found = trie_files.checksums(self._arrays, self._checks.sums)
-        return "".join(f"{crc:08x}" for crc in found.values())
+        """Checksums of the arrays, which differ between tries."""
+        checksums = trie_files.file_checksums(self._arrays, self._checks.checksums)
+        return "".join(f"{crc:08x}" for crc in checksums.values())
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory, whether mapped or not."""
-        parts = self._arrays
-        wide = sum(row.nbytes for _, row in self._wide.values())
-        bits = parts.firsts.nbytes + parts.inner.nbytes + parts.ends.nbytes + wide
-        rows = parts.rows.low.nbytes + parts.rows.high.nbytes + parts.shared.nbytes
-        return int(parts.tokens.nbytes + bits + rows)
+        """Bytes of all arrays, memory-mapped or not."""
+        arrays = self._arrays
+        wide = sum(mask.nbytes for _, mask in self._wide.values())
+        bits = arrays.firsts.nbytes + arrays.inner.nbytes + arrays.ends.nbytes + wide
+        rows = arrays.rows.low.nbytes + arrays.rows.high.nbytes + arrays.shared.nbytes
+        return int(arrays.tokens.nbytes + bits + rows)
 
     def children(self, node: int) -> tuple[Ints, Ints]:
-        """Return the tokens that lead on from `node`, ascending, and the node behind each."""
-        first, end = self._span(node)
-        self._need_tokens(first, end)
+        """Return the tokens that may follow at `node`, ascending, and the child by each of them."""
+        first, end = self._child_range(node)
+        self._require_tokens(first, end)
         return self._arrays.tokens[first:end].astype(np.int64), np.arange(first, end)
 
     def child(self, node: int, token: int) -> int:
-        """Return the node behind `token`, -1 where there is none."""
+        """Return the child of `node` by `token`, or -1."""
         if node in self._wide:
-            first, row = self._wide[node]
-            return first + row.rank(token) if 0 <= token < row.size and row[token] else -1
-        first, end = self._span(node)
-        self._need_tokens(first, end)
-        if pays_off(self._arrays.tokens, first, end):
-            self._wide[node] = first, wide_row(self._arrays.tokens[first:end])
+            first, mask = self._wide[node]
+            return first + mask.rank(token) if 0 <= token < mask.size and mask[token] else -1
+        first, end = self._child_range(node)
+        self._require_tokens(first, end)
+        if _is_wide(self._arrays.tokens, first, end):
+            self._wide[node] = first, _bitmask(self._arrays.tokens[first:end])
             return self.child(node, token)
-        found = bisect_left(self._tokens, token, first, end)
-        return found if found < end and self._tokens[found] == token else -1
+        place = bisect_left(self._tokens, token, first, end)
+        return place if place < end and self._tokens[place] == token else -1
 
     def rows(self, node: int) -> Ints:
         """Return the rows of the sequences that end at `node`, ascending."""
-        first, end = self._places(node)
-        self._need_rows(first, end)
+        first, end = self._row_range(node)
+        self._require_rows(first, end)
         return np.array([self._arrays.rows[place] for place in range(first, end)], dtype=np.int64)
 
-    def holds(self, token: int) -> bool:
-        """Whether `token` occurs in any sequence (looks at all nodes)."""
-        found = bool(np.any(self._arrays.tokens[1:] == token))
-        if found:  # or they are damaged; but what is not there cannot be read from there either
-            self._checks.tokens.need_all()
-        return found
+    def contains_token(self, token: int) -> bool:
+        """Return whether `token` occurs in any sequence (scans all nodes)."""
+        contained = bool(np.any(self._arrays.tokens[1:] == token))
+        if contained:  # it may be damage; a token that does not occur cannot be read either
+            self._checks.tokens.require_all()
+        return contained
 
-    def behind(self, token: int) -> Ints:
-        """Return all nodes that `token` leads to (looks at all nodes)."""
-        self._checks.tokens.need_all()
+    def nodes_after(self, token: int) -> Ints:
+        """Return all nodes whose last token is `token` (scans all nodes)."""
+        self._checks.tokens.require_all()
         return np.flatnonzero(self._arrays.tokens[1:] == token) + 1
 
     def path(self, node: int) -> list[int]:
-        """Return the tokens that lead from the root to `node`."""
+        """Return the tokens on the path from the root to `node`."""
         tokens = []
         while node != self.root:
-            self._need_tokens(node, node + 1)
+            self._require_tokens(node, node + 1)
             tokens.append(self._tokens[node])
             node = self.parent(node)
         return tokens[::-1]
 
     def locate(self, rows: Sequence[int]) -> list[tuple[int, int]]:
-        """Return each of these rows with the node where its sequence ends (looks at all rows)."""
-        self._checks.rows.need_all()
-        values = self._arrays.rows.values()
+        """Return pairs of a row and the node at which its sequence ends (scans all rows)."""
+        self._checks.rows.require_all()
+        values = self._arrays.rows.unpack()
         places = np.flatnonzero(np.isin(values, np.array(rows, dtype=np.int64)))
         shared = self._arrays.shared.astype(np.int64) + 1 + np.arange(len(self._shared))
-        ended = places - shared.searchsorted(places, side="right")
+        end_ranks = places - shared.searchsorted(places, side="right")
         nodes = range(self.nodes)
         return [
-            (int(values[place]), bisect_right(nodes, number, key=self._ended) - 1)
-            for place, number in zip(places.tolist(), ended.tolist(), strict=True)
+            (int(values[place]), bisect_right(nodes, end_rank, key=self._end_rank) - 1)
+            for place, end_rank in zip(places.tolist(), end_ranks.tolist(), strict=True)
         ]
 
     def flatten(self) -> tuple[Unsigned, Ints]:
-        """Return the tokens of all sequences behind each other, by row, and their lengths."""
+        """Return the tokens of all sequences, one after another in row order, and their lengths."""
         self.check()
-        return flatten(self._arrays, self.levels)
+        return traversal.flatten(self._arrays, self.levels)
 
-    def fewest(self, silent: Sequence[int] = ()) -> Ints:
-        """Return how many tokens lead from each node to the next end of a sequence; (nodes,).
+    def distances_to_end(self, ignored: Sequence[int] = ()) -> Ints:
+        """Return the least number of tokens from each node to the end of a sequence; (nodes,).
 
-        At `silent` nodes no end counts; `trie.index.flatten.FAR` or more stands for none at all.
+        Ends at the nodes `ignored` do not count. The distance is
+        `trie.index.traversal.UNREACHABLE` or more where no end can be reached.
         """
-        return fewest(self._arrays, self.levels, silent)
+        return traversal.distances_to_end(self._arrays, self.levels, ignored)
+
+
+def _is_wide(tokens: Unsigned, first: int, end: int) -> bool:
+    """Return whether a node with the children ``[first, end)`` is worth a bitmask.
+
+    Children are ordered by token, so the child by token ``t`` is the first child plus the number of
+    bits set before ``t``. The root of a large trie has tens of thousands of children; a bitmask
+    takes less memory than their tokens and finds a child in constant time.
+    """
+    return end - first >= _WIDE_CHILDREN and int(tokens[end - 1]) < (end - first) * _BITS_PER_CHILD
+
+
+def _bitmask(tokens: Unsigned) -> BitVector:
+    """Return the bitmask in which the bits of `tokens` are set."""
+    flags = np.zeros(int(tokens[-1]) + 1, dtype=bool)
+    flags[tokens] = True
+    return BitVector.pack(flags)

@@ -1,1 +1,1 @@
-"""BART run step by step for many claims, and its tokenizer."""
+"""A BART model run step by step for many inputs, and its tokenizer."""

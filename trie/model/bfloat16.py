@@ -1,4 +1,4 @@
-"""bfloat16: where it is fast, and weights kept in it, for models that only compute."""
+"""bfloat16 inference: where it is fast, and models whose weights are kept in it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 
 def bfloat16_is_fast(device: torch.device) -> bool:
-    """Whether a device has instructions for products in bfloat16, which is slow without them."""
+    """Return whether a device has bfloat16 matrix instructions; without them, it is slow."""
     if device.type == "cuda":
         return bool(torch.version.hip) or torch.cuda.get_device_capability(device)[0] >= 8
     return device.type == "cpu" and (
@@ -15,21 +15,21 @@ def bfloat16_is_fast(device: torch.device) -> bool:
     )
 
 
-def keep_bfloat16(model: nn.Module) -> None:
-    """Keep the weights of a model's linear layers in bfloat16, as autocast multiplies them.
+def convert_linears_to_bfloat16(model: nn.Module) -> None:
+    """Convert the weights of a model's linear layers to bfloat16, as autocast would at each step.
 
-    It would convert them again at each step: what it remembers of weights it does not remember in
-    inference mode. That took as long as the product with the vocabulary itself, for 25 beams.
+    Autocast's weight cache does not work in inference mode, so autocast would convert all weights
+    at each step. For 25 beams this took as long as the product with the vocabulary.
 
-    A layer that shares its weights, as a head over the vocabulary does with the embedding of
-    tokens, gets its own; the embedding stays as it is. Those that gave theirs up stay empty.
+    A layer that shares its weights, as a language-model head does with the token embedding, gets a
+    copy; the embedding is not changed. Layers that gave up their weights stay empty.
     """
     for layer in model.modules():
         if isinstance(layer, nn.Linear):
-            layer.weight = _kept(layer.weight)
+            layer.weight = _converted(layer.weight)
             if layer.bias is not None:
-                layer.bias = _kept(layer.bias)
+                layer.bias = _converted(layer.bias)
 
 
-def _kept(parameter: Tensor) -> nn.Parameter:
+def _converted(parameter: Tensor) -> nn.Parameter:
     return nn.Parameter(parameter.detach().to(torch.bfloat16), requires_grad=False)

@@ -1,8 +1,8 @@
-"""Products of the encoder in eight bits, for processors with instructions for them (VNNI, AMX).
+"""8-bit matrix products of the encoder, for CPUs with instructions for them (VNNI, AMX).
 
-Weights have a scale for each output, and what is multiplied with them has one for each token, its
-largest number. So a token's products depend on nothing beside it, neither on the batch nor on
-texts that ranges were once measured with, and an outlier costs its own token precision only.
+Weights are quantised symmetrically per output channel, activations dynamically per token. The
+result for a token therefore depends neither on the rest of the batch nor on calibration data, and
+an outlier costs precision only in its own token.
 """
 
 from __future__ import annotations
@@ -13,45 +13,46 @@ from functools import cache
 import torch
 from torch import Tensor, nn
 
-from trie.model.packed_encoder import Linears, Products
+from trie.model.packed_encoder import FloatLinears, LinearGroup
 
-# The processor multiplies bytes without sign by bytes with sign: inputs are shifted by the middle.
-_MIDDLE = 128
-_MOST = 127
-# A scale below would have no reciprocal.
-_LEAST = 1e-30
-# Rows for which oneDNN lays out weights; other numbers are served as fast.
-_ROWS = 2048
+# The CPU multiplies unsigned by signed bytes, so activations are shifted by this zero point.
+_ZERO_POINT = 128
+_MAX = 127
+_MIN_SCALE = 1e-30  # a smaller scale would have no finite reciprocal
+# Number of rows for which oneDNN lays out weights; other numbers are as fast.
+_LAYOUT_ROWS = 2048
 
 
 class Int8Linears:
-    """Linear layers that read the same, as one product in eight bits; results are float32.
+    """Linear layers with the same input, as one 8-bit matrix product; results are float32.
 
-    The layers give up their weights, which are kept as bytes: they are of no more use elsewhere.
-    Several threads may share one.
+    The layers give up their weights, which are kept as bytes, and cannot be used elsewhere
+    afterwards. Thread-safe.
     """
 
-    def __init__(self, *parts: nn.Linear) -> None:
-        weight = torch.cat([part.weight.detach().float() for part in parts])
-        self._bias = torch.cat([part.bias.detach().float() for part in parts])
-        self._sizes = [part.out_features for part in parts]
-        self._scales = weight.abs().amax(1).div_(_MOST).clamp_(min=_LEAST)
-        whole = weight.div_(self._scales[:, None]).round_().to(torch.int8)
-        self._packed: Tensor = torch.ops.onednn.qlinear_prepack(whole, [_ROWS, whole.shape[1]])
-        self._zeros = torch.zeros(len(whole), dtype=torch.int32)
-        for part in parts:
-            part.weight = nn.Parameter(torch.empty(0), requires_grad=False)
+    def __init__(self, *layers: nn.Linear) -> None:
+        weight = torch.cat([layer.weight.detach().float() for layer in layers])
+        self._bias = torch.cat([layer.bias.detach().float() for layer in layers])
+        self._sizes = [layer.out_features for layer in layers]
+        self._scales = weight.abs().amax(1).div_(_MAX).clamp_(min=_MIN_SCALE)
+        quantised = weight.div_(self._scales[:, None]).round_().to(torch.int8)
+        self._packed: Tensor = torch.ops.onednn.qlinear_prepack(
+            quantised, [_LAYOUT_ROWS, quantised.shape[1]]
+        )
+        self._zeros = torch.zeros(len(quantised), dtype=torch.int32)
+        for layer in layers:
+            layer.weight = nn.Parameter(torch.empty(0), requires_grad=False)
 
     def __call__(self, hidden: Tensor) -> Sequence[Tensor]:
-        """Return the outputs, each (tokens, its width), of `hidden`, float32, (tokens, width)."""
-        least, most = hidden.amin(-1, keepdim=True), hidden.amax(-1, keepdim=True)
-        scales = torch.maximum(most, least.neg_()).div_(_MOST).clamp_(min=_LEAST)
-        # By way of bytes with sign, to which torch converts three times as fast.
+        """Return the outputs, each (tokens, out_features), for `hidden`, float32, (tokens, in)."""
+        lowest, highest = hidden.amin(-1, keepdim=True), hidden.amax(-1, keepdim=True)
+        scales = torch.maximum(highest, lowest.neg_()).div_(_MAX).clamp_(min=_MIN_SCALE)
+        # By way of signed bytes, to which torch converts three times as fast.
         signed = (hidden * scales.reciprocal()).round_().to(torch.int8)
         product: Tensor = torch.ops.onednn.qlinear_pointwise(
-            signed.view(torch.uint8).add_(_MIDDLE),
+            signed.view(torch.uint8).add_(_ZERO_POINT),
             1.0,
-            _MIDDLE,
+            _ZERO_POINT,
             self._packed,
             self._scales,
             self._zeros,
@@ -63,40 +64,43 @@ class Int8Linears:
             [],
             "",
         )
-        return product.mul_(scales).add_(self._bias).split(self._sizes, -1)
+        outputs: Sequence[Tensor] = product.mul_(scales).add_(self._bias).split(self._sizes, -1)
+        return outputs
 
 
-def products_of(dtype: torch.dtype, device: torch.device) -> type[Products]:
-    """Return the kind of an encoder's products in a precision; ValueError as of `check_int8`."""
+def linear_group_type(dtype: torch.dtype, device: torch.device) -> type[LinearGroup]:
+    """Return the implementation of an encoder's linear layers for a dtype.
+
+    Raises
+    ------
+    ValueError
+        If the dtype is int8 and not supported on the device; see `check_int8`.
+    """
     if dtype is not torch.int8:
-        return Linears
+        return FloatLinears
     check_int8(device)
     return Int8Linears
 
 
 def check_int8(device: torch.device) -> None:
-    """Raise ValueError, saying what would do instead, unless int8 is to be had on a device."""
+    """Raise ValueError, naming alternatives, if int8 is not supported on a device."""
     if device.type != "cpu":
-        raise ValueError(
-            f"int8 runs on processors only, not on {device}; use bf16 there, or device cpu"
-        )
-    if not int8_works():
-        raise ValueError(
-            "int8 needs a torch with oneDNN and a processor with VNNI; use fp32 or bf16"
-        )
+        raise ValueError(f"int8 runs on CPUs only, not on {device}; use bf16 there, or device cpu")
+    if not int8_is_supported():
+        raise ValueError("int8 needs a torch with oneDNN and a CPU with VNNI; use fp32 or bf16")
 
 
 @cache
-def int8_works() -> bool:
-    """Whether torch multiplies bytes here, and without letting the sums overflow.
+def int8_is_supported() -> bool:
+    """Return whether torch multiplies bytes on this CPU without overflow.
 
-    Without VNNI, sums of two products are kept in 16 bits, which is too few.
+    Without VNNI, sums of two products are kept in 16 bits, which is not enough.
     """
-    largest = nn.utils.skip_init(nn.Linear, 64, 64)  # leaves torch's random numbers alone
+    largest = nn.utils.skip_init(nn.Linear, 64, 64)  # does not advance torch's random generator
     nn.init.ones_(largest.weight)
     nn.init.zeros_(largest.bias)
     try:
-        (found,) = Int8Linears(largest)(torch.ones(64, 64))
+        (sums,) = Int8Linears(largest)(torch.ones(64, 64))
     except (AttributeError, NotImplementedError, RuntimeError):
         return False
-    return bool((found - 64).abs().max() < 1e-3)
+    return bool((sums - 64).abs().max() < 1e-3)

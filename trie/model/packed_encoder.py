@@ -1,8 +1,8 @@
-"""The encoder on a processor, without padding: the tokens of many inputs behind each other.
+"""A transformer encoder on the CPU without padding: the tokens of many inputs are concatenated.
 
-All but attention looks at one token at a time, so it runs over the tokens of all inputs together.
-Attention runs over the inputs of one length together. No padding token is ever computed, and an
-input's states do not depend on what else is in the batch: mostly not even by their last bit.
+Everything except attention treats each token separately, so it runs over the tokens of all inputs
+together. Attention runs over inputs of equal length together. No padding is computed, and the
+states of an input do not depend on the rest of the batch, in most cases to the last bit.
 """
 
 from __future__ import annotations
@@ -17,145 +17,146 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 # Tokens that are computed together: more do not fit into the caches of two cores.
-_TOKENS = 2048
-# Exponentials of weights up to this, and down to its negative, stay far within the range of floats,
-# as do their sums and their products with values.
-_GREATEST = 60
+_MAX_TOKENS = 2048
+# Exponentials of scores up to this bound, and down to its negative, stay far within the range of
+# floats, as do their sums and their products with values.
+_MAX_EXPONENT = 60
 
 
-class Products(Protocol):
-    """Some linear layers that read the same: `Linears`, or `trie.model.int8.Int8Linears`."""
+class LinearGroup(Protocol):
+    """Linear layers with the same input: `FloatLinears`, or `trie.model.int8.Int8Linears`."""
 
-    def __init__(self, *parts: nn.Linear) -> None: ...
-
-    def __call__(self, hidden: Tensor) -> Sequence[Tensor]:
-        """Return the output of each, (tokens, its width), of `hidden`, (tokens, width)."""
-
-
-class Linears:
-    """Linear layers that read the same, in the autocast's precision; the weights stay theirs."""
-
-    def __init__(self, *parts: nn.Linear) -> None:
-        self._parts = parts
+    def __init__(self, *layers: nn.Linear) -> None: ...
 
     def __call__(self, hidden: Tensor) -> Sequence[Tensor]:
-        """Return the output of each, (tokens, its width), of `hidden`, (tokens, width)."""
-        if torch.is_autocast_enabled("cpu"):  # which would convert it for each of them
+        """Return the output of each layer, (tokens, out_features), for `hidden`, (tokens, in)."""
+
+
+class FloatLinears:
+    """Linear layers with the same input, run in the dtype of the autocast, if one is active."""
+
+    def __init__(self, *layers: nn.Linear) -> None:
+        self._layers = layers
+
+    def __call__(self, hidden: Tensor) -> Sequence[Tensor]:
+        """Return the output of each layer, (tokens, out_features), for `hidden`, (tokens, in)."""
+        if torch.is_autocast_enabled("cpu"):  # which would convert it once per layer
             hidden = hidden.to(torch.get_autocast_dtype("cpu"))
-        return [part(hidden) for part in self._parts]
+        return [layer(hidden) for layer in self._layers]
 
 
 @dataclass(frozen=True, slots=True)
 class EncoderLayer:
-    """The parts of a post-norm encoder layer, such as BART's and BERT's.
+    """The parts of a post-norm encoder layer, such as BART's or BERT's.
 
-    `project` gives queries, keys and values; the other products have one output.
+    `query_key_value` has three outputs, the other linear groups have one.
     """
 
-    project: Products
-    output: Products
+    query_key_value: LinearGroup
+    attention_output: LinearGroup
     attention_norm: nn.LayerNorm
-    inner: Products
+    intermediate: LinearGroup
     activation: Callable[[Tensor], Tensor]
-    outer: Products
-    norm: nn.LayerNorm
-    heads: int
+    output: LinearGroup
+    output_norm: nn.LayerNorm
+    num_heads: int
 
 
-def packed_states(
+def packed_encoder_states(
     inputs: Sequence[Sequence[int]],
     embed: Callable[[Tensor, Tensor], Tensor],
     layers: Sequence[EncoderLayer],
 ) -> Iterator[tuple[int, Tensor]]:
-    """Yield the position and the encoder's states of each input, shorter ones first.
+    """Yield the index and the encoder states of each input, shorter inputs first.
 
-    It runs in the precision of the autocast that it is called in; sums and norms are float32.
+    Runs in the dtype of the active autocast; sums and norms are float32.
 
     Parameters
     ----------
     inputs
         Token ids, none empty.
     embed
-        Maps tokens and their positions, both (tokens,), to what the first layer reads, (tokens,
-        width).
+        Maps tokens and their positions, both (tokens,), to the input of the first layer, (tokens,
+        hidden size).
     layers
         The encoder's layers, first to last, in host memory.
 
     Yields
     ------
     int
-        The position of an input.
+        The index of an input.
     Tensor
-        Its states; float32, (its tokens, width).
+        Its states; float32, (its tokens, hidden size).
     """
-    for places in _together([len(ids) for ids in inputs]):
-        lengths = [len(inputs[at]) for at in places]
-        tokens = torch.tensor([token for at in places for token in inputs[at]])
+    for group in _group_by_length([len(ids) for ids in inputs]):
+        lengths = [len(inputs[at]) for at in group]
+        tokens = torch.tensor([token for at in group for token in inputs[at]])
         hidden = embed(tokens, torch.cat([torch.arange(length) for length in lengths]))
         for layer in layers:
-            hidden = _layer(layer, hidden, lengths)
-        yield from zip(places, hidden.float().split(lengths), strict=True)
+            hidden = _run_layer(layer, hidden, lengths)
+        yield from zip(group, hidden.float().split(lengths), strict=True)
 
 
-def _together(lengths: Sequence[int]) -> list[list[int]]:
-    """Group positions by ascending length, so that inputs of one length stand side by side."""
+def _group_by_length(lengths: Sequence[int]) -> list[list[int]]:
+    """Split indices into groups of about `_MAX_TOKENS` tokens, by ascending length."""
     groups: list[list[int]] = []
     room = 0
     for at in sorted(range(len(lengths)), key=lambda at: lengths[at]):
         if not groups or lengths[at] > room:
             groups.append([])
-            room = _TOKENS
+            room = _MAX_TOKENS
         groups[-1].append(at)
         room -= lengths[at]
     return groups
 
 
-def _layer(layer: EncoderLayer, hidden: Tensor, lengths: Sequence[int]) -> Tensor:
-    (attended,) = layer.output(_attend(layer, hidden, lengths))
+def _run_layer(layer: EncoderLayer, hidden: Tensor, lengths: Sequence[int]) -> Tensor:
+    (attended,) = layer.attention_output(_self_attention(layer, hidden, lengths))
     hidden = layer.attention_norm(hidden + attended.to(hidden.dtype))
-    (inner,) = layer.inner(hidden)
-    (outer,) = layer.outer(layer.activation(inner))
-    out: Tensor = layer.norm(hidden + outer.to(hidden.dtype))
-    return out
+    (intermediate,) = layer.intermediate(hidden)
+    (output,) = layer.output(layer.activation(intermediate))
+    states: Tensor = layer.output_norm(hidden + output.to(hidden.dtype))
+    return states
 
 
-def _attend(layer: EncoderLayer, hidden: Tensor, lengths: Sequence[int]) -> Tensor:
-    """Attend within each input; `hidden` is (tokens, width), as is the result."""
-    projected = layer.project(hidden)
+def _self_attention(layer: EncoderLayer, hidden: Tensor, lengths: Sequence[int]) -> Tensor:
+    """Attend within each input; `hidden` and the result are (tokens, hidden size)."""
+    projected = layer.query_key_value(hidden)
     attended = torch.empty_like(projected[0])
     begin = 0
     for length, same in groupby(lengths):
         end = begin + length * len(list(same))
         # (inputs of this length, heads, length, head size)
         query, key, value = (
-            one[begin:end]
-            .view(-1, length, layer.heads, one.shape[1] // layer.heads)
+            tensor[begin:end]
+            .view(-1, length, layer.num_heads, tensor.shape[1] // layer.num_heads)
             .transpose(1, 2)
-            for one in projected
+            for tensor in projected
         )
-        heads = attended[begin:end].view(-1, length, layer.heads, query.shape[-1])
-        heads.copy_(_attention(query, key, value).transpose(1, 2))
+        heads = attended[begin:end].view(-1, length, layer.num_heads, query.shape[-1])
+        heads.copy_(_scaled_dot_product(query, key, value).transpose(1, 2))
         begin = end
     return attended
 
 
-def _attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+def _scaled_dot_product(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     if query.dtype is torch.float32:
         return F.scaled_dot_product_attention(query, key, value)
-    # torch's own kernel for bfloat16 takes two to three times as long, with heads of 32 numbers.
+    # torch's own bfloat16 kernel takes two to three times as long for heads of size 32.
     scale = query.shape[-1] ** -0.5
-    weights = (query * scale) @ key.transpose(-1, -2)
-    # Most of a softmax's time goes into the greatest weight of each row, subtracted so that no
-    # exponential overflows. Where the lengths of queries and keys say that none can, it is not
-    # looked for. Each input and head is judged by itself: states do not depend on the batch.
-    large = _longest(query) * _longest(key) * scale > _GREATEST
-    exact = weights[large].softmax(-1) @ value[large]
-    weights.exp_()
-    attended = (weights @ value) / weights.sum(-1, keepdim=True)
+    scores = (query * scale) @ key.transpose(-1, -2)
+    # Most of a softmax's time goes into the maximum of each row, which is subtracted so that no
+    # exponential overflows. Where the norms of queries and keys rule out an overflow, it is
+    # skipped. Each input and head is decided separately, so states do not depend on the batch.
+    large = _max_norm(query) * _max_norm(key) * scale > _MAX_EXPONENT
+    exact = scores[large].softmax(-1) @ value[large]
+    scores.exp_()
+    attended: Tensor = (scores @ value) / scores.sum(-1, keepdim=True)
     attended[large] = exact
     return attended
 
 
-def _longest(vectors: Tensor) -> Tensor:
-    """Return the length of the longest vector of each input and head, (inputs, heads)."""
-    return torch.linalg.vector_norm(vectors, dim=-1, dtype=torch.float32).amax(-1)
+def _max_norm(vectors: Tensor) -> Tensor:
+    """Return the largest Euclidean norm of the vectors of each input and head; (inputs, heads)."""
+    norms: Tensor = torch.linalg.vector_norm(vectors, dim=-1, dtype=torch.float32)
+    return norms.amax(-1)

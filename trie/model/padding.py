@@ -1,4 +1,4 @@
-"""Lists of unequal lengths as tensors, for models that read them side by side."""
+"""Padding lists of unequal length to a rectangular batch."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import torch
 from torch import Tensor
 
 
-def padded(rows: Iterable[Sequence[int]], pad: int) -> tuple[Tensor, Tensor]:
-    """Return what the rows hold, filled up with `pad`, and a mask that is 1 where it is theirs.
+def pad_batch(rows: Iterable[Sequence[int]], pad: int) -> tuple[Tensor, Tensor]:
+    """Return the rows padded on the right with `pad`, and their attention mask.
 
-    The mask goes by length: a row may hold `pad` itself. Both are int64, (rows, longest row).
+    The mask is derived from lengths: a row may contain `pad` itself. Both are int64, (rows, length
+    of the longest row).
     """
     lists = [list(row) for row in rows]
     width = max(len(row) for row in lists)

@@ -1,4 +1,4 @@
-"""BART, run step by step: one encoding per claim, shared by all beams of the claim."""
+"""A BART model run step by step: each input is encoded once and shared by all of its beams."""
 
 from __future__ import annotations
 
@@ -7,164 +7,193 @@ from contextlib import contextmanager
 from functools import partial
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 from transformers import BartForConditionalGeneration
 
-from trie.model.bart import check_model, embedded, encoder_layers, token_of
-from trie.model.bfloat16 import bfloat16_is_fast, keep_bfloat16
-from trie.model.int8 import products_of
-from trie.model.packed_encoder import packed_states
-from trie.model.padding import padded
-from trie.model.shared_attention import Cache, Encoded, cross_attention, self_attention, split_heads
+from trie.model.bfloat16 import bfloat16_is_fast, convert_linears_to_bfloat16
+from trie.model.int8 import linear_group_type
+from trie.model.packed_encoder import (
+    EncoderLayer,
+    FloatLinears,
+    LinearGroup,
+    packed_encoder_states,
+)
+from trie.model.padding import pad_batch
+from trie.model.shared_attention import (
+    EncodedInputs,
+    KVCache,
+    cross_attention,
+    self_attention,
+    split_heads,
+)
+
+# Variants that BART's configuration once had, or that related models have. With any of them, the
+# order of operations differs from that in `Seq2Seq.step`.
+_UNSUPPORTED = (
+    "normalize_before",
+    "add_final_layer_norm",
+    "add_final_layernorm",
+    "static_position_embeddings",
+)
 
 
 class Seq2Seq:
-    """A BART model as beam search needs it: encode once, then one token of every beam per step.
+    """A BART model for beam search: encode once, then decode one token of every beam per step.
 
     Parameters
     ----------
     model
-        Any BART, on any device. It is put into evaluation mode. In float32 it is otherwise left
-        alone, and weights that change later are seen. In other precisions its linear layers give
-        up their weights for those that are multiplied: it is of use here only.
+        A post-norm BART on any device. It is put into evaluation mode. In float32 it is otherwise
+        not changed, and later changes of its weights take effect. With other dtypes its linear
+        layers are converted, and it cannot be used elsewhere.
     dtype
-        ``torch.float32``, or ``torch.bfloat16`` to run matrix products under autocast, or, on a
-        processor, ``torch.int8`` for those of the encoder; the decoder's then are in bfloat16
-        where the processor has it. Logits are float32 in any case.
+        ``torch.float32``; ``torch.bfloat16`` to run matrix products under autocast; or, on a CPU,
+        ``torch.int8`` for the products of the encoder, with those of the decoder in bfloat16 where
+        the CPU supports it. Logits are always float32.
+
+    Attributes
+    ----------
+    max_source, max_target
+        Maximum number of tokens of an input and of an output.
+    vocab_size
+        Number of tokens in the vocabulary.
+    start, pad, eos
+        Ids of the decoder's start token, the padding token and the end token.
 
     Raises
     ------
     ValueError
-        If the model is not a post-norm BART, its weights were given up, the dtype is another, or
-        int8 is not to be had.
+        If the model is not a post-norm BART, its weights were converted before, or the dtype is
+        unknown or not supported on the device.
     """
 
     def __init__(
         self, model: BartForConditionalGeneration, dtype: torch.dtype = torch.float32
     ) -> None:
-        check_model(model)
+        _check_model(model)
         if dtype not in (torch.float32, torch.bfloat16, torch.int8):
             raise ValueError(f"dtype is {dtype}; use torch.float32, torch.bfloat16 or torch.int8")
         self.dtype = dtype
         self._model = model.eval()
         self._decoder = model.get_decoder()
-        # Of the encoder, and of all else.
-        self._dtypes = dtype, dtype
-        self._layers = encoder_layers(model, products_of(dtype, self.device))
+        self._encoder_dtype = self._decoder_dtype = dtype
+        self._layers = _encoder_layers(model, linear_group_type(dtype, self.device))
         if dtype is torch.int8:
             fast = bfloat16_is_fast(self.device)
-            self._dtypes = torch.float32, torch.bfloat16 if fast else torch.float32
-        if self._dtypes[1] is torch.bfloat16:
-            keep_bfloat16(model)
+            self._encoder_dtype = torch.float32
+            self._decoder_dtype = torch.bfloat16 if fast else torch.float32
+        if self._decoder_dtype is torch.bfloat16:
+            convert_linears_to_bfloat16(model)
         config = model.config
         self.max_source: int = config.max_position_embeddings
         self.max_target: int = config.max_position_embeddings
-        self.vocabulary: int = model.lm_head.out_features
-        self.start = token_of(model, "decoder_start_token_id")
-        self.pad = token_of(model, "pad_token_id")
-        self.eos = token_of(model, "eos_token_id")
+        self.vocab_size: int = model.lm_head.out_features
+        self.start = _token_id(model, "decoder_start_token_id")
+        self.pad = _token_id(model, "pad_token_id")
+        self.eos = _token_id(model, "eos_token_id")
 
     @property
-    def width(self) -> int:
-        """Numbers of a token's state."""
+    def hidden_size(self) -> int:
+        """Size of a token's hidden state."""
         return int(self._model.config.d_model)
 
     @property
     def device(self) -> torch.device:
         """The device that holds the weights."""
-        return self._decoder.embed_tokens.weight.device
+        device: torch.device = self._decoder.embed_tokens.weight.device
+        return device
 
     @contextmanager
-    def precision(self) -> Iterator[None]:
-        """Run without gradients and in the chosen dtype.
+    def inference_context(self) -> Iterator[None]:
+        """Run without gradients and in the dtype of the decoder.
 
-        All methods do; what a caller computes with their results goes inside, too.
+        All methods do so; computations with their results belong inside, too.
         """
-        with self._running(self._dtypes[1]):
+        with self._autocast(self._decoder_dtype):
             yield
 
     @contextmanager
-    def _running(self, dtype: torch.dtype) -> Iterator[None]:
+    def _autocast(self, dtype: torch.dtype) -> Iterator[None]:
         autocast = torch.autocast(
             self.device.type, dtype=torch.bfloat16, enabled=dtype is torch.bfloat16
         )
         with torch.inference_mode(), autocast:
             yield
 
-    def hidden(self, inputs: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
-        """Run the encoder alone over a batch.
+    def run_encoder(self, inputs: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
+        """Run only the encoder over a batch.
 
-        Takes and refuses the same inputs as `encode`. On a processor no padding is computed, and
-        the states of an input are the same in any batch.
+        Inputs are checked as in `encode`. On a CPU no padding is computed, and the states of an
+        input do not depend on the batch.
 
         Returns
         -------
         Tensor
-            Hidden states, (inputs, length, width), where `length` is that of the longest input.
+            Hidden states; (inputs, length of the longest input, hidden size).
         Tensor
-            True where there is an input token, (inputs, length).
+            True at input tokens; bool, (inputs, length of the longest input).
         """
         self._check_inputs(inputs)
         if self.device.type == "cpu":
-            with self._running(self._dtypes[0]):
-                embed = partial(embedded, self._model)
-                states = dict(packed_states(inputs, embed, self._layers))
+            with self._autocast(self._encoder_dtype):
+                embed = partial(_embed, self._model)
+                states = dict(packed_encoder_states(inputs, embed, self._layers))
             masks = [torch.ones(len(ids), dtype=torch.bool) for ids in inputs]
             hidden = pad_sequence([states[at] for at in range(len(inputs))], batch_first=True)
             return hidden, pad_sequence(masks, batch_first=True)
-        ids, mask = (one.to(self.device) for one in padded(inputs, self.pad))
-        with self._running(self._dtypes[0]):
+        ids, mask = (tensor.to(self.device) for tensor in pad_batch(inputs, self.pad))
+        with self._autocast(self._encoder_dtype):
             encoder = self._model.get_encoder()
-            found = encoder(input_ids=ids, attention_mask=mask).last_hidden_state
-        return found, mask.bool()
+            hidden = encoder(input_ids=ids, attention_mask=mask).last_hidden_state
+        return hidden, mask.bool()
 
-    def encode(self, inputs: Sequence[Sequence[int]]) -> Encoded:
-        """Run the encoder over a batch and prepare the decoder's cross-attention.
+    def encode(self, inputs: Sequence[Sequence[int]]) -> EncodedInputs:
+        """Run the encoder over a batch and compute the keys and values of the cross-attention.
 
         Parameters
         ----------
         inputs
-            Token ids of each claim's input, special tokens included.
+            Token ids of each input, including special tokens.
 
         Raises
         ------
         ValueError
-            If there are no inputs, or one is empty, longer than `max_source` or holds an id that
-            the vocabulary lacks, or if the model is in training mode.
+            If there are no inputs; an input is empty, longer than `max_source` or contains an id
+            outside the vocabulary; or the model is in training mode.
         """
-        hidden, mask = self.hidden(inputs)
-        with self.precision():
+        hidden, mask = self.run_encoder(inputs)
+        with self.inference_context():
             crosses = [layer.encoder_attn for layer in self._decoder.layers]
-            return Encoded(
+            return EncodedInputs(
                 mask,
                 tuple(map(len, inputs)),
                 tuple(split_heads(c.k_proj(hidden), c.num_heads).contiguous() for c in crosses),
                 tuple(split_heads(c.v_proj(hidden), c.num_heads).contiguous() for c in crosses),
             )
 
-    def new_cache(self) -> Cache:
-        """Return the cache of decodings that have not begun."""
-        return Cache(0, [], [])
+    def new_cache(self) -> KVCache:
+        """Return an empty KV cache."""
+        return KVCache(0, [], [])
 
-    def step(self, encoded: Encoded, cache: Cache, tokens: Tensor) -> Tensor:
+    def step(self, encoded: EncodedInputs, cache: KVCache, tokens: Tensor) -> Tensor:
         """Decode the next tokens of every beam.
 
         Parameters
         ----------
         encoded
-            The claims.
+            The encoded inputs.
         cache
-            What was decoded before; grows by these tokens.
+            Keys and values of the previous tokens; extended in place by these tokens.
         tokens
-            Of each beam its last token, and any more that are known to follow it; int64, (claims,
-            beams, positions). The start token comes first of all.
+            The last token of each beam, and any tokens known to follow it; int64, (inputs, beams,
+            positions). The first token is the start token.
 
         Returns
         -------
         Tensor
-            Logits of what follows each token over the full vocabulary; float32, (claims, beams,
-            positions, vocabulary).
+            Logits of the token after each position over the full vocabulary; float32, (inputs,
+            beams, positions, vocabulary).
 
         Raises
         ------
@@ -175,40 +204,40 @@ class Seq2Seq:
         if length > self.max_target:
             raise ValueError(f"the model decodes at most {self.max_target} tokens")
         tokens = tokens.to(self.device)
-        with self.precision():
+        with self.inference_context():
             positions = torch.arange(cache.length, length, device=self.device)
             hidden = decoder.embed_tokens(tokens)
             hidden = hidden + decoder.embed_positions(tokens, position_ids=positions)
             hidden = decoder.layernorm_embedding(hidden)
-            for at, layer in enumerate(decoder.layers):
-                attended = self_attention(layer.self_attn, hidden, cache, at)
+            for number, layer in enumerate(decoder.layers):
+                attended = self_attention(layer.self_attn, hidden, cache, number)
                 hidden = layer.self_attn_layer_norm(hidden + attended)
-                attended = cross_attention(layer.encoder_attn, hidden, encoded, at)
+                attended = cross_attention(layer.encoder_attn, hidden, encoded, number)
                 hidden = layer.encoder_attn_layer_norm(hidden + attended)
-                inner = layer.fc2(layer.activation_fn(layer.fc1(hidden)))
-                hidden = layer.final_layer_norm(hidden + inner)
+                output = layer.fc2(layer.activation_fn(layer.fc1(hidden)))
+                hidden = layer.final_layer_norm(hidden + output)
             logits: Tensor = self._model.lm_head(hidden).float()
             cache.length = length
             return logits.add_(self._model.final_logits_bias.float())
 
-    def reorder(self, cache: Cache, beam_index: Tensor) -> Cache:
-        """Return the cache of the beams that go on.
+    def reorder(self, cache: KVCache, beam_index: Tensor) -> KVCache:
+        """Return the cache of the beams that continue.
 
         Parameters
         ----------
         cache
-            The cache before; not to be used any more.
+            The previous cache, not to be used afterwards.
         beam_index
-            For each new beam the row, claim * beams + beam, that it continues; int64, any shape,
-            in host memory. Rows may be left out, which is how finished claims leave the batch.
+            For each new beam, the row (input * beams + beam) that it extends; int64, any shape, in
+            host memory. Rows may be left out, which removes finished inputs from the batch.
         """
         rows = beam_index.reshape(-1)
         if torch.equal(rows, torch.arange(cache.keys[0].shape[0] if cache.keys else 0)):
-            return cache  # saves the copy, often so for a few beams
+            return cache  # saves a copy; frequent with few beams
         rows = rows.to(self.device)
-        with self.precision():
+        with self.inference_context():
             keys = [layer.index_select(0, rows) for layer in cache.keys]
-            return Cache(cache.length, keys, [v.index_select(0, rows) for v in cache.values])
+            return KVCache(cache.length, keys, [v.index_select(0, rows) for v in cache.values])
 
     def _check_inputs(self, inputs: Sequence[Sequence[int]]) -> None:
         if self._model.training:
@@ -220,8 +249,61 @@ class Seq2Seq:
                 raise ValueError(
                     f"input {at} has {len(ids)} tokens; the model takes 1 to {self.max_source}"
                 )
-            if min(ids) < 0 or max(ids) >= self.vocabulary:
+            if min(ids) < 0 or max(ids) >= self.vocab_size:
                 raise ValueError(
-                    f"input {at} holds a token id outside the model's vocabulary of "
-                    f"{self.vocabulary}; are model and tokenizer of the same checkpoint?"
+                    f"input {at} contains a token id outside the model's vocabulary of "
+                    f"{self.vocab_size}; do model and tokenizer belong to the same checkpoint?"
                 )
+
+
+def _check_model(model: BartForConditionalGeneration) -> None:
+    """Raise ValueError unless `Seq2Seq.step` computes what the model would."""
+    if not isinstance(model, BartForConditionalGeneration):
+        raise ValueError(f"{type(model).__name__} is not a BartForConditionalGeneration")
+    for name in _UNSUPPORTED:
+        if getattr(model.config, name, False):
+            raise ValueError(f"BART with {name} is not supported; only the post-norm BART is")
+    for name, layer in model.named_modules():
+        if not isinstance(layer, nn.Linear):
+            continue
+        if layer.weight.dtype is not torch.float32:
+            raise ValueError(f"{name} has weights in {layer.weight.dtype}; load them in float32")
+        if not layer.weight.numel():
+            raise ValueError(f"the weights of {name} were converted; load the model again")
+
+
+def _token_id(model: BartForConditionalGeneration, name: str) -> int:
+    """Return a token id from the model's configuration, which may lack it or hold several."""
+    token = getattr(model.config, name, None)
+    if not isinstance(token, int):
+        raise ValueError(f"{name} in the model's configuration is {token!r}, not a token id")
+    return token
+
+
+def _embed(model: BartForConditionalGeneration, tokens: Tensor, positions: Tensor) -> Tensor:
+    """Return the input of the first encoder layer, (tokens, hidden size)."""
+    encoder = model.get_encoder()
+    position_states = encoder.embed_positions(tokens, position_ids=positions)[0]
+    states: Tensor = encoder.layernorm_embedding(encoder.embed_tokens(tokens) + position_states)
+    return states
+
+
+def _encoder_layers(
+    model: BartForConditionalGeneration, linears: type[LinearGroup] = FloatLinears
+) -> list[EncoderLayer]:
+    """Return the layers of the encoder, with the given implementation of linear layers."""
+    return [
+        EncoderLayer(
+            query_key_value=linears(
+                layer.self_attn.q_proj, layer.self_attn.k_proj, layer.self_attn.v_proj
+            ),
+            attention_output=linears(layer.self_attn.out_proj),
+            attention_norm=layer.self_attn_layer_norm,
+            intermediate=linears(layer.fc1),
+            activation=layer.activation_fn,
+            output=linears(layer.fc2),
+            output_norm=layer.final_layer_norm,
+            num_heads=layer.self_attn.num_heads,
+        )
+        for layer in model.get_encoder().layers
+    ]

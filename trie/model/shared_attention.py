@@ -1,13 +1,14 @@
-"""The attention of a BART decoder in which the beams of a claim share the claim's encoding.
+"""Attention of a BART decoder in which the beams of an input share the input's encoding.
 
-transformers' ``generate`` repeats the encoder's output for every beam. Here the beams of a claim
-are query positions of one cross attention, so that its keys and values are computed and read once
-per claim: 1.8 s instead of 3.2 s for 25 beams of 20 tokens with BART-base on two CPU threads.
+transformers' ``generate`` repeats the encoder output for every beam. Here the beams of an input are
+query positions of one cross-attention, so that keys and values are computed and read once per
+input: 1.8 s instead of 3.2 s for 25 beams of 20 tokens with BART-base on two CPU threads.
 
-On a processor no claim's numbers depend on the others of its batch: it attends to its own length,
-since sums over padding are added up in another order. Products in bfloat16 have the same bits for
-any number of rows, and those in float32 for `LEAST_ROWS` and more in one thread; so beams score in
-a batch exactly what they score alone. Several threads share out products in float32 by their size.
+On a CPU, the results of an input do not depend on the rest of its batch. Each input attends to its
+own length only, since sums over padding are added up in another order. bfloat16 products have the
+same bits for any number of rows, float32 products for `MIN_ROWS` and more in one thread; so beams
+get exactly the same scores in a batch as alone. With several threads, float32 products are split
+according to their size.
 """
 
 from __future__ import annotations
@@ -20,23 +21,23 @@ import torch.nn.functional as F
 from torch import Tensor
 from transformers.models.bart.modeling_bart import BartAttention
 
-# Products of fewer rows than these are computed in another way than those of more, which changes
-# the last bits. A claim alone may have fewer where a batch has more; copies of a row fill them up.
-LEAST_ROWS = 4
+# Products of fewer rows are computed differently, which changes the last bits. An input alone may
+# have fewer rows than in a batch, so they are filled up with copies.
+MIN_ROWS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Encoded:
-    """Encoded claims, as the decoder attends to them.
+class EncodedInputs:
+    """Encoded inputs, as the decoder attends to them.
 
     Attributes
     ----------
     mask
-        True where there is input, False at padding; bool, (claims, length).
+        True at input tokens, False at padding; bool, (inputs, length).
     lengths
-        Of each claim's input, without padding.
+        The length of each input without padding.
     keys, values
-        Of each decoder layer's cross attention; (claims, heads, length, head size).
+        For each decoder layer's cross-attention; (inputs, heads, length, head size).
     """
 
     mask: Tensor
@@ -47,27 +48,27 @@ class Encoded:
     def __len__(self) -> int:
         return len(self.mask)
 
-    def select(self, claims: Sequence[int]) -> Encoded:
-        """Return the encodings of some claims, by position."""
-        rows = torch.tensor(claims, dtype=torch.int64, device=self.mask.device)
-        return Encoded(
+    def select(self, indices: Sequence[int]) -> EncodedInputs:
+        """Return the encodings of the inputs at some indices."""
+        rows = torch.tensor(indices, dtype=torch.int64, device=self.mask.device)
+        return EncodedInputs(
             self.mask.index_select(0, rows),
-            tuple(self.lengths[claim] for claim in claims),
+            tuple(self.lengths[at] for at in indices),
             tuple(keys.index_select(0, rows) for keys in self.keys),
             tuple(values.index_select(0, rows) for values in self.values),
         )
 
 
 @dataclass(slots=True)
-class Cache:
+class KVCache:
     """Self-attention keys and values of the decoded tokens; grows with each step.
 
     Attributes
     ----------
     length
-        Number of tokens decoded so far, the start token included.
+        Number of tokens decoded so far, including the start token.
     keys, values
-        For each decoder layer (claims * beams, heads, length, head size); empty at the start.
+        For each decoder layer (inputs * beams, heads, length, head size); empty at the start.
     """
 
     length: int
@@ -76,22 +77,24 @@ class Cache:
 
 
 def split_heads(projected: Tensor, heads: int) -> Tensor:
-    """Bring (rows, length, features) to (rows, heads, length, head size)."""
-    return projected.unflatten(-1, (heads, -1)).transpose(1, 2)
+    """Reshape (rows, length, features) to (rows, heads, length, head size)."""
+    split: Tensor = projected.unflatten(-1, (heads, -1)).transpose(1, 2)
+    return split
 
 
-def self_attention(attention: BartAttention, hidden: Tensor, cache: Cache, at: int) -> Tensor:
-    """Attend to the beam's own tokens; puts the newest into the cache of layer `at`.
+def self_attention(attention: BartAttention, hidden: Tensor, cache: KVCache, layer: int) -> Tensor:
+    """Attend to each beam's own tokens, and append the newest ones to the cache.
 
     Parameters
     ----------
     attention
-        The layer's self attention.
+        The self-attention module of the layer.
     hidden
-        Of the newest tokens; (claims, beams, positions, features), as is the result. Each beam is
-        a row of its own here.
-    cache, at
-        What was decoded before, and the layer's number in it.
+        States of the newest tokens; (inputs, beams, positions, features), as is the result.
+    cache
+        Keys and values of the tokens before.
+    layer
+        The number of the layer.
     """
     rows, heads = hidden.flatten(0, 1), attention.num_heads
     keys = split_heads(attention.k_proj(rows), heads)
@@ -100,33 +103,35 @@ def self_attention(attention: BartAttention, hidden: Tensor, cache: Cache, at: i
         cache.keys.append(keys)
         cache.values.append(values)
     else:
-        keys = cache.keys[at] = torch.cat([cache.keys[at], keys], dim=2)
-        values = cache.values[at] = torch.cat([cache.values[at], values], dim=2)
+        keys = cache.keys[layer] = torch.cat([cache.keys[layer], keys], dim=2)
+        values = cache.values[layer] = torch.cat([cache.values[layer], values], dim=2)
     queries = split_heads(attention.q_proj(rows), heads)
-    # One position after the other, as if they had come one by one: what a mask keeps out is added
-    # up, too, and another number of zeros may mean another order.
+    # One position after another, as if tokens had come one by one: with a mask, zeros would be
+    # added, and another number of zeros may mean another order of summation.
     attended = [
-        _attend(query, keys[:, :, :end], values[:, :, :end])
+        _scaled_dot_product(query, keys[:, :, :end], values[:, :, :end])
         for end, query in enumerate(queries.split(1, dim=2), start=cache.length + 1)
     ]
     out: Tensor = attention.out_proj(torch.cat(attended, dim=2).transpose(1, 2).flatten(2))
     return out.view_as(hidden)
 
 
-def cross_attention(attention: BartAttention, hidden: Tensor, encoded: Encoded, at: int) -> Tensor:
-    """Attend to the claim's input, its beams and their positions side by side as queries.
+def cross_attention(
+    attention: BartAttention, hidden: Tensor, encoded: EncodedInputs, layer: int
+) -> Tensor:
+    """Attend to the encoded input, with all beams and positions of an input as queries.
 
-    `hidden` is (claims, beams, positions, features), as is the result.
+    `hidden` is (inputs, beams, positions, features), as is the result.
     """
     queries = split_heads(attention.q_proj(hidden.flatten(1, 2)), attention.num_heads)
-    count, keys, values = queries.shape[2], encoded.keys[at], encoded.values[at]
+    count, keys, values = queries.shape[2], encoded.keys[layer], encoded.values[layer]
     if hidden.device.type == "cpu":
-        if count < LEAST_ROWS:
-            fillers = queries[:, :, -1:].expand(-1, -1, LEAST_ROWS - count, -1)
-            queries = torch.cat([queries, fillers], dim=2)
+        if count < MIN_ROWS:
+            copies = queries[:, :, -1:].expand(-1, -1, MIN_ROWS - count, -1)
+            queries = torch.cat([queries, copies], dim=2)
         attended = torch.cat(
             [
-                _attend(query, key[..., :length, :], value[..., :length, :])
+                _scaled_dot_product(query, key[..., :length, :], value[..., :length, :])
                 for query, key, value, length in zip(
                     queries.split(1), keys.split(1), values.split(1), encoded.lengths, strict=True
                 )
@@ -139,11 +144,12 @@ def cross_attention(attention: BartAttention, hidden: Tensor, encoded: Encoded, 
     return out.view_as(hidden)
 
 
-def _attend(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    """Attend; `query` is (rows, heads, queries, head size), as is the result."""
+def _scaled_dot_product(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    """Return the attention output; `query` is (rows, heads, queries, head size)."""
     if query.device.type != "cpu":
         return F.scaled_dot_product_attention(query, key, value)
-    # torch's own kernel takes up to three times as long for many beams, and its bits depend on how
-    # many queries there are.
+    # torch's own kernel takes up to three times as long for many beams, and its bits depend on the
+    # number of queries.
     weights = (query * query.shape[-1] ** -0.5) @ key.transpose(-1, -2)
-    return weights.softmax(-1) @ value
+    attended: Tensor = weights.softmax(-1) @ value
+    return attended

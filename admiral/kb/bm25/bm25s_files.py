@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from admiral.kb.bm25.parameters import FIELDS, IndexSettings, damaged_index_error
 from admiral.kb.bm25.rescoring import FieldStatistics, bm25_scores, term_frequencies
-from trie.index.arrays import open_array
+from trie.index.npy_files import open_array
 
 VOCABULARY, LENGTHS = "vocabulary.marisa", "lengths.npy"
 # Errors of numpy and marisa-trie for files that are missing, truncated or modified.

@@ -13,7 +13,7 @@ import marisa_trie
 import numpy as np
 
 from admiral.errors import AdmiralError
-from trie.index.arrays import open_array
+from trie.index.npy_files import open_array
 
 TRIE, ROWS, KEYS = "titles.marisa", "titles-rows.npy", "titles-keys.npy"
 

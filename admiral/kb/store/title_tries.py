@@ -28,7 +28,7 @@ from admiral.storage.checksums import describe_files
 if TYPE_CHECKING:
     from admiral.kb.store.collection import Collection
     from admiral.kb.store.contents import Contents
-    from trie import Tokens, TokenTrie, Trie
+    from trie import SafeTokenizer, TokenTrie, Trie
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ _FORMAT_VERSION = 2
 _BATCH_SIZE = 8192
 
 
-def title_trie(collection: Collection, contents: Contents, tokens: Tokens) -> Trie:
+def title_trie(collection: Collection, contents: Contents, tokens: SafeTokenizer) -> Trie:
     """Return the trie of all titles for a tokenizer; its rows are the rows of `contents`."""
     home = collection.trie_folder, collection.manifest.base_digest
     trie = _load_trie(*home, tokens)
@@ -57,14 +57,14 @@ def _base_titles(contents: Contents) -> Iterator[str]:
     return chain.from_iterable(store.titles() for segment, store in pairs if segment.is_base)
 
 
-def _apply_changes(trie: TokenTrie, contents: Contents, tokens: Tokens) -> Trie:
+def _apply_changes(trie: TokenTrie, contents: Contents, tokens: SafeTokenizer) -> Trie:
     """Return the trie of the current titles, given the trie of the base segments.
 
     The rows of `trie` are those of all base segments, one after the other. The rows of the delta
     segments are appended, so a delta can change without a new trie of the bases. Finally, trie rows
     are mapped to rows of `contents`, where the delta of each member follows its own base.
     """
-    from trie import Renumbered, UpdatedTrie
+    from trie import RenumberedTrie, UpdatedTrie
 
     pairs = list(zip(contents.segments, contents.stores, strict=True))
     bases = [segment for segment, _ in pairs if segment.is_base]
@@ -84,7 +84,7 @@ def _apply_changes(trie: TokenTrie, contents: Contents, tokens: Tokens) -> Trie:
     row_starts = np.array([segment.first for segment in segments])
     if np.array_equal(trie_starts, row_starts) and not contents.hidden.size:
         return current
-    return Renumbered(current, trie_starts, row_starts, contents.hidden)
+    return RenumberedTrie(current, trie_starts, row_starts, contents.hidden)
 
 
 def _removed_trie_rows(contents: Contents) -> list[int]:
@@ -99,13 +99,13 @@ def _removed_trie_rows(contents: Contents) -> list[int]:
     return rows
 
 
-def _places(directory: Path, digest: str, tokens: Tokens) -> list[Path]:
+def _places(directory: Path, digest: str, tokens: SafeTokenizer) -> list[Path]:
     """Return the folders where a trie may be: in the knowledge base, then in the user's cache."""
     name = _folder_name(tokens.fingerprint)
     return [directory / FOLDER / name, user_cache() / FOLDER / digest[:32] / name]
 
 
-def _load_trie(directory: Path, digest: str, tokens: Tokens) -> TokenTrie | None:
+def _load_trie(directory: Path, digest: str, tokens: SafeTokenizer) -> TokenTrie | None:
     """Open the stored trie of the base segments with this digest, if there is one.
 
     Tokens and rows are checked when decoding first reads them; see `trie.TokenTrie`.
@@ -119,7 +119,7 @@ def _load_trie(directory: Path, digest: str, tokens: Tokens) -> TokenTrie | None
     return None
 
 
-def _open_trie(place: Path, digest: str, tokens: Tokens) -> TokenTrie | None:
+def _open_trie(place: Path, digest: str, tokens: SafeTokenizer) -> TokenTrie | None:
     """Open the trie in a folder; None unless it is that of this digest and tokenizer."""
     from trie import TokenTrie
 
@@ -131,7 +131,7 @@ def _open_trie(place: Path, digest: str, tokens: Tokens) -> TokenTrie | None:
 
 
 def _build_trie(
-    directory: Path, digest: str, titles: Callable[[], Iterator[str]], tokens: Tokens
+    directory: Path, digest: str, titles: Callable[[], Iterator[str]], tokens: SafeTokenizer
 ) -> TokenTrie:
     """Build the trie of the base segments and store it in the first writable place."""
     from trie import TokenTrie
@@ -150,7 +150,7 @@ def _build_trie(
 
 
 def _write_trie(
-    directory: Path, digest: str, titles: Callable[[], Iterator[str]], tokens: Tokens
+    directory: Path, digest: str, titles: Callable[[], Iterator[str]], tokens: SafeTokenizer
 ) -> None:
     from trie import TokenTrie
 
@@ -225,7 +225,7 @@ def _check_trie(directory: Path, digest: str | None) -> list[str]:
     return problems
 
 
-def _token_sequences(titles: Iterator[str], tokens: Tokens) -> Iterator[list[int]]:
+def _token_sequences(titles: Iterator[str], tokens: SafeTokenizer) -> Iterator[list[int]]:
     while batch := list(islice(titles, _BATCH_SIZE)):
         yield from tokens.encode_batch(batch)
 

@@ -11,7 +11,7 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
-from trie import Tokens
+from trie import SafeTokenizer
 
 
 @pytest.fixture
@@ -42,11 +42,11 @@ def birds(write_jsonl: Callable[..., Path]) -> Path:
 
 
 @pytest.fixture
-def tokens() -> Tokens:
+def tokens() -> SafeTokenizer:
     words = ["<pad>", "</s>", "<unk>", "Great", "tit", "Bird", "Seed", "a"]
     backend = Tokenizer(models.WordLevel({w: i for i, w in enumerate(words)}, unk_token="<unk>"))
     backend.pre_tokenizer = pre_tokenizers.Whitespace()
-    return Tokens(
+    return SafeTokenizer(
         PreTrainedTokenizerFast(
             tokenizer_object=backend, pad_token="<pad>", eos_token="</s>", bos_token="</s>"
         )

@@ -19,7 +19,7 @@ import zstandard
 
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, build, verify
-from trie import Tokens
+from trie import SafeTokenizer
 
 ROOT = Path(__file__).parents[3]
 FINE = {"title": "Fine", "text": "A fine document."}
@@ -47,7 +47,7 @@ ODD = [
 
 
 def test_odd_texts_are_stored_and_found(
-    write_jsonl: Callable[..., Path], tmp_path: Path, tokens: Tokens
+    write_jsonl: Callable[..., Path], tmp_path: Path, tokens: SafeTokenizer
 ) -> None:
     corpus = write_jsonl(ODD)
     report = build(corpus, tmp_path / "kb", bm25="bm25s", progress=False)

@@ -15,16 +15,16 @@ from transformers import PreTrainedTokenizerFast
 from admiral.retrieval.hop_grammar import HopConstraint, TitlesConstraint
 from tests.proofs.conftest import byte_level
 from tests.trie.walking import following, language
-from trie import Tokens, TokenTrie, Trie, TrieConstraint, UpdatedTrie
-from trie.constraints import composed as module
+from trie import SafeTokenizer, TokenTrie, Trie, TrieConstraint, UpdatedTrie
+from trie.constraints import grammar_constraint as module
 
 
-def _tokens() -> Tokens:
+def _tokens() -> SafeTokenizer:
     # The digits are not in the order of their ids, so both orders are tested.
     words = ["<pad>", "</s>", "<unk>", "a", "]", "b", "[", "3", "1", "0", "2", "4"]
     backend = Tokenizer(models.WordLevel({w: i for i, w in enumerate(words)}, unk_token="<unk>"))
     backend.pre_tokenizer = pre_tokenizers.Whitespace()
-    return Tokens(
+    return SafeTokenizer(
         PreTrainedTokenizerFast(
             tokenizer_object=backend, pad_token="<pad>", eos_token="</s>", bos_token="</s>"
         )
@@ -32,7 +32,7 @@ def _tokens() -> Tokens:
 
 
 TOKENS, BYTES = _tokens(), byte_level()
-A, B, OPEN, CLOSE, EOS = (*(TOKENS.symbol(mark) for mark in "ab[]"), TOKENS.eos)
+A, B, OPEN, CLOSE, EOS = (*(TOKENS.single_token(mark) for mark in "ab[]"), TOKENS.eos)
 titles = st.lists(
     st.lists(st.sampled_from([A, B, OPEN, CLOSE, CLOSE]), max_size=4), min_size=1, max_size=6
 )
@@ -123,7 +123,7 @@ def test_titles_may_be_any_text(titles: list[str], more: str) -> None:
     titles += [title + more for title in titles[:2]]
     spelt = BYTES.encode_batch(titles)
     constraint = HopConstraint(TokenTrie.build(spelt), BYTES, [], 0)
-    marks = [BYTES.symbol(mark) for mark in "[]"]
+    marks = [BYTES.single_token(mark) for mark in "[]"]
     legal = {(marks[0], *ids, marks[1], BYTES.eos) for ids in spelt}
     sequences = language(constraint, BYTES.eos)
     assert set(sequences) == legal
@@ -189,7 +189,7 @@ def test_constraints_share_their_automaton_and_release_it() -> None:
 
 
 def test_the_shared_automaton_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_SHARED_STATES", 8)
+    monkeypatch.setattr(module, "_MAX_SHARED_STATES", 8)
     trie = TokenTrie.build([[A, B, A, A, A, B]])
     first, second = (HopConstraint(trie, TOKENS, [], 0) for _ in range(2))
     assert first.automaton is second.automaton

@@ -117,9 +117,9 @@ def test_set_scores_are_the_models_own(system: Admiral) -> None:
     targets = [
         [
             tokens.identifier(i),
-            tokens.symbol("["),
+            tokens.single_token("["),
             *tokens.encode("Rome"),
-            tokens.symbol("]"),
+            tokens.single_token("]"),
             tokens.eos,
         ]
         for i in (0, 1)
@@ -172,7 +172,11 @@ def test_not_joint_scores_the_title_alone(system: Admiral, hop: int) -> None:
     source = evidence_input(
         tokens, "retrieve", CLAIM, [(s.title, s.text) for s in EVIDENCE], 512
     ).ids
-    target = [tokens.symbol("["), *tokens.encode(sets[0].titles[-1]), tokens.symbol("]")]
+    target = [
+        tokens.single_token("["),
+        *tokens.encode(sets[0].titles[-1]),
+        tokens.single_token("]"),
+    ]
     score = log_probability(system, source, [*target, tokens.eos])
     assert sets[0].score == pytest.approx(score, abs=1e-3)
 
@@ -186,7 +190,7 @@ def test_joint_docs_generates_all_titles(system: Admiral) -> None:
     source = evidence_input(
         tokens, "retrieve", CLAIM, [(s.title, s.text) for s in EVIDENCE], 512
     ).ids
-    opening, closing = tokens.symbol("["), tokens.symbol("]")
+    opening, closing = tokens.single_token("["), tokens.single_token("]")
     target = [id for title in sets[0].titles for id in (opening, *tokens.encode(title), closing)]
     # The other order of the same titles may add to the score of the set.
     assert sets[0].score >= log_probability(system, source, [*target, tokens.eos]) - 1e-3

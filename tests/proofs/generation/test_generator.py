@@ -6,7 +6,7 @@ import torch
 from proofs import GeneratedProofJudge, NatOp, ProofGenerator, annotate, target_ids
 from proofs.generation.source_input import evidence_input
 from tests.proofs.models import bart
-from trie import Seq2Seq, Tokens
+from trie import SafeTokenizer, Seq2Seq
 
 CLAIM = "The lighthouse was built by an Irish engineer."
 LIGHTHOUSE = ("Port Merrow Lighthouse", "The lighthouse was built by Ada Quill.")
@@ -20,7 +20,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_untrained_models_write_valid_proofs(tokens: Tokens, seed: int) -> None:
+def test_untrained_models_write_valid_proofs(tokens: SafeTokenizer, seed: int) -> None:
     generator = ProofGenerator(
         Seq2Seq(bart(tokens, seed)), tokens, beam_size=3, batch_size=3, max_length=60
     )
@@ -36,7 +36,7 @@ def test_untrained_models_write_valid_proofs(tokens: Tokens, seed: int) -> None:
     assert [[p.proof for p in one] for one in alone] == [[p.proof for p in one] for one in found]
 
 
-def test_claims_that_do_not_fit_have_no_proof(tokens: Tokens) -> None:
+def test_claims_that_do_not_fit_have_no_proof(tokens: SafeTokenizer) -> None:
     generator = ProofGenerator(Seq2Seq(bart(tokens, positions=64)), tokens)
     claims = [CLAIM, " ", "word " * 200]
     found = generator.generate(claims, [[ENGINEER]] * 3)
@@ -45,7 +45,7 @@ def test_claims_that_do_not_fit_have_no_proof(tokens: Tokens) -> None:
     assert judgements[2].sufficient is False and judgements[2].proof is None
 
 
-def test_a_taught_model_decides_by_the_evidence(tokens: Tokens) -> None:
+def test_a_taught_model_decides_by_the_evidence(tokens: SafeTokenizer) -> None:
     """Overfit two annotated proofs; the judge then tells full from partial evidence."""
     cases = [([LIGHTHOUSE, ENGINEER], True), ([LIGHTHOUSE], False)]
     model = bart(tokens, positions=256)
@@ -82,6 +82,6 @@ def test_a_taught_model_decides_by_the_evidence(tokens: Tokens) -> None:
     assert [j.proof is None for j in quick] == [False, True]
 
 
-def test_settings_are_checked(tokens: Tokens) -> None:
+def test_settings_are_checked(tokens: SafeTokenizer) -> None:
     with pytest.raises(ValueError, match="beam_size"):
         ProofGenerator(Seq2Seq(bart(tokens)), tokens, beam_size=0)

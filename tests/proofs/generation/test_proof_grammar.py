@@ -20,7 +20,7 @@ from proofs import (
 from proofs.logic.words import has_content, word_spans
 from tests.proofs.hostile import claims, evidence
 from tests.trie.walking import following
-from trie import Tokens
+from trie import SafeTokenizer
 
 CLAIM = "The Lighthouse at Port Merrow was built by an Irish engineer born in 1873."
 EVIDENCE = [
@@ -49,7 +49,12 @@ def check(proof: Proof, ids: list[int], claim: str, texts: list, max_length: int
 @settings(deadline=None, max_examples=200)
 @given(claims, evidence, st.randoms(use_true_random=False), st.integers(0, 60), st.integers(1, 6))
 def test_random_walks_are_valid_proofs(
-    tokens: Tokens, claim: str, texts: list, choose: random.Random, spare: int, max_steps: int
+    tokens: SafeTokenizer,
+    claim: str,
+    texts: list,
+    choose: random.Random,
+    spare: int,
+    max_steps: int,
 ) -> None:
     max_length = len(tokens.encode(claim)) + 6 + spare
     grammar = ProofGrammar(
@@ -65,7 +70,7 @@ def test_random_walks_are_valid_proofs(
 @settings(deadline=None, max_examples=200)
 @given(claims, evidence, st.booleans())
 def test_every_annotation_is_accepted(
-    tokens: Tokens, claim: str, texts: list, sufficient: bool
+    tokens: SafeTokenizer, claim: str, texts: list, sufficient: bool
 ) -> None:
     try:
         proof = annotate(claim, texts, sufficient)
@@ -77,7 +82,7 @@ def test_every_annotation_is_accepted(
     assert decoded.sufficient is sufficient
 
 
-def test_ordinary_annotations_come_back_unchanged(tokens: Tokens) -> None:
+def test_ordinary_annotations_come_back_unchanged(tokens: SafeTokenizer) -> None:
     for sufficient in (True, False):
         proof = annotate(CLAIM, EVIDENCE, sufficient)
         ids = target_ids(tokens, proof, CLAIM, EVIDENCE)
@@ -87,7 +92,7 @@ def test_ordinary_annotations_come_back_unchanged(tokens: Tokens) -> None:
             target_ids(tokens, proof, CLAIM, EVIDENCE, max_length=len(ids) - 1)
 
 
-def test_quotations_are_exactly_the_legal_spans(tokens: Tokens) -> None:
+def test_quotations_are_exactly_the_legal_spans(tokens: SafeTokenizer) -> None:
     """Against all spans of words, listed the slow way."""
     texts = [("Ada Quill", "Ada Quill (born May 3, 1873) was an Irish engineer of the first rank.")]
     grammar = ProofGrammar(tokens, "Ada", texts, max_length=500)
@@ -99,47 +104,47 @@ def test_quotations_are_exactly_the_legal_spans(tokens: Tokens) -> None:
                 if has_content(span := " ".join(words[begin:end])):
                     legal.add(span.strip("(),. "))
     found = set()
-    prefix = [tokens.symbol("{"), *tokens.encode("Ada"), *map(tokens.symbol, "}[")]
+    prefix = [tokens.single_token("{"), *tokens.encode("Ada"), *map(tokens.single_token, "}[")]
     # Depth first through everything between the brackets.
     agenda = [(grammar.walk(prefix), ())]
     while agenda:
         state, ids = agenda.pop()
         for token, behind in following(grammar, state).items():
-            if token != tokens.symbol("]"):
+            if token != tokens.single_token("]"):
                 agenda.append((behind, (*ids, token)))
             elif ids:
-                whole = [*prefix, *ids, token, tokens.symbol("="), tokens.eos]
+                whole = [*prefix, *ids, token, tokens.single_token("="), tokens.eos]
                 found.add(grammar.proof(whole).steps[0].evidence)
     assert {span.strip("(),. ") for span in found} == legal
 
 
-def test_quotations_keep_the_original_wording(tokens: Tokens) -> None:
+def test_quotations_keep_the_original_wording(tokens: SafeTokenizer) -> None:
     texts = [("T", "A  Žižkov\tTOWER of «Ĳssel»")]
     proof = Proof((ProofStep("the tower", "Žižkov\tTOWER of «Ĳssel»", NatOp.EQUIVALENCE),))
     ids = target_ids(tokens, proof, "the tower", texts)
     assert ProofGrammar(tokens, "the tower", texts, max_length=100).proof(ids) == proof
 
 
-def test_an_empty_quotation_means_independence(tokens: Tokens) -> None:
+def test_an_empty_quotation_means_independence(tokens: SafeTokenizer) -> None:
     grammar = ProofGrammar(tokens, "Ada", EVIDENCE, max_length=50)
-    ids = [tokens.symbol("{"), *tokens.encode("Ada"), *map(tokens.symbol, "}[]")]
-    assert list(following(grammar, grammar.walk(ids))) == [tokens.symbol("#")]
+    ids = [tokens.single_token("{"), *tokens.encode("Ada"), *map(tokens.single_token, "}[]")]
+    assert list(following(grammar, grammar.walk(ids))) == [tokens.single_token("#")]
     with pytest.raises(ValueError, match="not allowed"):
-        grammar.walk([*ids, tokens.symbol("=")])
+        grammar.walk([*ids, tokens.single_token("=")])
     with pytest.raises(ProofError, match="not complete"):
         grammar.proof(ids)
     with pytest.raises(ProofError, match="not a proof"):
-        grammar.proof([*ids, tokens.symbol("=")])
+        grammar.proof([*ids, tokens.single_token("=")])
 
 
-def test_only_given_operators_are_written(tokens: Tokens) -> None:
+def test_only_given_operators_are_written(tokens: SafeTokenizer) -> None:
     grammar = ProofGrammar(tokens, CLAIM, EVIDENCE, max_length=200)
     for seed in range(50):
         proof = grammar.proof(walk(grammar, random.Random(seed), lazy=0.2))
         assert not {NatOp.FORWARD, NatOp.REVERSE} & set(proof.operators)
 
 
-def test_stopping_at_independence(tokens: Tokens) -> None:
+def test_stopping_at_independence(tokens: SafeTokenizer) -> None:
     grammar = ProofGrammar(tokens, CLAIM, EVIDENCE, max_length=200, stop_at_independence=True)
     seen = set()
     for seed in range(80):
@@ -152,7 +157,7 @@ def test_stopping_at_independence(tokens: Tokens) -> None:
 
 
 @pytest.mark.parametrize("words", [1, 200, 600])
-def test_long_claims_are_covered_within_the_limits(tokens: Tokens, words: int) -> None:
+def test_long_claims_are_covered_within_the_limits(tokens: SafeTokenizer, words: int) -> None:
     claim = " ".join(f"word{i}" for i in range(words))
     length = len(tokens.encode(claim))
     for max_length in (length + 6, length + 100):
@@ -168,7 +173,7 @@ def test_long_claims_are_covered_within_the_limits(tokens: Tokens, words: int) -
         ProofGrammar(tokens, claim, EVIDENCE, max_length=length + 5)
 
 
-def test_claim_spans_are_bounded(tokens: Tokens) -> None:
+def test_claim_spans_are_bounded(tokens: SafeTokenizer) -> None:
     claim = " ".join(["tower"] * 40)
     grammar = ProofGrammar(tokens, claim, [], max_length=400, max_claim_words=3)
     for seed in range(20):
@@ -177,7 +182,7 @@ def test_claim_spans_are_bounded(tokens: Tokens) -> None:
         assert all(len(word_spans(s.claim)) <= 5 for s in proof.steps[:-1])
 
 
-def test_impossible_grammars_are_errors(tokens: Tokens) -> None:
+def test_impossible_grammars_are_errors(tokens: SafeTokenizer) -> None:
     with pytest.raises(ProofError, match="without words"):
         ProofGrammar(tokens, " \n ", EVIDENCE, max_length=50)
     with pytest.raises(ValueError, match="#"):
@@ -186,7 +191,7 @@ def test_impossible_grammars_are_errors(tokens: Tokens) -> None:
         ProofGrammar(tokens, "a", [], max_length=50, max_steps=0)
 
 
-def test_targets_of_other_claims_are_errors(tokens: Tokens) -> None:
+def test_targets_of_other_claims_are_errors(tokens: SafeTokenizer) -> None:
     proof = annotate(CLAIM, EVIDENCE, True)
     with pytest.raises(ProofError, match="continue"):
         target_ids(tokens, proof, "Another claim", EVIDENCE)
@@ -194,7 +199,7 @@ def test_targets_of_other_claims_are_errors(tokens: Tokens) -> None:
         target_ids(tokens, proof, CLAIM, [])
 
 
-def test_enormous_evidence(tokens: Tokens) -> None:
+def test_enormous_evidence(tokens: SafeTokenizer) -> None:
     texts = [("x" * 200_000, "word " * 100_000), *EVIDENCE]
     grammar = ProofGrammar(tokens, CLAIM, texts, max_length=300)
     ids = walk(grammar, random.Random(1))

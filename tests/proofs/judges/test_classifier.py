@@ -6,14 +6,14 @@ from proofs import Judgement
 from proofs.generation.source_input import evidence_input
 from proofs.judges.classifier import ClassifierJudge, pooled_states
 from tests.proofs.models import bart
-from trie import Seq2Seq, Tokens
+from trie import SafeTokenizer, Seq2Seq
 
 CLAIMS = ["Ada was Irish.", "The lighthouse is old and white.", " ", "Ada built it."]
 EVIDENCE = [[("Ada", "An engineer.")], [("Tower", "It was built."), ("Ada", "Old.")], [("a", "b")]]
 EVIDENCE.append([])
 
 
-def test_states_are_means_over_the_input_alone(tokens: Tokens) -> None:
+def test_states_are_means_over_the_input_alone(tokens: SafeTokenizer) -> None:
     encoder = Seq2Seq(bart(tokens))
     states = pooled_states(encoder, tokens, CLAIMS[:2], EVIDENCE[:2])
     for row, claim, texts in zip(states, CLAIMS, EVIDENCE, strict=False):
@@ -23,7 +23,7 @@ def test_states_are_means_over_the_input_alone(tokens: Tokens) -> None:
         torch.testing.assert_close(row, expected, rtol=1e-4, atol=1e-5)
 
 
-def test_the_head_decides(tokens: Tokens) -> None:
+def test_the_head_decides(tokens: SafeTokenizer) -> None:
     encoder = Seq2Seq(bart(tokens))
     one, other = pooled_states(encoder, tokens, CLAIMS[:2], EVIDENCE[:2])
     weight = one - other

@@ -1,4 +1,4 @@
-"""The warm-started encoder is MiniLM, but for the layer-norm epsilon."""
+"""The warm-started encoder computes the same states as MiniLM, up to the layer-norm epsilon."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_the_encoder_agrees_with_minilm() -> None:
     assert (theirs - ours)[mask].abs().max() < 5e-3
 
 
-def test_the_tokenizer_gains_marks_without_new_rows() -> None:
+def test_marker_tokens_use_reserved_rows_of_the_vocabulary() -> None:
     source = minilm_directory()
     plain = AutoTokenizer.from_pretrained(source, local_files_only=True)
     tokens = SafeTokenizer(mini_tokenizer(source))

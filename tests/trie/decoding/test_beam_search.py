@@ -1,4 +1,4 @@
-"""Beam search against transformers' own, against brute force, and at its edges."""
+"""Compare beam search with transformers' own and with brute force, and test its limits."""
 
 import itertools
 import math
@@ -12,19 +12,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import BartConfig, BartForConditionalGeneration
 
-import trie.decoding.beam_choice
 import trie.decoding.beam_search
+import trie.decoding.continuations
 from trie import Transitions
 from trie.decoding.beam_search import Hypothesis, beam_search
 from trie.model.seq2seq import Seq2Seq
-from trie.model.shared_attention import Cache, Encoded
+from trie.model.shared_attention import EncodedInputs, KVCache
 
 PAD, EOS, VOCABULARY = 1, 2, 20
 Sequences = set[tuple[int, ...]]
 
 
 def listed(moves: dict[int, dict[int, int]], states: npt.NDArray[np.int64]) -> Transitions:
-    """The transitions of states whose tokens and followers are given as dicts."""
+    """Return the transitions of states, given as dicts of tokens and next states."""
     found = [moves[state] for state in states.tolist()]
     return Transitions(
         np.array([token for one in found for token in one], dtype=np.int64),
@@ -34,7 +34,7 @@ def listed(moves: dict[int, dict[int, int]], states: npt.NDArray[np.int64]) -> T
 
 
 class Listed:
-    """A constraint that lets exactly the listed sequences through; states are prefixes."""
+    """A constraint that accepts exactly the listed sequences; states are prefixes."""
 
     start = 0
 
@@ -57,7 +57,7 @@ class Listed:
 
 
 class Cycle:
-    """Any number of tokens of a set, then the end."""
+    """A constraint that accepts any number of tokens of a set."""
 
     start = 0
 
@@ -68,14 +68,14 @@ class Cycle:
         return listed(self._moves, states)
 
 
-class Counted(Seq2Seq):
-    """A model that notes how many positions each step has."""
+class CountingModel(Seq2Seq):
+    """A model that records the number of positions of each step."""
 
     def __init__(self, model: BartForConditionalGeneration) -> None:
         super().__init__(model)
         self.positions: list[int] = []
 
-    def step(self, encoded: Encoded, cache: Cache, tokens: torch.Tensor) -> torch.Tensor:
+    def step(self, encoded: EncodedInputs, cache: KVCache, tokens: torch.Tensor) -> torch.Tensor:
         self.positions.append(tokens.shape[-1])
         return super().step(encoded, cache, tokens)
 
@@ -106,17 +106,15 @@ def bart(seed: int, scale_embedding: bool = False) -> BartForConditionalGenerati
 
 
 def random_sequences(rng: random.Random, count: int, longest: int) -> Sequences:
-    """Sequences that share prefixes, and of which some are prefixes of others."""
+    """Return sequences with shared prefixes; some are prefixes of others."""
     found: Sequences = set()
     while len(found) < count:
         found.add(tuple(rng.randint(3, 7) for _ in range(rng.randint(1, longest))))
     return found
 
 
-def random_inputs(rng: random.Random, claims: int) -> list[list[int]]:
-    return [
-        [rng.randrange(3, VOCABULARY) for _ in range(rng.randint(1, 20))] for _ in range(claims)
-    ]
+def random_inputs(rng: random.Random, count: int) -> list[list[int]]:
+    return [[rng.randrange(3, VOCABULARY) for _ in range(rng.randint(1, 20))] for _ in range(count)]
 
 
 def brute_force(
@@ -125,7 +123,7 @@ def brute_force(
     constraint: Listed,
     normalise: bool = False,
 ) -> dict[tuple[int, ...], float]:
-    """Score every legal sequence by the full model, one forward pass each."""
+    """Score every legal sequence by one forward pass of the full model."""
     scores = {}
     for tokens in constraint.sequences:
         decoder = torch.tensor([[EOS, *tokens[:-1]]])
@@ -151,7 +149,7 @@ def generate(
     constraints: list[Listed],
     beams: int,
 ) -> list[list[tuple[tuple[int, ...], float]]]:
-    """Decode by transformers; duplicates near -1e9 stand in for missing sequences: left out."""
+    """Decode with transformers, without the duplicates near -1e9 that fill missing sequences."""
 
     def following(batch: int, ids: torch.Tensor) -> list[int]:
         prefix = tuple(ids.tolist()[1:])
@@ -201,8 +199,8 @@ def test_equals_generate(seed: int, scale_embedding: bool) -> None:
 
 @pytest.mark.parametrize("normalise", [False, True])
 @pytest.mark.parametrize("seed", range(4))
-def test_enough_beams_find_everything(seed: int, normalise: bool) -> None:
-    """With as many beams as legal sequences, or more, the search is exhaustive."""
+def test_enough_beams_find_all_sequences(seed: int, normalise: bool) -> None:
+    """The search is exhaustive with at least as many beams as legal sequences."""
     rng = random.Random(seed)
     model = bart(seed, scale_embedding=bool(seed % 2))
     constraints = [Listed(random_sequences(rng, rng.randint(1, 12), 4)) for _ in range(3)]
@@ -222,7 +220,7 @@ def test_enough_beams_find_everything(seed: int, normalise: bool) -> None:
 def test_a_batch_equals_one_at_a_time(normalise: bool) -> None:
     rng = random.Random(7)
     model = Seq2Seq(bart(7))
-    # Of very different depths: claims leave the batch at different steps.
+    # Of very different depths, so that inputs leave the batch at different steps.
     constraints = [
         Listed(random_sequences(rng, n, d)) for n, d in [(3, 1), (60, 8), (1, 4), (9, 2)]
     ]
@@ -245,7 +243,7 @@ def slow_search(
     length: int,
     normalise: bool,
 ) -> list[tuple[tuple[int, ...], float]]:
-    """The rule of the search for one claim, one beam at a time, by the full model."""
+    """Search for one input, one beam at a time, with the full model."""
     running: list[tuple[tuple[int, ...], float]] = [((), 0.0)]
     ended: list[tuple[tuple[int, ...], float]] = []
     for _ in range(length):
@@ -268,33 +266,31 @@ def slow_search(
     return ended
 
 
-@pytest.mark.parametrize("claims", [1, 3, 8])
-@settings(
-    max_examples=12, derandomize=True
-)  # scores that are nearly equal would be a matter of luck
+@pytest.mark.parametrize("batch_size", [1, 3, 8])
+@settings(max_examples=12, derandomize=True)  # the order of nearly equal scores is random
 @given(data=st.data(), beams=st.integers(1, 6), length=st.integers(1, 9), seed=st.integers(0, 99))
 def test_equals_one_beam_at_a_time(
-    claims: int, data: st.DataObject, beams: int, length: int, seed: int
+    batch_size: int, data: st.DataObject, beams: int, length: int, seed: int
 ) -> None:
-    """Claims of different depths, some with fewer legal sequences than beams, some sharing one.
+    """Inputs differ in depth, have few or many legal sequences, and may share a constraint.
 
-    Every way of looking at candidates, and of reading known tokens at once, gives the same.
+    The result does not depend on thresholds for dense selection and for reading known tokens.
     """
     rng = random.Random(seed)
     model = bart(seed % 5)
     shapes = st.tuples(st.integers(1, 30), st.integers(3, 8))
     distinct = [
         Listed(random_sequences(rng, *data.draw(shapes)))
-        for _ in range(data.draw(st.integers(1, claims)))
+        for _ in range(data.draw(st.integers(1, batch_size)))
     ]
-    constraints = [rng.choice(distinct) for _ in range(claims)]
-    inputs = random_inputs(rng, claims)
-    normalise, wide, at_once = data.draw(
+    constraints = [rng.choice(distinct) for _ in range(batch_size)]
+    inputs = random_inputs(rng, batch_size)
+    normalise, wide, extra_rows = data.draw(
         st.tuples(st.booleans(), st.sampled_from([0, 8, 1 << 14]), st.sampled_from([0, 7, 128]))
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trie.decoding.beam_choice, "_WIDE", wide)
-        patch.setattr(trie.decoding.beam_search, "_AT_ONCE", at_once)
+        patch.setattr(trie.decoding.continuations, "_WIDE", wide)
+        patch.setattr(trie.decoding.beam_search, "_MAX_EXTRA_ROWS", extra_rows)
         found = beam_search(
             Seq2Seq(model),
             inputs,
@@ -308,9 +304,9 @@ def test_equals_one_beam_at_a_time(
 
 
 def test_known_tokens_are_read_in_one_call() -> None:
-    """Three sequences that part at their first token: two calls, one of several positions."""
+    """Three sequences that differ in the first token need two calls, one of several positions."""
     model = bart(5)
-    ours = Counted(model)
+    ours = CountingModel(model)
     constraint = Listed({(3, 4, 5, 6), (4, 4), (5, 6, 7, 8, 9)})
     (found,) = beam_search(ours, [[5, 6]], [constraint], beam_size=3, max_length=12)
     scores = brute_force(model, [5, 6], constraint)
@@ -327,11 +323,11 @@ def test_unfinished_sequences_are_dropped() -> None:
 
 
 @pytest.mark.parametrize("beams", [1, 3])
-def test_an_endless_constraint_ends(beams: int) -> None:
-    """Nothing better is missed, and the search stops before the longest length."""
+def test_search_in_an_infinite_language_ends(beams: int) -> None:
+    """The best hypotheses are found, and the search stops before the maximum length."""
     bart_model = bart(2)
     bart_model.final_logits_bias[0, EOS] = 4.0  # short sequences are the best
-    model = Counted(bart_model)
+    model = CountingModel(bart_model)
     (found,) = beam_search(model, [[5, 6]], [Cycle([3, 4])], beam_size=beams, max_length=24)
     assert len(model.positions) < 10
     short = {t for n in range(4) for t in itertools.product((3, 4), repeat=n)}
@@ -340,8 +336,8 @@ def test_an_endless_constraint_ends(beams: int) -> None:
     assert_same(found, best)
 
 
-def test_a_full_pool_does_not_stop_better_beams() -> None:
-    """Two sequences have ended when the best one still runs."""
+def test_search_continues_while_a_beam_can_win() -> None:
+    """Two hypotheses have ended while the best one is still running."""
     model = bart(4)
     with torch.no_grad():
         model.lm_head.weight.zero_()
@@ -354,8 +350,8 @@ def test_a_full_pool_does_not_stop_better_beams() -> None:
     assert_same(found, [((3, 4, EOS), 2 * likely), ((EOS,), unlikely)])
 
 
-def test_equal_scores_keep_the_order_of_tokens() -> None:
-    """Of interchangeable tokens the lower ids come first, every time."""
+def test_ties_are_ordered_by_token() -> None:
+    """Among tokens with equal scores, lower ids come first."""
     model = bart(3)
     with torch.no_grad():
         model.lm_head.weight[3:9] = model.lm_head.weight[3]
@@ -365,7 +361,7 @@ def test_equal_scores_keep_the_order_of_tokens() -> None:
     assert [h.tokens[0] for h in found] == [3, 4, 5]
 
 
-def test_no_claims() -> None:
+def test_empty_batch() -> None:
     assert beam_search(Seq2Seq(bart(0)), [], [], beam_size=2, max_length=3) == []
 
 
@@ -380,7 +376,7 @@ def test_no_claims() -> None:
         ({"constraints": [Listed({(VOCABULARY,)})]}, "outside the model's vocabulary"),
     ],
 )
-def test_wrong_arguments(changes: dict[str, object], match: str) -> None:
+def test_invalid_arguments_are_rejected(changes: dict[str, object], match: str) -> None:
     arguments: dict[str, object] = {
         "inputs": [[5]],
         "constraints": [Listed({(3,)})],
@@ -391,7 +387,7 @@ def test_wrong_arguments(changes: dict[str, object], match: str) -> None:
         beam_search(Seq2Seq(bart(0)), **{**arguments, **changes})  # type: ignore[arg-type]
 
 
-def test_a_broken_model_is_noticed() -> None:
+def test_nan_logits_are_rejected() -> None:
     model = bart(0)
     with torch.no_grad():
         model.lm_head.weight[3] = math.nan

@@ -1,4 +1,4 @@
-"""The processor against transformers' own prefix function, and at its edges."""
+"""Compare the processor with transformers' prefix function, and test its limits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import BartConfig, BartForConditionalGeneration, GPT2Config, GPT2LMHeadModel
 
-from trie import ConstraintProcessor, TokenTrie, Transitions, TrieConstraint
+from trie import ConstraintLogitsProcessor, TokenTrie, Transitions, TrieConstraint
 
 PAD, EOS, VOCABULARY = 1, 2, 20
 Ids = tuple[int, ...]
@@ -69,7 +69,7 @@ def constraint_of(sequences: Sequence[Ids]) -> TrieConstraint:
 
 
 def prefix_function(lists: Lists, prompt: int) -> Callable[[int, torch.Tensor], list[int]]:
-    """The slow rule for `generate`: scan one list for each input; no trie, no states."""
+    """Return a slow prefix function for `generate` that scans a list for each input."""
 
     def following(batch: int, ids: torch.Tensor) -> list[int]:
         decoded = ids.tolist()[prompt:]
@@ -114,7 +114,7 @@ def test_equals_the_prefix_function(seed: int, beams: int, decoder_only: bool) -
     lists = random_lists(rng, 3, 40 if seed < 2 else 2)
     inputs = padded([[rng.randint(3, 19) for _ in range(n)] for n in (4, 1, 7)], left=decoder_only)
     prompt = inputs["input_ids"].shape[1] if decoder_only else 1
-    processor = ConstraintProcessor(list(map(constraint_of, lists)), prompt_length=prompt)
+    processor = ConstraintLogitsProcessor(list(map(constraint_of, lists)), prompt_length=prompt)
 
     def generate(**how: object) -> tuple[torch.Tensor, torch.Tensor]:
         out = model.generate(
@@ -148,10 +148,10 @@ def cases(draw: st.DrawFn) -> tuple[Lists, list[list[int]]]:
 
 @settings(max_examples=40)
 @given(cases(), st.integers(1, 4), st.booleans(), st.booleans(), st.integers(0, 9))
-def test_every_output_is_of_the_list(
+def test_every_output_is_a_listed_sequence(
     case: tuple[Lists, list[list[int]]], beams: int, sample: bool, decoder_only: bool, seed: int
 ) -> None:
-    """Greedy, with beams and sampled; with fewer sequences than beams, too."""
+    """Greedy search, beam search and sampling, also with fewer sequences than beams."""
     torch.manual_seed(seed)
     lists, raw = case
     inputs = padded(raw, left=decoder_only)
@@ -159,7 +159,7 @@ def test_every_output_is_of_the_list(
     constraints = list(map(constraint_of, lists))
     out = (gpt2() if decoder_only else bart()).generate(
         **inputs,
-        logits_processor=[ConstraintProcessor(constraints, prompt_length=prompt)],
+        logits_processor=[ConstraintLogitsProcessor(constraints, prompt_length=prompt)],
         max_new_tokens=max(c.longest for c in constraints),
         num_beams=1 if sample else beams,
         num_return_sequences=beams,
@@ -177,40 +177,40 @@ def test_every_output_is_of_the_list(
 def test_beams_may_be_reordered_between_steps(
     case: tuple[Lists, list[list[int]]], rng: random.Random
 ) -> None:
-    """Step by step on rows that come in any order, against the slow rule."""
+    """Rows come in any order at each step; compared with the slow prefix function."""
     sequences = case[0][0]
-    processor = ConstraintProcessor(constraint_of(sequences), prompt_length=2)
+    processor = ConstraintLogitsProcessor(constraint_of(sequences), prompt_length=2)
     following = prefix_function([sequences], 2)
     rows: list[Ids] = [()] * 4
     for _ in range(8):
         scores = torch.randn(4, VOCABULARY)
         ids = torch.tensor([(0, PAD, *row) for row in rows])
         kept = processor(ids, scores)
-        heirs = []
+        extended = []
         for row, prefix, now in zip(ids, rows, kept, strict=True):
             allowed = following(0, row)
             assert set(torch.isfinite(now).nonzero()[:, 0].tolist()) == set(allowed)
-            assert torch.equal(now[allowed], scores[len(heirs), allowed])
-            heirs.append((*prefix, rng.choice(allowed)))
-        rows = [rng.choice(heirs) for _ in rows]
+            assert torch.equal(now[allowed], scores[len(extended), allowed])
+            extended.append((*prefix, rng.choice(allowed)))
+        rows = [rng.choice(extended) for _ in rows]
 
 
 class Alternating:
-    """Two tokens in turn, any number of times, then the end: no trie behind it."""
+    """A constraint without a trie: two alternating tokens, any number of times."""
 
     start = 0
 
     def transitions(self, states: npt.NDArray[np.int64]) -> Transitions:
         moves = [[(EOS, 2), (5, 1)], [(6, 0)], []]
         found = [move for state in states.tolist() for move in moves[state]]
-        tokens, behind = np.array(found, dtype=np.int64).reshape(-1, 2).T
-        return Transitions(tokens, behind, np.array([2, 1, 0])[states])
+        tokens, next_states = np.array(found, dtype=np.int64).reshape(-1, 2).T
+        return Transitions(tokens, next_states, np.array([2, 1, 0])[states])
 
 
-def test_takes_any_constraint() -> None:
+def test_any_constraint_is_accepted() -> None:
     out = bart().generate(
         **padded([[4], [9]], left=False),
-        logits_processor=[ConstraintProcessor([Alternating(), constraint_of([(9, 9)])])],
+        logits_processor=[ConstraintLogitsProcessor([Alternating(), constraint_of([(9, 9)])])],
         num_beams=3,
         max_new_tokens=8,
     )
@@ -220,13 +220,13 @@ def test_takes_any_constraint() -> None:
     assert until_end(second) == (9, 9)
 
 
-def test_other_processors_come_second() -> None:
-    """What they forbid is avoided where something else is allowed, and only there."""
+def test_other_processors_still_apply() -> None:
+    """Forbidden tokens are avoided wherever the constraint allows another token."""
 
     def generate(*sequences: Ids, **how: object) -> Ids:
         out = bart().generate(
             **padded([[4, 5]], left=False),
-            logits_processor=[ConstraintProcessor(constraint_of(sequences))],
+            logits_processor=[ConstraintLogitsProcessor(constraint_of(sequences))],
             max_new_tokens=8,
             **how,
         )
@@ -242,12 +242,12 @@ def test_other_processors_come_second() -> None:
         assert generate((3, 4), (3, 5), forced_bos_token_id=0) in {(3, 4), (3, 5)}
 
 
-def test_padding_behind_the_end_is_nobodys_business() -> None:
-    """Of two rows one ends early; that its padding is forbidden is not worth a warning."""
+def test_forbidden_padding_is_ignored() -> None:
+    """One of two rows ends early; that its padding is forbidden causes no warning."""
     lists: Lists = [[(3,)], [(4, 5, 6, 7)]]
     out = bart().generate(
         **padded([[4], [5]], left=False),
-        logits_processor=[ConstraintProcessor(list(map(constraint_of, lists)))],
+        logits_processor=[ConstraintLogitsProcessor(list(map(constraint_of, lists)))],
         max_new_tokens=8,
         no_repeat_ngram_size=1,
         decoder_start_token_id=0,
@@ -256,7 +256,7 @@ def test_padding_behind_the_end_is_nobodys_business() -> None:
 
 
 def test_half_precision() -> None:
-    processor = ConstraintProcessor(constraint_of([(3,), (4,)]))
+    processor = ConstraintLogitsProcessor(constraint_of([(3,), (4,)]))
     scores = torch.full((1, VOCABULARY), -math.inf, dtype=torch.float16)
     with pytest.warns(RuntimeWarning, match="forbids every token"):
         kept = processor(torch.tensor([[0]]), scores)
@@ -264,24 +264,24 @@ def test_half_precision() -> None:
     assert torch.isfinite(kept).nonzero()[:, 1].tolist() == [3, 4]
 
 
-def test_wrong_use() -> None:
+def test_invalid_use_is_rejected() -> None:
     constraint, scores = constraint_of([(3, 4)]), torch.zeros(3, VOCABULARY)
     ids = torch.tensor([[7, 8, 9]] * 3)
     with pytest.raises(ValueError, match="at least one constraint"):
-        ConstraintProcessor([])
+        ConstraintLogitsProcessor([])
     with pytest.raises(ValueError, match="prompt_length of at least 0"):
-        ConstraintProcessor(constraint, prompt_length=-1)
-    with pytest.raises(ValueError, match=r"tokens \[8, 9\] .* is prompt_length right"):
-        ConstraintProcessor(constraint)(ids, scores)
+        ConstraintLogitsProcessor(constraint, prompt_length=-1)
+    with pytest.raises(ValueError, match=r"tokens \[8, 9\] .* is prompt_length correct"):
+        ConstraintLogitsProcessor(constraint)(ids, scores)
     with pytest.raises(ValueError, match="prompt_length is 4, but there are 3"):
-        ConstraintProcessor(constraint, prompt_length=4)(ids, scores)
-    with pytest.raises(ValueError, match="3 rows cannot be shared by 2"):
-        ConstraintProcessor([constraint] * 2, prompt_length=3)(ids, scores)
+        ConstraintLogitsProcessor(constraint, prompt_length=4)(ids, scores)
+    with pytest.raises(ValueError, match="3 rows cannot be divided among 2"):
+        ConstraintLogitsProcessor([constraint] * 2, prompt_length=3)(ids, scores)
     with pytest.raises(ValueError, match="outside the model's vocabulary of 20"):
-        ConstraintProcessor(constraint_of([(VOCABULARY,)]), prompt_length=3)(ids, scores)
+        ConstraintLogitsProcessor(constraint_of([(VOCABULARY,)]), prompt_length=3)(ids, scores)
 
     class Nothing(Alternating):
         start = 2
 
     with pytest.raises(ValueError, match="nothing at all"):
-        ConstraintProcessor(Nothing(), prompt_length=3)(ids, scores)
+        ConstraintLogitsProcessor(Nothing(), prompt_length=3)(ids, scores)

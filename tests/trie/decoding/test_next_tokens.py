@@ -1,4 +1,4 @@
-"""What may follow a batch of beams, beside one beam at a time."""
+"""Look up the next tokens of a batch, compared with one beam at a time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Moves = dict[int, int]
 
 
 class Table:
-    """A constraint given by its moves; notes what it is asked."""
+    """A constraint given by a table of moves; records its queries."""
 
     start = 0
 
@@ -41,43 +41,43 @@ moves = st.lists(st.dictionaries(st.integers(0, 9), st.integers(0, 2)), min_size
     st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=9),
 )
 def test_equals_one_beam_at_a_time(tables: list[Table], pairs: list[tuple[int, int]]) -> None:
-    constraints = [*tables, tables[0], tables[0]]  # claims may share one
-    claims = np.array(sorted(claim for claim, _ in pairs), dtype=np.int64)
+    constraints = [*tables, tables[0], tables[0]]  # inputs may share one
+    inputs = np.array(sorted(number for number, _ in pairs), dtype=np.int64)
     states = np.array([state for _, state in pairs], dtype=np.int64)
-    found = ConstraintBatch(constraints).following(claims, states, 10)
+    found = ConstraintBatch(constraints).next_tokens(inputs, states, 10)
     expected = [
-        constraints[c].moves[s] for c, s in zip(claims.tolist(), states.tolist(), strict=True)
+        constraints[c].moves[s] for c, s in zip(inputs.tolist(), states.tolist(), strict=True)
     ]
-    beams, places = found.places(np.arange(len(claims)))
+    beams, places = found.positions(np.arange(len(inputs)))
     assert list(
         zip(
             beams.tolist(),
             found.tokens[places].tolist(),
-            found.states[places].tolist(),
+            found.next_states[places].tolist(),
             strict=True,
         )
     ) == [(beam, token, state) for beam, one in enumerate(expected) for token, state in one.items()]
     assert found.forced == all(len(one) < 2 for one in expected)
-    groups = found.groups.repeat(11)
-    tokens = np.tile(np.arange(-1, 10), len(claims))  # the last one is beyond all
+    rows = found.rows.repeat(11)
+    tokens = np.tile(np.arange(-1, 10), len(inputs))  # 99 is beyond all tokens
     tokens[tokens < 0] = 99
-    behind = found.behind(groups, tokens).reshape(-1, 11).tolist()
-    assert behind == [[one.get(t, -1) for t in (99, *range(10))] for one in expected]
-    assert found.behind(np.full(10, -1), np.arange(10)).tolist() == [-1] * 10
-    more = found.and_single(np.array([7, 99]), np.array([0, 1]) + len(found.sizes))
-    assert more.behind(more.groups, np.array([7, 99])).tolist() == [-1, -1]
-    assert more.tokens[more.places(np.arange(2))[1]].tolist() == [7, 99]
-    assert more.behind(groups, tokens).reshape(-1, 11).tolist() == behind
+    states_after = found.states_after(rows, tokens).reshape(-1, 11).tolist()
+    assert states_after == [[one.get(t, -1) for t in (99, *range(10))] for one in expected]
+    assert found.states_after(np.full(10, -1), np.arange(10)).tolist() == [-1] * 10
+    more = found.with_single_tokens(np.array([7, 99]), np.array([0, 1]) + len(found.sizes))
+    assert more.states_after(more.rows, np.array([7, 99])).tolist() == [-1, -1]
+    assert more.tokens[more.positions(np.arange(2))[1]].tolist() == [7, 99]
+    assert more.states_after(rows, tokens).reshape(-1, 11).tolist() == states_after
     for table in tables:
-        assert len(table.asked) <= 1, "each constraint is asked once"
+        assert len(table.asked) <= 1, "each constraint is queried once"
         for asked in table.asked:
-            assert asked == sorted(set(asked)), "for each state once"
+            assert asked == sorted(set(asked)), "once per state"
 
 
 @pytest.mark.parametrize("token", [-1, 10])
-def test_tokens_outside_of_the_vocabulary(token: int) -> None:
+def test_tokens_outside_the_vocabulary_are_rejected(token: int) -> None:
     batch = ConstraintBatch([Table([{3: 0}]), Table([{4: 0, token: 0}])])
     zeros = np.zeros(1, dtype=np.int64)
-    assert batch.following(zeros, zeros, 10).tokens.tolist() == [3]
+    assert batch.next_tokens(zeros, zeros, 10).tokens.tolist() == [3]
     with pytest.raises(ValueError, match="outside the model's vocabulary of 10"):
-        batch.following(np.arange(2), np.zeros(2, dtype=np.int64), 10)
+        batch.next_tokens(np.arange(2), np.zeros(2, dtype=np.int64), 10)

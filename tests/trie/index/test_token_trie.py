@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trie.index import wide_nodes as wide_module
+from trie.index import token_trie as token_trie
 from trie.index.token_trie import TokenTrie
 
 small = st.lists(st.lists(st.integers(0, 3), max_size=4), max_size=12)
@@ -42,15 +42,15 @@ def _same(trie: TokenTrie, node: int, oracle: dict[Any, Any]) -> int:
     return 1 + sum(_same(trie, n, oracle[t]) for n, t in zip(nodes.tolist(), expected, strict=True))
 
 
-def _fewest(trie: TokenTrie, node: int) -> int:
-    found = [1 + _fewest(trie, below) for below in trie.children(node)[1].tolist()]
+def _distance(trie: TokenTrie, node: int) -> int:
+    found = [1 + _distance(trie, below) for below in trie.children(node)[1].tolist()]
     return 0 if trie.ends(node) else min(found)
 
 
 @given(small.filter(len))
-def test_the_way_to_the_next_end(sequences: list[list[int]]) -> None:
+def test_distances_to_end(sequences: list[list[int]]) -> None:
     trie = TokenTrie.build(sequences)
-    assert trie.fewest().tolist() == [_fewest(trie, node) for node in range(trie.nodes)]
+    assert trie.distances_to_end().tolist() == [_distance(trie, node) for node in range(trie.nodes)]
 
 
 @given(small | wide)
@@ -61,9 +61,9 @@ def test_equals_nested_dicts(sequences: list[list[int]]) -> None:
     for row, sequence in enumerate(sequences):
         assert row in trie.rows(trie.walk(sequence))
         assert trie.walk([*sequence, 7]) == -1
-        assert all(trie.holds(token) for token in sequence)
+        assert all(trie.contains_token(token) for token in sequence)
         assert trie.path(trie.walk(sequence)) == sequence
-    assert not trie.holds(7)
+    assert not trie.contains_token(7)
     assert dict(trie.locate(range(len(trie)))) == {r: trie.walk(s) for r, s in enumerate(sequences)}
     assert len(trie.levels) - 2 == max(map(len, sequences), default=0)
     tokens, lengths = trie.flatten()
@@ -72,7 +72,7 @@ def test_equals_nested_dicts(sequences: list[list[int]]) -> None:
 
 
 @given(small | wide)
-def test_saved_and_opened(
+def test_opened_equals_built(
     tmp_path_factory: pytest.TempPathFactory, sequences: list[list[int]]
 ) -> None:
     directory = tmp_path_factory.mktemp("trie")
@@ -89,12 +89,12 @@ def test_a_deep_sequence() -> None:
 
 
 @pytest.mark.parametrize("token", [-1, 2**31])
-def test_impossible_tokens(token: int) -> None:
+def test_invalid_tokens_are_rejected(token: int) -> None:
     with pytest.raises(ValueError, match="token ids"):
         TokenTrie.build([[1], [token]])
 
 
-def test_too_large_for_any_type() -> None:
+def test_tokens_beyond_64_bits_are_rejected() -> None:
     with pytest.raises(ValueError, match="token ids"):
         TokenTrie.build([[1], [2**70]])
 
@@ -117,7 +117,7 @@ def test_wide_nodes(seed: int, above: int, under: int) -> None:
     above = int(rng.choice(list(root)))
     trie = TokenTrie.build([[token] for token in root] + [[above, token, 1] for token in below])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(wide_module, "_CHILDREN", 256)
+        patch.setattr(token_trie, "_WIDE_CHILDREN", 256)
         node = trie.walk([above])
         for parent, expected in ((trie.root, root), (node, below)):
             tokens, nodes = trie.children(parent)
@@ -128,7 +128,7 @@ def test_wide_nodes(seed: int, above: int, under: int) -> None:
     assert set(trie._wide) == {trie.root} | ({node} if len(below) >= 256 else set())
 
 
-def test_numbers_of_numpy_are_welcome() -> None:
+def test_numpy_integers_are_accepted() -> None:
     trie = TokenTrie.build([np.array([3, 1]), (3, 2), np.array([4], dtype=np.uint16)])
     node = trie.child(np.int64(trie.root), np.int64(3))
     assert trie.children(np.int64(node))[0].tolist() == [1, 2]
@@ -136,9 +136,9 @@ def test_numbers_of_numpy_are_welcome() -> None:
     assert not trie.ends(np.int64(node))
 
 
-def test_few_bytes() -> None:
+def test_memory_per_node() -> None:
     rng = np.random.default_rng(0)
     sequences = rng.integers(0, 30_000, (20_000, 5)).tolist()
     trie = TokenTrie.build(sequences)
-    # Tokens of two bytes, at most three bits a node, rows of 15 bits; and counts of bits.
+    # Two bytes per token, at most three bits per node, 15 bits per row, and cumulative counts.
     assert trie.nbytes < trie.nodes * (2 + 3 / 8 + 3 / 16) + 2 * len(trie) + 10_000

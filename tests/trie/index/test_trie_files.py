@@ -10,8 +10,8 @@ import pytest
 from benchmarks.damage import seal
 from benchmarks.trie_fuzz import rounds, spells
 from trie import TokenTrie, TrieFileError
-from trie.index import blocks, trie_files
-from trie.index.soundness import Rows
+from trie.index import block_checks, trie_files
+from trie.index.invariants import RowInvariants
 
 NAMES = ["tokens", "firsts", "inner", "ends", "rows", "rows_high", "shared", "sums"]
 SEQUENCES = [[2, 1], [2], [1, 300], [2], [3, 3], []]
@@ -37,7 +37,7 @@ def _changes(saved: Path) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
         yield name, values[None]
 
 
-def test_wrong_arrays_are_refused(saved: Path) -> None:
+def test_invalid_arrays_are_rejected(saved: Path) -> None:
     for name, values in _changes(saved):
         path = saved / f"{name}.npy"
         whole = path.read_bytes()
@@ -54,7 +54,7 @@ def test_wrong_arrays_are_refused(saved: Path) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("kept", [0, 5, 64, 127, -1])
-def test_cut_files_are_refused(saved: Path, name: str, kept: int) -> None:
+def test_truncated_files_are_rejected(saved: Path, name: str, kept: int) -> None:
     path = saved / f"{name}.npy"
     path.write_bytes(path.read_bytes()[:kept])
     with pytest.raises(TrieFileError, match=str(path)):
@@ -70,15 +70,15 @@ def test_cut_files_are_refused(saved: Path, name: str, kept: int) -> None:
         ("tokens", [0, 1, 3, 2, 300, 1, 3], "do not ascend"),
         ("tokens", [0, 1, 1, 3, 300, 1, 3], "do not ascend"),
         ("tokens", [0, 1, 2, 2**31, 300, 1, 3], "too large"),
-        ("firsts", _bits(0, 1, 0, 0, 1, 1, 1), "begin behind it"),
-        ("firsts", _bits(1, 0, 1, 0, 1, 1, 1), "begin behind it"),
+        ("firsts", _bits(0, 1, 0, 0, 1, 1, 1), "begin at node 1"),
+        ("firsts", _bits(1, 0, 1, 0, 1, 1, 1), "begin at node 1"),
         ("firsts", _bits(1, 1, 0, 0, 1, 1, 0), "have children"),
-        ("firsts", _bits(1, 1, 0, 0, 1, 1, 1, 1), "beyond the last"),
+        ("firsts", _bits(1, 1, 0, 0, 1, 1, 1, 1), "after the last"),
         ("inner", _bits(0, 1, 1, 1, 1, 0, 0), "before its parent"),
         ("inner", _bits(1, 0, 0, 0, 1, 1, 1), "before its parent"),
         ("inner", _bits(1, 1, 1, 1, 1, 1, 1), "shape"),  # without leaves, there are fewer ends
         ("ends", _bits(1, 1, 1, 1), "7 nodes end 6"),
-        ("ends", _bits(1, 0, 1, 0, 1), "beyond the last"),
+        ("ends", _bits(1, 0, 1, 0, 1), "after the last"),
         ("rows", [5, 1, 3, 2, 0, 0], "exactly once"),
         ("rows", [5, 1, 3, 2, 0, 9], "exactly once"),
         ("rows", [5, 3, 1, 2, 0, 4], "do not ascend"),
@@ -92,14 +92,14 @@ def test_each_invariant(saved: Path, name: str, values: list[int], problem: str)
     seal(saved)
     with pytest.raises(TrieFileError, match=problem) as error:
         trie = TokenTrie.open(saved)
-        assert name in ("tokens", "rows")  # what else may not be opened
+        assert name in ("tokens", "rows")  # other arrays are checked on opening
         with pytest.raises(TrieFileError, match=problem):
             spells(trie)
         trie.check()
     assert error.value.path.parent == saved
 
 
-def test_a_trie_of_nodes_without_rows_is_refused(saved: Path) -> None:
+def test_nodes_without_rows_are_rejected(saved: Path) -> None:
     TokenTrie.build([]).save(saved / "..")
     for name in ("rows", "rows_high", "shared"):
         shutil.copy(saved / ".." / f"{name}.npy", saved)
@@ -111,7 +111,7 @@ def test_a_trie_of_nodes_without_rows_is_refused(saved: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
-def test_damaged_files_are_refused_or_harmless(tmp_path: Path, seed: int) -> None:
+def test_damaged_files_are_rejected_or_harmless(tmp_path: Path, seed: int) -> None:
     outcomes = rounds(tmp_path, 0, 10_000 if seed else 300, seed)
     kinds = ["trie, checksums mended", "trie, checksums as they were", "journal, checksum mended"]
     for kind in kinds:
@@ -123,18 +123,18 @@ def test_damaged_files_are_refused_or_harmless(tmp_path: Path, seed: int) -> Non
 
 
 @pytest.mark.parametrize(
-    ("place", "name", "nothing"),
+    ("place", "name", "result"),
     [
-        (trie_files, "shape_problems", []),
-        (blocks, "token_problem", ""),
-        (Rows, "problem", ""),
-        (blocks._Files, "_compare", None),
+        (trie_files, "structure_problems", []),
+        (block_checks, "token_problem", ""),
+        (RowInvariants, "problem", ""),
+        (block_checks._FileChecker, "_compare", None),
     ],
 )
-def test_without_a_check_the_rounds_fail(
-    place: Any, name: str, nothing: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_every_check_is_needed(
+    place: Any, name: str, result: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(place, name, lambda *_: nothing)
+    monkeypatch.setattr(place, name, lambda *_: result)
     with pytest.raises((AssertionError, IndexError)):
         rounds(tmp_path, 0, 300, 0)
 
@@ -158,28 +158,28 @@ def test_without_a_check_the_rounds_fail(
         "[" * 100_000,
     ],
 )
-def test_damaged_description(saved: Path, meta: str) -> None:
+def test_damaged_metadata(saved: Path, meta: str) -> None:
     (saved / "meta.json").write_text(meta)
     with pytest.raises(TrieFileError, match=r"meta\.json"):
         TokenTrie.open(saved)
 
 
-def test_an_older_version_says_what_to_do(saved: Path) -> None:
+def test_older_versions_name_a_remedy(saved: Path) -> None:
     meta = json.loads((saved / "meta.json").read_text())
     (saved / "meta.json").write_text(json.dumps({**meta, "version": 2}))
     with pytest.raises(
-        TrieFileError, match="version 2, this program reads 3; build the trie again"
+        TrieFileError, match="version 2, but this program reads 3; build the trie again"
     ):
         TokenTrie.open(saved)
 
 
-def test_pickles_are_not_read(saved: Path) -> None:
+def test_pickles_are_rejected(saved: Path) -> None:
     np.save(saved / "rows.npy", np.array([{}] * 6, dtype=object), allow_pickle=True)
     with pytest.raises(ValueError, match=r"rows\.npy"):
         TokenTrie.open(saved)
 
 
-def test_files_are_small_and_plain(saved: Path) -> None:
+def test_file_names_and_dtypes(saved: Path) -> None:
     assert {p.stem for p in saved.glob("*.npy")} == set(NAMES)
     kinds = {name: np.load(saved / f"{name}.npy").dtype.str for name in NAMES}
     assert kinds == {
@@ -187,12 +187,12 @@ def test_files_are_small_and_plain(saved: Path) -> None:
         "rows": "|u1", "rows_high": "<u8", "shared": "|u1", "sums": "<u4",
     }  # fmt: skip
     meta = json.loads((saved / "meta.json").read_text())
-    expected = {"version": 3, "nodes": 7, "rows": 6, "block": blocks.BLOCK, "crc32": 0}
+    expected = {"version": 3, "nodes": 7, "rows": 6, "block": block_checks.BLOCK_SIZE, "crc32": 0}
     assert {**meta, "crc32": 0} == expected
 
 
-def test_order_is_checked_beyond_the_first_word(tmp_path: Path) -> None:
-    # A chain: at every node the check by counts alone is in doubt.
+def test_parents_come_first_beyond_the_first_word(tmp_path: Path) -> None:
+    # In a chain, the counts alone never decide whether a parent comes first.
     TokenTrie.build([[5] * 300]).save(tmp_path)
     inner = np.load(tmp_path / "inner.npy")
     assert spells(TokenTrie.open(tmp_path)) == {0: [5] * 300}

@@ -16,24 +16,24 @@ from transformers import PreTrainedTokenizerFast
 from admiral.retrieval.hop_grammar import HopConstraint
 from tests.trie.walking import language
 from trie import (
-    AnyOf,
+    Alternatives,
     Automaton,
-    Composed,
-    Fixed,
-    InTrie,
-    Limited,
-    OneOf,
-    Tokens,
+    BoundedTrieSequence,
+    FixedTokens,
+    GrammarConstraint,
+    SafeTokenizer,
+    TokenSet,
     TokenTrie,
     Trie,
     TrieConstraint,
+    TrieSequence,
     UpdatedTrie,
 )
-from trie.index.flatten import FAR
+from trie.index.traversal import UNREACHABLE
 
 sequence = st.lists(st.integers(0, 2), max_size=4)
 sequences = st.lists(sequence, max_size=9)
-#: Additions, removals (places among what is there), what compacts and what saves and opens again.
+#: Additions, removals (indices of current rows), compactions, and saving and opening again.
 changes = st.lists(
     sequences.map(lambda new: ("add", new))
     | st.lists(st.integers(0, 50), min_size=1, max_size=6).map(lambda rows: ("remove", rows))
@@ -49,12 +49,12 @@ def _allowed(oracle: Iterable[tuple[int, ...]], prefix: tuple[int, ...]) -> set[
 
 
 def _same(trie: Trie, oracle: dict[int, tuple[int, ...]]) -> None:
-    """Compare every state that decoding can reach with what the dict says."""
+    """Compare every node that can be reached with the dict."""
     assert len(trie) == len(oracle)
     assert trie.longest == max(map(len, oracle.values()), default=0)
     seen, todo = set(), [(trie.root, ())]
-    fewest = trie.fewest()
-    assert len(fewest) == trie.nodes
+    distances = trie.distances_to_end()
+    assert len(distances) == trie.nodes
     while todo:
         node, prefix = todo.pop()
         assert 0 <= node < trie.nodes and node not in seen
@@ -68,21 +68,21 @@ def _same(trie: Trie, oracle: dict[int, tuple[int, ...]]) -> None:
         assert tokens.dtype == np.int64 and tokens.tolist() == expected
         assert expected or rows or not prefix  # no dead end
         for token in (-1, 0, 1, 2, 3, 2**40):
-            below = trie.child(node, token)
-            assert (below >= 0) == (token in expected)
-            if below >= 0:
-                assert nodes[expected.index(token)] == below
-                todo.append((below, (*prefix, token)))
+            child = trie.child(node, token)
+            assert (child >= 0) == (token in expected)
+            if child >= 0:
+                assert nodes[expected.index(token)] == child
+                todo.append((child, (*prefix, token)))
         assert trie.walk(prefix) == node
         assert trie.depth(node) == len(prefix)
-        behind = [len(s) - len(prefix) for s in oracle.values() if s[: len(prefix)] == prefix]
-        assert fewest[node] == min(behind) if behind else fewest[node] >= FAR
+        below = [len(s) - len(prefix) for s in oracle.values() if s[: len(prefix)] == prefix]
+        assert distances[node] == min(below) if below else distances[node] >= UNREACHABLE
     for token in range(4):
-        assert trie.holds(token) == any(token in sequence for sequence in oracle.values())
+        assert trie.contains_token(token) == any(token in sequence for sequence in oracle.values())
 
 
 @given(sequences, changes)
-def test_equals_dicts_after_any_changes(
+def test_equals_a_dict_after_any_changes(
     tmp_path_factory: pytest.TempPathFactory, first: list[list[int]], changes: list[Any]
 ) -> None:
     path = tmp_path_factory.mktemp("changes") / "changes.json"
@@ -120,7 +120,7 @@ def test_equals_dicts_after_any_changes(
     assert trie.compact().digest == TokenTrie.build(oracle[row] for row in sorted(oracle)).digest
 
 
-def test_nodes_need_not_be_walked_to() -> None:
+def test_nodes_can_be_used_without_walking() -> None:
     trie = UpdatedTrie(TokenTrie.build([[1, 2, 3], [1, 2]])).add([[1, 2, 4]])
     node = trie.walk([1, 2])
     fresh = UpdatedTrie(trie.base).add([[1, 2, 4]])
@@ -148,7 +148,7 @@ def test_many_changes() -> None:
 
 
 @pytest.mark.parametrize("rows", [[2], [-1], [0, 0], [3, 3], [1], [5]])
-def test_rows_that_are_not_there(rows: list[int]) -> None:
+def test_missing_rows_are_rejected(rows: list[int]) -> None:
     trie = UpdatedTrie(TokenTrie.build([[1], [2]])).add([[3], [4]]).remove([1, 2])
     with pytest.raises(ValueError, match="row"):
         trie.remove(rows)
@@ -157,16 +157,16 @@ def test_rows_that_are_not_there(rows: list[int]) -> None:
 
 
 @pytest.mark.parametrize("token", [-1, 2**31, 2**70])
-def test_impossible_tokens(token: int) -> None:
+def test_invalid_tokens_are_rejected(token: int) -> None:
     with pytest.raises(ValueError, match="token ids"):
         UpdatedTrie(TokenTrie.build([])).add([[token]])
 
 
-def test_titles_change_under_the_hop_constraint() -> None:
+def test_the_hop_constraint_sees_the_changes() -> None:
     words = ["<pad>", "</s>", "<unk>", "[", "]", "a", "b", "c"]
     backend = Tokenizer(models.WordLevel({w: i for i, w in enumerate(words)}, unk_token="<unk>"))
     backend.pre_tokenizer = pre_tokenizers.Whitespace()
-    tokens = Tokens(
+    tokens = SafeTokenizer(
         PreTrainedTokenizerFast(
             tokenizer_object=backend, pad_token="<pad>", eos_token="</s>", bos_token="</s>"
         )
@@ -202,11 +202,11 @@ def _open(directory: Path) -> UpdatedTrie:
     return UpdatedTrie.open(directory / "changes", TokenTrie.open(directory))
 
 
-def test_saved_beside_the_base(saved: Path) -> None:
+def test_changes_are_saved_without_the_base(saved: Path) -> None:
     _same(_open(saved), {0: (2, 1), 3: (2,), 4: (5,), 5: (2, 1, 7)})
 
 
-def test_changes_of_another_trie_are_refused(saved: Path) -> None:
+def test_changes_of_another_trie_are_rejected(saved: Path) -> None:
     for other in ([], [[2, 1], [2], [1, 300], [1]], [[2, 1], [1, 300], [2], [2]]):
         with pytest.raises(ValueError, match=r"changes: .*trie"):
             UpdatedTrie.open(saved / "changes", TokenTrie.build(other))
@@ -241,7 +241,7 @@ def test_changes_of_another_trie_are_refused(saved: Path) -> None:
         ("base", 3),
     ],
 )
-def test_each_invariant(saved: Path, name: str, value: Any) -> None:
+def test_each_invariant_of_the_changes(saved: Path, name: str, value: Any) -> None:
     path = saved / "changes"
     body = json.loads(path.read_bytes().split(b"\n")[1])
     assert _open(saved)
@@ -253,7 +253,7 @@ def test_each_invariant(saved: Path, name: str, value: Any) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "\n", "{}\n{}\n", "[]\n[]\n", "[" * 100_000 + "\n\n"])
-def test_no_changes_at_all(saved: Path, text: str) -> None:
+def test_files_that_are_not_changes_are_rejected(saved: Path, text: str) -> None:
     (saved / "changes").write_text(text)
     with pytest.raises(ValueError, match="not the changes"):
         _open(saved)
@@ -267,7 +267,7 @@ def _fuzz(saved: Path, cases: int, seed: int) -> None:
     path = saved / "changes"
     base, whole = TokenTrie.open(saved), path.read_bytes()
     expected = _open(saved).compact().digest
-    refused = 0
+    rejected = 0
     for _ in range(cases):
         content = bytearray(whole)
         kind = rng.randrange(3)
@@ -283,18 +283,18 @@ def _fuzz(saved: Path, cases: int, seed: int) -> None:
             trie = UpdatedTrie.open(path, base)
         except ValueError as error:
             assert str(path) in str(error)
-            refused += 1
+            rejected += 1
         else:
             assert trie.compact().digest == expected
-    assert refused > cases / 2
+    assert rejected > cases / 2
 
 
-def test_damaged_files_are_refused_or_harmless(saved: Path) -> None:
+def test_damaged_changes_are_rejected_or_harmless(saved: Path) -> None:
     _fuzz(saved, 300, seed=0)
 
 
 @pytest.mark.slow
-def test_many_damaged_files(saved: Path) -> None:
+def test_many_damaged_changes(saved: Path) -> None:
     _fuzz(saved, 20_000, seed=1)
 
 
@@ -318,7 +318,7 @@ def test_a_failed_save_leaves_the_old_file(
     assert len(_open(saved)) == len(trie) + 1
 
 
-def test_what_is_no_integer_is_refused() -> None:
+def test_non_integers_are_rejected() -> None:
     trie = UpdatedTrie(TokenTrie.build([[1, 2]]))
     with pytest.raises(TypeError):
         trie.add([[1.7]])  # type: ignore[list-item]
@@ -327,12 +327,12 @@ def test_what_is_no_integer_is_refused() -> None:
     assert len(trie.add([np.array([1, 3])])) == 2  # type: ignore[list-item]
 
 
-def _spelt(constraint: Composed) -> set[tuple[int, ...]]:
+def _sequences(constraint: GrammarConstraint) -> set[tuple[int, ...]]:
     return {ids[:-1] for ids in language(constraint, 9)}
 
 
 @given(sequences, sequences, st.sets(st.integers(0, 17)), st.integers(0, 4))
-def test_changes_are_seen_by_every_constraint(
+def test_every_constraint_sees_the_changes(
     first: list[list[int]], more: list[list[int]], gone: set[int], most: int
 ) -> None:
     oracle = dict(enumerate(map(tuple, first + more)))
@@ -340,18 +340,20 @@ def test_changes_are_seen_by_every_constraint(
     trie = trie.remove(row for row in gone if row in oracle)
     left = {sequence for row, sequence in oracle.items() if row not in gone}
     if not left:
-        for constrain in (InTrie, Limited, lambda trie: TrieConstraint(trie, 9)):
+        for constrain in (TrieSequence, BoundedTrieSequence, lambda trie: TrieConstraint(trie, 9)):
             with pytest.raises(ValueError, match="no sequences"):
                 constrain(trie)
         return
-    assert _spelt(TrieConstraint(trie, 9)) == left
-    inside = Composed([AnyOf([7, 8]), InTrie(trie), Fixed([8])], Automaton(9))
-    assert _spelt(inside) == {(mark, *one, 8) for one in left for mark in (7, 8)}
-    assert _spelt(Composed([Limited(trie)], Automaton(9))) == left
+    assert _sequences(TrieConstraint(trie, 9)) == left
+    inside = GrammarConstraint(
+        [TokenSet([7, 8]), TrieSequence(trie), FixedTokens([8])], Automaton(9)
+    )
+    assert _sequences(inside) == {(mark, *one, 8) for one in left for mark in (7, 8)}
+    assert _sequences(GrammarConstraint([BoundedTrieSequence(trie)], Automaton(9))) == left
     short = {one for one in left if len(one) <= most}
     if short:
-        either = OneOf([Limited(trie).within(most)], [Fixed([8])])
-        assert _spelt(Composed([either], Automaton(9))) == {*short, (8,)}
+        either = Alternatives([BoundedTrieSequence(trie).within(most)], [FixedTokens([8])])
+        assert _sequences(GrammarConstraint([either], Automaton(9))) == {*short, (8,)}
     else:
         with pytest.raises(ValueError, match="the shortest sequence"):
-            Limited(trie).within(most)
+            BoundedTrieSequence(trie).within(most)

@@ -1,4 +1,4 @@
-"""Weights in bfloat16 multiply as autocast multiplies those in float32."""
+"""Linear layers in bfloat16, compared with autocast of float32 layers."""
 
 import copy
 
@@ -7,28 +7,28 @@ import torch
 from torch import nn
 
 from tests.trie.model.test_seq2seq import bart, random_inputs
-from trie.model.bfloat16 import keep_bfloat16
+from trie.model.bfloat16 import convert_linears_to_bfloat16
 from trie.model.seq2seq import Seq2Seq
 
 
 def test_products_are_those_of_autocast() -> None:
     model = bart(7).eval()
-    kept = copy.deepcopy(model)
-    keep_bfloat16(kept)
+    converted = copy.deepcopy(model)
+    convert_linears_to_bfloat16(converted)
     for ids in random_inputs(4, 2):
         with torch.inference_mode(), torch.autocast("cpu", dtype=torch.bfloat16):
             expected, found = (
                 one(input_ids=torch.tensor([ids]), decoder_input_ids=torch.tensor([ids])).logits
-                for one in (model, kept)
+                for one in (model, converted)
             )
         assert torch.equal(found, expected)
 
 
-def test_only_linear_layers_are_rounded() -> None:
+def test_only_linear_layers_are_converted() -> None:
     model = bart(8)
     before = {name: parameter.clone() for name, parameter in model.named_parameters()}
     assert model.lm_head.weight is model.get_decoder().embed_tokens.weight
-    keep_bfloat16(model)
+    convert_linears_to_bfloat16(model)
     assert model.lm_head.weight.dtype == torch.bfloat16
     linear = {name for name, module in model.named_modules() if isinstance(module, nn.Linear)}
     assert linear
@@ -39,19 +39,21 @@ def test_only_linear_layers_are_rounded() -> None:
             assert torch.equal(parameter, before[name])
 
 
-def test_a_model_that_gave_up_its_weights_is_refused() -> None:
+def test_converted_models_are_rejected() -> None:
     model = bart(9)
     Seq2Seq(model, torch.bfloat16)
     with pytest.raises(ValueError, match=r"k_proj has weights in torch.bfloat16; load them in"):
         Seq2Seq(model)
     model.get_encoder().layers[0].self_attn.k_proj.weight = nn.Parameter(torch.empty(0))
-    with pytest.raises(ValueError, match="k_proj gave up its weights; load the model again"):
+    with pytest.raises(
+        ValueError, match="the weights of .*k_proj were converted; load the model again"
+    ):
         Seq2Seq(model)
 
 
-def test_layers_without_bias_or_weights_are_served() -> None:
+def test_layers_without_bias_or_weights() -> None:
     layers = nn.Sequential(nn.Linear(3, 2, bias=False), nn.Linear(2, 2))
     layers[1].weight = nn.Parameter(torch.empty(0))
-    keep_bfloat16(layers)
+    convert_linears_to_bfloat16(layers)
     assert layers[0].bias is None and layers[0].weight.dtype == torch.bfloat16
     assert not layers[1].weight.numel()

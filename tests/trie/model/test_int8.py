@@ -1,4 +1,4 @@
-"""Products in eight bits, beside the same in float32."""
+"""8-bit products, compared with float32."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -12,11 +12,11 @@ from tests.trie.model.test_packed_encoder import INPUTS, MODEL
 from tests.trie.model.test_seq2seq import VOCABULARY, bart
 from trie.model import int8, packed_encoder
 from trie.model.int8 import Int8Linears
-from trie.model.packed_encoder import Linears
+from trie.model.packed_encoder import FloatLinears
 from trie.model.seq2seq import Seq2Seq
 
-if not int8.int8_works():
-    pytest.skip("the processor has no int8", allow_module_level=True)
+if not int8.int8_is_supported():
+    pytest.skip("the CPU has no int8 instructions", allow_module_level=True)
 INT8 = Seq2Seq(bart(3), dtype=torch.int8)
 
 
@@ -26,10 +26,10 @@ def layers(width: int, *outputs: int) -> list[nn.Linear]:
 
 
 def both(hidden: Tensor, *outputs: int) -> tuple[list[Tensor], list[Tensor]]:
-    """The products of `hidden` in float32, and those in eight bits."""
+    """Return the products of `hidden` in float32 and in 8 bits."""
     parts = layers(hidden.shape[1], *outputs)
     with torch.inference_mode():
-        return list(Linears(*parts)(hidden)), list(Int8Linears(*parts)(hidden))
+        return list(FloatLinears(*parts)(hidden)), list(Int8Linears(*parts)(hidden))
 
 
 @settings(deadline=None, max_examples=60)
@@ -39,28 +39,26 @@ def both(hidden: Tensor, *outputs: int) -> tuple[list[Tensor], list[Tensor]]:
     st.lists(st.integers(1, 130), min_size=1, max_size=3),
     st.integers(-20, 20),
 )
-def test_products_are_near_those_in_float32(
-    tokens: int, width: int, outputs: list[int], power: int
-) -> None:
-    """Each of the two factors of a term is off by at most half a step of its row's largest one."""
+def test_errors_are_bounded(tokens: int, width: int, outputs: list[int], power: int) -> None:
+    """Each factor is rounded by at bound half a quantisation step of its row."""
     hidden = torch.randn(tokens, width, generator=torch.Generator().manual_seed(tokens))
     hidden *= 10.0**power
     parts = layers(width, *outputs)
     weights = [part.weight.detach().clone() for part in parts]
-    exact = Linears(*parts)(hidden)
+    exact = FloatLinears(*parts)(hidden)
     for one, found, weight in zip(exact, Int8Linears(*parts)(hidden), weights, strict=True):
         assert found.dtype == torch.float32 and found.shape == one.shape
         row = hidden.abs().amax(1, keepdim=True) / 254
         column = weight.abs().amax(1) / 254
-        most = hidden.abs().sum(1, keepdim=True) * column + row * weight.abs().sum(1)
-        most += width * row * column
-        # What float32 loses in the scales and in its own sums.
-        most += 1e-5 * (1 + hidden.abs() @ weight.abs().T)
-        assert ((found - one).abs() <= most).all()
+        bound = hidden.abs().sum(1, keepdim=True) * column + row * weight.abs().sum(1)
+        bound += width * row * column
+        # Rounding errors of float32 in the scales and sums.
+        bound += 1e-5 * (1 + hidden.abs() @ weight.abs().T)
+        assert ((found - one).abs() <= bound).all()
 
 
-def test_the_whole_loses_little() -> None:
-    """Roundings go both ways, so that over many terms far less is lost than could be."""
+def test_rounding_errors_cancel_out() -> None:
+    """Over many terms, the error is far below its bound."""
     (exact,), (found,) = both(torch.randn(200, 384), 384)
     assert (found - exact).norm() <= 0.02 * exact.norm()
 
@@ -68,7 +66,7 @@ def test_the_whole_loses_little() -> None:
 def test_zero_constant_and_huge_rows() -> None:
     hidden = torch.randn(6, 64)
     hidden[0], hidden[1], hidden[2], hidden[3] = 0, 1, -3e37, 1e-38
-    hidden[4, 7] = 1e4  # an outlier, which costs this token alone precision
+    hidden[4, 7] = 1e4  # an outlier, which costs precision in this token only
     (exact,), (found,) = both(hidden, 48)
     bias = layers(64, 48)[0].bias.detach()
     assert torch.equal(found[0], bias)
@@ -77,14 +75,14 @@ def test_zero_constant_and_huge_rows() -> None:
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_what_is_no_number_does_not_become_one(value: float) -> None:
+def test_nan_and_infinity_are_kept(value: float) -> None:
     hidden = torch.ones(2, 8)
     hidden[1, 3] = value
     _, (found,) = both(hidden, 4)
     assert found[0].isfinite().all() and not found[1].isfinite().any()
 
 
-def test_a_row_does_not_depend_on_the_others() -> None:
+def test_rows_are_independent() -> None:
     hidden = torch.randn(512, 96)
     products = Int8Linears(*layers(96, 80, 80))
     together = products(hidden)
@@ -95,22 +93,22 @@ def test_a_row_does_not_depend_on_the_others() -> None:
 
 @settings(deadline=None)
 @given(INPUTS)
-def test_states_stay_near_those_in_float32(inputs: list[list[int]]) -> None:
-    exact, mask = Seq2Seq(MODEL).hidden(inputs)
-    hidden, _ = INT8.hidden(inputs)
+def test_states_are_close_to_float32(inputs: list[list[int]]) -> None:
+    exact, mask = Seq2Seq(MODEL).run_encoder(inputs)
+    hidden, _ = INT8.run_encoder(inputs)
     assert hidden.dtype == torch.float32
     assert (hidden - exact)[mask].square().mean().sqrt() < 0.05
 
 
 def test_states_do_not_depend_on_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     inputs = [[(7 * n + at) % VOCABULARY for at in range(1 + n % 16)] for n in range(40)]
-    together, _ = INT8.hidden(inputs)
-    monkeypatch.setattr(packed_encoder, "_TOKENS", 40)
-    in_parts, _ = INT8.hidden(inputs)
+    together, _ = INT8.run_encoder(inputs)
+    monkeypatch.setattr(packed_encoder, "_MAX_TOKENS", 40)
+    in_parts, _ = INT8.run_encoder(inputs)
     torch.testing.assert_close(in_parts, together, atol=1e-5, rtol=0)
 
 
-def test_threads_share_the_products() -> None:
+def test_products_are_thread_safe() -> None:
     products = Int8Linears(*layers(96, 80))
     inputs = [torch.randn(1 + 37 * n % 200, 96) for n in range(40)]
     alone = [products(one)[0] for one in inputs]
@@ -119,7 +117,7 @@ def test_threads_share_the_products() -> None:
             assert torch.equal(one, other)
 
 
-def test_weights_are_kept_once() -> None:
+def test_weights_are_not_duplicated() -> None:
     model = bart(5)
     Seq2Seq(model, dtype=torch.int8)
     layer = model.get_encoder().layers[0]

@@ -1,4 +1,4 @@
-"""The encoder without padding computes what the model's own encoder computes."""
+"""The encoder without padding, compared with the model's own encoder."""
 
 from collections.abc import Sequence
 
@@ -20,68 +20,68 @@ ROUNDED = Seq2Seq(bart(3), dtype=torch.bfloat16)
 
 
 def states(model: BartForConditionalGeneration, ids: Sequence[int]) -> torch.Tensor:
-    """The model's own states of one input; (tokens, width)."""
+    """Return the model's own states of one input; (tokens, hidden size)."""
     with torch.no_grad():
         return model.get_encoder()(input_ids=torch.tensor([ids])).last_hidden_state[0]
 
 
 @settings(deadline=None)
 @given(INPUTS)
-def test_states_are_those_of_the_model(inputs: list[list[int]]) -> None:
-    hidden, mask = Seq2Seq(MODEL).hidden(inputs)
+def test_states_equal_the_models_own(inputs: list[list[int]]) -> None:
+    hidden, mask = Seq2Seq(MODEL).run_encoder(inputs)
     assert mask.sum(1).tolist() == [len(ids) for ids in inputs]
     for ids, found, inside in zip(inputs, hidden, mask, strict=True):
         torch.testing.assert_close(found[inside], states(MODEL, ids), atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("changes", [{"scale_embedding": True}, {"activation_function": "relu"}])
-def test_variants_of_the_model_are_followed(changes: dict[str, object]) -> None:
+def test_model_variants(changes: dict[str, object]) -> None:
     model = bart(5, **changes)
-    hidden, _ = Seq2Seq(model).hidden([[4, 5, 6], [7]])
+    hidden, _ = Seq2Seq(model).run_encoder([[4, 5, 6], [7]])
     torch.testing.assert_close(hidden[0], states(model, [4, 5, 6]), atol=1e-5, rtol=1e-5)
     torch.testing.assert_close(hidden[1, :1], states(model, [7]), atol=1e-5, rtol=1e-5)
 
 
 @given(INPUTS)
 @settings(deadline=None)
-def test_bfloat16_stays_near_float32(inputs: list[list[int]]) -> None:
-    exact, mask = Seq2Seq(MODEL).hidden(inputs)
-    hidden, _ = ROUNDED.hidden(inputs)
+def test_bfloat16_is_close_to_float32(inputs: list[list[int]]) -> None:
+    exact, mask = Seq2Seq(MODEL).run_encoder(inputs)
+    hidden, _ = ROUNDED.run_encoder(inputs)
     assert hidden.dtype == torch.float32
     # States are of unit scale, and bfloat16 has eight bits.
     assert (hidden - exact)[mask].abs().max() < 0.2
     assert (hidden - exact)[mask].square().mean().sqrt() < 0.03
 
 
-@pytest.mark.parametrize(("dtype", "most"), [(torch.float32, 1e-5), (torch.bfloat16, 0.1)])
+@pytest.mark.parametrize(("dtype", "bound"), [(torch.float32, 1e-5), (torch.bfloat16, 0.1)])
 def test_states_do_not_depend_on_the_batch(
-    dtype: torch.dtype, most: float, monkeypatch: pytest.MonkeyPatch
+    dtype: torch.dtype, bound: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """But for the last bits: products of a single row may be computed in another way."""
+    """Except for the last bits: products of a single row may be computed differently."""
     model = Seq2Seq(bart(3), dtype=dtype)
     generator = torch.Generator().manual_seed(1)
     inputs = [
         torch.randint(0, VOCABULARY, (1 + n % 16,), generator=generator).tolist() for n in range(40)
     ]
-    together, _ = model.hidden(inputs)
-    monkeypatch.setattr(packed_encoder, "_TOKENS", 40)
-    in_parts, _ = model.hidden(inputs)
-    torch.testing.assert_close(in_parts, together, atol=most, rtol=0)
+    together, _ = model.run_encoder(inputs)
+    monkeypatch.setattr(packed_encoder, "_MAX_TOKENS", 40)
+    in_parts, _ = model.run_encoder(inputs)
+    torch.testing.assert_close(in_parts, together, atol=bound, rtol=0)
     for ids, found in zip(inputs, together, strict=True):
-        alone, _ = model.hidden([ids])
-        torch.testing.assert_close(found[: len(ids)], alone[0], atol=most, rtol=0)
+        alone, _ = model.run_encoder([ids])
+        torch.testing.assert_close(found[: len(ids)], alone[0], atol=bound, rtol=0)
 
 
 @given(st.lists(st.integers(1, 30), max_size=30), st.integers(1, 60))
-def test_inputs_of_one_length_stand_side_by_side(lengths: list[int], room: int) -> None:
+def test_inputs_are_grouped_by_length(lengths: list[int], max_tokens: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(packed_encoder, "_TOKENS", room)
-        groups = packed_encoder._together(lengths)
+        patch.setattr(packed_encoder, "_MAX_TOKENS", max_tokens)
+        groups = packed_encoder._group_by_length(lengths)
     order = [at for group in groups for at in group]
     assert sorted(order) == list(range(len(lengths)))
     assert [lengths[at] for at in order] == sorted(lengths)
     for group in groups:
-        assert len(group) == 1 or sum(lengths[at] for at in group) <= room
+        assert len(group) == 1 or sum(lengths[at] for at in group) <= max_tokens
 
 
 SIZES = st.floats(0.1, 40)
@@ -97,42 +97,41 @@ SIZES = st.floats(0.1, 40)
 def test_attention_in_bfloat16_is_a_softmax(
     inputs: int, length: int, sizes: list[float], data: int
 ) -> None:
-    """Whatever the size of the weights: from where all count alike to where one counts alone."""
+    """For scores of any size, from uniform to one-hot attention."""
     generator = torch.Generator().manual_seed(data % (1 << 32))
     query, key, value = torch.randn(3, inputs, 2, length, 8, generator=generator)
     scale = torch.tensor(sizes[: 2 * inputs]).view(inputs, 2, 1, 1)
     query, key, value = ((one * scale.sqrt()).bfloat16() for one in (query, key, value))
-    found = packed_encoder._attention(query, key, value)
+    found = packed_encoder._scaled_dot_product(query, key, value)
     for at in range(inputs):
-        alone = packed_encoder._attention(query[at, None], key[at, None], value[at, None])
+        alone = packed_encoder._scaled_dot_product(query[at, None], key[at, None], value[at, None])
         torch.testing.assert_close(found[at], alone[0])
     weights = (query * 8**-0.5) @ key.transpose(-1, -2)  # rounded, as the attention's are
     expected = weights.double().softmax(-1) @ value.double()
-    most = value.abs().amax((2, 3), keepdim=True).double()
-    assert ((found.double() - expected) / most).abs().max() < 0.02
+    bound = value.abs().amax((2, 3), keepdim=True).double()
+    assert ((found.double() - expected) / bound).abs().max() < 0.02
 
 
 @pytest.mark.parametrize("length", [1, 5, 1024])
 @pytest.mark.parametrize("sign", [-1, 1])
 @pytest.mark.parametrize("part", [0.99, 1.01, 3.0])
 def test_attention_at_its_bound(length: int, sign: int, part: float) -> None:
-    """All weights are as far from zero as the lengths of queries and keys allow, just below and
-    above where exponentials are taken as they are."""
-    size = (part * packed_encoder._GREATEST / 16**0.5) ** 0.5
+    """Scores of the largest possible size, just below and above the bound of the fast path."""
+    size = (part * packed_encoder._MAX_EXPONENT / 16**0.5) ** 0.5
     query = torch.full((1, 1, length, 16), size, dtype=torch.bfloat16)
     value = torch.linspace(-100, 100, length)[None, None, :, None].expand(1, 1, length, 16)
-    found = packed_encoder._attention(query, sign * query, value.bfloat16().contiguous())
+    found = packed_encoder._scaled_dot_product(query, sign * query, value.bfloat16().contiguous())
     expected = value.bfloat16().float().mean(2, keepdim=True).expand_as(found)
     torch.testing.assert_close(found.float(), expected, atol=1.0, rtol=0.01)
 
 
-def test_weights_too_large_for_exponentials_are_attended_to() -> None:
-    """One input and head among others."""
+def test_scores_too_large_for_exponentials() -> None:
+    """Only one input and head has such scores."""
     query, key, value = torch.ones(3, 2, 3, 5, 16, dtype=torch.bfloat16)
     value *= torch.arange(5)[:, None]
     query[1, 2] = 50.0
     key[1, 2] *= torch.tensor([1, 2, 50, 3, 4])[:, None]
-    found = packed_encoder._attention(query, key, value)
+    found = packed_encoder._scaled_dot_product(query, key, value)
     assert (found[1, 2] == 2.0).all()
     found[1, 2] = found[0, 0]
     torch.testing.assert_close(found, torch.full_like(found, 2.0))

@@ -4,12 +4,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trie.model.padding import padded
+from trie.model.padding import pad_batch
 
 
 @given(st.lists(st.lists(st.integers(0, 3), max_size=6), min_size=1), st.integers(0, 3))
-def test_rows_come_back_by_their_mask(rows: list[list[int]], pad: int) -> None:
-    ids, mask = padded(rows, pad)
+def test_the_mask_selects_the_rows(rows: list[list[int]], pad: int) -> None:
+    ids, mask = pad_batch(rows, pad)
     assert ids.dtype == mask.dtype == torch.int64
     assert ids.shape == mask.shape == (len(rows), max(map(len, rows)))
     for row, found, inside in zip(rows, ids, mask, strict=True):

@@ -1,4 +1,4 @@
-"""Decoding step by step computes what the whole model computes at once."""
+"""Decoding step by step, compared with full forward passes."""
 
 import pytest
 import torch
@@ -39,16 +39,16 @@ def bart(seed: int, **changes: object) -> BartForConditionalGeneration:
     return model
 
 
-def random_inputs(claims: int, seed: int) -> list[list[int]]:
+def random_inputs(count: int, seed: int) -> list[list[int]]:
     generator = torch.Generator().manual_seed(seed)
-    lengths = torch.randint(1, 17, (claims,), generator=generator).tolist()
+    lengths = torch.randint(1, 17, (count,), generator=generator).tolist()
     return [torch.randint(0, VOCABULARY, (n,), generator=generator).tolist() for n in lengths]
 
 
 def full_logits(
     model: BartForConditionalGeneration, source: list[int], target: list[int]
 ) -> torch.Tensor:
-    """Logits behind each token of `target`; (length, vocabulary)."""
+    """Return the logits after each token of `target`; (length, vocabulary)."""
     with torch.no_grad():
         return model(
             input_ids=torch.tensor([source]), decoder_input_ids=torch.tensor([target])
@@ -58,23 +58,23 @@ def full_logits(
 @pytest.mark.parametrize("changes", [{}, {"scale_embedding": True, "activation_function": "relu"}])
 @pytest.mark.parametrize("seed", range(2))
 def test_steps_equal_the_full_forward_pass(seed: int, changes: dict[str, object]) -> None:
-    """Of beams that are reordered, change in number, and of claims that leave the batch."""
+    """Beams are reordered and change in number, and inputs leave the batch."""
     model = bart(seed, **changes)
     ours = Seq2Seq(model)
     inputs = random_inputs(4, seed)
     generator = torch.Generator().manual_seed(seed)
-    claims, beams = [0, 1, 2, 3], 1
+    active, beams = [0, 1, 2, 3], 1
     encoded, cache = ours.encode(inputs), ours.new_cache()
-    written = [[[ours.start]] for _ in claims]
+    written = [[[ours.start]] for _ in active]
     for at in range(ours.max_target):
         last = torch.tensor([[beam[-1:] for beam in one] for one in written])
         logits = ours.step(encoded, cache, last)[:, :, 0]
-        assert logits.shape == (len(claims), beams, VOCABULARY) and logits.dtype == torch.float32
-        for row, claim in enumerate(claims):
+        assert logits.shape == (len(active), beams, VOCABULARY) and logits.dtype == torch.float32
+        for row, number in enumerate(active):
             for beam in range(beams):
-                expected = full_logits(model, inputs[claim], written[row][beam])[-1]
+                expected = full_logits(model, inputs[number], written[row][beam])[-1]
                 torch.testing.assert_close(logits[row, beam], expected, atol=1e-4, rtol=0)
-        keep = list(range(len(claims)))
+        keep = list(range(len(active)))
         if at in (2, 5):
             keep.remove(1)
             encoded = encoded.select(keep)
@@ -89,13 +89,13 @@ def test_steps_equal_the_full_forward_pass(seed: int, changes: dict[str, object]
             ]
             for i, row in enumerate(keep)
         ]
-        claims, beams = [claims[row] for row in keep], new
+        active, beams = [active[row] for row in keep], new
     with pytest.raises(ValueError, match="at most 16 tokens"):
-        ours.step(encoded, cache, torch.zeros(len(claims), beams, 1, dtype=torch.int64))
+        ours.step(encoded, cache, torch.zeros(len(active), beams, 1, dtype=torch.int64))
 
 
 @pytest.mark.parametrize("split", [(7,), (1, 6), (3, 1, 3)])
-def test_several_tokens_at_once_equal_the_full_forward_pass(split: tuple[int, ...]) -> None:
+def test_several_positions_equal_the_full_forward_pass(split: tuple[int, ...]) -> None:
     model = bart(4)
     ours = Seq2Seq(model)
     inputs = random_inputs(2, 4)
@@ -103,13 +103,13 @@ def test_several_tokens_at_once_equal_the_full_forward_pass(split: tuple[int, ..
     encoded, cache = ours.encode(inputs), ours.new_cache()
     logits = torch.cat([ours.step(encoded, cache, part) for part in tokens.split(split, 2)], dim=2)
     assert cache.length == 7
-    for claim, source in enumerate(inputs):
+    for number, source in enumerate(inputs):
         for beam in range(3):
-            expected = full_logits(model, source, tokens[claim, beam].tolist())
-            torch.testing.assert_close(logits[claim, beam], expected, atol=1e-4, rtol=0)
+            expected = full_logits(model, source, tokens[number, beam].tolist())
+            torch.testing.assert_close(logits[number, beam], expected, atol=1e-4, rtol=0)
 
 
-def test_cross_attention_is_kept_once_per_claim() -> None:
+def test_cross_attention_is_stored_once_per_input() -> None:
     ours = Seq2Seq(bart(0))
     inputs = random_inputs(3, 5)
     encoded = ours.encode(inputs)
@@ -119,8 +119,8 @@ def test_cross_attention_is_kept_once_per_claim() -> None:
     assert [t.shape for t in (*encoded.keys, *encoded.values)] == [(3, 4, longest, 4)] * 4
 
 
-def test_padding_tokens_of_an_input_are_read() -> None:
-    """As generate reads them when it is given the mask: padding is known by length."""
+def test_padding_tokens_within_an_input_are_read() -> None:
+    """The mask is derived from lengths, as in `generate` with an attention mask."""
     model = bart(3)
     ours = Seq2Seq(model)
     inputs = [[0, PAD, 5, PAD], [0, 7, 8, 9, 10, EOS]]
@@ -130,7 +130,7 @@ def test_padding_tokens_of_an_input_are_read() -> None:
         torch.testing.assert_close(logits[row, 0, 0], expected, atol=1e-4, rtol=0)
 
 
-def test_bfloat16_is_near() -> None:
+def test_bfloat16_is_close_to_float32() -> None:
     inputs = random_inputs(3, 1)
     found = []
     for dtype in (torch.float32, torch.bfloat16):
@@ -141,13 +141,13 @@ def test_bfloat16_is_near() -> None:
         found.append(ours.step(encoded, cache, torch.arange(6).view(3, 2, 1)).log_softmax(-1))
     assert found[1].dtype == torch.float32
     gap = (found[0] - found[1]).abs()
-    assert 1e-4 < gap.max() < 0.5, "bfloat16 has three digits: near, and not the same"
+    assert 1e-4 < gap.max() < 0.5, "bfloat16 has three digits: close, but not equal"
 
 
 def test_attributes() -> None:
     model = bart(0, max_position_embeddings=20, decoder_start_token_id=4)
     ours = Seq2Seq(model.train())
-    assert (ours.max_source, ours.max_target, ours.vocabulary) == (20, 20, VOCABULARY)
+    assert (ours.max_source, ours.max_target, ours.vocab_size) == (20, 20, VOCABULARY)
     assert (ours.start, ours.pad, ours.eos) == (4, PAD, EOS)
     assert ours.device == torch.device("cpu")
     assert not model.training
@@ -163,12 +163,12 @@ def test_attributes() -> None:
         ([[-1]], "outside the model's vocabulary"),
     ],
 )
-def test_wrong_inputs(inputs: list[list[int]], match: str) -> None:
+def test_invalid_inputs_are_rejected(inputs: list[list[int]], match: str) -> None:
     with pytest.raises(ValueError, match=match):
         Seq2Seq(bart(0)).encode(inputs)
 
 
-def test_wrong_models() -> None:
+def test_unsupported_models_are_rejected() -> None:
     bert = BertLMHeadModel(
         BertConfig(
             vocab_size=5, hidden_size=4, num_hidden_layers=1, num_attention_heads=1, is_decoder=True
@@ -189,11 +189,11 @@ def test_wrong_models() -> None:
         ours.encode([[0]])
 
 
-def test_eight_bits_are_refused_where_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unsupported_int8_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     model = bart(3)
-    with pytest.raises(ValueError, match="processors only, not on cuda:0; use bf16"):
+    with pytest.raises(ValueError, match="CPUs only, not on cuda:0; use bf16"):
         int8.check_int8(torch.device("cuda", 0))
-    monkeypatch.setattr(int8, "int8_works", lambda: False)
+    monkeypatch.setattr(int8, "int8_is_supported", lambda: False)
     with pytest.raises(ValueError, match="VNNI; use fp32 or bf16"):
         Seq2Seq(model, dtype=torch.int8)
     assert model.get_encoder().layers[0].fc1.weight.numel() > 0

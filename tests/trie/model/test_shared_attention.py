@@ -1,4 +1,4 @@
-"""What a claim's beams score does not depend on the claims that are decoded beside it."""
+"""The scores of an input's beams do not depend on the rest of the batch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 from transformers import BartForConditionalGeneration
 
 import admiral
-from tests.trie.processor import SAME_BITS
+from tests.trie.cpu_features import SAME_BITS
 from trie import Hypothesis, TokenTrie, TrieConstraint, beam_search
 from trie.model.seq2seq import Seq2Seq
 
@@ -22,7 +22,7 @@ BEAMS, STEPS = 25, 6
 def decoded(
     model: Seq2Seq, inputs: Sequence[Sequence[int]], tokens: torch.Tensor, parts: Sequence[int]
 ) -> torch.Tensor:
-    """Log probabilities behind each token, which come in parts."""
+    """Return the log-probabilities after each token; tokens are read in parts."""
     encoded, cache = model.encode(inputs), model.new_cache()
     found = [model.step(encoded, cache, part) for part in tokens.split(list(parts), dim=2)]
     return torch.cat(found, dim=2).log_softmax(-1)
@@ -36,7 +36,7 @@ def mini(dtype: torch.dtype) -> Seq2Seq:
 def test_steps_do_not_depend_on_the_batch(
     dtype: torch.dtype, gap: float, set_threads: Callable[[int], None]
 ) -> None:
-    """Nor on threads, on beams that other claims have more of, or on tokens that come together."""
+    """Nor on threads, the number of beams of other inputs, or tokens read together."""
     model = mini(dtype)
     generator = torch.Generator().manual_seed(0)
     inputs = [torch.randint(1000, 30000, (n,), generator=generator).tolist() for n in LENGTHS]
@@ -51,22 +51,22 @@ def test_steps_do_not_depend_on_the_batch(
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_sequences_score_alone_what_they_score_together(
+def test_hypotheses_have_equal_scores_alone_and_in_a_batch(
     dtype: torch.dtype, set_threads: Callable[[int], None]
 ) -> None:
-    """From the first step on, when every claim has one beam."""
+    """From the first step on, when every input has one beam."""
     set_threads(1)
     model = mini(dtype)
     generator = torch.Generator().manual_seed(1)
     inputs = [torch.randint(1000, 30000, (n,), generator=generator).tolist() for n in LENGTHS]
-    titles = torch.randint(1000, 30000, (200, 4), generator=generator).tolist()
-    constraint = TrieConstraint(TokenTrie.build(titles), model.eos)
+    sequences = torch.randint(1000, 30000, (200, 4), generator=generator).tolist()
+    constraint = TrieConstraint(TokenTrie.build(sequences), model.eos)
 
-    def found(some: Sequence[Sequence[int]]) -> list[list[Hypothesis]]:
-        return beam_search(model, some, [constraint] * len(some), beam_size=5, max_length=8)
+    def decode(batch: Sequence[Sequence[int]]) -> list[list[Hypothesis]]:
+        return beam_search(model, batch, [constraint] * len(batch), beam_size=5, max_length=8)
 
-    for ids, together in zip(inputs, found(inputs), strict=True):
-        (alone,) = found([ids])
+    for ids, together in zip(inputs, decode(inputs), strict=True):
+        (alone,) = decode([ids])
         if SAME_BITS:
             assert alone == together
         else:

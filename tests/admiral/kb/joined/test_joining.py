@@ -22,7 +22,7 @@ from admiral.kb.bm25 import BACKENDS
 from admiral.kb.store.member_manifests import JoinManifest, read_join, write_join
 from admiral.records import Document
 from tests.admiral.kb.versions.test_updating import DOCUMENT, QUERIES, language, view, write
-from trie import Renumbered, Tokens, TokenTrie
+from trie import RenumberedTrie, SafeTokenizer, TokenTrie
 
 Write = Callable[..., Path]
 
@@ -58,7 +58,7 @@ def first_of_each(shards: list[list[Document]]) -> list[Document]:
 def check_joined(
     shards: list[list[Document]],
     histories: list[tuple[int, bool]],
-    tokens: Tokens,
+    tokens: SafeTokenizer,
     backend: str,
     *,
     exact: bool,
@@ -108,7 +108,7 @@ _histories = st.lists(_history, min_size=4, max_size=4)
 def test_as_if_built_together(
     shards: list[list[Document]],
     histories: list[tuple[int, bool]],
-    tokens: Tokens,
+    tokens: SafeTokenizer,
     no_sync: None,
 ) -> None:
     check_joined(shards, histories, tokens, "bm25s", exact=True)
@@ -120,7 +120,7 @@ def test_as_if_built_together(
 def test_as_if_built_together_at_length(
     shards: list[list[Document]],
     histories: list[tuple[int, bool]],
-    tokens: Tokens,
+    tokens: SafeTokenizer,
     no_sync: None,
 ) -> None:
     check_joined(shards, histories, tokens, "bm25s", exact=True)
@@ -133,7 +133,7 @@ def test_as_if_built_together_at_length(
     late=st.integers(0, 2),
 )
 def test_as_if_built_together_with_lucene(
-    documents: list[Document], cuts: list[int], late: int, tokens: Tokens, no_sync: None
+    documents: list[Document], cuts: list[int], late: int, tokens: SafeTokenizer, no_sync: None
 ) -> None:
     ends = sorted({*(cut for cut in cuts if cut < len(documents)), len(documents)})
     shards = [documents[a:b] for a, b in zip([0, *ends], ends, strict=False)]
@@ -143,7 +143,7 @@ def test_as_if_built_together_with_lucene(
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_duplicates_are_hidden_by_both_backends(
-    backend: str, tmp_path: Path, tokens: Tokens
+    backend: str, tmp_path: Path, tokens: SafeTokenizer
 ) -> None:
     shards = [
         [Document("Bird", ("Birds lay eggs.",)), Document("Seed", ("A seed grows.",))],
@@ -203,7 +203,7 @@ def test_nothing_is_copied(shards: list[Path], tmp_path: Path) -> None:
 
 
 def test_changes_of_a_member_are_seen_by_the_next_reader(
-    shards: list[Path], tmp_path: Path, tokens: Tokens
+    shards: list[Path], tmp_path: Path, tokens: SafeTokenizer
 ) -> None:
     join(shards, tmp_path / "all")
     with KnowledgeBase.open(tmp_path / "all") as old:
@@ -216,7 +216,7 @@ def test_changes_of_a_member_are_seen_by_the_next_reader(
             assert new.current and new.digest != digest
             assert list(new.titles()) == ["Seed", "Nest", "tit"]
             assert new.rows().tolist() == [1, 2, 3]
-            assert isinstance(new.title_trie(tokens), Renumbered)
+            assert isinstance(new.title_trie(tokens), RenumberedTrie)
             assert [hit.title for hit in new.search(["eggs"], 9)[0]] == ["Nest"]
             compact(shards[0], progress=False)
             assert view(old, tokens, search=False) == before
@@ -229,7 +229,7 @@ def test_changes_of_a_member_are_seen_by_the_next_reader(
 
 
 def test_readers_while_a_member_is_changed(
-    shards: list[Path], tmp_path: Path, tokens: Tokens, no_sync: None
+    shards: list[Path], tmp_path: Path, tokens: SafeTokenizer, no_sync: None
 ) -> None:
     """Whoever opens it sees one version of the member, in every respect."""
     join(shards, tmp_path / "all")
@@ -265,7 +265,7 @@ def test_readers_while_a_member_is_changed(
 
 
 def test_the_trie_is_built_once_for_the_bases(
-    shards: list[Path], tmp_path: Path, tokens: Tokens, monkeypatch: pytest.MonkeyPatch
+    shards: list[Path], tmp_path: Path, tokens: SafeTokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     join(shards, tmp_path / "all")
     with KnowledgeBase.open(tmp_path / "all") as kb:
@@ -284,7 +284,7 @@ def test_readers_of_two_versions_share_the_place_of_the_trie(
     kept: bool,
     shards: list[Path],
     tmp_path: Path,
-    tokens: Tokens,
+    tokens: SafeTokenizer,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """While one opens the trie of its bases, another one puts that of newer bases there."""
@@ -312,7 +312,7 @@ def test_readers_of_two_versions_share_the_place_of_the_trie(
             assert trie.rows(trie.walk(tokens.encode(title))).tolist() == [old.row(title)]
 
 
-def test_a_tree_that_is_moved(shards: list[Path], tmp_path: Path, tokens: Tokens) -> None:
+def test_a_tree_that_is_moved(shards: list[Path], tmp_path: Path, tokens: SafeTokenizer) -> None:
     (tmp_path / "tree").mkdir()
     for shard in shards:
         shard.rename(tmp_path / "tree" / shard.name)
@@ -403,7 +403,7 @@ def test_what_was_found_is_kept(
 
 
 def test_where_nothing_can_be_written(
-    shards: list[Path], tmp_path: Path, tokens: Tokens, monkeypatch: pytest.MonkeyPatch
+    shards: list[Path], tmp_path: Path, tokens: SafeTokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     kb = tmp_path / "all"

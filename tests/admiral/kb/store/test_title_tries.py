@@ -7,7 +7,7 @@ import pytest
 
 from admiral.kb import KnowledgeBase, build, info, remove, verify
 from admiral.kb.store import title_tries as module
-from trie import Tokens, TokenTrie
+from trie import SafeTokenizer, TokenTrie
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def _arrays(directory: Path) -> dict[str, list[int]]:
 
 
 def test_built_once_and_opened_after(
-    kb_path: Path, tokens: Tokens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kb_path: Path, tokens: SafeTokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with KnowledgeBase.open(kb_path) as kb:
         assert kb.title_trie(tokens) is kb.title_trie(tokens)
@@ -43,14 +43,16 @@ def test_built_once_and_opened_after(
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 8192])
-def test_batches_keep_the_order(size: int, tokens: Tokens, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_keep_the_order(
+    size: int, tokens: SafeTokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     titles = ["Great tit", "Bird", "Seed"]
     monkeypatch.setattr(module, "_BATCH_SIZE", size)
     assert list(module._token_sequences(iter(titles), tokens)) == [tokens.encode(t) for t in titles]
 
 
 def test_damage_is_found_and_repaired(
-    kb_path: Path, tokens: Tokens, caplog: pytest.LogCaptureFixture
+    kb_path: Path, tokens: SafeTokenizer, caplog: pytest.LogCaptureFixture
 ) -> None:
     with KnowledgeBase.open(kb_path) as kb:
         kb.title_trie(tokens)
@@ -73,7 +75,7 @@ def test_damage_is_found_and_repaired(
 
 
 def test_damage_that_a_change_comes_upon_is_repaired(
-    kb_path: Path, tokens: Tokens, caplog: pytest.LogCaptureFixture
+    kb_path: Path, tokens: SafeTokenizer, caplog: pytest.LogCaptureFixture
 ) -> None:
     with KnowledgeBase.open(kb_path) as kb:
         kb.title_trie(tokens)
@@ -89,7 +91,7 @@ def test_damage_that_a_change_comes_upon_is_repaired(
     assert verify(kb_path) == []
 
 
-def test_a_trie_of_another_build_is_not_used(kb_path: Path, tokens: Tokens) -> None:
+def test_a_trie_of_another_build_is_not_used(kb_path: Path, tokens: SafeTokenizer) -> None:
     with KnowledgeBase.open(kb_path) as kb:
         kb.title_trie(tokens)
     manifest = kb_path / "tries" / tokens.fingerprint / "trie.json"
@@ -103,7 +105,7 @@ def test_a_trie_of_another_build_is_not_used(kb_path: Path, tokens: Tokens) -> N
 
 
 def test_a_read_only_knowledge_base_uses_the_cache(
-    kb_path: Path, tokens: Tokens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kb_path: Path, tokens: SafeTokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module.os, "access", lambda path, mode: path != kb_path)
     with KnowledgeBase.open(kb_path) as kb:
@@ -118,7 +120,7 @@ def test_a_read_only_knowledge_base_uses_the_cache(
 
 
 def test_where_nothing_can_be_written_the_trie_stays_in_memory(
-    kb_path: Path, tokens: Tokens, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    kb_path: Path, tokens: SafeTokenizer, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (kb_path / "tries").write_text("in the way")
     (tmp_path / "cache").write_text("in the way")

@@ -17,7 +17,7 @@ from admiral.errors import AdmiralError, RecordError
 from admiral.kb import KnowledgeBase, add, build, compact, info, read_titles, remove, verify
 from admiral.kb.store.manifest import read_manifest, write_manifest
 from admiral.records import Document
-from trie import Tokens, TokenTrie, Trie, UpdatedTrie
+from trie import SafeTokenizer, TokenTrie, Trie, UpdatedTrie
 
 Write = Callable[..., Path]
 TITLES = ["Great tit", "Bird", "Seed", "tit", "Great Great tit", "a Bird", "zebra", "Éa", "日"]
@@ -58,7 +58,7 @@ def language(trie: Trie) -> dict[tuple[int, ...], list[int]]:
     return found
 
 
-def view(kb: KnowledgeBase, tokens: Tokens, *, search: bool = True) -> dict[str, Any]:
+def view(kb: KnowledgeBase, tokens: SafeTokenizer, *, search: bool = True) -> dict[str, Any]:
     """Return all that a reader can see, without the numbers of rows."""
     trie = kb.title_trie(tokens)
     spelled = language(trie)
@@ -110,7 +110,7 @@ def no_sync(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def check_changes(
-    corpus: list[Document], changes: list[tuple[Any, ...]], tokens: Tokens, backend: str
+    corpus: list[Document], changes: list[tuple[Any, ...]], tokens: SafeTokenizer, backend: str
 ) -> None:
     with TemporaryDirectory() as name, ExitStack() as stack:
         folder = Path(name)
@@ -151,7 +151,7 @@ _unique = st.lists(DOCUMENT, min_size=1, max_size=5, unique_by=lambda d: d.title
 @settings(max_examples=12)
 @given(corpus=_unique, changes=st.lists(_change, max_size=5))
 def test_as_if_built_of_what_is_there(
-    corpus: list[Document], changes: list[tuple[Any, ...]], tokens: Tokens, no_sync: None
+    corpus: list[Document], changes: list[tuple[Any, ...]], tokens: SafeTokenizer, no_sync: None
 ) -> None:
     check_changes(corpus, changes, tokens, "bm25s")
 
@@ -160,13 +160,13 @@ def test_as_if_built_of_what_is_there(
 @settings(max_examples=150)
 @given(corpus=_unique, changes=st.lists(_change, max_size=10))
 def test_as_if_built_of_what_is_there_at_length(
-    corpus: list[Document], changes: list[tuple[Any, ...]], tokens: Tokens, no_sync: None
+    corpus: list[Document], changes: list[tuple[Any, ...]], tokens: SafeTokenizer, no_sync: None
 ) -> None:
     check_changes(corpus, changes, tokens, "bm25s")
 
 
 @pytest.mark.parametrize("backend", ["lucene", "bm25s"])
-def test_both_backends(backend: str, tmp_path: Path, tokens: Tokens) -> None:
+def test_both_backends(backend: str, tmp_path: Path, tokens: SafeTokenizer) -> None:
     old = [Document("Bird", ("Birds lay eggs.",)), Document("Seed", ("A seed grows.",))]
     new = [Document("Nest", ("A nest holds eggs.",)), Document("Egg", ("An egg is laid.",))]
     build(write(tmp_path, old), tmp_path / "kb", bm25=backend, progress=False)
@@ -236,7 +236,7 @@ def test_a_text_is_one_title(kb: Path) -> None:
         remove("Bird", kb)
 
 
-def test_removed_documents_are_nowhere(kb: Path, tokens: Tokens) -> None:
+def test_removed_documents_are_nowhere(kb: Path, tokens: SafeTokenizer) -> None:
     remove(["Bird"], kb, progress=False)
     with KnowledgeBase.open(kb) as opened:
         assert len(opened) == 2
@@ -258,7 +258,7 @@ def test_removed_documents_are_nowhere(kb: Path, tokens: Tokens) -> None:
 
 
 def test_the_trie_of_the_base_is_built_once(
-    kb: Path, tokens: Tokens, write_jsonl: Write, monkeypatch: pytest.MonkeyPatch
+    kb: Path, tokens: SafeTokenizer, write_jsonl: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with KnowledgeBase.open(kb) as opened:
         opened.title_trie(tokens)

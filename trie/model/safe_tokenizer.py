@@ -1,4 +1,4 @@
-"""A safe face of a Hugging Face tokenizer: text never turns into a special token."""
+"""A wrapper of a Hugging Face tokenizer in which text never becomes a special token."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from trie.trie_errors import NoIdentifierError
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-# Replaces lone surrogates, which the tokenizers library refuses.
+# Replaces lone surrogates, which the tokenizers library rejects.
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 #: The tasks of a checkpoint.
 TASKS = ("retrieve", "rerank", "prove")
-IDENTIFIERS = 10  # evidence sentences that a checkpoint with task tokens has tokens for
-HOPS = 10  # numbers of hops that a checkpoint has tokens for; later hops share the last one
-#: Tokens that training adds to a vocabulary: tasks, identifiers and numbers of hops.
+IDENTIFIERS = 10  # numbered identifiers that a checkpoint with task tokens has tokens for
+HOPS = 10  # hop numbers that a checkpoint has tokens for; later hops share the last one
+#: Tokens that training adds to a vocabulary: tasks, identifiers and hop numbers.
 MARKERS = (
     *("<retrieve>", "<prove>", "<rerank>"),  # in the order of published vocabularies
     *(f"<e{number}>" for number in range(IDENTIFIERS)),
@@ -31,18 +31,27 @@ MARKERS = (
 )
 
 
-class Tokens:
-    """Token ids of text as it reads in mid-sentence, and the ids of marks and special tokens.
+class SafeTokenizer:
+    """Encodes text as it would appear in mid-sentence, and looks up marks and special tokens.
 
-    Corpora are untrusted: a sentence that holds ``</s>`` is split into ordinary pieces, never into
-    the end-of-sequence token.
+    Corpora are untrusted: text that contains ``</s>`` is split into ordinary pieces and never
+    becomes the end-of-sequence token.
 
     Parameters
     ----------
     tokenizer
         A fast tokenizer of a seq2seq checkpoint.
     decoder_start
-        The id that starts every decoded sequence; the end token where not given (BART's habit).
+        The id that starts every decoded sequence; by default the end token, as in BART.
+
+    Attributes
+    ----------
+    size
+        Number of tokens in the vocabulary, including added tokens.
+    eos, bos, pad, start
+        Ids of the end, begin, padding and decoder start tokens.
+    fingerprint
+        A hash of the tokenizer: 16 hexadecimal digits.
     """
 
     def __init__(
@@ -56,8 +65,8 @@ class Tokens:
         self._backend.encode_special_tokens = True
         self._backend.no_truncation()
         self._backend.no_padding()
-        # No automatic <s> ... </s>; inputs are put together by hand. A template without special
-        # tokens keeps the offsets of leading spaces, unlike RoBERTa's trimming processor.
+        # No automatic <s> ... </s>; callers assemble inputs themselves. Unlike RoBERTa's trimming
+        # post-processor, a template without special tokens keeps the offsets of leading spaces.
         self._backend.post_processor = processors.TemplateProcessing(single="$A", pair="$A $B")
         self.size: int = self._backend.get_vocab_size(with_added_tokens=True)
         self.eos = _required(tokenizer.eos_token_id, tokenizer.sep_token_id, "end")
@@ -66,38 +75,38 @@ class Tokens:
         self._unknown = tokenizer.unk_token_id
         self.start = self.eos if decoder_start is None else decoder_start
         # Byte-level BPE spells a word in mid-sentence with its leading space.
-        self._lead = "" if len(self._backend.encode("a a").ids) == 2 and self._spaceless() else " "
+        self._prefix = "" if self._ignores_spaces() else " "
         self.fingerprint = hashlib.sha256(backend.to_str().encode()).hexdigest()[:16]
 
     @classmethod
-    def load(cls, directory: str | Path, decoder_start: int | None = None) -> Tokens:
+    def load(cls, directory: str | Path, decoder_start: int | None = None) -> SafeTokenizer:
         """Load the tokenizer of a checkpoint directory, without network access."""
         from transformers import AutoTokenizer
 
         tokenizer = AutoTokenizer.from_pretrained(str(directory), local_files_only=True)
         return cls(tokenizer, decoder_start)
 
-    def _spaceless(self) -> bool:
-        """Whether the first and second occurrence of a word have the same token."""
-        first, second = self._backend.encode("a a").ids
-        return first == second
+    def _ignores_spaces(self) -> bool:
+        """Return whether the first and second occurrence of a word have the same token."""
+        ids = self._backend.encode("a a").ids
+        return len(ids) == 2 and ids[0] == ids[1]
 
     def encode(self, text: str) -> list[int]:
-        """Return the token ids of `text` as it reads in mid-sentence, without special tokens."""
-        return list(self._backend.encode(self._lead + _clean(text)).ids)
+        """Return the token ids of `text` in mid-sentence, without special tokens."""
+        return list(self._backend.encode(self._prefix + _clean(text)).ids)
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """Encode many texts at once (in parallel threads)."""
-        batch = self._backend.encode_batch_fast([self._lead + _clean(t) for t in texts])
+        """Encode many texts in parallel threads."""
+        batch = self._backend.encode_batch_fast([self._prefix + _clean(t) for t in texts])
         return [list(e.ids) for e in batch]
 
     def encode_with_offsets(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
-        """Return the ids and, for each, the span of characters of `text` that it stands for.
+        """Return the token ids and, for each, its span ``[begin, end)`` of characters of `text`.
 
-        Spans exclude a leading space that the tokenizer counts as part of the word.
+        Spans exclude leading spaces, even where they belong to the token.
         """
-        encoded = self._backend.encode(self._lead + _clean(text))
-        shift = len(self._lead)
+        encoded = self._backend.encode(self._prefix + _clean(text))
+        shift = len(self._prefix)
         spans = []
         for start, end in encoded.offsets:
             start, end = max(start - shift, 0), max(end - shift, 0)
@@ -106,7 +115,7 @@ class Tokens:
             spans.append((start, end))
         return list(encoded.ids), spans
 
-    def symbol(self, mark: str) -> int:
+    def single_token(self, mark: str) -> int:
         """Return the single token of a punctuation mark or of an added token.
 
         Raises
@@ -123,7 +132,7 @@ class Tokens:
         raise ValueError(f"the vocabulary has no single token for {mark!r}")
 
     def identifier(self, number: int) -> int:
-        """Return the token that names evidence sentence `number`: ``<e0>``, or its digit.
+        """Return the token of identifier `number`, from 0: ``<e0>``, or the digit ``0``.
 
         Raises
         ------
@@ -132,13 +141,13 @@ class Tokens:
         """
         special = self._backend.token_to_id(f"<e{number}>")
         try:
-            return int(special) if special is not None else self.symbol(str(number))
+            return int(special) if special is not None else self.single_token(str(number))
         except ValueError as error:
             raise NoIdentifierError(number) from error
 
     @cached_property
     def max_identifiers(self) -> int:
-        """Number of evidence sentences, from 0, that `identifier` has tokens for."""
+        """Number of identifiers, from 0, that `identifier` has tokens for."""
         for number in count():
             try:
                 self.identifier(number)
@@ -147,19 +156,19 @@ class Tokens:
         raise AssertionError("unreachable: vocabularies are finite")
 
     def task(self, name: str) -> int | None:
-        """Return the token of a task (``retrieve``, ``prove``, ``rerank``), if there is one."""
+        """Return the token of a task (``retrieve``, ``prove`` or ``rerank``), or None."""
         if name not in TASKS:
             raise ValueError(f"unknown task {name!r}; tasks are {', '.join(TASKS)}")
         token = self._backend.token_to_id(f"<{name}>")
         return None if token is None else int(token)
 
     def hop(self, number: int) -> int | None:
-        """Return the token of a hop's number, counted from 0, if the vocabulary has one."""
+        """Return the token of a hop number, counted from 0, or None."""
         token = self._backend.token_to_id(f"<hop{min(number, HOPS - 1)}>")
         return None if token is None else int(token)
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Return readable text; special tokens are left out."""
+        """Return the text of token ids without special tokens."""
         return str(self._backend.decode(list(ids), skip_special_tokens=True))
 
 
@@ -167,8 +176,8 @@ def _clean(text: str) -> str:
     return "".join(_REPLACEMENT if "\ud800" <= c <= "\udfff" else c for c in text)
 
 
-def _required(first: int | None, second: int | None, name: str) -> int:
-    token = second if first is None else first
+def _required(token: int | None, alternative: int | None, name: str) -> int:
+    token = alternative if token is None else token
     if token is None:
         raise ValueError(f"the tokenizer has no {name} token")
     return int(token)

@@ -10,7 +10,7 @@ lists = st.lists(st.lists(st.sampled_from([0, 2, 4, 5]), max_size=4), min_size=1
 
 
 @given(lists)
-def test_accepts_just_the_listed_sequences(sequences: list[list[int]]) -> None:
+def test_accepts_exactly_the_sequences_of_the_trie(sequences: list[list[int]]) -> None:
     constraint = TrieConstraint(TokenTrie.build(sequences), EOS)
     seen = {ids: constraint.rows(state) for ids, state in language(constraint, EOS).items()}
     assert seen == {
@@ -28,10 +28,10 @@ def test_accepts_just_the_listed_sequences(sequences: list[list[int]]) -> None:
                     constraint.parse([*ids[:-1], token])
 
 
-def test_wrong_lists() -> None:
+def test_invalid_sequences_are_rejected() -> None:
     with pytest.raises(ValueError, match="no sequences"):
         TrieConstraint(TokenTrie.build([]), EOS)
-    with pytest.raises(ValueError, match="holds the end token 3"):
+    with pytest.raises(ValueError, match="contains the end token 3"):
         TrieConstraint(TokenTrie.build([[4, EOS]]), EOS)
     with pytest.raises(ValueError, match="not allowed"):
         TrieConstraint(TokenTrie.build([[4]]), EOS).parse([5, EOS])

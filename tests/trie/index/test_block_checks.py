@@ -1,4 +1,4 @@
-"""Tokens and rows are checked where they are read, block by block."""
+"""Tokens and rows are checked block by block before they are first read."""
 
 import json
 import zlib
@@ -24,7 +24,9 @@ many = st.lists(st.lists(st.integers(0, 4), max_size=6), min_size=1, max_size=30
 
 
 def _save(sequences: Sequences, directory: Path) -> None:
-    trie_files.write(trie_build.arrays(*trie_build.read(sequences)), directory, BLOCK)
+    trie_files.write_arrays(
+        trie_build.build_arrays(*trie_build.concatenate(sequences)), directory, BLOCK
+    )
 
 
 def _change(directory: Path, name: str, change: Callable[[np.ndarray[Any, Any]], None]) -> None:
@@ -41,35 +43,35 @@ def _set(at: int, value: int) -> Callable[[np.ndarray[Any, Any]], None]:
 
 
 def _read(trie: TokenTrie, node: int) -> Any:
-    """Return everything that is said of a node."""
+    """Return everything that a trie reports about a node."""
     tokens, nodes = trie.children(node)
     child = trie.child(node, 2)
     return tokens.tolist(), nodes.tolist(), child, trie.rows(node).tolist(), trie.path(node)
 
 
 @given(many, st.data())
-def test_what_is_read_of_a_damaged_trie_is_right(
+def test_damaged_values_are_never_returned(
     tmp_path_factory: pytest.TempPathFactory, sequences: Sequences, data: st.DataObject
 ) -> None:
     directory = tmp_path_factory.mktemp("trie")
     _save(sequences, directory)
-    sound = TokenTrie.build(sequences)
+    intact = TokenTrie.build(sequences)
     path = directory / data.draw(st.sampled_from(["tokens.npy", "rows.npy", "rows_high.npy"]))
     content = bytearray(path.read_bytes())
     if len(content) == 128:
-        return  # there are no higher bits
+        return  # there are no high bits
     at = data.draw(st.integers(128, len(content) - 1))
     content[at] ^= data.draw(st.integers(1, 255))
     path.write_bytes(content)
     trie = TokenTrie.open(directory)
     refused = 0
-    for node in data.draw(st.permutations(range(sound.nodes))):
+    for node in data.draw(st.permutations(range(intact.nodes))):
         try:
-            assert _read(trie, node) == _read(sound, node)
+            assert _read(trie, node) == _read(intact, node)
         except TrieFileError as error:
             assert error.path == path
             refused += 1
-    if path.name != "tokens.npy" or sound.nodes > 1:
+    if path.name != "tokens.npy" or intact.nodes > 1:
         assert refused
     for _ in range(2):
         with pytest.raises(TrieFileError, match=path.name):
@@ -77,7 +79,7 @@ def test_what_is_read_of_a_damaged_trie_is_right(
 
 
 @given(many.filter(any), st.data())
-def test_whoever_mends_the_checksums_gets_no_further(
+def test_invariants_hold_even_with_matching_checksums(
     tmp_path_factory: pytest.TempPathFactory, sequences: Sequences, data: st.DataObject
 ) -> None:
     directory = tmp_path_factory.mktemp("trie")
@@ -85,7 +87,7 @@ def test_whoever_mends_the_checksums_gets_no_further(
     name = data.draw(st.sampled_from(["tokens", "rows"]))
     values = np.load(directory / f"{name}.npy")
     for _ in range(data.draw(st.integers(1, 3))):
-        # The root's token is nobody's.
+        # The token of the root is not used.
         at = data.draw(st.integers(name == "tokens", values.size - 1))
         values[at] = data.draw(st.sampled_from([*values.tolist(), 0, 255]))
     np.save(directory / f"{name}.npy", values)
@@ -114,7 +116,7 @@ def wide(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_only_what_is_read_is_checked(wide: Path) -> None:
+def test_only_blocks_that_are_read_are_checked(wide: Path) -> None:
     _change(wide, "tokens", _set(150, 7))
     _change(wide, "rows", _set(10, 7))
     trie = TokenTrie.open(wide)
@@ -132,7 +134,7 @@ def test_only_what_is_read_is_checked(wide: Path) -> None:
 
 @pytest.mark.parametrize("at", [64, 128, 192])
 @pytest.mark.parametrize("fall", [0, 2])
-def test_neighbours_are_compared_across_borders(wide: Path, at: int, fall: int) -> None:
+def test_tokens_ascend_across_blocks(wide: Path, at: int, fall: int) -> None:
     _change(wide, "tokens", _set(at, 2 * (at - 2) - fall))
     seal(wide)
     trie = TokenTrie.open(wide)
@@ -144,7 +146,7 @@ def test_neighbours_are_compared_across_borders(wide: Path, at: int, fall: int) 
 
 
 @pytest.mark.parametrize("at", [10, 64, 127, 128, 199])
-def test_rows_of_a_node_ascend_across_borders(tmp_path: Path, at: int) -> None:
+def test_rows_of_a_node_ascend_across_blocks(tmp_path: Path, at: int) -> None:
     _save([[1]] * 200, tmp_path)
     assert TokenTrie.open(tmp_path).rows(1).tolist() == [*range(200)]
 
@@ -159,7 +161,7 @@ def test_rows_of_a_node_ascend_across_borders(tmp_path: Path, at: int) -> None:
 
 
 @pytest.mark.parametrize(("first", "second"), [(100, 11), (11, 100)])
-def test_no_row_is_read_at_two_nodes(wide: Path, first: int, second: int) -> None:
+def test_no_row_occurs_at_two_nodes(wide: Path, first: int, second: int) -> None:
     _change(wide, "rows", _set(10, 100))  # which is the row of node 100, at place 99
     seal(wide)
     trie = TokenTrie.open(wide)
@@ -171,14 +173,14 @@ def test_no_row_is_read_at_two_nodes(wide: Path, first: int, second: int) -> Non
 
 
 @pytest.mark.parametrize("row", [189, 200, 255])
-def test_rows_in_one_block_differ_and_exist(wide: Path, row: int) -> None:
+def test_rows_in_one_block_are_distinct_and_in_range(wide: Path, row: int) -> None:
     _change(wide, "rows", _set(12, row))
     seal(wide)
     with pytest.raises(TrieFileError, match="exactly once"):
         TokenTrie.open(wide).rows(1)
 
 
-def test_many_threads_find_it_sound(tmp_path: Path) -> None:
+def test_checks_are_thread_safe(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     sequences = rng.integers(0, 300, (20_000, 3)).tolist()
     _save(sequences, tmp_path)
@@ -188,7 +190,7 @@ def test_many_threads_find_it_sound(tmp_path: Path) -> None:
     assert all(row in rows for row, rows in enumerate(found))
 
 
-def test_a_damaged_trie_is_not_saved_as_a_sound_one(wide: Path, tmp_path: Path) -> None:
+def test_a_damaged_trie_cannot_be_saved(wide: Path, tmp_path: Path) -> None:
     _change(wide, "rows", _set(10, 7))
     place = tmp_path / "copy"
     place.mkdir()
@@ -197,19 +199,19 @@ def test_a_damaged_trie_is_not_saved_as_a_sound_one(wide: Path, tmp_path: Path) 
     assert not [*place.iterdir()]
 
 
-def test_an_end_token_that_is_damage(wide: Path) -> None:
-    assert not TokenTrie.open(wide).holds(7)
-    with pytest.raises(ValueError, match="holds the end token"):
+def test_a_damaged_token_that_equals_the_end_token(wide: Path) -> None:
+    assert not TokenTrie.open(wide).contains_token(7)
+    with pytest.raises(ValueError, match="contains the end token"):
         TrieConstraint(TokenTrie.open(wide), 8)
     _change(wide, "tokens", _set(150, 7))
     trie = TokenTrie.open(wide)
     with pytest.raises(TrieFileError, match="damaged"):
         TrieConstraint(trie, 7)
     with pytest.raises(TrieFileError, match="damaged"):
-        trie.behind(7)
+        trie.nodes_after(7)
 
 
-def test_changes_of_a_damaged_trie(wide: Path) -> None:
+def test_changes_of_a_damaged_trie_are_rejected(wide: Path) -> None:
     UpdatedTrie(TokenTrie.open(wide)).add([[3]]).remove([199]).save(wide / "changes")
     _change(wide, "rows", _set(10, 7))
     trie = TokenTrie.open(wide)
@@ -217,7 +219,7 @@ def test_changes_of_a_damaged_trie(wide: Path) -> None:
         UpdatedTrie.open(wide / "changes", trie)
 
 
-def test_damaged_sums_are_refused_on_opening(wide: Path) -> None:
+def test_damaged_checksums_are_rejected_on_opening(wide: Path) -> None:
     _change(wide, "sums", lambda sums: sums.__setitem__(3, sums[3] + 1))
     with pytest.raises(TrieFileError, match=r"sums\.npy: damaged"):
         TokenTrie.open(wide)

@@ -1,4 +1,4 @@
-"""Whatever is wrong with the file of an array, the error is one of two."""
+"""Reading intact and damaged ``.npy`` files."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trie.index.arrays import open_array
+from trie.index.npy_files import open_array
 
 
 @pytest.mark.parametrize("shape", [(), (0,), (5,), (3, 4), (2, 0, 3)])
 @pytest.mark.parametrize("kind", ["?", "u1", "u2", "i4", "i8", "u8", "f4", "f8"])
-def test_an_array_comes_back(shape: tuple[int, ...], kind: str, tmp_path: Path) -> None:
+def test_arrays_are_read_back(shape: tuple[int, ...], kind: str, tmp_path: Path) -> None:
     array = np.arange(math.prod(shape)).astype(kind).reshape(shape)
     np.save(tmp_path / "a.npy", array)
     for mapped in (False, True):
@@ -26,8 +26,8 @@ def test_an_array_comes_back(shape: tuple[int, ...], kind: str, tmp_path: Path) 
         assert np.array_equal(found, array)
 
 
-def test_threads_may_read_at_once(tmp_path: Path) -> None:
-    """numpy's reader takes headers for damaged then, once in some thousands."""
+def test_reading_is_thread_safe(tmp_path: Path) -> None:
+    """numpy's reader fails about once in a few thousand reads."""
     np.save(tmp_path / "a.npy", np.arange(5))
     with ThreadPoolExecutor(4) as pool:
         found = pool.map(lambda _: open_array(tmp_path / "a.npy").sum(), range(4000))
@@ -50,7 +50,7 @@ def test_threads_may_read_at_once(tmp_path: Path) -> None:
         b"",
     ],
 )
-def test_other_headers_are_refused(header: bytes, tmp_path: Path) -> None:
+def test_unsupported_headers_are_rejected(header: bytes, tmp_path: Path) -> None:
     content = b"\x93NUMPY\x01\x00" + (len(header) + 1).to_bytes(2, "little") + header + b"\n"
     (tmp_path / "a.npy").write_bytes(content + np.arange(5).tobytes())
     for mapped in (False, True):
@@ -64,20 +64,20 @@ def test_other_headers_are_refused(header: bytes, tmp_path: Path) -> None:
     mapped=st.booleans(),
     keep=st.integers(0, 200),
 )
-def test_damaged_headers(
+def test_damaged_headers_raise_two_kinds_of_errors(
     at: int, byte: int, mapped: bool, keep: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "a.npy"
     np.save(path, np.arange(5))
     content = bytearray(path.read_bytes())
     content[at] = byte
-    path.unlink()  # it may be mapped still
+    path.unlink()  # it may still be mapped
     path.write_bytes(content[:keep])
     with suppress(OSError, ValueError):
         open_array(path, mapped=mapped)
 
 
-def test_archives_are_no_arrays(tmp_path: Path) -> None:
+def test_archives_are_rejected(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", np.arange(5))
     with pytest.raises(ValueError, match="not an array"):
         open_array(tmp_path / "a.npz")

@@ -1,4 +1,4 @@
-"""What looks at all nodes of a token trie: its sequences, and how far each node is from an end."""
+"""Operations on all nodes of a token trie: listing its sequences, distances to their ends."""
 
 from __future__ import annotations
 
@@ -7,29 +7,28 @@ from itertools import pairwise
 
 import numpy as np
 
-from trie.index.bits import Bools, Ints, Unsigned
-from trie.index.runs import runs
+from trie.index.bit_vector import Bools, Ints, Unsigned
 from trie.index.trie_build import TrieArrays
 
-FAR = 1 << 40  # farther than any end is
+UNREACHABLE = 1 << 40  # more than any distance to an end
 
 
 def flatten(arrays: TrieArrays, levels: Sequence[int]) -> tuple[Unsigned, Ints]:
-    """Return the tokens of all sequences behind each other, by row, and their lengths.
+    """Return the tokens of all sequences, one after another in row order, and their lengths.
 
     Parameters
     ----------
     arrays
         The trie.
     levels
-        Where the nodes of each depth begin, and the number of nodes.
+        The first node of each depth, followed by the number of nodes.
     """
     size, parents = arrays.rows.low.size, _parents(arrays)
-    last = np.zeros(size, dtype=np.int64)  # the node where each row's sequence ends
+    last = np.zeros(size, dtype=np.int64)  # the node at which the sequence of each row ends
     if size:
         ending = _ending(arrays)
         repeats = 1 + np.bincount(arrays.shared, minlength=np.count_nonzero(ending))
-        last[arrays.rows.values()] = np.repeat(np.flatnonzero(ending), repeats)
+        last[arrays.rows.unpack()] = np.repeat(np.flatnonzero(ending), repeats)
     lengths = np.searchsorted(levels, last, side="right") - 1
     flat = np.empty(int(lengths.sum()), dtype=arrays.tokens.dtype)
     places = np.cumsum(lengths)
@@ -40,21 +39,22 @@ def flatten(arrays: TrieArrays, levels: Sequence[int]) -> tuple[Unsigned, Ints]:
     return flat, lengths
 
 
-def fewest(arrays: TrieArrays, levels: Sequence[int], silent: Sequence[int]) -> Ints:
-    """Return how many tokens lead from each node to the next end of a sequence; (nodes,).
+def distances_to_end(arrays: TrieArrays, levels: Sequence[int], ignored: Sequence[int]) -> Ints:
+    """Return the least number of tokens from each node to the end of a sequence; (nodes,).
 
-    At `silent` nodes no end counts; `FAR` or more stands for none at all.
+    Ends at the nodes `ignored` do not count. The distance is `UNREACHABLE` or more where no end
+    can be reached.
     """
     parents, ending = _parents(arrays), _ending(arrays)
-    ending[list(silent)] = False
-    found = np.where(ending & (arrays.rows.low.size > 0), 0, FAR)
+    ending[list(ignored)] = False
+    distances = np.where(ending & (arrays.rows.low.size > 0), 0, UNREACHABLE)
     for begin, end in reversed([*pairwise(levels)][1:]):
-        np.minimum.at(found, parents[begin:end], found[begin:end] + 1)
-    return found
+        np.minimum.at(distances, parents[begin:end], distances[begin:end] + 1)
+    return distances
 
 
 def _parents(arrays: TrieArrays) -> Ints:
-    """Return the node in front of each; the root, 0, is its own: that ends the way up."""
+    """Return the parent of each node; the root, 0, is its own parent."""
     parents = np.zeros(arrays.tokens.size, dtype=np.int64)
     inner = np.flatnonzero(arrays.inner.flags())
     parents[1:] = inner[np.cumsum(arrays.firsts.flags()[1:]) - 1]
@@ -67,9 +67,3 @@ def _ending(arrays: TrieArrays) -> Bools:
     ending = ~inner
     ending[inner] = arrays.ends.flags()
     return ending
-
-
-def gather(flat: Unsigned, lengths: Ints, order: Ints) -> tuple[Unsigned, Ints]:
-    """Return sequences that lie behind each other in `flat` in another order, or some of them."""
-    starts = (np.cumsum(lengths) - lengths)[order]
-    return flat[runs(starts, lengths[order])], lengths[order]

@@ -1,4 +1,4 @@
-"""The changes of a trie as a file: two lines of JSON, the checksum of the second in the first."""
+"""The file of a trie's changes: two lines of JSON, with the checksum of the second in the first."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _FORMAT, _VERSION = "changes of a token trie", 1
 
 
 @dataclass(frozen=True, slots=True)
-class Journal:
-    """The changes.
+class TrieChanges:
+    """Sequences removed from a trie and added to it.
 
     Attributes
     ----------
     base
-        The digest of the trie that they belong to.
+        The digest of the trie that was changed.
     next_row
-        The row that the next added sequence gets.
+        The row of the next sequence to be added.
     removed
-        Rows of the base, ascending.
+        Removed rows of the base, ascending.
     added
-        Sequences by row, ascending; rows from the base's size to `next_row`.
+        Added sequences by row, ascending; rows lie between the base's size and `next_row`.
     """
 
     base: str
@@ -38,8 +38,8 @@ class Journal:
     added: dict[int, tuple[int, ...]]
 
 
-def write(path: Path, changes: Journal) -> None:
-    """Write the file, in place of an older one, at once: a temporary file is given its name."""
+def write_changes(path: Path, changes: TrieChanges) -> None:
+    """Write the file; an older one is replaced atomically."""
     body = json.dumps(
         {
             "base": changes.base,
@@ -55,21 +55,21 @@ def write(path: Path, changes: Journal) -> None:
         file.write(head + b"\n" + body + b"\n")
 
 
-def read(path: Path, base: str, rows: int) -> Journal:
-    """Read and check the changes of the trie with the digest `base` and so many `rows`.
+def read_changes(path: Path, base: str, rows: int) -> TrieChanges:
+    """Read and check the changes of the trie with digest `base` and `rows` sequences.
 
     Raises
     ------
     ValueError
-        If the file is missing, damaged, or holds the changes of another trie.
+        If the file is missing or damaged, or holds the changes of another trie.
     """
     try:
         head, body, *rest = path.read_bytes().split(b"\n")
-        about = json.loads(head)
-        if about["format"] != _FORMAT or about["version"] != _VERSION:
-            raise ValueError(f"format {about['format']!r}, version {about['version']!r}")
-        if rest != [b""] or about["crc32"] != zlib.crc32(body):
-            raise ValueError("the checksum is another")
+        header = json.loads(head)
+        if header["format"] != _FORMAT or header["version"] != _VERSION:
+            raise ValueError(f"format {header['format']!r}, version {header['version']!r}")
+        if rest != [b""] or header["crc32"] != zlib.crc32(body):
+            raise ValueError("the checksum differs")
         changes = json.loads(body)
         problem = _problem(changes, rows)
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
@@ -80,31 +80,31 @@ def read(path: Path, base: str, rows: int) -> Journal:
         raise ValueError(f"{path}: the changes of another trie")
     sequences = map(tuple, changes["sequences"])
     added = dict(zip(changes["added"], sequences, strict=True))
-    return Journal(base, changes["next_row"], changes["removed"], added)
+    return TrieChanges(base, changes["next_row"], changes["removed"], added)
 
 
 def _problem(changes: Mapping[str, Any], rows: int) -> str:
-    """Return what is wrong with the changes of a trie of so many rows; nothing, if all is well."""
+    """Return what is wrong with the changes of a trie of `rows` sequences, or an empty string."""
     next_row, sequences = changes["next_row"], changes["sequences"]
     if type(next_row) is not int or next_row < rows:
-        return f"the next row is {next_row!r}, but the trie has {rows}"
-    if not _ascend(changes["removed"], 0, rows):
-        return "the removed rows do not ascend within the trie"
-    if not _ascend(changes["added"], rows, next_row):
+        return f"the next row is {next_row!r}, but the trie has {rows} rows"
+    if not _ascending(changes["removed"], 0, rows):
+        return "the removed rows are not ascending rows of the trie"
+    if not _ascending(changes["added"], rows, next_row):
         return "the added rows do not ascend from the trie's size to the next row"
     if type(sequences) is not list or len(sequences) != len(changes["added"]):
-        return "there is not one sequence for each added row"
+        return "the number of sequences differs from the number of added rows"
     for sequence in sequences:
         if type(sequence) is not list or not all(
             type(token) is int and 0 <= token <= MAX_TOKEN for token in sequence
         ):
-            return f"a sequence is no list of tokens: {sequence!r:.80}"
+            return f"not a list of token ids: {sequence!r:.80}"
     return ""
 
 
-def _ascend(values: Any, low: int, high: int) -> bool:
-    """Whether `values` is a list of ascending whole numbers from `low` to below `high`."""
+def _ascending(values: Any, low: int, high: int) -> bool:
+    """Return whether `values` is a list of strictly ascending integers in ``[low, high)``."""
     if type(values) is not list or not all(type(value) is int for value in values):
         return False
-    between = all(low <= value < high for value in values)
-    return between and all(a < b for a, b in pairwise(values))
+    in_range = all(low <= value < high for value in values)
+    return in_range and all(a < b for a, b in pairwise(values))

@@ -1,0 +1,168 @@
+from functools import cache
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import PreTrainedTokenizerFast
+
+from admiral.reranking.similarity import minilm_directory
+from training.loop.minilm_warm_start import mini_tokenizer
+from trie import NoIdentifierError, SafeTokenizer
+
+SPECIALS = [
+    "[CLS]",
+    "[SEP]",
+    "[PAD]",
+    "[MASK]",
+    "<s>",
+    "</s>",
+    "<pad>",
+    "<mask>",
+    "<prove>",
+    "<e1>",
+]
+KINDS = ["wordpiece", "bpe"]
+text = st.lists(
+    st.sampled_from(
+        [*SPECIALS, "Great", "tit", " ", "  ", "\n", "\x00", "é", "鳥", "\ud800", "[", "]"]
+    )
+    | st.text(st.characters(), max_size=4),
+    max_size=8,
+).map("".join)
+
+
+@cache
+def _fast(kind: str) -> PreTrainedTokenizerFast:
+    if kind == "wordpiece":
+        return mini_tokenizer(minilm_directory())
+    backend = Tokenizer(models.BPE())
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    backend.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=300,
+        show_progress=False,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        special_tokens=["<s>", "<pad>", "</s>", "<unk>", "<mask>", "<prove>", "<e1>"],
+    )
+    backend.train_from_iterator(["the great tit is a great bird"] * 3, trainer)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=backend,
+        bos_token="<s>",
+        eos_token="</s>",
+        pad_token="<pad>",
+        unk_token="<unk>",
+        mask_token="<mask>",
+    )
+
+
+@cache
+def _tokens(kind: str) -> SafeTokenizer:
+    return SafeTokenizer(_fast(kind))
+
+
+def _added(kind: str) -> set[int]:
+    """Return all added tokens except the unknown token."""
+    fast = _fast(kind)
+    return set(fast.get_added_vocab().values()) - {fast.unk_token_id}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(value=text)
+@example(value="".join(SPECIALS))
+@example(value=" ".join(SPECIALS))
+def test_text_never_becomes_a_special_token(kind: str, value: str) -> None:
+    tokens = _tokens(kind)
+    ids = tokens.encode(value)
+    assert not _added(kind) & set(ids)
+    assert all(0 <= i < tokens.size for i in ids)
+    assert tokens.encode_batch([value, "x", value]) == [ids, tokens.encode("x"), ids]
+    assert tokens.encode_with_offsets(value)[0] == ids
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("mark", ["<prove>", "<e1>"])
+def test_plain_tokenizers_read_special_tokens(kind: str, mark: str) -> None:
+    assert _added(kind) & set(_fast(kind).encode(mark))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(value=text)
+@example(value="  Great  tit \ud800 é[x]")
+def test_offsets_ascend_within_the_text(kind: str, value: str) -> None:
+    ids, spans = _tokens(kind).encode_with_offsets(value)
+    assert len(ids) == len(spans)
+    previous = 0
+    for start, end in spans:
+        assert previous <= start <= end <= len(value)
+        assert start == end or not value[start].isspace()
+        previous = start
+
+
+@given(text)
+def test_byte_level_tokens_are_lossless(value: str) -> None:
+    tokens = _tokens("bpe")
+    ids, spans = tokens.encode_with_offsets(value)
+    kept = "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in value)
+    assert tokens.decode(ids) == " " + kept
+    covered = {i for start, end in spans for i in range(start, end)}
+    assert covered >= {i for i, c in enumerate(value) if not c.isspace()}
+
+
+def test_offsets_quote_the_original() -> None:
+    value = "The  GREAT tit\t(Parus major), [SEP]"
+    for kind in KINDS:
+        _, spans = _tokens(kind).encode_with_offsets(value)
+        assert "".join(value[a:b] for a, b in spans) == "".join(value.split())
+    ids, spans = _tokens("wordpiece").encode_with_offsets(value)
+    pieces = _fast("wordpiece").convert_ids_to_tokens(ids)
+    quoted = [value[a:b].lower() for a, b in spans]
+    assert [p.removeprefix("##") for p in pieces] == quoted
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_lone_surrogates_are_replaced(kind: str) -> None:
+    tokens = _tokens(kind)
+    assert tokens.encode("a\udc80b") == tokens.encode("a\ufffdb")
+    assert tokens.encode_batch(["\ud83d"]) == [tokens.encode("\ufffd")]
+
+
+def test_words_are_encoded_as_in_mid_sentence() -> None:
+    for kind in KINDS:
+        tokens = _tokens(kind)
+        assert tokens.encode("great tit")[-1:] == tokens.encode("tit")[-1:]
+    bpe = _fast("bpe")
+    assert bpe.convert_ids_to_tokens(_tokens("bpe").encode("great")) == ["Ġgreat"]
+
+
+def test_marks_identifiers_and_tasks() -> None:
+    tokens, fast = _tokens("wordpiece"), _fast("wordpiece")
+    for mark in "[]{}#=!|":
+        assert fast.convert_ids_to_tokens(tokens.single_token(mark)) == mark
+    assert [fast.convert_ids_to_tokens(tokens.identifier(n)) for n in (0, 9)] == ["<e0>", "<e9>"]
+    assert fast.convert_ids_to_tokens(tokens.task("prove")) == "<prove>"
+    assert (tokens.bos, tokens.eos, tokens.pad) == (101, 102, 0)
+    assert tokens.start == tokens.eos
+    assert SafeTokenizer(fast, decoder_start=7).start == 7
+    with pytest.raises(ValueError, match="no single token"):
+        tokens.single_token("great tit")
+    with pytest.raises(NoIdentifierError, match=r"for identifier 12345678$") as error:
+        tokens.identifier(12345678)
+    assert error.value.number == 12345678
+    with pytest.raises(ValueError, match="unknown task"):
+        tokens.task("dance")
+    assert _tokens("bpe").task("retrieve") is None
+
+
+def test_the_callers_tokenizer_is_not_changed() -> None:
+    fast = _fast("wordpiece")
+    before = fast.backend_tokenizer.to_str()
+    SafeTokenizer(fast).encode("[SEP]")
+    assert fast.backend_tokenizer.to_str() == before
+    assert fast.encode("[SEP]", add_special_tokens=False) == [102]
+
+
+def test_fingerprints_differ_between_tokenizers() -> None:
+    assert _tokens("bpe").fingerprint != _tokens("wordpiece").fingerprint
+    assert SafeTokenizer(_fast("bpe")).fingerprint == _tokens("bpe").fingerprint
+    assert len(_tokens("bpe").fingerprint) == 16
