@@ -12,14 +12,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import httpx
-from filelock import FileLock
 
 import admiral
 from admiral.download.addresses import RemoteFile
 from admiral.errors import AdmiralError
-from admiral.storage.atomic_files import explained
-from admiral.storage.atomic_replace import sync_file
-from admiral.storage.locks import acquire
+from admiral.storage.atomic_files import explain_write_errors, sync_path
+from admiral.storage.locks import WriterLock
 
 ProgressCallback = Callable[[int, int | None], None]
 _MAX_WAIT = 60.0
@@ -80,11 +78,10 @@ def fetch(
             )
         return False
     partial = target.with_name(target.name + ".partial")
-    lock = FileLock(target.with_name(target.name + ".lock"), timeout=0)
-    with explained(target):
+    lock = WriterLock(target.with_name(target.name + ".lock"), target, "downloading this file")
+    with explain_write_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
-        acquire(lock, target, "fetching this file")
-        try:
+        with lock:
             _complete(file, partial, attempts, wait, timeout, report)
             if mismatch := _mismatch(file, partial):
                 partial.unlink()
@@ -93,9 +90,7 @@ def fetch(
                 )
             partial.replace(target)
             _validator_path(partial).unlink(missing_ok=True)
-            sync_file(target.parent)
-        finally:
-            lock.release()
+            sync_path(target.parent)
     return True
 
 
