@@ -1,1 +1,1 @@
-"""Checkpoints: the model, its tokenizer and heads, checksums, devices."""
+"""Checkpoints (model, tokenizer, heads), their checksums, devices and precisions."""

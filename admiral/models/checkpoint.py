@@ -1,7 +1,7 @@
-"""Checkpoints: a BART seq2seq model, its tokenizer and the heads on its encoder.
+"""Checkpoints: a BART seq2seq model, its tokenizer and heads on its encoder.
 
-A checkpoint is a directory in the Hugging Face layout; the heads' files are ours. A plain BART
-directory works as retriever and prover. Weights are read from safetensors only.
+A checkpoint is a directory in the Hugging Face format, with additional files for the heads. A plain
+BART directory works as retriever and prover. Weights are only read from safetensors.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from transformers.utils import logging
 
 from admiral.errors import AdmiralError, first_line
 from admiral.models.heads import (
+    LOADING_ERRORS,
     RERANK_HEAD,
     SUFFICIENCY_HEAD,
-    UNUSABLE,
     RerankHead,
     load_head,
     save_head,
 )
 from admiral.models.hf_config import read_config
 from admiral.storage.bundled_names import MODELS
-from trie import Seq2Seq, Tokens
+from trie import SafeTokenizer, Seq2Seq
 
-# The files of a checkpoint, also of those that others saved.
+# The files of a checkpoint, including those of checkpoints saved by other programs.
 _FILES = {
     *("config.json", "generation_config.json", "model.safetensors", RERANK_HEAD, SUFFICIENCY_HEAD),
     *("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"),
@@ -41,21 +41,36 @@ _FILES = {
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A loaded checkpoint, ready for inference."""
+    """A loaded checkpoint, ready for inference.
+
+    Attributes
+    ----------
+    path
+        Its directory.
+    model, tokens
+        The model and its tokenizer.
+    head
+        The rerank head; None if the checkpoint has none.
+    """
 
     path: Path
     model: Seq2Seq
-    tokens: Tokens
+    tokens: SafeTokenizer
     head: RerankHead | None
 
 
 def locate_checkpoint(name: str | Path) -> Path:
-    """Return the directory of a bundled checkpoint (``mini``, whatever lies here) or of a path.
+    """Return the directory of a checkpoint.
+
+    Parameters
+    ----------
+    name
+        The name of a bundled checkpoint (``mini``), which takes precedence, or a directory.
 
     Raises
     ------
     AdmiralError
-        If it is neither.
+        If there is no such checkpoint, or it has no safetensors file.
     """
     path = Path(name)
     if str(name) in MODELS:
@@ -79,7 +94,7 @@ def locate_checkpoint(name: str | Path) -> Path:
 
 
 def is_checkpoint(path: Path) -> bool:
-    """Whether a directory is one that a checkpoint may take the place of: it holds nothing else."""
+    """Return whether a directory holds only a checkpoint, so that it may be replaced."""
     names = {file.name for file in path.iterdir()} if path.is_dir() else set()
     return {"config.json", "model.safetensors"} <= names <= _FILES
 
@@ -92,41 +107,43 @@ def load_checkpoint(
     Raises
     ------
     AdmiralError
-        As `load_bart` does, or if the tokenizer or the head is missing, damaged, or of another
-        model.
+        In the same cases as `load_bart`, or if the tokenizer is missing or the tokenizer or head is
+        damaged or belongs to another model.
     """
     path = locate_checkpoint(name)
     model = load_bart(path)
     try:
-        tokens = Tokens.load(path, model.config.decoder_start_token_id)
-        tokens.symbol("[")  # a tokenizer without its file has no tokens
+        tokens = SafeTokenizer.load(path, model.config.decoder_start_token_id)
+        tokens.single_token("[")  # a tokenizer whose file is missing has no tokens
         head = load_head(path, model.lm_head.in_features)
         if head is not None:
             head.to(device).eval()
         model.to(device)  # type: ignore[arg-type]
         return Checkpoint(path, Seq2Seq(model, dtype=dtype), tokens, head)
-    except UNUSABLE as error:
+    except LOADING_ERRORS as error:
         raise AdmiralError(
             f"{path}: not a usable BART checkpoint ({first_line(error)}); restore or convert it"
         ) from error
 
 
 def load_bart(path: Path, **config: Any) -> BartForConditionalGeneration:
-    """Load the model of a checkpoint directory in fp32, from its safetensors.
+    """Load the model of a checkpoint directory in fp32, from its safetensors file.
 
     Parameters
     ----------
-    config
-        Fields of its ``config.json`` to be set otherwise.
+    path
+        The directory.
+    **config
+        Fields that replace those of ``config.json``.
 
     Raises
     ------
     AdmiralError
-        If it is damaged, of another architecture, or lacks weights.
+        If the model is damaged, has another architecture, or lacks weights.
     """
     read_config(path)
     try:
-        with quiet():
+        with quiet_transformers():
             loaded: Any = BartForConditionalGeneration.from_pretrained(
                 path,
                 dtype=torch.float32,
@@ -136,26 +153,26 @@ def load_bart(path: Path, **config: Any) -> BartForConditionalGeneration:
                 **config,
             )
         model, report = loaded
-        Seq2Seq(model)  # refuses variants of BART that could be loaded, but not used
-    except UNUSABLE as error:
+        Seq2Seq(model)  # raises for variants of BART that can be loaded but not used
+    except LOADING_ERRORS as error:
         raise AdmiralError(
             f"{path}: not a usable BART checkpoint ({first_line(error)}); restore or convert it"
         ) from error
-    # transformers fills them with random numbers.
+    # transformers initialises missing weights with random numbers.
     if missing := report["missing_keys"]:
         raise AdmiralError(
             f"{path}: model.safetensors lacks {len(missing)} weights of a BART seq2seq model, "
             f"such as {min(missing)}. Give another checkpoint."
         )
-    if cut := [key for key in report["unexpected_keys"] if ".layers." in key]:
+    if dropped := [key for key in report["unexpected_keys"] if ".layers." in key]:
         raise AdmiralError(
-            f"{path}: config.json has fewer layers than model.safetensors, which holds {min(cut)}. "
-            "Restore the one that was changed."
+            f"{path}: config.json has fewer layers than model.safetensors, which holds "
+            f"{min(dropped)}. Restore the one that was changed."
         )
     if not all(value.isfinite().all() for value in model.parameters()):
-        raise AdmiralError(f"{path}: model.safetensors holds what is no number. Restore it.")
-    found: BartForConditionalGeneration = model
-    return found
+        raise AdmiralError(f"{path}: model.safetensors has infinite or NaN weights. Restore it.")
+    bart: BartForConditionalGeneration = model
+    return bart
 
 
 def save_checkpoint(
@@ -165,31 +182,42 @@ def save_checkpoint(
     tokenizer: PreTrainedTokenizerBase,
     dtype: torch.dtype = torch.float16,
 ) -> None:
-    """Write a checkpoint to the directory `out` in `dtype`; the model itself is left as it is."""
+    """Save a checkpoint to a directory; the model itself is not changed.
+
+    Parameters
+    ----------
+    out
+        The directory; created if necessary.
+    model, head, tokenizer
+        The parts of the checkpoint; `head` may be None.
+    dtype
+        Data type of the saved weights.
+    """
     out.mkdir(parents=True, exist_ok=True)
     with torch.device("meta"):
-        twin = BartForConditionalGeneration(copy.deepcopy(model.config))
-    # Converted tensor by tensor, and in host memory: a GPU need not hold a second model.
+        converted = BartForConditionalGeneration(copy.deepcopy(model.config))
+    # Converted one tensor at a time in host memory, so that no second copy is on the GPU.
     state = {k: v.detach().to("cpu", dtype) for k, v in model.state_dict().items()}
-    twin.load_state_dict(state, assign=True)
-    twin.tie_weights()
-    twin.generation_config = model.generation_config
-    with quiet():
-        twin.save_pretrained(out)
+    converted.load_state_dict(state, assign=True)
+    converted.tie_weights()
+    converted.generation_config = model.generation_config
+    with quiet_transformers():
+        converted.save_pretrained(out)
         tokenizer.save_pretrained(out)
     if head is not None:
         save_head(out, head, dtype)
 
 
 @contextlib.contextmanager
-def quiet() -> Iterator[None]:
-    """Keep transformers' loading bars and notices off the terminal."""
+def quiet_transformers() -> Iterator[None]:
+    """Turn off the progress bars and messages of transformers during the block."""
+    untyped: Any = logging  # some of its functions have no annotations
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
+    untyped.set_verbosity_error()
+    untyped.disable_progress_bar()
     try:
         yield
     finally:
         logging.set_verbosity(level)
         if bars:
-            logging.enable_progress_bar()
+            untyped.enable_progress_bar()

@@ -1,6 +1,6 @@
-"""Checksums of a checkpoint, in a file that ``sha256sum --check`` reads too.
+"""Checksums of a checkpoint, in the format of ``sha256sum``.
 
-Loading a checkpoint checks names and shapes; a flipped bit of a weight goes unnoticed there.
+Loading a checkpoint checks names and shapes, but would not notice a flipped bit in a weight.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from admiral.storage.atomic_files import write_atomically
 from admiral.storage.checksums import describe_file
 
 SUMS = "SHA256SUMS"
-# The model card is written by people, and the sums cannot hold their own.
-_FREE = {"README.md", SUMS}
+# Users edit the model card, and the checksum file cannot contain its own checksum.
+_UNCHECKED = {"README.md", SUMS}
 _LINE = re.compile(r"([0-9a-f]{64})  ([^/\n]+)")
 
 
 def write_sums(directory: Path) -> None:
-    """Write the checksums of a checkpoint's files, in the place of older ones."""
+    """Write the checksums of a checkpoint's files, replacing older ones."""
     lines = (f"{describe_file(file).sha256}  {file.name}\n" for file in _files(directory))
     write_atomically(directory / SUMS, [line.encode() for line in lines])
 
 
 def verify_checkpoint(name: str | Path) -> list[str]:
-    """Return what is wrong with the files of a checkpoint, a line each.
+    """Check the files of a checkpoint against their checksums and return the problems found.
 
     Raises
     ------
@@ -36,15 +36,15 @@ def verify_checkpoint(name: str | Path) -> list[str]:
     directory = locate_checkpoint(name)
     path = directory / SUMS
     try:
-        *lines, rest = path.read_bytes().decode("utf-8").split("\n")
+        *lines, incomplete = path.read_bytes().decode("utf-8").split("\n")
     except FileNotFoundError as error:
         raise AdmiralError(
-            f"{path}: missing, so that the checkpoint cannot be verified. `sha256sum * > {SUMS}` "
-            "in its directory writes one, if you know it to be sound"
+            f"{path}: missing, so the checkpoint cannot be verified. `sha256sum * > {SUMS}` "
+            "in its directory creates it, if you know that the checkpoint is intact"
         ) from error
     except (OSError, UnicodeError) as error:
         return [f"{path}: cannot be read ({type(error).__name__})"]
-    problems = [f"{path}: is cut off"] if rest else []
+    problems = [f"{path}: is cut off"] if incomplete else []
     listed = set()
     for number, line in enumerate(lines, start=1):
         match = _LINE.fullmatch(line)
@@ -54,7 +54,7 @@ def verify_checkpoint(name: str | Path) -> list[str]:
         file = directory / match[2]
         listed.add(match[2])
         try:
-            if match[2] not in _FREE and describe_file(file).sha256 != match[1]:
+            if match[2] not in _UNCHECKED and describe_file(file).sha256 != match[1]:
                 problems.append(f"{file}: changed since its checksum was written")
         except OSError as error:
             problems.append(f"{file}: cannot be read ({error.strerror})")
@@ -68,5 +68,5 @@ def _files(directory: Path) -> list[Path]:
     return sorted(
         path
         for path in directory.iterdir()
-        if path.is_file() and path.name not in _FREE and not path.name.startswith(".")
+        if path.is_file() and path.name not in _UNCHECKED and not path.name.startswith(".")
     )

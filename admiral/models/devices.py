@@ -1,4 +1,4 @@
-"""Where the model computes, and in which precision; what ``auto`` stands for here."""
+"""Select the device and precision of the model, and resolve ``auto``."""
 
 from __future__ import annotations
 
@@ -13,27 +13,33 @@ _DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "int8": torch.int8}
 
 
 def choose_device(name: str) -> str:
-    """Return the device that a setting names; ``auto`` is the GPU where there is one."""
+    """Return the torch device for a setting; ``auto`` is a CUDA GPU if there is one, else the CPU.
+
+    Raises
+    ------
+    AdmiralError
+        If the device does not exist on this machine.
+    """
     if name != "auto":
-        if _is_missing(name):
-            raise AdmiralError(f"device {name!r}: {_why_missing()}")
+        if _is_missing_gpu(name):
+            raise AdmiralError(f"device {name!r}: {_missing_gpu_message()}")
         if name == "mps" and not torch.backends.mps.is_available():
-            raise AdmiralError(f"device {name!r}: no GPU of Apple's is visible; use --device cpu")
+            raise AdmiralError(f"device {name!r}: no Apple GPU is visible; use --device cpu")
         return name
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
-def _is_missing(name: str) -> bool:
-    """Return whether a device is a GPU of CUDA's that is not here."""
+def _is_missing_gpu(name: str) -> bool:
+    """Return whether a device is a CUDA GPU that this machine does not have."""
     if not name.startswith("cuda"):
         return False
     if not torch.cuda.is_available():
         return True
-    # Not asked of torch, to which cuda:256 is cuda:0.
+    # Parsed here, because torch takes cuda:256 for cuda:0.
     return int(name.partition(":")[2] or 0) >= torch.cuda.device_count()
 
 
-def _why_missing() -> str:
+def _missing_gpu_message() -> str:
     if not torch.cuda.is_available():
         return "no GPU is visible; use --device cpu"
     last = torch.cuda.device_count() - 1
@@ -41,29 +47,30 @@ def _why_missing() -> str:
 
 
 def choose_precision(config: RetrievalConfig) -> str:
-    """Return the precision that the settings name; ``auto`` is bf16 where it is fast, or fp32.
+    """Return the precision of the settings; ``auto`` is bf16 if it is fast, else fp32.
 
-    A GPU that is not here, but perhaps on another node of a cluster, is taken to have bf16.
+    A GPU that this machine does not have may be on another node of a cluster; it is assumed to
+    support bf16.
     """
     if config.precision != "auto":
         return config.precision
-    if _is_missing(config.device):
+    if _is_missing_gpu(config.device):
         return "bf16"
     return "bf16" if bfloat16_is_fast(torch.device(choose_device(config.device))) else "fp32"
 
 
 def precision_of(dtype: torch.dtype) -> str:
-    """Return the setting that a type of matrix products stands for."""
+    """Return the name of the precision for a data type of matrix products."""
     return next(name for name, value in _DTYPES.items() if value is dtype)
 
 
 def choose_dtype(config: RetrievalConfig) -> torch.dtype:
-    """Return the type of matrix products for the precision of the settings.
+    """Return the data type of matrix products for the precision of the settings.
 
     Raises
     ------
     AdmiralError
-        For int8 where it is not to be had.
+        If the precision is int8 and the device does not support it.
     """
     dtype = _DTYPES[choose_precision(config)]
     if dtype is torch.int8:

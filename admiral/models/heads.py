@@ -1,4 +1,4 @@
-"""The heads of a checkpoint: what reads the states of its encoder, in files of their own."""
+"""The heads of a checkpoint: small networks on its encoder states, each in a file of its own."""
 
 from __future__ import annotations
 
@@ -13,14 +13,19 @@ from admiral.errors import AdmiralError, first_line
 
 RERANK_HEAD = "rerank_head.safetensors"
 SUFFICIENCY_HEAD = "sufficiency_head.safetensors"  # of the judge `classifier`
-# What libraries raise for files that are damaged, or of something else.
-UNUSABLE = (OSError, ValueError, RuntimeError, SafetensorError, KeyError)
+# The errors that libraries raise for files that are damaged or have other content.
+LOADING_ERRORS = (OSError, ValueError, RuntimeError, SafetensorError, KeyError)
 
 
 class RerankHead(nn.Module):
-    """Scores every token of the encoder's output; a sentence's score is its tokens' mean.
+    """Score every token of the encoder output; a sentence's score is the mean over its tokens.
 
-    Source: the token-level evidence selection of Stammbach (2021).
+    Source: token-level evidence selection (Stammbach 2021).
+
+    Parameters
+    ----------
+    width
+        Dimension of the encoder states.
     """
 
     def __init__(self, width: int) -> None:
@@ -29,18 +34,18 @@ class RerankHead(nn.Module):
         nn.init.zeros_(self.score.bias)
 
     def forward(self, hidden: torch.Tensor) -> torch.Tensor:
-        """Map (..., tokens, width) to (..., tokens)."""
+        """Return logits, (..., tokens), of encoder states, (..., tokens, width)."""
         scores: torch.Tensor = self.score(hidden).squeeze(-1)
         return scores
 
 
 def load_head(path: Path, width: int) -> RerankHead | None:
-    """Load the reranker's head of a checkpoint directory; None where it has none.
+    """Load the rerank head of a checkpoint directory; return None if there is none.
 
     Raises
     ------
     AdmiralError
-        If it is damaged, or of a model whose states are not of this width.
+        If the file is damaged or belongs to a model of another width.
     """
     file = path / RERANK_HEAD
     if not file.is_file():
@@ -48,15 +53,15 @@ def load_head(path: Path, width: int) -> RerankHead | None:
     head = RerankHead(width)
     try:
         head.load_state_dict({k: v.float() for k, v in load_file(file).items()})
-    except UNUSABLE as error:
+    except LOADING_ERRORS as error:
         raise AdmiralError(
-            f"{file}: not a reranker's head of this model ({first_line(error)}); restore it"
+            f"{file}: not a rerank head of this model ({first_line(error)}); restore it"
         ) from error
     return head
 
 
 def save_head(path: Path, head: RerankHead, dtype: torch.dtype) -> None:
-    """Write the reranker's head into a checkpoint directory in `dtype`; it is left as it is."""
+    """Save the rerank head to a checkpoint directory in `dtype`; the head itself is not changed."""
     weights = {k: v.detach().to("cpu", dtype).contiguous() for k, v in head.state_dict().items()}
     save_file(weights, path / RERANK_HEAD, metadata={"format": "pt"})
 
@@ -66,27 +71,29 @@ def load_sufficiency_head(path: Path, width: int) -> tuple[torch.Tensor, torch.T
 
     Parameters
     ----------
+    path
+        The directory.
     width
-        Of the states that it reads.
+        Dimension of the encoder states.
 
     Returns
     -------
-    Tensor
-        Its weight, (width,).
-    Tensor
+    weight : Tensor
+        The weights of the classifier, (width,).
+    bias : Tensor
         Its bias, ().
 
     Raises
     ------
     AdmiralError
-        If there is none, or it is damaged, or of another model.
+        If the file is missing or damaged, or belongs to another model.
     """
     file = path / SUFFICIENCY_HEAD
     try:
         tensors = load_file(file)
         weight, bias = tensors["weight"], tensors["bias"]
         if weight.shape != (width,) or bias.shape != ():
-            raise ValueError(f"of {tuple(weight.shape)}, not {(width,)} numbers")
+            raise ValueError(f"its shape is {tuple(weight.shape)}, not {(width,)}")
         return weight, bias
     except (OSError, SafetensorError, KeyError, ValueError) as error:
         raise AdmiralError(

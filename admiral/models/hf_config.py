@@ -1,4 +1,4 @@
-"""Reading ``config.json`` of a directory in the Hugging Face layout."""
+"""Read the configuration of a model directory in the Hugging Face format."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from admiral.errors import AdmiralError
 
 
 def read_config(directory: Path) -> BartConfig:
-    """Read ``config.json``, which must be a BART's.
+    """Read the ``config.json`` of a BART model.
 
     Raises
     ------
     AdmiralError
-        If it is absent, damaged, or of another architecture.
+        If the file is missing or damaged, or describes another architecture.
     """
     path = directory / "config.json"
     if not path.is_file():
         raise AdmiralError(f"{path}: no such file. Name a Hugging Face model directory.")
     fields = read_object(path)
-    kind = fields.get("model_type")
-    if kind != "bart":
+    model_type = fields.get("model_type")
+    if model_type != "bart":
         raise AdmiralError(
-            f"{path}: field 'model_type': {kind!r} is not 'bart'. Give a BART checkpoint."
+            f"{path}: field 'model_type': {model_type!r} is not 'bart'. Give a BART checkpoint."
         )
     try:
         return BartConfig.from_dict(fields)
-    except Exception as error:  # the strict config classes raise their own kinds
+    except Exception as error:  # transformers raises many kinds of errors
         raise AdmiralError(f"{path}: is not a BART config ({error}). Correct the field.") from error
 
 
 def read_object(path: Path) -> dict[str, object]:
-    """Read a file that holds one JSON object; AdmiralError if it does not."""
+    """Read a file that contains one JSON object; raise `AdmiralError` if it does not."""
     try:
         fields = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:

@@ -17,10 +17,10 @@ from admiral.errors import AdmiralError
 from admiral.records import Document, Sentence
 from admiral.reranking.encoder_inputs import batch_by_length
 from admiral.reranking.sentence_scores import non_blank_sentences, with_scores
-from trie.model.bfloat16 import keep_bfloat16
-from trie.model.int8 import products_of
-from trie.model.packed_encoder import EncoderLayer, Products, packed_states
-from trie.model.padding import padded
+from trie.model.bfloat16 import convert_linears_to_bfloat16
+from trie.model.int8 import linear_group_type
+from trie.model.packed_encoder import EncoderLayer, LinearGroup, packed_encoder_states
+from trie.model.padding import pad_batch
 
 if TYPE_CHECKING:
     from transformers import BertModel
@@ -85,10 +85,10 @@ class SimilarityReranker:
     ) -> None:
         from transformers import AutoModel, AutoTokenizer
 
-        from admiral.models.checkpoint import quiet
+        from admiral.models.checkpoint import quiet_transformers
 
-        products = products_of(dtype, torch.device(device))
-        with quiet():
+        products = linear_group_type(dtype, torch.device(device))
+        with quiet_transformers():
             tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
             self._model = AutoModel.from_pretrained(directory, local_files_only=True)
         self._model.to(device).eval()
@@ -99,7 +99,7 @@ class SimilarityReranker:
         self._pad = tokenizer.pad_token_id
         self._layers = _layers(self._model, products)
         if dtype is torch.bfloat16:
-            keep_bfloat16(self._model)
+            convert_linears_to_bfloat16(self._model)
         self._device, self._dtype, self._batch_tokens = device, dtype, batch_tokens
         self._cache: OrderedDict[str, torch.Tensor] = OrderedDict()
         self._lock = threading.Lock()
@@ -162,10 +162,10 @@ class SimilarityReranker:
     def _states(self, rows: Sequence[Sequence[int]]) -> Iterator[tuple[int, torch.Tensor]]:
         """Yield the position and the encoder states, (tokens, width), of each input."""
         if torch.device(self._device).type == "cpu":
-            yield from packed_states(rows, self._embedded, self._layers)
+            yield from packed_encoder_states(rows, self._embedded, self._layers)
             return
         for positions in batch_by_length([len(row) for row in rows], self._batch_tokens):
-            ids, mask = padded([rows[position] for position in positions], self._pad)
+            ids, mask = pad_batch([rows[position] for position in positions], self._pad)
             hidden = self._model(
                 input_ids=ids.to(self._device), attention_mask=mask.to(self._device)
             ).last_hidden_state.float()
@@ -177,21 +177,21 @@ class SimilarityReranker:
         return embedded[0]
 
 
-def _layers(model: BertModel, products: type[Products]) -> list[EncoderLayer]:
+def _layers(model: BertModel, products: type[LinearGroup]) -> list[EncoderLayer]:
     """Return the layers of a BERT encoder, with matrix products of the given kind."""
     layers: list[Any] = list(model.encoder.layer)
     return [
         EncoderLayer(
-            project=products(
+            query_key_value=products(
                 layer.attention.self.query, layer.attention.self.key, layer.attention.self.value
             ),
-            output=products(layer.attention.output.dense),
+            attention_output=products(layer.attention.output.dense),
             attention_norm=layer.attention.output.LayerNorm,
-            inner=products(layer.intermediate.dense),
+            intermediate=products(layer.intermediate.dense),
             activation=layer.intermediate.intermediate_act_fn,
-            outer=products(layer.output.dense),
-            norm=layer.output.LayerNorm,
-            heads=model.config.num_attention_heads,
+            output=products(layer.output.dense),
+            output_norm=layer.output.LayerNorm,
+            num_heads=model.config.num_attention_heads,
         )
         for layer in layers
     ]

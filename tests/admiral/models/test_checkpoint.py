@@ -1,4 +1,4 @@
-"""What is a checkpoint, and what is refused as one."""
+"""Loading checkpoints, and the errors for directories that are none."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def tiny(tmp_path: Path) -> Path:
     return write_hub_directory(tmp_path / "tiny")
 
 
-def test_a_model_of_the_hub_is_a_checkpoint(tiny: Path) -> None:
+def test_a_plain_hub_model_is_a_checkpoint(tiny: Path) -> None:
     loaded = load_checkpoint(tiny)
     assert loaded.head is None and loaded.path == tiny
 
@@ -36,13 +36,13 @@ def test_other_architectures_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content", ["", "[]", "[" * 20_000, '{"model_type": "bart", "d_model": 3}']
 )
-def test_damaged_settings_are_refused(tiny: Path, content: str) -> None:
+def test_damaged_configurations_are_refused(tiny: Path, content: str) -> None:
     (tiny / "config.json").write_text(content)
     with pytest.raises(AdmiralError, match=str(tiny)):
         load_checkpoint(tiny)
 
 
-def test_weights_that_are_missing_are_not_made_up(tiny: Path) -> None:
+def test_missing_weights_are_an_error(tiny: Path) -> None:
     weights = load_file(tiny / "model.safetensors")
     name = "model.decoder.layers.0.fc1.weight"
     del weights[name]
@@ -51,7 +51,9 @@ def test_weights_that_are_missing_are_not_made_up(tiny: Path) -> None:
         load_checkpoint(tiny)
 
 
-def test_a_folder_with_anything_else_is_no_checkpoint(tiny: Path, tmp_path: Path) -> None:
+def test_a_folder_with_other_files_is_not_a_replaceable_checkpoint(
+    tiny: Path, tmp_path: Path
+) -> None:
     assert is_checkpoint(tiny) and is_checkpoint(locate_checkpoint("mini"))
     assert not is_checkpoint(tiny / "config.json") and not is_checkpoint(tmp_path / "absent")
     for name in ("notes.txt", "src"):
@@ -63,7 +65,7 @@ def test_a_folder_with_anything_else_is_no_checkpoint(tiny: Path, tmp_path: Path
     assert not is_checkpoint(tmp_path / "app")
 
 
-def test_weights_beyond_the_settings_and_numbers_that_are_none_are_refused(tiny: Path) -> None:
+def test_extra_layers_and_nan_weights_are_refused(tiny: Path) -> None:
     config = json.loads((tiny / "config.json").read_text())
     (tiny / "config.json").write_text(json.dumps(config | {"decoder_layers": 0}))
     with pytest.raises(AdmiralError, match=r"fewer layers than model\.safetensors, .* model\.dec"):
@@ -72,7 +74,7 @@ def test_weights_beyond_the_settings_and_numbers_that_are_none_are_refused(tiny:
     weights = load_file(tiny / "model.safetensors")
     weights["model.decoder.layers.0.fc1.weight"][0, 0] = math.nan
     save_file(weights, tiny / "model.safetensors", metadata={"format": "pt"})
-    with pytest.raises(AdmiralError, match=r"model\.safetensors holds what is no number"):
+    with pytest.raises(AdmiralError, match=r"model\.safetensors has infinite or NaN weights"):
         load_checkpoint(tiny)
 
 

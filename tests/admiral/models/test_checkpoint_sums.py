@@ -1,4 +1,4 @@
-"""Checksums of checkpoints find whatever is changed, and name it."""
+"""Checksums of checkpoints find every change and name the file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from admiral.models.checkpoint_sums import SUMS, verify_checkpoint, write_sums
 
 @pytest.fixture
 def checkpoint(tmp_path: Path) -> Path:
-    """Files as a checkpoint has them; what they hold does not matter here."""
+    """Create the files of a checkpoint; their content does not matter here."""
     rng = random.Random(0)
     for name in ("config.json", "model.safetensors", "tokenizer.json"):
         (tmp_path / name).write_bytes(rng.randbytes(2000))
@@ -26,7 +26,7 @@ def checkpoint(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_sound_ones_are_sound(checkpoint: Path) -> None:
+def test_an_unchanged_checkpoint_has_no_problems(checkpoint: Path) -> None:
     assert verify_checkpoint(checkpoint) == []
     (checkpoint / "README.md").write_text("Another card.")
     write_sums(checkpoint)
@@ -35,7 +35,7 @@ def test_sound_ones_are_sound(checkpoint: Path) -> None:
         subprocess.run(["sha256sum", "--check", "--quiet", SUMS], cwd=checkpoint, check=True)
 
 
-def test_the_bundled_checkpoint_is_sound() -> None:
+def test_the_bundled_checkpoint_has_no_problems() -> None:
     assert verify_checkpoint("mini") == []
     result = CliRunner().invoke(verify_command, ["--model", "mini"])
     assert result.exit_code == 0 and result.output.endswith("mini: sound\n")
@@ -59,7 +59,7 @@ def test_every_flipped_bit_is_found(checkpoint: Path) -> None:
         file.write_bytes(content)
 
 
-def test_files_come_and_go(checkpoint: Path) -> None:
+def test_added_and_removed_files_are_reported(checkpoint: Path) -> None:
     (checkpoint / "rerank_head.safetensors").write_bytes(b"new")
     (checkpoint / "tokenizer.json").unlink()
     problems = verify_checkpoint(checkpoint)
@@ -72,7 +72,7 @@ def test_files_come_and_go(checkpoint: Path) -> None:
     assert "2 problems. Restore it" in str(result.exception)
 
 
-def test_without_checksums_nothing_can_be_said(checkpoint: Path) -> None:
+def test_a_missing_checksum_file_is_an_error(checkpoint: Path) -> None:
     (checkpoint / SUMS).unlink()
     with pytest.raises(AdmiralError, match=r"SHA256SUMS: missing.*sha256sum"):
         verify_checkpoint(checkpoint)

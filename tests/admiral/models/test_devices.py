@@ -1,4 +1,4 @@
-"""What `auto` stands for, and what is refused."""
+"""Resolving `auto`, and the errors for devices and precisions that are not supported."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trie.model import int8
 
 
 @pytest.mark.parametrize(("fast", "precision"), [(True, "bf16"), (False, "fp32")])
-def test_auto_is_bfloat16_where_the_processor_has_it(
+def test_auto_is_bfloat16_if_the_processor_supports_it(
     monkeypatch: pytest.MonkeyPatch, fast: bool, precision: str
 ) -> None:
     monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: fast)
@@ -38,7 +38,7 @@ def test_auto_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     assert choose_precision(RetrievalConfig(device="cuda:1")) == "fp32"
 
 
-def test_a_gpu_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_gpu_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert choose_device("auto") == "cpu"
     with pytest.raises(AdmiralError, match="'cuda:1': no GPU is visible; use --device cpu"):
@@ -48,32 +48,34 @@ def test_a_gpu_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "says"),
+    ("count", "message"),
     [(1, "the only GPU here is cuda:0"), (3, "the GPUs here are cuda:0 to cuda:2")],
 )
-def test_a_gpu_beyond_the_last_one(monkeypatch: pytest.MonkeyPatch, count: int, says: str) -> None:
+def test_a_gpu_number_beyond_the_last_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, count: int, message: str
+) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: count)
     for beyond in (count, 128, 256 + count - 1):
-        with pytest.raises(AdmiralError, match=f"'cuda:{beyond}': {says}"):
+        with pytest.raises(AdmiralError, match=f"'cuda:{beyond}': {message}"):
             choose_device(f"cuda:{beyond}")
     assert choose_device(f"cuda:{count - 1}") == f"cuda:{count - 1}"
     assert choose_precision(RetrievalConfig(device=f"cuda:{count}")) == "bf16"  # of another node
 
 
-def test_a_gpu_of_apple_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_apple_gpu_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
-    with pytest.raises(AdmiralError, match="'mps': no GPU of Apple's is visible; use --device cpu"):
+    with pytest.raises(AdmiralError, match="'mps': no Apple GPU is visible; use --device cpu"):
         choose_device("mps")
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
     assert choose_device("mps") == "mps"
 
 
-def test_int8_is_refused_where_it_is_not_to_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_int8_is_refused_where_it_is_not_supported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     with pytest.raises(AdmiralError, match="'precision': int8 runs on processors only, not on"):
         choose_dtype(RetrievalConfig(precision="int8", device="cuda:1"))
-    monkeypatch.setattr(int8, "int8_works", lambda: False)
+    monkeypatch.setattr(int8, "int8_is_supported", lambda: False)
     with pytest.raises(AdmiralError, match=r"'precision': int8 needs .* VNNI; use fp32 or bf16"):
         choose_dtype(RetrievalConfig(precision="int8", device="cpu"))

@@ -1,4 +1,4 @@
-"""Heads are those of their checkpoint's model, or one clear error."""
+"""Loading and saving heads, and the errors for heads of other models."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from admiral.models.heads import (
 from tests.training.tiny import write_hub_directory
 
 
-def test_a_head_is_read_as_it_was_written(tmp_path: Path) -> None:
+def test_heads_round_trip(tmp_path: Path) -> None:
     assert load_head(tmp_path, 4) is None
     head = RerankHead(4)
     save_head(tmp_path, head, torch.float16)
@@ -40,11 +40,11 @@ def test_heads_of_other_models_are_refused(tmp_path: Path) -> None:
     for name in ("rerank_head.safetensors", SUFFICIENCY_HEAD):
         shutil.copy(bundled / name, tiny / name)
     with pytest.raises(
-        AdmiralError, match=r"not a sufficiency classifier of this model \(of \(768"
+        AdmiralError, match=r"not a sufficiency classifier of this model \(its shape is \(768"
     ):
         load_sufficiency_head(tiny, 32)
     for content in (None, b"no tensors"):
         if content is not None:
             (tiny / "rerank_head.safetensors").write_bytes(content)
-        with pytest.raises(AdmiralError, match=r"rerank_head\.safetensors: not a reranker's head"):
+        with pytest.raises(AdmiralError, match=r"rerank_head\.safetensors: not a rerank head"):
             load_checkpoint(tiny)

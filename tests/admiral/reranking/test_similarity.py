@@ -6,7 +6,7 @@ import pytest
 import torch
 from transformers import AutoModel, AutoTokenizer
 
-from admiral.models.checkpoint import quiet
+from admiral.models.checkpoint import quiet_transformers
 from admiral.records import Document, Sentence
 from admiral.reranking import similarity
 from admiral.reranking.similarity import MAX_CLAIM_TOKENS, SimilarityReranker, minilm_directory
@@ -30,7 +30,7 @@ def reranker() -> SimilarityReranker:
 
 def cosine(query: str, text: str) -> float:
     """Compute the similarity with transformers alone, one text at a time."""
-    with quiet():
+    with quiet_transformers():
         tokenizer = AutoTokenizer.from_pretrained(minilm_directory(), local_files_only=True)
         model = AutoModel.from_pretrained(minilm_directory(), local_files_only=True).eval()
     means = []
@@ -76,7 +76,7 @@ def test_bfloat16_hardly_changes_the_scores(reranker: SimilarityReranker) -> Non
         assert {s.key: s.score for s in rounded_scores} == pytest.approx(scores, abs=0.01)
 
 
-@pytest.mark.skipif(not int8.int8_works(), reason="the processor does not support int8")
+@pytest.mark.skipif(not int8.int8_is_supported(), reason="the processor does not support int8")
 def test_int8_hardly_changes_the_scores(reranker: SimilarityReranker) -> None:
     small = SimilarityReranker(minilm_directory(), dtype=torch.int8)
     results = small.score(CLAIMS, DOCUMENTS, EVIDENCE)
@@ -117,6 +117,6 @@ def test_claims_without_documents_have_no_sentences(reranker: SimilarityReranker
 
 
 def test_int8_is_refused_where_it_is_not_supported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(int8, "int8_works", lambda: False)
+    monkeypatch.setattr(int8, "int8_is_supported", lambda: False)
     with pytest.raises(ValueError, match="VNNI; use fp32 or bf16"):
         SimilarityReranker(minilm_directory(), dtype=torch.int8)
