@@ -77,7 +77,7 @@ def constraint_function(constraints: Sequence[Constraint], end: int) -> Prefixed
             tokens, states = [], []
             if state is not None:
                 after = constraints[number].transitions(np.array([state], dtype=np.int64))
-                tokens, states = after.tokens.tolist(), after.states.tolist()
+                tokens, states = after.tokens.tolist(), after.next_states.tolist()
             found = tokens or [end], dict(zip(tokens, states, strict=True))
             known[number][prefix] = found
         return found

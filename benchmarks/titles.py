@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.models import MINI
 from trie import SafeTokenizer
 from trie.index.bit_vector import Ints, Unsigned, Words
-from trie.index.traversal import take_rows
+from trie.index.csr import take_rows
 from trie.index.trie_build import concatenate
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)  # an odd number with well mixed bits, for hashing
