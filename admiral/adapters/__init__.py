@@ -1,1 +1,1 @@
-"""AdMIRaL as a retriever of other systems; each module needs the extra of its name."""
+"""Retrievers for other frameworks; each module needs the extra of its name."""

@@ -1,4 +1,4 @@
-"""A Haystack component: claims in, documents with evidence and proof out; extra ``haystack``."""
+"""Retrieve in a Haystack pipeline; needs the extra ``haystack``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ except ImportError as error:
         "Haystack is not installed. Install it with `pip install 'admiral-retrieval[haystack]'`."
     ) from error
 
-from admiral.adapters.retrieved_documents import found_documents
+from admiral.adapters.retrieved_documents import retrieved_documents
 from admiral.config import build_config
 from admiral.errors import AdmiralError
 from admiral.pipeline import Admiral
@@ -23,26 +23,26 @@ from admiral.records import RetrievalResult
 
 @component
 class AdmiralRetriever:
-    """Retrieves documents that verify or refute a claim, by several hops.
+    """Retrieve documents that verify or refute a claim, in several hops.
 
-    It can be saved with its pipeline: what it is made of are names, paths and settings. The model
-    is loaded by `warm_up`, which pipelines call, or else by the first run.
+    The component can be saved with its pipeline, since its parameters are names, paths and
+    settings. The model is loaded by `warm_up`, which pipelines call, or by the first run.
 
     Parameters
     ----------
     model, kb
         Names or directories; ``mini`` and ``demo`` are the bundled ones.
     top_k
-        Most documents of an answer.
+        Maximum number of documents.
     hops
-        ``dynamic`` or a number; the setting `hops` where not given.
+        ``dynamic`` or a number; the default of the settings if not given.
     settings
-        Other settings by name, as in ``configs/retrieval.yaml``.
+        Other settings by name; see `admiral.RetrievalConfig`.
 
     Raises
     ------
     AdmiralError
-        If `top_k` or a setting makes no sense.
+        If `top_k` or a setting has a bad value.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class AdmiralRetriever:
         self._opening = threading.Lock()
 
     def warm_up(self) -> None:
-        """Load the model and open the knowledge base; a second call does nothing."""
+        """Load the model and open the knowledge base, unless they are open."""
         self._open()
 
     def _open(self) -> Admiral:
@@ -77,14 +77,14 @@ class AdmiralRetriever:
             return self._system
 
     def close(self) -> None:
-        """Release the model and the knowledge base; another run opens them again."""
+        """Release the model and the knowledge base; the next run opens them again."""
         with self._opening:
             if self._system is not None:
                 self._system.close()
                 self._system = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what `from_dict` makes an equal component of."""
+        """Return the parameters in the format of Haystack."""
         return default_to_dict(
             self,
             model=self.model,
@@ -96,7 +96,7 @@ class AdmiralRetriever:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> AdmiralRetriever:
-        """Make a component of what `to_dict` returned."""
+        """Return a component with the parameters that `to_dict` returned."""
         return default_from_dict(cls, data)
 
     @component.output_types(documents=list[Document], record=dict[str, Any])
@@ -110,14 +110,14 @@ class AdmiralRetriever:
         query
             The claim.
         top_k, hops
-            In the place of those that the component was made with.
+            Override those of the component.
 
         Returns
         -------
         dict
-            ``documents``, best first, whose `id` is the title and whose `meta` is told in
-            `admiral.adapters.retrieved_documents`, and ``record``, the whole answer as `admiral
-            retrieve --json` writes it.
+            ``documents``, best first, with the title as `id` and the metadata of `admiral.adapters.
+            retrieved_documents.RetrievedDocument` as `meta`; and ``record``, the whole result as
+            `admiral retrieve --json` prints it.
         """
         limit = self._limit(top_k)
         system = self._open()
@@ -127,7 +127,7 @@ class AdmiralRetriever:
     async def run_async(
         self, query: str, top_k: int | None = None, hops: str | int | None = None
     ) -> dict[str, Any]:
-        """Do what `run` does without blocking the event loop."""
+        """Retrieve for one claim without blocking the event loop; see `run`."""
         limit = self._limit(top_k)
         system = await asyncio.to_thread(self._open)
         return _outputs(system, await system.aretrieve(query, hops), limit)
@@ -140,12 +140,12 @@ class AdmiralRetriever:
 
 def _outputs(system: Admiral, result: RetrievalResult, limit: int) -> dict[str, Any]:
     documents = [
-        Document(id=found.title, content=found.text, score=found.score, meta=found.metadata)
-        for found in found_documents(system, result, limit)
+        Document(id=each.title, content=each.text, score=each.score, meta=each.metadata)
+        for each in retrieved_documents(system, result, limit)
     ]
     return {"documents": documents, "record": result.to_json()}
 
 
 def _check_top_k(top_k: int) -> None:
     if top_k < 1:
-        raise AdmiralError(f"AdmiralRetriever: top_k={top_k} is too small; the least is 1")
+        raise AdmiralError(f"AdmiralRetriever: top_k={top_k} is too small; the minimum is 1")

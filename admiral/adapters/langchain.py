@@ -1,4 +1,4 @@
-"""A LangChain retriever: claims in, documents with evidence and proof out; extra ``langchain``."""
+"""Retrieve in LangChain; needs the extra ``langchain``."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ except ImportError as error:
         "LangChain is not installed. Install it with `pip install 'admiral-retrieval[langchain]'`."
     ) from error
 
-from admiral.adapters.retrieved_documents import found_documents
+from admiral.adapters.retrieved_documents import retrieved_documents
 from admiral.errors import AdmiralError
 from admiral.pipeline import Admiral
 from admiral.records import Claim, RetrievalResult
 
-# What each claim of a batch comes to: its documents, or why there are none.
+# The documents of a claim, or the error that it raised.
 Outcome = list[Document] | Exception
 
 
 class AdmiralRetriever(BaseRetriever):
-    """Retrieves documents that verify or refute a claim, by several hops.
+    """Retrieve documents that verify or refute a claim, in several hops.
 
-    `invoke`, `ainvoke`, `batch` and `abatch` take claims as text. A batch travels through the
-    model together, as in `Admiral.retrieve_many`.
+    `invoke`, `ainvoke`, `batch` and `abatch` take claims as text. The claims of a batch are
+    processed together, as in `Admiral.retrieve_many`.
 
     Attributes
     ----------
     system
-        An open system, which may serve several retrievers; who opened it closes it.
+        An open system, which several retrievers may share. The caller closes it.
     k
-        Most documents of an answer.
+        Maximum number of documents.
     hops
-        ``dynamic`` or a number; the setting of the system where not given.
+        ``dynamic`` or a number; the setting of the system if not given.
     """
 
-    model_config = ConfigDict(extra="forbid")  # LangChain's passes over what it does not know
+    model_config = ConfigDict(extra="forbid")  # the default ignores unknown parameters
 
     system: Admiral
     k: int = Field(default=10, gt=0)
@@ -68,14 +68,14 @@ class AdmiralRetriever(BaseRetriever):
         return_exceptions: bool = False,
         **kwargs: Any,
     ) -> list[list[Document]]:
-        """Retrieve for several claims at once; empty ones fail by themselves."""
+        """Retrieve for several claims together; an empty claim does not fail the others."""
 
-        def answered(texts: list[str]) -> list[Outcome]:
+        def retrieve(texts: list[str]) -> list[Outcome]:
             results = self.system.retrieve_many(_claims(texts), self.hops)
             return self._outcomes(texts, list(results))
 
         return self._batch_with_config(
-            answered, inputs, config, return_exceptions=return_exceptions, run_type="retriever"
+            retrieve, inputs, config, return_exceptions=return_exceptions, run_type="retriever"
         )
 
     async def abatch(
@@ -86,21 +86,21 @@ class AdmiralRetriever(BaseRetriever):
         return_exceptions: bool = False,
         **kwargs: Any,
     ) -> list[list[Document]]:
-        """Do what `batch` does without blocking the event loop."""
+        """Retrieve for several claims without blocking the event loop; see `batch`."""
 
-        async def answered(texts: list[str]) -> list[Outcome]:
+        async def retrieve(texts: list[str]) -> list[Outcome]:
             results = self.system.aretrieve_many(_claims(texts), self.hops)
             return self._outcomes(texts, [result async for result in results])
 
         return await self._abatch_with_config(
-            answered, inputs, config, return_exceptions=return_exceptions, run_type="retriever"
+            retrieve, inputs, config, return_exceptions=return_exceptions, run_type="retriever"
         )
 
     def _outcomes(self, texts: Sequence[str], results: Sequence[RetrievalResult]) -> list[Outcome]:
-        """Return for each text its documents, or an error where it was no claim."""
-        answers: Iterator[RetrievalResult] = iter(results)
+        """Return for each text its documents, or an error if it is empty."""
+        remaining = iter(results)
         return [
-            self._documents(next(answers))
+            self._documents(next(remaining))
             if text.strip()
             else AdmiralError(f"claim '{number}': is empty; give a sentence to verify")
             for number, text in enumerate(texts, 1)
@@ -109,14 +109,14 @@ class AdmiralRetriever(BaseRetriever):
     def _documents(self, result: RetrievalResult) -> list[Document]:
         return [
             Document(
-                id=found.title,
-                page_content=found.text,
-                metadata={**found.metadata, "score": found.score},
+                id=each.title,
+                page_content=each.text,
+                metadata={**each.metadata, "score": each.score},
             )
-            for found in found_documents(self.system, result, self.k)
+            for each in retrieved_documents(self.system, result, self.k)
         ]
 
 
 def _claims(texts: Sequence[str]) -> Iterator[Claim]:
-    """Yield the texts as claims, but for the empty ones."""
+    """Return the claims for the texts that are not empty."""
     return (Claim(str(number), text) for number, text in enumerate(texts, 1) if text.strip())

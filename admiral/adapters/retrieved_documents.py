@@ -1,4 +1,4 @@
-"""What the adapters hand on: each document of a ranking with its text and what speaks for it."""
+"""Documents of a ranking with text and metadata, as the adapters return them."""
 
 from __future__ import annotations
 
@@ -10,22 +10,21 @@ from admiral.records import RetrievalResult
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A document of the answer for a claim.
+class RetrievedDocument:
+    """A document of a result.
 
     Attributes
     ----------
     title
-        Identifies the document.
+        Title, which identifies the document.
     text
         Its sentences, joined by spaces.
     score
-        Of the ranking, higher is better.
+        Score in the ranking; higher is better.
     metadata
-        JSON values: of the document `title`, `rank` (from 1), `hop` and `evidence`, a list of its
-        sentences that count (`sentence_id`, `text`, `score`; best first, mostly empty); of the
-        answer `claim`, `stopped`, `sufficient`, `proof` (its steps, or None) and `missing`, the
-        last three of the last hop.
+        JSON values. Of the document: `title`, `rank` (from 1), `hop` and `evidence`, a list of its
+        evidence sentences (`sentence_id`, `text`, `score`), best first. Of the result: `claim`,
+        `stopped`, and of the last hop `sufficient`, `proof` (its steps, or None) and `missing`.
     """
 
     title: str
@@ -34,8 +33,19 @@ class Found:
     metadata: dict[str, Any]
 
 
-def found_documents(system: Admiral, result: RetrievalResult, limit: int) -> list[Found]:
-    """Return the first `limit` documents of an answer of a system, best first.
+def retrieved_documents(
+    system: Admiral, result: RetrievalResult, limit: int
+) -> list[RetrievedDocument]:
+    """Return the first documents of a result, best first.
+
+    Parameters
+    ----------
+    system
+        The system that returned the result.
+    result
+        The result.
+    limit
+        Maximum number of documents.
 
     Raises
     ------
@@ -44,7 +54,7 @@ def found_documents(system: Admiral, result: RetrievalResult, limit: int) -> lis
     """
     record = result.to_json()
     last = record["hops"][-1]
-    found = []
+    documents = []
     for rank, ranked in enumerate(record["documents"][:limit], 1):
         title = ranked["title"]
         evidence = [
@@ -61,7 +71,9 @@ def found_documents(system: Admiral, result: RetrievalResult, limit: int) -> lis
             "stopped": record["stopped"],
             **{key: last[key] for key in ("sufficient", "proof", "missing")},
         }
-        with system.uses:
+        with system.in_use:
             sentences = system.kb.document(title).sentences
-        found.append(Found(title, " ".join(filter(None, sentences)), ranked["score"], metadata))
-    return found
+        documents.append(
+            RetrievedDocument(title, " ".join(filter(None, sentences)), ranked["score"], metadata)
+        )
+    return documents

@@ -1,9 +1,9 @@
-"""Other systems, as they are, but for what they would send home."""
+"""Telemetry of the other frameworks is switched off."""
 
 from __future__ import annotations
 
 import os
 
-# Before Haystack is imported, which would write into the user's home and report runs.
+# Before Haystack is imported: otherwise it writes into the home directory and reports runs.
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
 os.environ["LANGSMITH_TRACING"] = "false"

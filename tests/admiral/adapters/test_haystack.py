@@ -1,4 +1,4 @@
-"""The component for Haystack, in the hands of the real package."""
+"""The component for Haystack, used by the real package."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from admiral import Admiral, AdmiralError
 from admiral.adapters.haystack import AdmiralRetriever
 
 CLAIM = "The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1973."
-# Haystack 3 has one kind of pipeline, and loads only what it is told to trust.
+# Haystack 3 has a single kind of pipeline, and loads only trusted modules.
 AsyncPipeline = getattr(haystack, "AsyncPipeline", Pipeline)
 TRUST = {} if AsyncPipeline is not Pipeline else {"allowed_modules": ["admiral.*"]}
 SETTINGS = {"reranker": "bm25", "judge": "lexical", "beam_size": 4, "rerank_documents": 8}
@@ -50,7 +50,7 @@ def test_run(retriever: AdmiralRetriever, quick: Admiral) -> None:
     assert (len(other["documents"]), len(other["record"]["hops"])) == (2, 2)
 
 
-def test_in_a_pipeline_that_was_saved(retriever: AdmiralRetriever) -> None:
+def test_in_a_saved_pipeline(retriever: AdmiralRetriever) -> None:
     pipeline = Pipeline()
     pipeline.add_component("retriever", AdmiralRetriever.from_dict(retriever.to_dict()))
     pipeline.add_component(
@@ -85,7 +85,7 @@ def test_in_an_async_pipeline(retriever: AdmiralRetriever) -> None:
 
 
 def test_a_closed_system_is_one_clear_error(retriever: AdmiralRetriever) -> None:
-    """As for a run that another thread overtakes with `close`."""
+    """Such as a run during which another thread calls `close`."""
     made = AdmiralRetriever.from_dict(retriever.to_dict())
     made._open().close()
     with pytest.raises(AdmiralError, match="the system was closed"):
@@ -95,7 +95,7 @@ def test_a_closed_system_is_one_clear_error(retriever: AdmiralRetriever) -> None
     made.close()
 
 
-def test_bad_settings_are_told_when_it_is_made(retriever: AdmiralRetriever) -> None:
+def test_bad_settings_are_reported_at_once(retriever: AdmiralRetriever) -> None:
     with pytest.raises(AdmiralError, match="AdmiralRetriever: key 'beam_sise'"):
         AdmiralRetriever(settings={"beam_sise": 8})
     with pytest.raises(AdmiralError, match="hops"):
@@ -104,13 +104,13 @@ def test_bad_settings_are_told_when_it_is_made(retriever: AdmiralRetriever) -> N
         AdmiralRetriever(top_k=0)
     with pytest.raises(AdmiralError, match="give 'kb' as the parameter"):
         AdmiralRetriever(settings={"kb": "demo"})
-    with pytest.raises(AdmiralError, match="top_k=-1"):  # told before anything is opened
+    with pytest.raises(AdmiralError, match="top_k=-1"):  # reported before anything is opened
         AdmiralRetriever(kb="absent").run(CLAIM, top_k=-1)
     with pytest.raises(AdmiralError, match="no-such-kb"):
         AdmiralRetriever(kb="no-such-kb").warm_up()
 
 
-def test_what_is_made_is_not_loaded_yet_and_can_be_closed(retriever: AdmiralRetriever) -> None:
+def test_a_new_component_is_not_loaded_and_can_be_closed(retriever: AdmiralRetriever) -> None:
     made = AdmiralRetriever(kb="no-such-kb")
     assert made.to_dict()["init_parameters"]["kb"] == "no-such-kb"
     made.close()

@@ -1,4 +1,4 @@
-"""The retriever for LangChain, in the hands of the real package."""
+"""The retriever for LangChain, used by the real package."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def essence(documents: Sequence[Document]) -> list[tuple[str | None, str]]:
 
 
 class Log(BaseCallbackHandler):
-    """Notes what runs begin, end and fail."""
+    """Record the starts, ends and errors of runs."""
 
     def __init__(self) -> None:
         self.events: list[str] = []
@@ -78,19 +78,19 @@ def test_ainvoke(retriever: AdmiralRetriever) -> None:
     assert [essence(found) for found in asyncio.run(ask())] == wanted
 
 
-def test_a_batch_travels_together_and_reports_each(
+def test_a_batch_is_processed_together_and_reported_each(
     retriever: AdmiralRetriever, quick: Admiral, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wanted = [essence(retriever.invoke(claim)) for claim in (CLAIM, *OTHERS)]
     sizes = []
-    whole = quick.retrieve_many
+    retrieve_many = quick.retrieve_many
 
     def counted(
         claims: Iterable[Claim], hops: str | int | None = None
     ) -> Iterator[RetrievalResult]:
-        travelling = list(claims)
-        sizes.append(len(travelling))
-        return whole(travelling, hops)
+        batch = list(claims)
+        sizes.append(len(batch))
+        return retrieve_many(batch, hops)
 
     monkeypatch.setattr(quick, "retrieve_many", counted)
     log = Log()
@@ -103,7 +103,7 @@ def test_a_batch_travels_together_and_reports_each(
     assert retriever.batch([]) == []
 
 
-def test_a_bad_claim_fails_by_itself(retriever: AdmiralRetriever) -> None:
+def test_a_bad_claim_does_not_fail_the_others(retriever: AdmiralRetriever) -> None:
     with pytest.raises(AdmiralError, match="is empty"):
         retriever.invoke(" ")
     with pytest.raises(AdmiralError, match="claim '2': is empty"):
