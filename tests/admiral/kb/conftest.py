@@ -1,4 +1,4 @@
-"""Small corpora of our own for the tests of the knowledge base."""
+"""Small corpora and a tokenizer for the tests of the knowledge base."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
-def test_built_once_in_the_cache(cache: Path) -> None:
+def test_the_demo_is_built_once(cache: Path) -> None:
     path = demo_kb("bm25s")
     assert path.is_relative_to(cache)
     made = (path / "manifest.json").stat().st_mtime_ns
@@ -27,7 +27,7 @@ def test_built_once_in_the_cache(cache: Path) -> None:
         assert first in [hit.title for hit in kb.search([first], 5)[0]]
 
 
-def test_damaged_ones_are_built_again() -> None:
+def test_a_damaged_demo_is_built_again() -> None:
     path = demo_kb("bm25s")
     (path / "titles.marisa").write_bytes(b"")
     assert demo_kb("bm25s") == path
@@ -46,7 +46,7 @@ def test_two_processes_at_the_same_time() -> None:
     assert outputs == {str(demo_kb("bm25s"))}
 
 
-def test_names(tmp_path: Path) -> None:
+def test_locate(tmp_path: Path) -> None:
     assert locate(tmp_path) == tmp_path
     assert locate("demo") == locate(None)
     assert locate("demo").name.endswith(default_backend())

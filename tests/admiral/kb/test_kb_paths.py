@@ -1,4 +1,4 @@
-"""Paths of knowledge bases and corpora that cannot be used, or mean another place later."""
+"""Paths of knowledge bases and corpora: empty, not UTF-8, relative, or the root."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, add, build, compact, join, locate, remove
 
 
-def test_a_relative_path_stays_the_same_place(
+def test_a_relative_path_survives_a_change_of_directory(
     birds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -37,14 +37,14 @@ USES: dict[str, Callable[[Path, str], object]] = {
 
 @pytest.fixture
 def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An empty folder, in which the process is."""
+    """Change to an empty folder."""
     folder = tmp_path / "empty"
     folder.mkdir()
     monkeypatch.chdir(folder)
 
 
 @pytest.mark.parametrize("use", USES)
-def test_an_empty_path_is_not_the_folder_that_one_is_in(use: str, birds: Path, empty: None) -> None:
+def test_an_empty_path_is_an_error(use: str, birds: Path, empty: None) -> None:
     with pytest.raises(
         AdmiralError, match=r"path of the knowledge base is empty\. Name a directory"
     ):
@@ -53,7 +53,7 @@ def test_an_empty_path_is_not_the_folder_that_one_is_in(use: str, birds: Path, e
 
 
 @pytest.mark.parametrize("use", USES)
-def test_a_path_that_is_not_utf8_is_told(use: str, birds: Path, empty: None) -> None:
+def test_a_path_that_is_not_utf8_is_an_error(use: str, birds: Path, empty: None) -> None:
     with pytest.raises(AdmiralError, match=r"z\\udcff': the path .* must be UTF-8") as caught:
         USES[use](birds, os.fsdecode(b"z\xff"))
     assert str(caught.value).isprintable()

@@ -43,7 +43,7 @@ def test_unknown_titles_and_rows(kb: KnowledgeBase) -> None:
             kb.document_at(row)
 
 
-def test_a_closed_one_says_so(kb_path: Path) -> None:
+def test_a_closed_knowledge_base(kb_path: Path) -> None:
     kb = KnowledgeBase.open(kb_path)
     begun = kb.documents()
     kb.close()
@@ -65,7 +65,7 @@ def test_a_closed_one_says_so(kb_path: Path) -> None:
     assert len(kb) == 3
 
 
-def test_search_without_an_index_says_what_to_do(kb: KnowledgeBase, kb_path: Path) -> None:
+def test_search_without_an_index_names_the_remedy(kb: KnowledgeBase, kb_path: Path) -> None:
     with pytest.raises(AdmiralError, match="--bm25 lucene"):
         kb.search(["bird"], 3)
     with pytest.raises(AdmiralError, match="BM25 index of 'none', not of 'lucene'"):
@@ -105,7 +105,7 @@ def _edits() -> dict[str, Callable[[bytes], bytes]]:
 
 
 @pytest.mark.parametrize("edit", _edits())
-def test_a_changed_manifest(edit: str, kb_path: Path) -> None:
+def test_a_modified_manifest(edit: str, kb_path: Path) -> None:
     manifest = kb_path / "manifest.json"
     before = manifest.read_bytes()
     manifest.write_bytes(_edits()[edit](before))
@@ -131,7 +131,7 @@ def test_truncated_and_missing_files(kb_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["documents/rows.npy", "titles-keys.npy", "bm25/text/*indptr*"])
-def test_a_reader_names_the_damage(name: str, birds: Path, tmp_path: Path) -> None:
+def test_a_damaged_file_is_named(name: str, birds: Path, tmp_path: Path) -> None:
     build(birds, tmp_path / "kb", bm25="bm25s", progress=False)
     (path,) = (tmp_path / "kb").glob(name)
     path.write_bytes(path.read_bytes().replace(b"'shape': (", b"'shape': [", 1))
@@ -139,7 +139,7 @@ def test_a_reader_names_the_damage(name: str, birds: Path, tmp_path: Path) -> No
         kb.search(["bird"], 3)
 
 
-def test_an_open_one_outlives_its_replacement(
+def test_an_open_knowledge_base_outlives_its_replacement(
     kb: KnowledgeBase, kb_path: Path, write_jsonl: Callable[..., Path]
 ) -> None:
     other = write_jsonl([{"title": "Other", "text": "x"}])
@@ -175,10 +175,10 @@ def test_search(backend: str, birds: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("backend", ["bm25s", "lucene"])
-def test_an_index_that_finds_rows_that_are_not_there(
+def test_an_index_with_unknown_rows(
     backend: str, birds: Path, tmp_path: Path, write_jsonl: Callable[..., Path]
 ) -> None:
-    """Such as one whose damage no checksum of the index itself tells."""
+    """The damage is not visible to the checksums of the index itself."""
     build(birds, tmp_path / "kb", bm25=backend, progress=False)
     small = write_jsonl([{"title": "Other", "text": "x"}])
     build(small, tmp_path / "small", bm25=backend, progress=False)
@@ -202,7 +202,7 @@ def test_a_replaced_knowledge_base_is_not_mixed_with_the_new_one(
             kb.search(["eggs"], 1)
 
 
-def test_a_backend_that_cannot_run_is_told_at_once(
+def test_a_missing_backend_is_an_error_before_reading(
     birds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def absent() -> None:
@@ -214,7 +214,7 @@ def test_a_backend_that_cannot_run_is_told_at_once(
     assert not (tmp_path / "kb").exists()
 
 
-def test_damage_that_marisa_would_follow_is_told_when_opened(birds: Path, tmp_path: Path) -> None:
+def test_opening_checks_the_checksums_of_marisa_files(birds: Path, tmp_path: Path) -> None:
     build(birds, tmp_path / "kb", bm25="bm25s", progress=False)
     tries = sorted((tmp_path / "kb").rglob("*.marisa"))
     assert {path.name for path in tries} == {"titles.marisa", "vocabulary.marisa"}

@@ -20,7 +20,7 @@ def kb_path(birds: Path, tmp_path: Path) -> Path:
     return tmp_path / "kb"
 
 
-def test_sound(kb_path: Path) -> None:
+def test_an_intact_knowledge_base(kb_path: Path) -> None:
     assert verify(kb_path) == []
 
 
@@ -50,7 +50,7 @@ def test_every_flipped_bit_of_the_manifest_is_found(kb_path: Path) -> None:
             verify(kb_path)
         except AdmiralError:
             continue
-        # A bit that only turns white space into other white space changes nothing.
+        # Replacing white space by other white space does not change the JSON value.
         assert json.loads(path.read_bytes()) == before
 
 
@@ -66,13 +66,13 @@ def test_missing_truncated_and_foreign_files(kb_path: Path) -> None:
 
 
 def _reseal(kb_path: Path) -> None:
-    """Make the manifest vouch for files that were changed: only the contents are wrong now."""
+    """Write a manifest with the checksums of modified files."""
     manifest = read_manifest(kb_path)
     (kb_path / "manifest.json").unlink()
     write_manifest(kb_path, manifest.counts, manifest.settings)
 
 
-def test_arrays_that_break_their_rules(kb_path: Path) -> None:
+def test_invalid_arrays(kb_path: Path) -> None:
     cases = [
         ("titles-keys.npy", np.array([0, 0, 2], np.uint32), "not permutations"),
         ("titles-keys.npy", np.array([0, 1, 9], np.uint32), "not permutations"),
@@ -91,7 +91,7 @@ def test_arrays_that_break_their_rules(kb_path: Path) -> None:
     assert verify(kb_path) == []
 
 
-def test_titles_of_other_documents(kb_path: Path) -> None:
+def test_titles_in_another_order_than_the_documents(kb_path: Path) -> None:
     write_titles(kb_path, lambda: iter(["Great tit", "Seed", "Bird"]))
     _reseal(kb_path)
     (problem,) = verify(kb_path)
@@ -125,7 +125,7 @@ def changed(kb_path: Path, write_jsonl: Callable[..., Path]) -> Path:
 
 
 def _reseal_part(kb_path: Path, **delta: int) -> None:
-    """Make the manifest vouch for a delta that was changed."""
+    """Write a manifest with the checksums of a modified delta segment."""
     m = read_manifest(kb_path)
     assert m.delta is not None
     part = {f"{m.delta.path}/{n}": e for n, e in describe_files(kb_path / m.delta.path).items()}
@@ -152,7 +152,7 @@ def test_every_flipped_bit_of_a_delta_is_found(changed: Path) -> None:
 
 
 @pytest.mark.parametrize("rows", [[3], [-1], [1, 1], [[1]], [], [1.0]])
-def test_removed_rows_that_break_their_rules(rows: list[int], changed: Path) -> None:
+def test_invalid_removed_rows(rows: list[int], changed: Path) -> None:
     (path,) = changed.rglob("removed.npy")
     np.save(path, np.array(rows))
     _reseal_part(changed)
@@ -170,7 +170,7 @@ def test_more_removed_rows_than_the_manifest_says(changed: Path) -> None:
         KnowledgeBase.open(changed)
 
 
-def test_a_title_of_the_base_in_the_delta(changed: Path) -> None:
+def test_a_title_in_both_base_and_delta(changed: Path) -> None:
     (path,) = changed.rglob("removed.npy")
     with KnowledgeBase.open(changed) as kb:
         assert kb.row("Bird") is None

@@ -19,7 +19,7 @@ def backend(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def make(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Make]:
-    """Build an index of the documents in a folder of its own and open it; closed afterwards."""
+    """Return a function that builds and opens an index; the indexes are closed after the test."""
     opened: list[RowIndex] = []
 
     def make_index(

@@ -1,4 +1,4 @@
-"""Writing, opening and closing: what can go wrong with folders, files and packages."""
+"""Faults of folders, files and packages when an index is written, opened and closed."""
 
 from __future__ import annotations
 
@@ -27,16 +27,17 @@ def payload(directory):
     return sorted(path for path in directory.rglob("*") if path.is_file())
 
 
-def test_nothing_is_left_beside_the_index(built):
+def test_a_build_leaves_no_temporary_files(built):
     assert list(built.parent.iterdir()) == [built]
     assert not list(built.rglob("*.lock"))
 
 
 def test_no_text_is_stored(backend, tmp_path):
-    # Words survive as single terms in the vocabulary only.
+    # Words are stored only as terms of the vocabulary.
     build_bm25(backend, [("secret title", "unmistakable running sentence")], tmp_path / "bm25")
     everything = b"".join(path.read_bytes() for path in payload(tmp_path / "bm25"))
-    assert b"secret title" not in everything and b"running" not in everything
+    assert b"secret title" not in everything
+    assert b"running" not in everything
 
 
 def test_documents_are_read_once_and_in_order(backend, tmp_path):
@@ -46,7 +47,7 @@ def test_documents_are_read_once_and_in_order(backend, tmp_path):
             assert index.search_rows([f"word{row}"], 1)[0][0][0] == row
 
 
-def test_a_failing_source_leaves_nothing(backend, tmp_path):
+def test_a_failed_build_is_removed(backend, tmp_path):
     def source():
         yield from DOCUMENTS
         raise AdmiralError("corpus.jsonl:51: broken")
@@ -57,7 +58,7 @@ def test_a_failing_source_leaves_nothing(backend, tmp_path):
     build_bm25(backend, DOCUMENTS, tmp_path / "bm25")  # and the next build works
 
 
-def test_interruption_leaves_nothing(backend, tmp_path):
+def test_an_interrupted_build_is_removed(backend, tmp_path):
     def source():
         yield DOCUMENTS[0]
         raise KeyboardInterrupt
@@ -67,7 +68,7 @@ def test_interruption_leaves_nothing(backend, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_another_folder_is_not_overwritten(backend, tmp_path):
+def test_a_folder_with_files_is_not_overwritten(backend, tmp_path):
     (tmp_path / "precious").write_text("mine")
     with pytest.raises(AdmiralError, match="not empty"):
         build_bm25(backend, DOCUMENTS, tmp_path)
@@ -100,11 +101,11 @@ def test_lucene_counts_its_documents(tmp_path):
 
 
 @pytest.mark.parametrize("part", [0.0, 0.5, 0.98])
-def test_a_cut_file(backend, built, part):
+def test_a_truncated_file(backend, built, part):
     for path in payload(built):
         whole = path.read_bytes()
         if path.suffix == ".json" and path.parent != built:
-            continue  # parameters that only the library's own loader reads
+            continue  # parameters that only bm25s's own loader reads
         path.write_bytes(whole[: int(len(whole) * part)])
         with pytest.raises(AdmiralError, match=str(built)):
             open_bm25(backend, built)
@@ -134,7 +135,7 @@ def test_changed_settings(backend, built, change):
         open_bm25(backend, built)
 
 
-def test_the_other_backends_index(backend, built):
+def test_an_index_of_the_other_backend_is_refused(backend, built):
     other = next(name for name in BACKENDS if name != backend)
     with pytest.raises(AdmiralError, match=f"--bm25 {backend}"):
         open_bm25(other, built)
@@ -194,11 +195,11 @@ def test_bm25s_without_its_packages(monkeypatch, tmp_path, package):
         build_bm25("bm25s", DOCUMENTS, tmp_path / "bm25")
 
 
-def test_the_library_reads_its_own_format(tmp_path):
+def test_bm25s_itself_reads_the_index(tmp_path):
     build_bm25("bm25s", DOCUMENTS, tmp_path / "bm25")
-    theirs = bm25s.BM25.load(tmp_path / "bm25" / "text", load_vocab=False, mmap=True)
+    reference = bm25s.BM25.load(tmp_path / "bm25" / "text", load_vocab=False, mmap=True)
     with open_bm25("bm25s", tmp_path / "bm25", title_weight=0) as index:
-        found = dict(index.search_rows(["harbour word7"], 50)[0])
-        columns = [index._parts[0]._vocabulary[term] for term in terms("harbour word7")]
-    scores = theirs.get_scores_from_ids(columns)
-    assert found == pytest.approx(dict(enumerate(scores.tolist())), rel=1e-6)
+        results = dict(index.search_rows(["harbour word7"], 50)[0])
+        columns = [index._indexes[0]._vocabulary[term] for term in terms("harbour word7")]
+    scores = reference.get_scores_from_ids(columns)
+    assert results == pytest.approx(dict(enumerate(scores.tolist())), rel=1e-6)

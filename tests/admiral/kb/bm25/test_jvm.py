@@ -1,4 +1,4 @@
-"""Java in our process must not be noticed: output, signals, exit, threads, forks."""
+"""Java in this process does not affect output, signals, exit, threads or forks."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_a_forked_process_says_so(monkeypatch):
         jvm.start()
 
 
-def test_threads_take_turns(tmp_path):
+def test_threads_may_search_at_the_same_time(tmp_path):
     documents = [(f"w{row}", f"x{row} common") for row in range(64)]
     build_bm25("lucene", documents, tmp_path / "bm25")
     wrong: list[object] = []
@@ -94,9 +94,9 @@ def test_threads_take_turns(tmp_path):
         def search(start):
             for row in range(start, 64, 4):
                 for _ in range(10):
-                    found = index.search_rows([f"w{row}", f"x{row}"], 3)
-                    if [hits[0][0] for hits in found] != [row, row]:
-                        wrong.append((row, found))
+                    results = index.search_rows([f"w{row}", f"x{row}"], 3)
+                    if [hits[0][0] for hits in results] != [row, row]:
+                        wrong.append((row, results))
 
         threads = [threading.Thread(target=search, args=(start,)) for start in range(4)]
         for thread in threads:
@@ -107,11 +107,12 @@ def test_threads_take_turns(tmp_path):
         assert index.search_rows(["w5"], 3)[0][0][0] == 5
 
 
-def test_javas_message_is_passed_on(tmp_path):
-    with (
-        pytest.raises(AdmiralError, match=r"here: IndexNotFoundException: .*no segments"),
-        jvm.java("here"),
-    ):
-        folder = jvm.load("java.nio.file.Paths").get(str(tmp_path), "")
-        folder = jvm.load("org.apache.lucene.store.MMapDirectory")(folder)
-        jvm.load("org.apache.lucene.index.DirectoryReader").open(folder)
+def test_errors_contain_the_message_of_java(tmp_path):
+    def open_index():
+        with jvm.java("here"):
+            folder = jvm.load("java.nio.file.Paths").get(str(tmp_path), "")
+            folder = jvm.load("org.apache.lucene.store.MMapDirectory")(folder)
+            jvm.load("org.apache.lucene.index.DirectoryReader").open(folder)
+
+    with pytest.raises(AdmiralError, match=r"here: IndexNotFoundException: .*no segments"):
+        open_index()

@@ -1,4 +1,4 @@
-"""Indexes of parts of a collection made into one, against one index of the whole collection."""
+"""A merged index gives the results of one index of all documents."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
 from admiral.kb.bm25 import build_bm25, merge_bm25, open_bm25
-from tests.admiral.kb.bm25.test_deltas import WORDS, Documents
+from tests.admiral.kb.bm25.test_rescoring import WORDS, Documents
 
 _sentence = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
 _long = st.lists(st.sampled_from(WORDS), min_size=30, max_size=90).map(" ".join)
@@ -31,16 +31,16 @@ def same_as_whole(backend: str, data: st.DataObject, folder: Path) -> None:
     queries = data.draw(st.lists(_sentence, min_size=1, max_size=3))
     title, text = data.draw(_weights)
     build_bm25(backend, [document for part in parts for document in part], folder / "whole")
-    found = []
+    results = []
     for place in (merged(backend, folder, parts), folder / "whole"):
         with open_bm25(backend, place, title_weight=title, text_weight=text) as index:
-            found.append(index.search_rows(queries, 20))
-    assert found[0] == found[1], "to the last bit, and in the same order"
+            results.append(index.search_rows(queries, 20))
+    assert results[0] == results[1], "to the last bit, and in the same order"
 
 
 @settings(max_examples=20)
 @given(data=st.data())
-def test_bm25s_parts_give_the_scores_of_the_whole(
+def test_merged_bm25s_indexes_score_like_one_index(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     same_as_whole("bm25s", data, tmp_path_factory.mktemp("parts"))
@@ -48,7 +48,7 @@ def test_bm25s_parts_give_the_scores_of_the_whole(
 
 @settings(max_examples=8)
 @given(data=st.data())
-def test_lucene_parts_give_the_scores_of_the_whole(
+def test_merged_lucene_indexes_score_like_one_index(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     same_as_whole("lucene", data, tmp_path_factory.mktemp("parts"))
@@ -60,12 +60,12 @@ def test_a_merged_index_can_be_merged_and_updated(tmp_path: Path) -> None:
     merge_bm25("bm25s", [first, tmp_path / "more"], tmp_path / "all")
     with (
         open_bm25("bm25s", tmp_path / "all") as whole,
-        open_bm25("bm25s", first, tmp_path / "more") as two,
+        open_bm25("bm25s", first, tmp_path / "more") as separate,
     ):
-        assert whole.search_rows(["lamp harbour"], 5) == two.search_rows(["lamp harbour"], 5)
+        assert whole.search_rows(["lamp harbour"], 5) == separate.search_rows(["lamp harbour"], 5)
 
 
-def test_a_damaged_part_is_told_and_leaves_nothing(backend: str, tmp_path: Path) -> None:
+def test_merging_a_damaged_index_is_an_error(backend: str, tmp_path: Path) -> None:
     build_bm25(backend, [("a", "lamp")], tmp_path / "0")
     (tmp_path / "0" / "bm25.json").unlink()
     with pytest.raises(AdmiralError, match=r"bm25\.json is missing"):

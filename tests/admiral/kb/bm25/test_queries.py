@@ -1,4 +1,4 @@
-"""Queries that a person or a corpus may come up with."""
+"""Unusual queries: syntax, control characters, great length, empty fields."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
-from admiral.kb.bm25 import BACKENDS
+from admiral.kb.bm25 import BACKENDS, TEXT_WEIGHT, TITLE_WEIGHT
 from admiral.kb.bm25.parameters import MAX_QUERY_CHARACTERS
 
 DOCUMENTS = [
@@ -30,13 +31,13 @@ SYNTAX = [
 def test_syntax_is_text(backend, make, query):
     words = re.sub(r"[^\w:]", " ", query)
     with make(backend, DOCUMENTS) as index:
-        found, same = index.search_rows([query, words], 10)
-        assert found == same
-        assert bool(found) == ("lamp" in words.split())
+        results, plain_results = index.search_rows([query, words], 10)
+        assert results == plain_results
+        assert bool(results) == ("lamp" in words.split())
 
 
 @pytest.mark.parametrize("query", ["", " ", "\n\t", "the of and", "!?.,", "\x00", "unseenword"])
-def test_nothing_is_found_for_nothing(backend, make, query):
+def test_queries_without_known_terms_have_no_results(backend, make, query):
     with make(backend, DOCUMENTS) as index:
         assert index.search_rows([query, "lamp"], 10)[0] == []
 
@@ -52,11 +53,11 @@ def test_an_enormous_query(backend, make, word):
     query = " ".join(word.format(n) for n in range(10_000))
     documents = [*DOCUMENTS, ("many", query)]
     with make(backend, documents) as index:
-        found = index.search_rows([query, "x" * 200_000, "日" * 50_000], 10)
-        assert found[0][0][0] == (0 if word == "lamp" else 5)
-        assert all(len(hits) <= len(documents) for hits in found)
-        # Only its beginning is read.
-        assert index.search_rows([query[:MAX_QUERY_CHARACTERS] + " harbour"], 10)[0] == found[0]
+        results = index.search_rows([query, "x" * 200_000, "日" * 50_000], 10)
+        assert results[0][0][0] == (0 if word == "lamp" else 5)
+        assert all(len(hits) <= len(documents) for hits in results)
+        # Only the first MAX_QUERY_CHARACTERS are searched.
+        assert index.search_rows([query[:MAX_QUERY_CHARACTERS] + " harbour"], 10)[0] == results[0]
 
 
 def test_characters_beyond_the_basic_plane(backend, make):
@@ -68,9 +69,9 @@ def test_characters_beyond_the_basic_plane(backend, make):
 @settings(max_examples=60)
 @given(queries=st.lists(st.text(st.characters(codec=None)), max_size=4), k=st.integers(1, 9))
 def test_no_query_raises(backend, shared, queries, k):
-    found = shared[backend].search_rows(queries, k)
-    assert len(found) == len(queries)
-    for hits in found:
+    results = shared[backend].search_rows(queries, k)
+    assert len(results) == len(queries)
+    for hits in results:
         assert len(hits) <= k
         assert all(0 <= row < len(DOCUMENTS) and score > 0 for row, score in hits)
 
@@ -90,13 +91,13 @@ def shared(tmp_path_factory):
 
 
 @pytest.mark.parametrize("documents", [[], [("", "")], [("the", ""), ("", "\x00")]])
-def test_an_index_of_nothing_finds_nothing(backend, make, documents):
+def test_an_index_without_terms_has_no_results(backend, make, documents):
     with make(backend, documents) as index:
         assert index.search_rows(["lamp", ""], 1000) == [[], []]
 
 
 @pytest.mark.parametrize("field", [0, 1])
-def test_a_field_that_is_always_empty(backend, make, field):
+def test_a_field_may_be_empty_in_all_documents(backend, make, field):
     pair = ("lamp", "") if field == 0 else ("", "lamp")
     with make(backend, [pair, ("", ""), pair]) as index:
         assert [row for row, _ in index.search_rows(["lamp"], 1000)[0]] == [0, 2]
@@ -108,12 +109,17 @@ def test_a_field_of_weight_zero_is_not_searched(backend, make):
 
 
 @pytest.mark.parametrize("k", [0, -1])
-def test_no_depth(backend, make, k):
+def test_k_must_be_positive(backend, make, k):
     with make(backend, DOCUMENTS) as index, pytest.raises(AdmiralError, match="at least 1"):
         index.search_rows(["lamp"], k)
 
 
 @pytest.mark.parametrize("pair", [(0, 0), (-1, 1), (1, float("nan")), (float("inf"), 1)])
-def test_weights_that_make_no_ranking(backend, make, pair):
+def test_invalid_weights(backend, make, pair):
     with pytest.raises(AdmiralError, match="weight"):
         make(backend, DOCUMENTS, *pair)
+
+
+def test_default_weights_equal_those_of_the_configuration():
+    config = RetrievalConfig()
+    assert (TITLE_WEIGHT, TEXT_WEIGHT) == (config.title_weight, config.text_weight)

@@ -1,4 +1,4 @@
-"""Both backends against a slow, obvious BM25."""
+"""Both backends give the scores of a slow BM25."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ weights = st.sampled_from([(1.0, 1.0), (0.0, 1.0), (0.5, 1.0), (2.0, 1.0), (1.0,
 
 
 def one_byte(length: int) -> int:
-    """Return a length as Lucene's norms keep it (``SmallFloat.intToByte4`` and back)."""
-    exact = 24  # so many codes are left over by the float-like ones
+    """Round a length as Lucene's norms do (``SmallFloat.intToByte4`` and back)."""
+    exact = 24  # lengths below this are stored exactly
     rest = length - exact
     if rest < 8:
         return length
@@ -29,7 +29,7 @@ def one_byte(length: int) -> int:
 
 
 def field_scores(texts: Sequence[str], query: str, quantised: bool) -> list[float]:
-    """Score every text, documents without terms left out of all statistics."""
+    """Score every text; documents without terms do not count in the statistics."""
     documents = [terms(text) for text in texts]
     filled = [document for document in documents if document]
     scores = [0.0] * len(documents)
@@ -70,8 +70,8 @@ def test_scores_are_bm25(backend, make, data):
     title, text = data.draw(weights)
     queries = data.draw(st.lists(sentence, min_size=1, max_size=3))
     with make(backend, documents, title, text) as index:
-        found = index.search_rows(queries, len(documents) + 3)
-    for query, hits in zip(queries, found, strict=True):
+        results = index.search_rows(queries, len(documents) + 3)
+    for query, hits in zip(queries, results, strict=True):
         expected = oracle(documents, query, title, text, backend)
         assert {row for row, _ in hits} == {row for row, s in enumerate(expected) if s > 0}
         assert len({row for row, _ in hits}) == len(hits)
@@ -84,8 +84,8 @@ def test_scores_are_bm25(backend, make, data):
 @pytest.mark.parametrize("backend", BACKENDS)
 @settings(max_examples=25)
 @given(data=st.data())
-def test_fewer_hits_are_the_first_of_all(backend, make, data):
-    # Few different documents, so that many scores are equal: ties go by row.
+def test_a_smaller_k_gives_a_prefix_of_the_ranking(backend, make, data):
+    # Few distinct documents, so that many scores tie; ties are broken by row.
     few = st.sampled_from([("lamp", "harbour"), ("harbour", "x singing"), ("", ""), ("x", "x")])
     documents = data.draw(st.lists(few, min_size=1, max_size=40))
     query = data.draw(sentence)
@@ -105,7 +105,7 @@ def test_backends_agree_on_short_documents(make, documents, query, pair):
 
 
 def test_merged_segments_keep_rows(backend, make):
-    # Over 10,000 documents, with one that only its row tells apart from its copies.
+    # Many copies of one document, and a single different one among them.
     documents = [("same", f"word{row % 7} common") for row in range(12_000)]
     documents[9_876] = ("needle", "common")
     with make(backend, documents) as index:
@@ -113,7 +113,7 @@ def test_merged_segments_keep_rows(backend, make):
         assert [row for row, _ in index.search_rows(["word3"], 4)[0]] == [3, 10, 17, 24]
 
 
-def test_a_batch_gives_what_its_members_give(backend, make):
+def test_a_batch_gives_the_results_of_single_queries(backend, make):
     documents = [(word, " ".join(WORDS[: n + 1])) for n, word in enumerate(WORDS)]
     queries = [*WORDS, "", "lamps painted harbour", "lamps lamps x"]
     with make(backend, documents, 0.5) as index:

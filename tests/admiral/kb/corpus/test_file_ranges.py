@@ -1,4 +1,4 @@
-"""Parts of a file of lines, which together are the file, whatever its lines are."""
+"""Ranges of a file consist of whole lines and cover the file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def places(path: Path) -> list[Place]:
 
 
 @given(lines=st.lists(_line, max_size=30), tail=st.binary(max_size=9), size=st.integers(1, 200))
-def test_parts_are_whole_lines_and_make_up_the_file(
+def test_ranges_consist_of_whole_lines_and_cover_the_file(
     tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], tail: bytes, size: int
 ) -> None:
     content = b"x" + b"".join(lines) + tail
@@ -30,23 +30,23 @@ def test_parts_are_whole_lines_and_make_up_the_file(
     for place in places(path):
         ranges = split_lines(place, size)
         parts = [FileRange(place, *one) for one in ranges]
-        found = []
+        contents = []
         for part in parts:
             with part.open("rb") as file:
                 file.read(6)
                 file.seek(0)
-                found.append(file.read())
-            assert part.lines == found[-1].count(b"\n")
-        assert b"".join(found) == content
-        assert all(text.endswith(b"\n") for text in found[:-1])
-        for text in found[:-1]:
+                contents.append(file.read())
+            assert part.lines == contents[-1].count(b"\n")
+        assert b"".join(contents) == content
+        assert all(text.endswith(b"\n") for text in contents[:-1])
+        for text in contents[:-1]:
             assert len(text) >= size
             assert b"\n" not in text[size - 1 : -1], "it could have ended before"
         before = [part.lines_before() for part in parts]
         assert before == [content[:first].count(b"\n") for first, _ in ranges]
 
 
-def test_what_must_be_read_from_its_beginning(tmp_path: Path) -> None:
+def test_compressed_and_empty_files_are_not_split(tmp_path: Path) -> None:
     path = tmp_path / "file.gz"
     path.write_bytes(gzip.compress(b"one\ntwo\n" * 100))
     for place in places(path):

@@ -41,7 +41,7 @@ def test_blank_lines_split_and_single_line_ends_do_not() -> None:
 
 
 @given(st.text(st.sampled_from("aB1 .!?…\"')(\n\t。U.Dr"), max_size=80))
-def test_spans_leave_out_only_white_space(text: str) -> None:
+def test_spans_omit_only_white_space(text: str) -> None:
     spans = sentence_spans(text)
     end = 0
     for start, stop in spans:

@@ -1,4 +1,4 @@
-"""A build in parts, here one after the other, beside the build at once: the same."""
+"""A build in shards equals a build in whole_kb process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ QUERIES = ["harbour lamp", "the painter of the river", "T7 1973", "nothing"]
 
 
 def write(folder: Path, *, titles: int, seed: int = 0) -> Path:
-    """Write a corpus of files of unequal lengths, some empty; with few titles some come again."""
+    """Write files of unequal lengths, whole_kb of them empty; few distinct titles give duplicates."""
     rng = random.Random(seed)
     for number in range(7):
         file = folder / f"part-{number}.jsonl"
@@ -36,47 +36,47 @@ def write(folder: Path, *, titles: int, seed: int = 0) -> Path:
     return folder
 
 
-def both(
+def build_both(
     tmp_path: Path, corpus: Path, workers: BuildWorkers, **options: object
 ) -> tuple[Path, Path]:
-    one, two = tmp_path / "whole", tmp_path / "parts"
+    whole_kb, sharded_kb = tmp_path / "whole", tmp_path / "parts"
     reports = []
-    for path, who in ((one, None), (two, workers)):
-        reports.append(build(corpus, path, progress=False, workers=who, **options))  # type: ignore[arg-type]
+    for path, pool in ((whole_kb, None), (sharded_kb, workers)):
+        reports.append(build(corpus, path, progress=False, workers=pool, **options))  # type: ignore[arg-type]
     for field in ("documents", "sentences", "links", "bad", "duplicates"):
         assert getattr(reports[0], field) == getattr(reports[1], field), field
-    return one, two
+    return whole_kb, sharded_kb
 
 
 @pytest.mark.parametrize("policy", ["merge", "skip", "rename"])
 @pytest.mark.parametrize(("shards", "size"), [(1, 2**26), (3, 2**26), (99, 2**26), (99, 1500)])
-def test_documents_are_the_same_to_the_byte(
+def test_a_sharded_build_writes_the_same_bytes(
     tmp_path: Path, policy: str, shards: int, size: int
 ) -> None:
     corpus = write(tmp_path / "corpus", titles=300)
     workers = BuildWorkers(map, shards=shards, bytes=size)
-    one, two = both(tmp_path, corpus, workers, bm25="none", on_duplicate=policy)
-    files = sorted(p.relative_to(one) for p in one.rglob("*") if p.is_file())
-    assert files == sorted(p.relative_to(two) for p in two.rglob("*") if p.is_file())
+    whole_kb, sharded_kb = build_both(tmp_path, corpus, workers, bm25="none", on_duplicate=policy)
+    files = sorted(p.relative_to(whole_kb) for p in whole_kb.rglob("*") if p.is_file())
+    assert files == sorted(p.relative_to(sharded_kb) for p in sharded_kb.rglob("*") if p.is_file())
     for file in files:
-        assert (one / file).read_bytes() == (two / file).read_bytes(), file
+        assert (whole_kb / file).read_bytes() == (sharded_kb / file).read_bytes(), file
 
 
 @pytest.mark.parametrize("backend", ["lucene", "bm25s"])
 @pytest.mark.parametrize("rows", [1, 100, 10_000])
-def test_scores_are_the_same_to_the_last_bit(tmp_path: Path, backend: str, rows: int) -> None:
+def test_a_sharded_build_gives_the_same_scores(tmp_path: Path, backend: str, rows: int) -> None:
     corpus = write(tmp_path / "corpus", titles=10_000)
-    one, two = both(
+    whole_kb, sharded_kb = build_both(
         tmp_path, corpus, BuildWorkers(map, rows=rows), bm25=backend, on_duplicate="skip"
     )
-    assert verify(two, progress=False) == []
-    assert not (two / "shards").exists()
-    with KnowledgeBase.open(one) as whole, KnowledgeBase.open(two) as parts:
+    assert verify(sharded_kb, progress=False) == []
+    assert not (sharded_kb / "shards").exists()
+    with KnowledgeBase.open(whole_kb) as whole, KnowledgeBase.open(sharded_kb) as parts:
         assert len(whole) > 200
         assert parts.search(QUERIES, 500) == whole.search(QUERIES, 500)
 
 
-def test_a_title_that_is_taken_names_both_places(tmp_path: Path) -> None:
+def test_a_duplicate_title_error_names_both_positions(tmp_path: Path) -> None:
     corpus = write(tmp_path / "corpus", titles=300)
     messages = []
     for workers in (None, BuildWorkers(map, shards=4), BuildWorkers(map, bytes=1000)):
@@ -96,7 +96,7 @@ def test_a_title_that_is_taken_names_both_places(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [2**26, 900])
-def test_bad_records_are_told_and_counted(
+def test_bad_records_are_reported_and_counted(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, size: int
 ) -> None:
     corpus = write(tmp_path / "corpus", titles=10_000)
@@ -115,7 +115,7 @@ def test_bad_records_are_told_and_counted(
             workers=BuildWorkers(map, bytes=size),
         )
     caplog.set_level(logging.WARNING)
-    _, two = both(
+    _, sharded_kb = build_both(
         tmp_path,
         corpus,
         BuildWorkers(map, bytes=size),
@@ -123,14 +123,14 @@ def test_bad_records_are_told_and_counted(
         skip_bad=True,
         on_duplicate="skip",
     )
-    told = [r.message for r in caplog.records if r.message.startswith("skipped: ")]
-    assert len(told) == 40
-    assert told[:20] == told[20:]
-    with KnowledgeBase.open(two) as kb:
+    messages_logged = [r.message for r in caplog.records if r.message.startswith("skipped: ")]
+    assert len(messages_logged) == 40
+    assert messages_logged[:20] == messages_logged[20:]
+    with KnowledgeBase.open(sharded_kb) as kb:
         assert kb.settings["bad_records"] == 30
 
 
-def test_texts_and_urls_are_read_in_parts(tmp_path: Path) -> None:
+def test_text_folders_and_urls_are_read_in_shards(tmp_path: Path) -> None:
     folder = tmp_path / "texts"
     folder.mkdir()
     for number in range(5):

@@ -5,7 +5,7 @@ from admiral.kb.corpus.title_set import TitleSet
 
 
 @given(st.lists(st.text(max_size=3)))
-def test_like_a_dictionary(titles: list[str]) -> None:
+def test_a_title_set_equals_a_dictionary(titles: list[str]) -> None:
     seen, oracle = TitleSet(), dict[str, int]()
     for row, title in enumerate(titles):
         assert seen.find_or_add(title, row) == oracle.get(title)
@@ -13,7 +13,7 @@ def test_like_a_dictionary(titles: list[str]) -> None:
     assert len(seen) == len(oracle)
 
 
-def test_grows() -> None:
+def test_a_large_title_set() -> None:
     seen = TitleSet()
     for row in range(20_000):
         assert seen.find_or_add(f"t{row}", row) is None

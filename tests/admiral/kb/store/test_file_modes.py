@@ -1,4 +1,4 @@
-"""A shared knowledge base stays one, whatever the umask of whoever changes it."""
+"""Changes keep the permissions of a shared knowledge base, whatever the umask."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def set_umask() -> Iterator[Callable[[int], int]]:
 
 
 def _modes(kb: Path) -> tuple[set[int], set[int]]:
-    """The modes of all folders and of all files."""
+    """Return the modes of all folders and of all files."""
     paths = [kb, *kb.rglob("*")]
     return (
         {path.stat().st_mode & 0o777 for path in paths if path.is_dir()},
@@ -28,7 +28,7 @@ def _modes(kb: Path) -> tuple[set[int], set[int]]:
 
 
 @pytest.mark.parametrize(("umask", "modes"), [(0o022, (0o755, 0o644)), (0o027, (0o750, 0o640))])
-def test_what_changes_keep_the_modes_of_the_knowledge_base(
+def test_changes_keep_the_file_modes(
     umask: int,
     modes: tuple[int, int],
     set_umask: Callable[[int], int],
@@ -36,20 +36,20 @@ def test_what_changes_keep_the_modes_of_the_knowledge_base(
     write_jsonl: Callable[..., Path],
     tmp_path: Path,
 ) -> None:
-    kb, wanted = tmp_path / "kb", ({modes[0]}, {modes[1]})
+    kb, expected = tmp_path / "kb", ({modes[0]}, {modes[1]})
     set_umask(umask)
     build(birds, kb, bm25="bm25s", progress=False)
     join([kb], tmp_path / "joined")
-    assert _modes(kb) == wanted == _modes(tmp_path / "joined")
+    assert _modes(kb) == expected == _modes(tmp_path / "joined")
     set_umask(0o077)
     add(write_jsonl([{"title": "Emu", "text": "A bird."}]), kb, progress=False)
     assert (kb / "segments").is_dir()
-    assert _modes(kb) == wanted
+    assert _modes(kb) == expected
     remove("Bird", kb, progress=False)
-    assert _modes(kb) == wanted
+    assert _modes(kb) == expected
     compact(kb, progress=False)
-    assert _modes(kb) == wanted
+    assert _modes(kb) == expected
     join([kb], tmp_path / "joined", overwrite=True)
-    assert _modes(tmp_path / "joined") == wanted
+    assert _modes(tmp_path / "joined") == expected
     build(birds, kb, bm25="bm25s", overwrite=True, progress=False)
-    assert _modes(kb) == wanted
+    assert _modes(kb) == expected

@@ -18,7 +18,7 @@ TITLES = st.lists(
 
 @settings(max_examples=50, deadline=None)
 @given(TITLES, st.text(st.characters(exclude_categories=["Cs"])))
-def test_both_ways(titles: list[str], other: str) -> None:
+def test_rows_and_titles_are_inverse(titles: list[str], other: str) -> None:
     with TemporaryDirectory() as folder:
         write_titles(Path(folder), lambda: iter(titles))
         index = TitleIndex(Path(folder))
@@ -37,12 +37,12 @@ def test_completion(titles: list[str], prefix: str) -> None:
     titles = list(dict.fromkeys([*titles, *(prefix + title[:1] for title in titles), prefix + "!"]))
     with TemporaryDirectory() as folder:
         write_titles(Path(folder), lambda: iter(titles))
-        found = list(TitleIndex(Path(folder)).complete(prefix))
-    wanted = sorted(title for title in titles if title.startswith(prefix))
-    assert found == [(title, titles.index(title)) for title in wanted]
+        completions = list(TitleIndex(Path(folder)).complete(prefix))
+    expected = sorted(title for title in titles if title.startswith(prefix))
+    assert completions == [(title, titles.index(title)) for title in expected]
 
 
-def test_parts_that_do_not_fit(tmp_path: Path) -> None:
+def test_files_that_do_not_fit_together(tmp_path: Path) -> None:
     write_titles(tmp_path, lambda: iter(["a", "b"]))
     np.save(tmp_path / "titles-rows.npy", np.zeros(3, np.uint32))
     with pytest.raises(AdmiralError, match="do not fit together"):

@@ -21,7 +21,7 @@ def _arrays(directory: Path) -> dict[str, list[int]]:
     return {p.name: np.load(p).ravel().tolist() for p in sorted(directory.glob("*.npy"))}
 
 
-def test_built_once_and_opened_after(
+def test_the_trie_is_built_once(
     kb_path: Path, tokens: SafeTokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with KnowledgeBase.open(kb_path) as kb:
@@ -43,7 +43,7 @@ def test_built_once_and_opened_after(
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 8192])
-def test_batches_keep_the_order(
+def test_titles_are_encoded_in_order(
     size: int, tokens: SafeTokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     titles = ["Great tit", "Bird", "Seed"]
@@ -62,7 +62,7 @@ def test_damage_is_found_and_repaired(
         whole = file.read_bytes()
         file.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
         assert any("changed" in problem for problem in verify(kb_path))
-        if file.stem not in ("tokens", "rows"):  # these are checked where they are read
+        if file.stem not in ("tokens", "rows"):  # these are checked when they are read
             with caplog.at_level(logging.WARNING), KnowledgeBase.open(kb_path) as kb:
                 kb.title_trie(tokens)
             assert _arrays(place) == sound
@@ -74,7 +74,7 @@ def test_damage_is_found_and_repaired(
         assert _arrays(place) == sound
 
 
-def test_damage_that_a_change_comes_upon_is_repaired(
+def test_damage_detected_while_updating_is_repaired(
     kb_path: Path, tokens: SafeTokenizer, caplog: pytest.LogCaptureFixture
 ) -> None:
     with KnowledgeBase.open(kb_path) as kb:
@@ -91,7 +91,7 @@ def test_damage_that_a_change_comes_upon_is_repaired(
     assert verify(kb_path) == []
 
 
-def test_a_trie_of_another_build_is_not_used(kb_path: Path, tokens: SafeTokenizer) -> None:
+def test_a_trie_of_another_build_is_replaced(kb_path: Path, tokens: SafeTokenizer) -> None:
     with KnowledgeBase.open(kb_path) as kb:
         kb.title_trie(tokens)
     manifest = kb_path / "tries" / tokens.fingerprint / "trie.json"
@@ -119,7 +119,7 @@ def test_a_read_only_knowledge_base_uses_the_cache(
     assert (place / "trie.json").stat().st_mtime_ns == made
 
 
-def test_where_nothing_can_be_written_the_trie_stays_in_memory(
+def test_without_a_writable_folder_the_trie_stays_in_memory(
     kb_path: Path, tokens: SafeTokenizer, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (kb_path / "tries").write_text("in the way")

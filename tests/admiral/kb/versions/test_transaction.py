@@ -1,4 +1,4 @@
-"""A change is made whole or not at all, by one writer at a time, and readers see one version."""
+"""Changes are atomic, writers exclusive, and readers see one version."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ def corpus(folder: Path, texts: dict[str, str]) -> Path:
 
 def contents(kb: Path) -> dict[str, tuple[str, ...]]:
     with KnowledgeBase.open(kb) as opened:
-        found = {document.title: document.sentences for document in opened.documents()}
+        documents = {document.title: document.sentences for document in opened.documents()}
         hits = opened.search(["text"], len(TITLES))[0]
-        assert sorted(hit.title for hit in hits) == sorted(found)
-    return found
+        assert sorted(hit.title for hit in hits) == sorted(documents)
+    return documents
 
 
 @pytest.fixture(scope="module")
 def updated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A knowledge base with a delta, so that each kind of change has something to do."""
+    """Build a knowledge base with a delta segment, so that every kind of change does something."""
     folder = tmp_path_factory.mktemp("updated")
     texts = {title: f"A text on {title}." for title in ("Bird", "Seed", "Tit")}
     build(corpus(folder, texts), folder / "kb", bm25="bm25s", progress=False)
@@ -58,7 +58,7 @@ def updated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _copy(updated: Path, kb: Path) -> None:
-    """Make `kb` a copy, and the corpus of `_add` beside it."""
+    """Copy the knowledge base to `kb` and write the corpus of `_add` beside it."""
     shutil.rmtree(kb, ignore_errors=True)
     shutil.copytree(updated, kb)
     corpus(kb.parent, {"Egg": "A new text.", "Bird": "Other text.", "Nest": "A text of today."})
@@ -80,7 +80,7 @@ CHANGES = {"add": _add, "remove": _remove, "compact": _compact}
 
 
 class Failing:
-    """Lets a function succeed `left` times, then fail once; `act` is what failing means."""
+    """Let a function succeed `left` times, then call `act` once, which makes it fail."""
 
     def __init__(self, original: Callable[..., Any], left: int, act: Callable[[], None]) -> None:
         self.original, self.left, self.act = original, left, act
@@ -92,7 +92,7 @@ class Failing:
         return self.original(*args, **kwargs)
 
     def patch(self, patch: pytest.MonkeyPatch, owner: Any, name: str) -> None:
-        # A plain function, so that it becomes a method where it takes the place of one.
+        # A plain function, so that it is bound if it replaces a method.
         patch.setattr(owner, name, lambda *args, **kwargs: self(*args, **kwargs))
 
 
@@ -115,15 +115,15 @@ FAULTS: list[tuple[Any, str]] = [
 
 
 def _marked() -> list[Any]:
-    """The faults, of which only the quickest to try are for every run of the tests."""
+    """Return all faults, with the slow ones marked."""
     quick = ("replace", "save", "OSFile")
     return [f if f[1] in quick else pytest.param(*f, marks=pytest.mark.slow) for f in FAULTS]
 
 
 def check_survived(kb: Path, change: str, before: dict[str, Any], after: dict[str, Any]) -> bool:
-    """Check what a change that failed has left; return whether it was made all the same."""
-    found = contents(kb)
-    assert found in (before, after)
+    """Check the state after a failed change; return whether the change was made nevertheless."""
+    documents = contents(kb)
+    assert documents in (before, after)
     assert verify(kb) == []
     CHANGES[change](kb)  # the same command works afterwards
     assert contents(kb) == after
@@ -133,7 +133,7 @@ def check_survived(kb: Path, change: str, before: dict[str, Any], after: dict[st
     assert {f"segments/{p.name}" for p in (kb / "segments").glob("*")} == parts - {"."}
     assert not list(kb.glob("*.partial"))
     assert (kb / "documents").exists() == (manifest.base.path == ".")
-    return found == after
+    return documents == after
 
 
 @pytest.mark.parametrize(("owner", "name"), _marked(), ids=str)
@@ -151,6 +151,7 @@ def test_every_failing_call_leaves_the_old_or_the_new_version(
     before = contents(kb)
     CHANGES[change](kb)
     after = contents(kb)
+    messages: list[str] = []
     for n in range(200):
         _copy(updated, kb)
         with monkeypatch.context() as patch:
@@ -159,12 +160,13 @@ def test_every_failing_call_leaves_the_old_or_the_new_version(
             try:
                 CHANGES[change](kb)
             except AdmiralError as error:
-                assert "No space left" in str(error)
+                messages.append(str(error))
         if fault.left >= 0:
             break  # fewer than n calls: all have failed once
         check_survived(kb, change, before, after)
     else:
         pytest.fail("no end of calls")
+    assert all("No space left" in message for message in messages)
 
 
 def _kill() -> None:
@@ -173,7 +175,7 @@ def _kill() -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def own_lock() -> None:
-    """Progress bars' lock is shared with forked processes: one killed while it has it, keeps it."""
+    """Give tqdm a lock that forked processes do not share: a killed one would never release it."""
     tqdm.set_lock(threading.RLock())
 
 
@@ -239,7 +241,7 @@ def test_killed_at_any_moment(change: str, updated: Path, tmp_path: Path) -> Non
         check_survived(kb, change, before, after)
 
 
-def test_a_second_writer_fails_clearly_or_waits(updated: Path, tmp_path: Path) -> None:
+def test_a_second_writer_fails_or_waits(updated: Path, tmp_path: Path) -> None:
     kb = tmp_path / "kb"
     _copy(updated, kb)
     lock = FileLock(tmp_path / ".kb.lock")
@@ -309,17 +311,19 @@ def test_readers_see_one_version_at_a_time(tmp_path: Path) -> None:
     seen = json.loads(output)
     assert (seen[0], seen[-1]) == (0, changes)
     remove(["Bird"], kb, progress=False)
-    assert len(list((kb / "segments").iterdir())) == 2  # base and delta; nothing else is left
+    assert len(list((kb / "segments").iterdir())) == 2  # base and delta
 
 
-def test_what_is_held_is_not_removed(updated: Path, tmp_path: Path) -> None:
+def test_files_of_an_open_snapshot_are_not_removed(updated: Path, tmp_path: Path) -> None:
     kb = tmp_path / "kb"
     shutil.copytree(updated, kb)
     with KnowledgeBase.open(kb) as old:
         expected = list(old.documents())
         compact(kb, progress=False)
         remove(["Bird"], kb, progress=False)
-        assert old.search(["text"], 9)[0]  # opened now, from files that nobody else reads
+        assert old.search(["text"], 9)[
+            0
+        ]  # opens the index now, from files that the new version does not use
         assert list(old.documents()) == expected
         assert not old.current
         assert verify(kb) == []
@@ -330,7 +334,7 @@ def test_what_is_held_is_not_removed(updated: Path, tmp_path: Path) -> None:
         assert new.current
 
 
-def test_a_dropped_reader_holds_nothing(updated: Path, tmp_path: Path) -> None:
+def test_a_garbage_collected_snapshot_releases_its_locks(updated: Path, tmp_path: Path) -> None:
     kb = tmp_path / "kb"
     shutil.copytree(updated, kb)
     version = Snapshot.open(kb)
@@ -339,7 +343,7 @@ def test_a_dropped_reader_holds_nothing(updated: Path, tmp_path: Path) -> None:
     assert not (kb / "documents").exists()
 
 
-def test_without_locks_readers_read_and_nothing_is_removed(
+def test_a_file_system_without_locks(
     updated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def none(descriptor: int, operation: int) -> None:
@@ -349,7 +353,7 @@ def test_without_locks_readers_read_and_nothing_is_removed(
     _copy(updated, kb)
     before = contents(kb)
     with monkeypatch.context() as patch:
-        # Of the readers' locks only: the writers' are another matter, and another library's.
+        # Only the locks of readers; writers use another library.
         locks = SimpleNamespace(flock=none, LOCK_SH=1, LOCK_EX=2, LOCK_NB=4)
         patch.setattr("admiral.kb.store.snapshot.fcntl", locks)
         compact(kb, progress=False)
@@ -358,7 +362,7 @@ def test_without_locks_readers_read_and_nothing_is_removed(
     assert (kb / "documents").exists()
 
 
-def test_a_missing_part_is_told(updated: Path, tmp_path: Path) -> None:
+def test_a_missing_segment(updated: Path, tmp_path: Path) -> None:
     kb = tmp_path / "kb"
     shutil.copytree(updated, kb)
     (part,) = (kb / "segments").iterdir()
@@ -367,7 +371,7 @@ def test_a_missing_part_is_told(updated: Path, tmp_path: Path) -> None:
         KnowledgeBase.open(kb)
 
 
-def test_other_peoples_files_are_not_swept_away(updated: Path, tmp_path: Path) -> None:
+def test_foreign_files_are_not_removed(updated: Path, tmp_path: Path) -> None:
     kb = tmp_path / "kb"
     shutil.copytree(updated, kb)
     for name in ("segments/notes", "titles.txt"):
@@ -381,9 +385,7 @@ def test_other_peoples_files_are_not_swept_away(updated: Path, tmp_path: Path) -
     ]
 
 
-def test_a_folder_that_may_not_be_read_is_told_at_once(
-    updated: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unreadable_segment(updated: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(_: Path) -> int:
         raise PermissionError(13, "Permission denied")
 

@@ -1,4 +1,4 @@
-"""JSON Lines, BEIR, FEVER, HotpotQA and KILT records."""
+"""Parsers of JSON Lines, BEIR, FEVER, HotpotQA and KILT records."""
 
 import re
 import time
@@ -68,7 +68,7 @@ def test_fever_titles_are_composed_unicode() -> None:
     assert fever_title("Beyonce\u0301_-COLON-_Live") == "Beyoncé : Live"
 
 
-def test_fever_padding_is_passed_over() -> None:
+def test_fever_padding_records_are_skipped() -> None:
     assert parse_fever({"id": "", "text": "", "lines": ""}, "w:1") is None
 
 
@@ -158,24 +158,25 @@ def test_bad_records_name_place_and_field(parse: Parse, record: dict[str, Any], 
     assert str(caught.value).startswith(f"c.jsonl:7: field {field!r}: ")
 
 
-def test_gaps_of_fever_that_are_large_together_are_a_bad_record() -> None:
+def test_a_fever_page_with_large_gaps_is_a_bad_record() -> None:
     one = {"id": "A", "lines": "0\tx\n9000\tx"}
     document = parse_fever(one, "c:1")
-    assert document is not None and len(document.sentences) == 9001
+    assert document is not None
+    assert len(document.sentences) == 9001
     lines = "".join(f"{i * 10000}\tx\n" for i in range(3000))
     with pytest.raises(RecordError, match=r"c:1: field 'lines': .* more than 10,000 sentences"):
         parse_fever({"id": "A", "lines": lines}, "c:1")
 
 
-def test_a_tag_of_many_hrefs_that_does_not_end_takes_a_moment() -> None:
+def test_an_unclosed_tag_of_many_hrefs_takes_linear_time() -> None:
     marked = "<a " + 'href="x"' * 40_000
     began = time.process_time()
     parse_hotpotqa({"title": "T", "text": ["x"], "text_with_links": [marked]}, "c:1")
-    assert time.process_time() - began < 5  # more than a minute if every href looks for the end
+    assert time.process_time() - began < 5  # quadratic time takes more than a minute
 
 
 @given(st.lists(st.sampled_from(["<a", "<A", " ", "href", "=", '"', "'", "x", ">", "<", "</a>"])))
-def test_hrefs_are_those_of_the_plain_expression(parts: list[str]) -> None:
+def test_hrefs_equal_those_of_a_simple_regular_expression(parts: list[str]) -> None:
     plain = re.compile(
         r"""<a\s[^<>]*?href\s*=\s*(?:"([^"<>]*)"|'([^'<>]*)')[^<>]*>""", re.IGNORECASE
     )

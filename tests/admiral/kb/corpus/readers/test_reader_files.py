@@ -1,4 +1,4 @@
-"""Folders, the FEVEROUS database, plain text, and telling the formats apart."""
+"""Readers of folders, the FEVEROUS database and plain text; detection of formats."""
 
 import bz2
 import gzip
@@ -134,7 +134,7 @@ def test_folder_of_texts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("format", ["auto", "jsonl"])
-def test_a_pipe_is_no_corpus(format: str, tmp_path: Path) -> None:
+def test_a_pipe_is_not_a_corpus(format: str, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(AdmiralError, match=r"pipe: neither a file nor a folder.* to a file first"):
         build(tmp_path / "pipe", tmp_path / "kb", format=format, progress=False)
@@ -159,9 +159,7 @@ def test_a_text_that_is_not_utf8(tmp_path: Path) -> None:
         ({"_id": "1", "title": "T", "text": "x"}, "beir"),
     ],
 )
-def test_detection_looks_past_bad_records(
-    record: dict[str, object], name: str, tmp_path: Path
-) -> None:
+def test_detection_skips_bad_records(record: dict[str, object], name: str, tmp_path: Path) -> None:
     path = tmp_path / "c.jsonl"
     path.write_text("{broken\n" + json.dumps(record))
     assert detect_format(path) == name
@@ -188,16 +186,16 @@ def test_unusable_titles(title: str, tmp_path: Path) -> None:
     assert item.field == "title"
 
 
-def test_a_heading_of_many_spaces_takes_a_moment(tmp_path: Path) -> None:
+def test_a_heading_of_many_spaces_takes_linear_time(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("# Title\n# a" + " " * 100_000 + "b")
     began = time.process_time()
     (document,) = _documents(_read(tmp_path))
     assert document.title == "Title"
-    assert time.process_time() - began < 5  # minutes if every space looks for the end
+    assert time.process_time() - began < 5  # quadratic time takes minutes
 
 
 @given(st.text(" \t#a", max_size=20).map("#".__add__))
-def test_headings_are_those_of_the_plain_expression(line: str) -> None:
+def test_headings_equal_those_of_a_simple_regular_expression(line: str) -> None:
     plain = re.match(r" {0,3}#{1,6}(?:[ \t]+|$)(.*?)(?:[ \t]#+)?[ \t]*$", line)
     assert _heading(line) == (plain and plain[1])
 
@@ -210,7 +208,7 @@ def _pages(folder: Path, *names: str) -> Path:
     return folder
 
 
-def test_linked_folders_are_read_and_loops_end(tmp_path: Path) -> None:
+def test_symbolic_links_are_followed_once(tmp_path: Path) -> None:
     _pages(tmp_path / "elsewhere", "b.jsonl", ".hidden/c.jsonl")
     corpus = _pages(tmp_path / "corpus", "a.jsonl", "sub/d.jsonl")
     (corpus / "linked").symlink_to(tmp_path / "elsewhere")
@@ -220,7 +218,7 @@ def test_linked_folders_are_read_and_loops_end(tmp_path: Path) -> None:
     assert titles == ["a.jsonl", "b.jsonl", "sub/d.jsonl"]
 
 
-def test_a_link_that_leads_nowhere_is_an_error(tmp_path: Path) -> None:
+def test_a_broken_symbolic_link_is_an_error(tmp_path: Path) -> None:
     _pages(tmp_path, "a.jsonl")
     (tmp_path / "gone.jsonl").symlink_to(tmp_path / "none")
     with pytest.raises(AdmiralError, match=r"gone\.jsonl: cannot be read \(No such file"):

@@ -1,4 +1,4 @@
-"""Several indexes searched as one, without the removed rows, against one index built afresh."""
+"""Combined indexes with removed rows give the results of combined new index."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _documents = st.lists(st.tuples(_sentence, _sentence | _long), min_size=1, max_s
 _weights = st.sampled_from([(1.0, 1.0), (0.0, 1.0), (0.5, 1.0), (1.0, 0.0)])
 
 
-def searched(
+def search_combined(
     backend: str,
     folder: Path,
     parts: Sequence[Documents],
@@ -32,7 +32,7 @@ def searched(
     k: int,
     weights: tuple[float, float],
 ) -> list[list[tuple[int, float]]]:
-    """Build an index of each part and search them as one."""
+    """Build an index of each part and search them as combined."""
     folders = []
     for number, part in enumerate(parts):
         folders.append(folder / f"{number}-{len(list(folder.iterdir()))}")
@@ -62,75 +62,77 @@ def _drawn(
 
 @settings(max_examples=40)
 @given(data=st.data(), parts=_parts)
-def test_bm25s_gives_what_a_new_index_gives(
+def test_bm25s_scores_equal_those_of_a_new_index(
     data: st.DataObject, parts: list[Documents], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     removed, queries, k, weights = _drawn(data, parts)
     folder = tmp_path_factory.mktemp("deltas")
-    found = searched("bm25s", folder, parts, removed, queries, k, weights)
-    every = [document for part in parts for document in part]
-    rows = [row for row in range(len(every)) if row not in removed]
-    fresh = searched("bm25s", folder, [[every[row] for row in rows]], [], queries, k, weights)
+    results = search_combined("bm25s", folder, parts, removed, queries, k, weights)
+    documents = [document for part in parts for document in part]
+    rows = [row for row in range(len(documents)) if row not in removed]
+    expected = search_combined(
+        "bm25s", folder, [[documents[row] for row in rows]], [], queries, k, weights
+    )
     # To the last bit, and in the same order.
-    assert found == [[(rows[row], score) for row, score in hits] for hits in fresh]
+    assert results == [[(rows[row], score) for row, score in hits] for hits in expected]
 
 
 @settings(max_examples=15)
 @given(data=st.data(), parts=_parts)
-def test_lucene_gives_what_a_new_index_gives_but_counts_removed_documents(
+def test_lucene_scores_equal_those_of_an_index_with_the_removed_documents(
     data: st.DataObject, parts: list[Documents], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     removed, queries, k, weights = _drawn(data, parts)
     folder = tmp_path_factory.mktemp("deltas")
-    found = searched("lucene", folder, parts, removed, queries, k, weights)
-    every = [document for part in parts for document in part]
-    everything = searched("lucene", folder, [every], [], queries, 99, weights)
-    left = [[hit for hit in hits if hit[0] not in removed][:k] for hits in everything]
-    assert found == left
+    results = search_combined("lucene", folder, parts, removed, queries, k, weights)
+    documents = [document for part in parts for document in part]
+    everything = search_combined("lucene", folder, [documents], [], queries, 99, weights)
+    expected = [[hit for hit in hits if hit[0] not in removed][:k] for hits in everything]
+    assert results == expected
 
 
-def test_many_removed_documents_before_the_first_that_is_there(
-    backend: str, tmp_path: Path
-) -> None:
+def test_many_removed_documents_rank_first(backend: str, tmp_path: Path) -> None:
     base = [("lamp", "lamp")] * 300 + [("lamp", "lamp harbour painted")] * 3
     weights = (1.0, 1.0)
-    (hits,) = searched(backend, tmp_path, [base], range(300), ["lamp"], 2, weights)
+    (hits,) = search_combined(backend, tmp_path, [base], range(300), ["lamp"], 2, weights)
     assert [row for row, _ in hits] == [300, 301]
-    (hits,) = searched(backend, tmp_path, [base], range(303), ["lamp"], 2, weights)
+    (hits,) = search_combined(backend, tmp_path, [base], range(303), ["lamp"], 2, weights)
     assert hits == []
 
 
 @given(
     times=st.lists(st.integers(1, 1700), min_size=1, max_size=20),
-    others=st.integers(0, 10**6),
+    other_documents=st.integers(0, 10**6),
     tokens=st.integers(0, 10**9),
 )
-def test_scores_give_back_how_often_a_term_occurs(
-    times: list[int], others: int, tokens: int
+def test_term_frequencies_invert_bm25_scores(
+    times: list[int], other_documents: int, tokens: int
 ) -> None:
     counts = np.array(times, dtype=np.float32)
     lengths = (counts + np.arange(len(times))).astype(np.int32)
-    before = FieldStatistics(len(times) + others, int(lengths.sum()) + tokens)
-    scores = bm25_scores(counts, lengths, before.idf(len(times)), before.mean_length)
-    mean = before.mean_length
+    statistics = FieldStatistics(len(times) + other_documents, int(lengths.sum()) + tokens)
+    scores = bm25_scores(counts, lengths, statistics.idf(len(times)), statistics.mean_length)
+    mean = statistics.mean_length
     for count, length, score in zip(times, lengths.tolist(), scores.tolist(), strict=True):
         share = count / (K1 * (1 - B + B * length / mean) + count)
-        assert score == pytest.approx(share * float(before.idf(len(times))), rel=1e-6)
+        assert score == pytest.approx(share * float(statistics.idf(len(times))), rel=1e-6)
     assert (
-        term_frequencies(scores, lengths, before.idf(len(times)), before.mean_length).tolist()
+        term_frequencies(
+            scores, lengths, statistics.idf(len(times)), statistics.mean_length
+        ).tolist()
         == times
     )
 
 
-def test_terms_that_occur_very_often(tmp_path: Path) -> None:
+def test_very_frequent_terms_are_rescored_to_the_last_bit(tmp_path: Path) -> None:
     base = [("a", "lamp " * times) for times in (1, 1700, 5_000, 100_000)]
     delta = [("b", "lamp harbour")]
-    one = searched("bm25s", tmp_path, [base, delta], [], ["lamp"], 9, (1.0, 1.0))
-    two = searched("bm25s", tmp_path, [base + delta], [], ["lamp"], 9, (1.0, 1.0))
-    assert dict(one[0]) == pytest.approx(dict(two[0]), rel=2e-7)  # the last bit of 24
+    combined = search_combined("bm25s", tmp_path, [base, delta], [], ["lamp"], 9, (1.0, 1.0))
+    single = search_combined("bm25s", tmp_path, [base + delta], [], ["lamp"], 9, (1.0, 1.0))
+    assert dict(combined[0]) == pytest.approx(dict(single[0]), rel=2e-7)  # the last bit of 24
 
 
-def test_what_can_be_updated(backend: str, tmp_path: Path) -> None:
+def test_an_index_without_lengths_cannot_be_updated(backend: str, tmp_path: Path) -> None:
     build_bm25(backend, [("a", "lamp")], tmp_path / "bm25")
     check_updatable(backend, tmp_path / "bm25")
     lengths = list((tmp_path / "bm25").rglob("lengths.npy"))

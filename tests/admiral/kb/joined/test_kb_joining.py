@@ -1,4 +1,4 @@
-"""Knowledge bases that are searched as one, beside one that is built of all their documents."""
+"""A joined knowledge base equals one built from all documents of its members."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from admiral.kb import KnowledgeBase, add, build, compact, info, join, remove, v
 from admiral.kb.bm25 import BACKENDS
 from admiral.kb.store.member_manifests import JoinManifest, read_join, write_join
 from admiral.records import Document
-from tests.admiral.kb.versions.test_updating import DOCUMENT, QUERIES, language, view, write
+from tests.admiral.kb.versions.test_kb_updating import DOCUMENT, QUERIES, language, view, write
 from trie import RenumberedTrie, SafeTokenizer, TokenTrie
 
 Write = Callable[..., Path]
@@ -29,30 +29,32 @@ Write = Callable[..., Path]
 _shards = st.lists(
     st.lists(DOCUMENT, min_size=1, max_size=5, unique_by=lambda d: d.title), min_size=1, max_size=4
 )
-#: How a member comes to hold its documents: which of them were added, and what was removed again.
+# How a member is made: the number of documents added later, and whether one was removed.
 _history = st.tuples(st.integers(0, 4), st.booleans())
 
 
-def made(folder: Path, documents: list[Document], backend: str, history: tuple[int, bool]) -> Path:
-    """Build a member that holds these documents, some of them in a delta, if it shall have one."""
-    late, gone = min(history[0], len(documents) - 1), history[1]
-    first = documents[: len(documents) - late]
-    extra = [Document("To be removed", ("seed eggs of birds",))] if gone else []
+def build_member(
+    folder: Path, documents: list[Document], backend: str, history: tuple[int, bool]
+) -> Path:
+    """Build a member of these documents, some of them in a delta segment."""
+    added, removed = min(history[0], len(documents) - 1), history[1]
+    first = documents[: len(documents) - added]
+    extra = [Document("To be removed", ("seed eggs of birds",))] if removed else []
     kb = folder / f"kb{len(list(folder.iterdir()))}"
     build(write(folder, extra + first), kb, bm25=backend, progress=False)
-    if late:
+    if added:
         add(write(folder, documents[len(first) :]), kb, progress=False)
-    if gone:
+    if removed:
         remove("To be removed", kb, progress=False)
     return kb
 
 
-def first_of_each(shards: list[list[Document]]) -> list[Document]:
-    """Return what there is to be seen of all: of each title the first document."""
-    there: dict[str, Document] = {}
+def first_documents(shards: list[list[Document]]) -> list[Document]:
+    """Return the first document of each title."""
+    titles_seen: dict[str, Document] = {}
     for document in (document for shard in shards for document in shard):
-        there.setdefault(document.title, document)
-    return list(there.values())
+        titles_seen.setdefault(document.title, document)
+    return list(titles_seen.values())
 
 
 def check_joined(
@@ -66,10 +68,10 @@ def check_joined(
     with TemporaryDirectory() as name:
         folder = Path(name)
         members = [
-            made(folder, shard, backend, history)
+            build_member(folder, shard, backend, history)
             for shard, history in zip(shards, histories, strict=False)
         ]
-        expected = first_of_each(shards)
+        expected = first_documents(shards)
         build(write(folder, expected), folder / "whole", bm25=backend, progress=False)
         report = join(members, folder / "all", on_duplicate="skip")
         hidden = sum(map(len, shards)) - len(expected)
@@ -82,7 +84,7 @@ def check_joined(
             assert view(kb, tokens, search=exact) == view(whole, tokens, search=exact)
             assert len(kb) == len(kb.rows()) == len(expected)
             assert all(kb.row(kb.title(row)) == row for row in kb.rows().tolist())
-            # Not only the best of each member: few of all, in the order of rows where scores tie.
+            # A small k across members, with ties in the order of rows.
             if exact:
                 assert kb.search(QUERIES, 2) == whole.search(QUERIES, 2)
             trie = kb.title_trie(tokens)
@@ -96,7 +98,7 @@ def check_joined(
 
 @pytest.fixture
 def no_sync(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is on the disk after a power failure is not asked here."""
+    """Skip `fsync`, which these tests do not need."""
     monkeypatch.setattr("os.fsync", lambda descriptor: None)
 
 
@@ -105,7 +107,7 @@ _histories = st.lists(_history, min_size=4, max_size=4)
 
 @settings(max_examples=8)
 @given(shards=_shards, histories=_histories)
-def test_as_if_built_together(
+def test_a_join_equals_one_build_of_all_documents(
     shards: list[list[Document]],
     histories: list[tuple[int, bool]],
     tokens: SafeTokenizer,
@@ -117,7 +119,7 @@ def test_as_if_built_together(
 @pytest.mark.slow
 @settings(max_examples=150)
 @given(shards=_shards, histories=_histories)
-def test_as_if_built_together_at_length(
+def test_a_join_equals_one_build_of_all_documents_at_length(
     shards: list[list[Document]],
     histories: list[tuple[int, bool]],
     tokens: SafeTokenizer,
@@ -130,15 +132,15 @@ def test_as_if_built_together_at_length(
 @given(
     documents=st.lists(DOCUMENT, min_size=4, max_size=9, unique_by=lambda d: d.title),
     cuts=st.lists(st.integers(1, 8), max_size=3, unique=True),
-    late=st.integers(0, 2),
+    added=st.integers(0, 2),
 )
-def test_as_if_built_together_with_lucene(
-    documents: list[Document], cuts: list[int], late: int, tokens: SafeTokenizer, no_sync: None
+def test_a_join_equals_one_build_of_all_documents_with_lucene(
+    documents: list[Document], cuts: list[int], added: int, tokens: SafeTokenizer, no_sync: None
 ) -> None:
     ends = sorted({*(cut for cut in cuts if cut < len(documents)), len(documents)})
     shards = [documents[a:b] for a, b in zip([0, *ends], ends, strict=False)]
-    # Nothing removed and no title twice: Lucene counts removed documents until a compaction.
-    check_joined(shards, [(late, False)] * 4, tokens, "lucene", exact=True)
+    # No removed or duplicate documents, which count in Lucene's statistics.
+    check_joined(shards, [(added, False)] * 4, tokens, "lucene", exact=True)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -150,7 +152,7 @@ def test_duplicates_are_hidden_by_both_backends(
         [Document("Bird", ("Other eggs.",)), Document("tit", ("Eggs of tits.",))],
     ]
     check_joined(shards, [(0, False), (1, True)], tokens, backend, exact=backend == "bm25s")
-    members = [made(tmp_path, shard, backend, (0, False)) for shard in shards]
+    members = [build_member(tmp_path, shard, backend, (0, False)) for shard in shards]
     join(members, tmp_path / "all", on_duplicate="skip")
     with KnowledgeBase.open(tmp_path / "all") as kb:
         hits = kb.search(["eggs"], 9)[0]
@@ -165,7 +167,7 @@ def test_duplicates_are_hidden_by_both_backends(
 
 @pytest.fixture
 def shards(tmp_path: Path) -> list[Path]:
-    """Two small knowledge bases, and a corpus of another document."""
+    """Build two small knowledge bases, and write a corpus of another document."""
     build(
         write(tmp_path, [Document("Bird", ("Birds lay eggs.",)), Document("Seed", ("It grows.",))]),
         tmp_path / "a",
@@ -182,7 +184,7 @@ def titles(kb: Path) -> list[str]:
         return list(opened.titles())
 
 
-def test_nothing_is_copied(shards: list[Path], tmp_path: Path) -> None:
+def test_a_join_copies_no_documents(shards: list[Path], tmp_path: Path) -> None:
     join(shards, tmp_path / "all")
     assert sorted(path.name for path in (tmp_path / "all").iterdir()) == [
         "duplicates.json",
@@ -202,18 +204,19 @@ def test_nothing_is_copied(shards: list[Path], tmp_path: Path) -> None:
     )
 
 
-def test_changes_of_a_member_are_seen_by_the_next_reader(
+def test_changes_of_a_member_are_visible_when_reopened(
     shards: list[Path], tmp_path: Path, tokens: SafeTokenizer
 ) -> None:
     join(shards, tmp_path / "all")
     with KnowledgeBase.open(tmp_path / "all") as old:
         digest = old.digest
-        before = view(old, tokens, search=False)  # the index of this reader is opened late
+        before = view(old, tokens, search=False)  # this reader opens its index later
         add(tmp_path / "corpus.jsonl", shards[0], progress=False)
         remove("Bird", shards[0], progress=False)
         assert not old.current
         with KnowledgeBase.open(tmp_path / "all") as new:
-            assert new.current and new.digest != digest
+            assert new.current
+            assert new.digest != digest
             assert list(new.titles()) == ["Seed", "Nest", "tit"]
             assert new.rows().tolist() == [1, 2, 3]
             assert isinstance(new.title_trie(tokens), RenumberedTrie)
@@ -231,10 +234,10 @@ def test_changes_of_a_member_are_seen_by_the_next_reader(
 def test_readers_while_a_member_is_changed(
     shards: list[Path], tmp_path: Path, tokens: SafeTokenizer, no_sync: None
 ) -> None:
-    """Whoever opens it sees one version of the member, in every respect."""
+    """Every reader sees a single version of the member."""
     join(shards, tmp_path / "all")
     stop = threading.Event()
-    corpus = tmp_path / "corpus.jsonl"  # of one document, Nest
+    corpus = tmp_path / "corpus.jsonl"  # contains one document, Nest
 
     def change() -> None:
         while not stop.is_set():
@@ -249,14 +252,14 @@ def test_readers_while_a_member_is_changed(
         try:
             while len(seen) < 2 and time.monotonic() < until:
                 with KnowledgeBase.open(tmp_path / "all") as kb:
-                    there = list(kb.titles())
-                    assert set(there) - {"Nest"} == {"Bird", "Seed", "tit"}
+                    titles_seen = list(kb.titles())
+                    assert set(titles_seen) - {"Nest"} == {"Bird", "Seed", "tit"}
                     hits = kb.search(["eggs sings grows"], 9)[0]
-                    assert sorted(hit.title for hit in hits) == sorted(there)
+                    assert sorted(hit.title for hit in hits) == sorted(titles_seen)
                     trie = kb.title_trie(tokens)
                     rows = sorted(row for found in language(trie).values() for row in found)
                     assert rows == kb.rows().tolist()
-                    seen.add(len(there))
+                    seen.add(len(titles_seen))
         finally:
             stop.set()
         changing.result()
@@ -264,7 +267,7 @@ def test_readers_while_a_member_is_changed(
     assert verify(tmp_path / "all") == []
 
 
-def test_the_trie_is_built_once_for_the_bases(
+def test_the_trie_of_the_bases_is_built_once(
     shards: list[Path], tmp_path: Path, tokens: SafeTokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     join(shards, tmp_path / "all")
@@ -280,14 +283,14 @@ def test_the_trie_is_built_once_for_the_bases(
 
 
 @pytest.mark.parametrize("kept", [True, False])
-def test_readers_of_two_versions_share_the_place_of_the_trie(
+def test_readers_of_two_versions_share_the_folder_of_the_trie(
     kept: bool,
     shards: list[Path],
     tmp_path: Path,
     tokens: SafeTokenizer,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """While one opens the trie of its bases, another one puts that of newer bases there."""
+    """A reader opens the trie while another replaces it by that of newer bases."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     join(shards, tmp_path / "all")
     add(tmp_path / "corpus.jsonl", shards[0], progress=False)
@@ -312,7 +315,9 @@ def test_readers_of_two_versions_share_the_place_of_the_trie(
             assert trie.rows(trie.walk(tokens.encode(title))).tolist() == [old.row(title)]
 
 
-def test_a_tree_that_is_moved(shards: list[Path], tmp_path: Path, tokens: SafeTokenizer) -> None:
+def test_a_join_may_be_moved_with_its_members(
+    shards: list[Path], tmp_path: Path, tokens: SafeTokenizer
+) -> None:
     (tmp_path / "tree").mkdir()
     for shard in shards:
         shard.rename(tmp_path / "tree" / shard.name)
@@ -329,7 +334,7 @@ def test_a_tree_that_is_moved(shards: list[Path], tmp_path: Path, tokens: SafeTo
         assert info(place).tries == [tokens.fingerprint]
 
 
-def test_members_far_away_are_named_by_their_absolute_path(
+def test_members_elsewhere_are_named_by_absolute_paths(
     shards: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "there").mkdir()
@@ -353,7 +358,7 @@ def test_duplicates_are_an_error_that_names_them(shards: list[Path], tmp_path: P
     assert titles(tmp_path / "all") == ["Bird", "Seed", "tit"]
 
 
-def test_duplicates_that_come_later(shards: list[Path], tmp_path: Path) -> None:
+def test_duplicates_added_after_the_join(shards: list[Path], tmp_path: Path) -> None:
     strict, lenient = tmp_path / "strict", tmp_path / "lenient"
     join(shards, strict)
     join(shards, lenient, on_duplicate="skip")
@@ -370,8 +375,10 @@ def test_duplicates_that_come_later(shards: list[Path], tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("sizes", [(1, 9), (9, 1), (5, 5), (1, 2, 20), (20, 3, 2)])
-def test_all_duplicates_are_found(sizes: tuple[int, ...], tmp_path: Path) -> None:
-    """Whether a member is read or asked for the titles of the others."""
+def test_duplicates_are_found_by_reading_and_by_lookup(
+    sizes: tuple[int, ...], tmp_path: Path
+) -> None:
+    """Titles of a much larger member are looked up, those of others are read."""
     members = []
     for number, size in enumerate(sizes):
         documents = [Document(f"Title {n}", (f"{number}",)) for n in range(size)]
@@ -385,7 +392,7 @@ def test_all_duplicates_are_found(sizes: tuple[int, ...], tmp_path: Path) -> Non
             assert kb.document(f"Title {number}").sentences == (f"{first}",)
 
 
-def test_what_was_found_is_kept(
+def test_duplicates_are_cached(
     shards: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add(write(tmp_path, [Document("Seed", ("x", "y"))]), shards[1], progress=False)
@@ -402,7 +409,7 @@ def test_what_was_found_is_kept(
         assert kept.read_bytes() == whole
 
 
-def test_where_nothing_can_be_written(
+def test_a_read_only_join_uses_the_user_cache(
     shards: list[Path], tmp_path: Path, tokens: SafeTokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -418,13 +425,13 @@ def test_where_nothing_can_be_written(
     with monkeypatch.context() as patch:
         patch.setattr("admiral.kb.joined.duplicate_titles.find_duplicates", None)
         assert titles(kb) == ["Bird", "Seed", "tit"]
-    # What newer versions have takes the place of what older ones had.
+    # The cache of newer versions replaces that of older ones.
     add(tmp_path / "corpus.jsonl", shards[0], progress=False)
     assert titles(kb) == ["Bird", "Seed", "Nest", "tit"]
     assert len(list((tmp_path / "cache" / "admiral" / "joins").iterdir())) == 1
 
 
-def test_where_not_even_the_cache_can_be_written(
+def test_a_join_opens_without_any_writable_cache(
     shards: list[Path],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -439,7 +446,7 @@ def test_where_not_even_the_cache_can_be_written(
     assert caplog.text.count("cannot be cached") == 2
 
 
-def test_bad_requests(shards: list[Path], tmp_path: Path, birds: Path) -> None:
+def test_invalid_arguments(shards: list[Path], tmp_path: Path, birds: Path) -> None:
     kb = tmp_path / "all"
     join(shards, kb)
     build(birds, tmp_path / "plain", bm25="none", progress=False)
@@ -507,7 +514,7 @@ def test_members_that_are_missing_replaced_or_damaged(
     refused(remedy)
     (problem,) = verify(kb)
     assert problem.startswith(f"{b}: no such knowledge base")
-    shutil.copytree(kb, b)  # a joined one in its place
+    shutil.copytree(kb, b)  # put a joined knowledge base in its place
     write_join(b, JoinManifest(("../a",), "error"))
     refused(remedy + "|joins other knowledge bases")
     shutil.rmtree(b)
@@ -531,7 +538,7 @@ def test_members_that_are_missing_replaced_or_damaged(
             _ = opened.current
 
 
-def test_damage_to_the_join_itself(shards: list[Path], tmp_path: Path) -> None:
+def test_a_damaged_join(shards: list[Path], tmp_path: Path) -> None:
     kb = tmp_path / "all"
     join(shards, kb)
     manifest = kb / "manifest.json"
@@ -553,7 +560,8 @@ def test_damage_to_the_join_itself(shards: list[Path], tmp_path: Path) -> None:
     assert verify(kb) == [f"{kb / 'notes.txt'}: does not belong there"]
     add(write(tmp_path, [Document("tit", ("It flies.",))]), shards[0], progress=False)
     foreign, twice = verify(kb)
-    assert foreign.startswith(str(kb / "notes.txt")) and "'tit' is in several members" in twice
+    assert foreign.startswith(str(kb / "notes.txt"))
+    assert "'tit' is in several members" in twice
     remove("tit", shards[0], progress=False)
     (kb / "notes.txt").unlink()
     (kb / "tries" / "f").mkdir(parents=True)
@@ -561,7 +569,7 @@ def test_damage_to_the_join_itself(shards: list[Path], tmp_path: Path) -> None:
     assert "not a complete trie" in problem
 
 
-def test_one_backend_or_another(shards: list[Path], tmp_path: Path) -> None:
+def test_a_join_has_the_backend_of_its_members(shards: list[Path], tmp_path: Path) -> None:
     join(shards, tmp_path / "all")
     KnowledgeBase.open(tmp_path / "all", bm25="bm25s").close()
     with pytest.raises(AdmiralError, match="holds a BM25 index of 'bm25s', not of 'lucene'"):

@@ -1,4 +1,4 @@
-"""Documents that come and go: the same as a knowledge base built of what is there then."""
+"""A knowledge base after changes equals one built from the remaining documents."""
 
 from __future__ import annotations
 
@@ -46,20 +46,20 @@ def write(folder: Path, documents: list[Document]) -> Path:
 
 
 def language(trie: Trie) -> dict[tuple[int, ...], list[int]]:
-    """Return the rows of every sequence that may be decoded, by following all tokens."""
-    found, waiting = {}, [((), trie.root)]
+    """Return the rows of every token sequence of a trie."""
+    rows_of, waiting = {}, [((), trie.root)]
     while waiting:
         ids, node = waiting.pop()
         if trie.ends(node):
-            found[ids] = trie.rows(node).tolist()
+            rows_of[ids] = trie.rows(node).tolist()
         tokens, nodes = trie.children(node)
         pairs = zip(tokens.tolist(), nodes.tolist(), strict=True)
         waiting += [((*ids, token), child) for token, child in pairs]
-    return found
+    return rows_of
 
 
 def view(kb: KnowledgeBase, tokens: SafeTokenizer, *, search: bool = True) -> dict[str, Any]:
-    """Return all that a reader can see, without the numbers of rows."""
+    """Return everything that a reader can see, except row numbers."""
     trie = kb.title_trie(tokens)
     spelled = language(trie)
     return {
@@ -81,16 +81,18 @@ def view(kb: KnowledgeBase, tokens: SafeTokenizer, *, search: bool = True) -> di
 
 
 def applied(change: tuple[Any, ...], corpus: list[Document]) -> list[Document]:
-    """Return the documents that are there after a change."""
-    there = {document.title: document for document in corpus}
+    """Return the documents that remain after a change."""
+    documents = {document.title: document for document in corpus}
     if change[0] == "add":
         for document in change[1]:
             if change[2] == "replace":
-                there.pop(document.title, None)
-            there.setdefault(document.title, document)
+                documents.pop(document.title, None)
+            documents.setdefault(document.title, document)
     elif change[0] == "remove":
-        there = {title: document for title, document in there.items() if title not in change[1]}
-    return list(there.values())
+        documents = {
+            title: document for title, document in documents.items() if title not in change[1]
+        }
+    return list(documents.values())
 
 
 def apply(change: tuple[Any, ...], kb: Path) -> None:
@@ -105,7 +107,7 @@ def apply(change: tuple[Any, ...], kb: Path) -> None:
 
 @pytest.fixture
 def no_sync(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is on the disk after a power failure is not asked here."""
+    """Skip `fsync`, which these tests do not need."""
     monkeypatch.setattr("os.fsync", lambda descriptor: None)
 
 
@@ -130,7 +132,7 @@ def check_changes(
             with KnowledgeBase.open(fresh) as rebuilt:
                 oracle = view(rebuilt, tokens)
             kb = stack.enter_context(KnowledgeBase.open(folder / "kb"))
-            # The indexes of this reader are opened after the next change only.
+            # This reader opens its indexes after the next change.
             assert list(kb.documents()) == oracle["documents"]
             with KnowledgeBase.open(folder / "kb") as eager:
                 assert view(eager, tokens) == oracle
@@ -142,7 +144,7 @@ def check_changes(
         compact(folder / "kb", progress=False)
         assert verify(folder / "kb") == []
         parts = list((folder / "kb" / "segments").glob("*"))
-        assert len(parts) <= 1  # nothing is left of what nobody reads any more
+        assert len(parts) <= 1  # unused segments were removed
 
 
 _unique = st.lists(DOCUMENT, min_size=1, max_size=5, unique_by=lambda d: d.title)
@@ -150,7 +152,7 @@ _unique = st.lists(DOCUMENT, min_size=1, max_size=5, unique_by=lambda d: d.title
 
 @settings(max_examples=12)
 @given(corpus=_unique, changes=st.lists(_change, max_size=5))
-def test_as_if_built_of_what_is_there(
+def test_changes_equal_a_new_build(
     corpus: list[Document], changes: list[tuple[Any, ...]], tokens: SafeTokenizer, no_sync: None
 ) -> None:
     check_changes(corpus, changes, tokens, "bm25s")
@@ -159,7 +161,7 @@ def test_as_if_built_of_what_is_there(
 @pytest.mark.slow
 @settings(max_examples=150)
 @given(corpus=_unique, changes=st.lists(_change, max_size=10))
-def test_as_if_built_of_what_is_there_at_length(
+def test_changes_equal_a_new_build_at_length(
     corpus: list[Document], changes: list[tuple[Any, ...]], tokens: SafeTokenizer, no_sync: None
 ) -> None:
     check_changes(corpus, changes, tokens, "bm25s")
@@ -230,13 +232,13 @@ def test_reports(kb: Path, write_jsonl: Write) -> None:
     assert (kb / "manifest.json").read_bytes() == manifest
 
 
-def test_a_text_is_one_title(kb: Path) -> None:
+def test_a_string_is_one_title(kb: Path) -> None:
     assert remove("Bird", kb).removed == 1
     with pytest.raises(AdmiralError, match=r"no document has the title 'Bird'\. "):
         remove("Bird", kb)
 
 
-def test_removed_documents_are_nowhere(kb: Path, tokens: SafeTokenizer) -> None:
+def test_removed_documents_cannot_be_found(kb: Path, tokens: SafeTokenizer) -> None:
     remove(["Bird"], kb, progress=False)
     with KnowledgeBase.open(kb) as opened:
         assert len(opened) == 2
@@ -269,7 +271,7 @@ def test_the_trie_of_the_base_is_built_once(
         assert opened.title_trie(tokens).rows(node).tolist() == [opened.row("a tit")] == [3]
 
 
-def test_titles_that_are_taken(kb: Path, write_jsonl: Write) -> None:
+def test_duplicate_titles(kb: Path, write_jsonl: Write) -> None:
     before = (kb / "manifest.json").read_bytes()
     corpus = write_jsonl([{"title": "Nest", "text": "x"}, {"title": "Bird", "text": "x"}])
     with pytest.raises(RecordError, match=r"corpus\.jsonl:2: field 'title': .*'Bird' is in the k"):
@@ -281,7 +283,7 @@ def test_titles_that_are_taken(kb: Path, write_jsonl: Write) -> None:
     assert not (kb / "segments").exists()
 
 
-def test_bad_requests(kb: Path, tmp_path: Path, write_jsonl: Write) -> None:
+def test_invalid_arguments(kb: Path, tmp_path: Path, write_jsonl: Write) -> None:
     before = (kb / "manifest.json").read_bytes()
     corpus = write_jsonl([{"title": "Nest", "text": "x"}])
     (tmp_path / "empty.jsonl").write_text("")

@@ -1,4 +1,4 @@
-"""Other processes, clocks and languages around a knowledge base."""
+"""Other processes, clocks and locales do not affect a knowledge base."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ def write(path: Path, word: str, count: int) -> Path:
 
 
 @contextmanager
-def replaced_all_the_time(folder: Path) -> Iterator[Path]:
-    """A knowledge base in whose place two others come in turn, as fast as that can be."""
+def constantly_replaced(folder: Path) -> Iterator[Path]:
+    """Replace a knowledge base by two others in turn, as fast as possible."""
     for word, count in (("old", 30), ("new", 45)):
         build(write(folder / f"{word}.jsonl", word, count), folder / word, bm25="bm25s")
     shutil.copytree(folder / "old", folder / "kb")
-    done = threading.Event()
+    completed = threading.Event()
 
     def replace() -> None:
-        while not done.is_set():
+        while not completed.is_set():
             for word in ("new", "old"):
                 shutil.copytree(folder / word, folder / "fresh")
                 swap_directories(folder / "fresh", folder / "kb")
@@ -52,41 +52,42 @@ def replaced_all_the_time(folder: Path) -> Iterator[Path]:
     try:
         yield folder / "kb"
     finally:
-        done.set()
+        completed.set()
         thread.join()
 
 
-def test_what_is_opened_while_it_is_replaced_is_one_or_the_other(tmp_path: Path) -> None:
-    outcomes = []
-    with replaced_all_the_time(tmp_path) as path:
+def test_opening_during_replacements_gives_one_build(tmp_path: Path) -> None:
+    errors: list[str] = []
+    searches: list[bool] = []
+    with constantly_replaced(tmp_path) as path:
         until = time.monotonic() + 3
         while time.monotonic() < until:
             with KnowledgeBase.open(path) as kb:
                 words = {document.sentences[0].split()[0] for document in kb.documents()}
                 assert (len(kb), words) in [(30, {"old"}), (45, {"new"})]
                 try:
-                    (found,) = kb.search(["old new"], 100)
-                except AdmiralError as error:  # it opens the index now, which has left
-                    assert "was replaced by another build" in str(error)
-                    outcomes.append("told")
+                    (hits,) = kb.search(["old new"], 100)
+                except AdmiralError as error:  # search opens the index, which has been replaced
+                    errors.append(str(error))
                 else:
-                    assert len(found) == len(kb)
-                    outcomes.append("found")
-    assert "found" in outcomes
+                    searches.append(len(hits) == len(kb))
+    assert searches
+    assert all(searches)
+    assert all("was replaced by another build" in message for message in errors)
 
 
-def test_an_index_that_is_replaced_while_it_is_opened_is_told(
+def test_an_index_replaced_while_it_is_opened_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for word, count in (("old", 3), ("new", 4)):
         build(write(tmp_path / f"{word}.jsonl", word, count), tmp_path / word, bm25="bm25s")
 
-    def overtaken(*args: object, **kwargs: object) -> object:
+    def replace_and_open(*args: object, **kwargs: object) -> object:
         (tmp_path / "old").rename(tmp_path / "gone")
         (tmp_path / "new").rename(tmp_path / "old")
         return open_bm25(*args, **kwargs)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("admiral.kb.knowledge_base.open_bm25", overtaken)
+    monkeypatch.setattr("admiral.kb.knowledge_base.open_bm25", replace_and_open)
     with (
         KnowledgeBase.open(tmp_path / "old") as kb,
         pytest.raises(AdmiralError, match="was replaced by another build"),
@@ -94,17 +95,17 @@ def test_an_index_that_is_replaced_while_it_is_opened_is_told(
         kb.search(["old"], 3)
 
 
-def test_damage_is_not_taken_for_a_replacement(
+def test_damage_is_not_mistaken_for_a_replacement(
     birds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     build(birds, tmp_path / "kb", bm25="none", progress=False)
     (tmp_path / "kb" / "titles-rows.npy").write_bytes(b"\x93NUMPY")
-    monkeypatch.setattr("admiral.kb.store.snapshot.ATTEMPTS", 1)  # it is not tried again and again
+    monkeypatch.setattr("admiral.kb.store.snapshot.ATTEMPTS", 1)  # no retries
     with pytest.raises(AdmiralError, match="where the manifest says"):
         KnowledgeBase.open(tmp_path / "kb")
 
 
-def test_processes_that_build_in_one_place_take_turns_or_are_told(
+def test_concurrent_builds_succeed_or_report_the_lock(
     tmp_path: Path,
 ) -> None:
     corpora = [write(tmp_path / f"{word}.jsonl", word, 300) for word in ("one", "two", "three")]
@@ -126,7 +127,7 @@ def test_processes_that_build_in_one_place_take_turns_or_are_told(
     assert {path.name for path in tmp_path.iterdir()} == {"kb", *(c.name for c in corpora)}
 
 
-def test_the_clock_counts_for_nothing(
+def test_the_clock_does_not_matter(
     birds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     build(birds, tmp_path / "kb", bm25="none", progress=False)
@@ -134,7 +135,7 @@ def test_the_clock_counts_for_nothing(
     for path in [*(tmp_path / "kb").rglob("*"), tmp_path / "kb"]:
         os.utime(path, (future, future))
     assert verify(tmp_path / "kb") == []
-    monkeypatch.setattr(time, "time", lambda: 0.0)  # and was set back since
+    monkeypatch.setattr(time, "time", lambda: 0.0)  # the clock is set back
     more = write(tmp_path / "more.jsonl", "more", 2)
     assert add(more, tmp_path / "kb", progress=False).added == 2
     assert add(more, tmp_path / "kb", on_duplicate="replace", progress=False).replaced == 2
@@ -144,7 +145,7 @@ def test_the_clock_counts_for_nothing(
 
 LANGUAGES = {
     "C": {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
-    # As a process of Java is in Turkey, where the small I has no dot.
+    # Like a Java process in Turkey, where the lower case of I has no dot.
     "tr_TR": {"LC_ALL": "tr_TR.UTF-8", "_JAVA_OPTIONS": "-Duser.language=tr -Duser.country=TR"},
 }
 SEARCH = """
@@ -162,9 +163,7 @@ with KnowledgeBase.open(folder / "kb") as kb:
 
 
 @pytest.mark.parametrize("bm25", ["bm25s", pytest.param("lucene", marks=pytest.mark.slow)])
-def test_the_language_of_the_surroundings_changes_nothing(
-    bm25: str, write_jsonl: Callable[..., Path]
-) -> None:
+def test_the_locale_does_not_matter(bm25: str, write_jsonl: Callable[..., Path]) -> None:
     corpus = write_jsonl(
         [
             {"title": "INDIGO", "text": "The title is in capitals. I think."},
@@ -173,16 +172,16 @@ def test_the_language_of_the_surroundings_changes_nothing(
         ],
         "c.jsonl",
     )
-    found = {}
+    outputs = {}
     for name, changes in {"as it is": {}, **LANGUAGES}.items():
         folder = corpus.parent / name
         folder.mkdir()
         shutil.copy(corpus, folder)
         env = {**os.environ, "PYTHONPATH": str(ROOT), **changes}
-        done = subprocess.run(
+        completed = subprocess.run(
             [sys.executable, "-c", SEARCH, str(folder), bm25], env=env, capture_output=True
         )
-        assert done.returncode == 0, done.stderr.decode()
-        found[name] = done.stdout
-    assert "INDIGO" in found["as it is"].decode()
-    assert found["C"] == found["tr_TR"] == found["as it is"]
+        assert completed.returncode == 0, completed.stderr.decode()
+        outputs[name] = completed.stdout
+    assert "INDIGO" in outputs["as it is"].decode()
+    assert outputs["C"] == outputs["tr_TR"] == outputs["as it is"]

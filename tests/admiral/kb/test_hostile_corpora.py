@@ -1,4 +1,4 @@
-"""Corpora that mean harm, or were never looked at: refused or stored, in bounded memory."""
+"""Hostile and unusual corpora are stored or refused in bounded memory."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ ODD = [
 ]
 
 
-def test_odd_texts_are_stored_and_found(
+def test_unusual_texts_are_stored_and_found(
     write_jsonl: Callable[..., Path], tmp_path: Path, tokens: SafeTokenizer
 ) -> None:
     corpus = write_jsonl(ODD)
@@ -58,7 +58,7 @@ def test_odd_texts_are_stored_and_found(
             title = str(record["title"])
             document = kb.document(title)
             assert kb.row(document.title) == kb.row(title)
-            document.title.encode()  # UTF-8 has a place for all of it
+            document.title.encode()  # can be encoded
         assert kb.document("NUL \0 in it").title == "NUL \N{REPLACEMENT CHARACTER} in it"
         assert kb.document("lone \ud800 surrogate").sentences == ("x \ufffd y",)
         assert kb.search(["\0 \ud800 \u202e", "שלום", "x" * 300_000], 3)[1][0].title.startswith("ש")
@@ -71,9 +71,9 @@ def test_a_title_of_ten_million_characters(
     corpus = write_jsonl([{"title": "x" * 10_000_000, "text": "a."}, FINE])
     with pytest.raises(
         AdmiralError, match=r"corpus\.jsonl:1: field 'title': 10000000 char"
-    ) as told:
+    ) as raised:
         build(corpus, tmp_path / "kb", bm25="none", progress=False)
-    assert len(str(told.value)) < 1000
+    assert len(str(raised.value)) < 1000
     report = build(corpus, tmp_path / "kb", bm25="none", skip_bad=True, progress=False)
     assert (report.documents, report.bad) == (1, 1)
 
@@ -93,7 +93,7 @@ def test_a_document_of_a_million_sentences(
 
 @contextmanager
 def compressed(path: Path) -> Iterator[IO[bytes]]:
-    """Write a file, compressed as its suffix says."""
+    """Open a file for writing, compressed according to its suffix."""
     if path.suffix == ".zst":
         with path.open("wb") as raw, zstandard.ZstdCompressor().stream_writer(raw) as file:
             yield file  # type: ignore[misc]
@@ -104,7 +104,7 @@ def compressed(path: Path) -> Iterator[IO[bytes]]:
         yield file
 
 
-# Builds what is named within so much memory beside what the imports take, and says how it ended.
+# Build a corpus with limited memory in addition to that of the imports, and print the outcome.
 BOMB = """
 import resource, sys
 from admiral.errors import AdmiralError
@@ -124,10 +124,10 @@ for skip in (False, True):
 """
 
 
-def explode(corpus: Path, folder: Path) -> list[str]:
-    """Build a corpus with 300 MB of memory, once strictly and once skipping what is bad."""
+def build_with_limited_memory(corpus: Path, folder: Path) -> list[str]:
+    """Build a corpus with 300 MB of memory, first strictly, then skipping bad records."""
     command = [sys.executable, "-c", BOMB, str(300 * 2**20), str(corpus), str(folder / "kb")]
-    # Arrow's own pool reserves 1 GB of addresses, which the limit counts though nothing is there.
+    # Arrow's own pool reserves 1 GB of address space, which would count towards the limit.
     surroundings = os.environ | {"ARROW_DEFAULT_MEMORY_POOL": "system"}
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=surroundings)
     assert done.returncode == 0, done.stderr
@@ -140,7 +140,7 @@ LINE, LINES = b"a" * 1024, b" " * 1023 + b"\n"
 @pytest.mark.slow
 @pytest.mark.parametrize("filling", [LINE, LINES], ids=["line", "lines"])
 @pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz", ".zst"])
-def test_archives_that_expand_enormously(suffix: str, filling: bytes, tmp_path: Path) -> None:
+def test_decompression_bombs_in_json_lines(suffix: str, filling: bytes, tmp_path: Path) -> None:
     """Half a gigabyte of one line, or of empty lines, in a few megabytes."""
     path = tmp_path / f"bomb.jsonl{suffix}"
     with compressed(path) as file:
@@ -148,21 +148,22 @@ def test_archives_that_expand_enormously(suffix: str, filling: bytes, tmp_path: 
             file.write(filling * 2**14)
         file.write(b"\n" + json.dumps(FINE).encode() + b"\n")
     assert path.stat().st_size < 2**23
-    strict, lenient = explode(path, tmp_path)
+    strict, lenient = build_with_limited_memory(path, tmp_path)
     assert lenient == "1"
     if filling == LINES:
         assert strict == "1"
     else:
-        assert "bomb.jsonl" in strict and "longer than 64 MiB" in strict
+        assert "bomb.jsonl" in strict
+        assert "longer than 64 MiB" in strict
 
 
-def test_a_text_file_that_expands_enormously(tmp_path: Path) -> None:
+def test_decompression_bombs_in_text_files(tmp_path: Path) -> None:
     folder = tmp_path / "texts"
     folder.mkdir()
     (folder / "fine.txt").write_text("Fine.")
     with compressed(folder / "bomb.txt.gz") as file:
         for _ in range(24):
             file.write(b"a " * 2**23)
-    strict, lenient = explode(folder, tmp_path)
+    strict, lenient = build_with_limited_memory(folder, tmp_path)
     assert "longer than 64 MiB" in strict
     assert lenient == "1"
