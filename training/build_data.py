@@ -19,7 +19,7 @@ from admiral.kb import KnowledgeBase, locate
 from admiral.kb.kb_paths import check_outside_folders
 from admiral.models.checkpoint import load_checkpoint
 from admiral.storage.output_paths import check_distinct_paths, check_output_path
-from proofs.drafting.contextual_similarity import ContextualLikeness
+from proofs.drafting.contextual_similarity import ContextualSimilarity
 from training.data.claim_sampler import BuildSettings
 from training.data.claim_sources import FORMATS, Source, titles_of
 from training.data.evidence_corpora import Corpus, ExtendedCorpus, read_documents
@@ -149,7 +149,7 @@ def main(
             similarity = None
             if context is not None:
                 checkpoint = load_checkpoint(context)
-                similarity = ContextualLikeness(checkpoint.model, checkpoint.tokens)
+                similarity = ContextualSimilarity(checkpoint.model, checkpoint.tokens)
             samples = build_samples(
                 parsed,
                 corpus,

@@ -30,7 +30,7 @@ from tests.docs.code_blocks import (
     commands,
     runnable,
 )
-from training import run_config
+from training.loop import run_config
 
 LANGUAGES = {"python", "sh", "text", "json", "yaml", "bibtex"}
 # Pages whose Python is run by a test of their own, which checks what it does.

@@ -1,4 +1,4 @@
-"""The command that builds training samples, as a person runs it."""
+"""The command that builds training samples."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from admiral.gold import read_gold
-from admiral.kb import KnowledgeBase, demo_kb
+from admiral.kb import demo_kb
 from training.build_data import main
-from training.data.evidence_corpora import ExtendedCorpus, PassageCorpus, fault, read_documents
-from training.data.negatives import BeamNegatives, Bm25Negatives
 from training.data.samples import ProveSample, RetrieveSample, read_samples
 
 DEMO = Path(str(resources.files("admiral"))) / "data" / "demo" / "claims.jsonl"
@@ -40,7 +38,7 @@ def missing_claims(tmp_path: Path) -> Path:
     return path
 
 
-def test_sources_become_one_file_the_same_for_the_same_seed(kb_path: str, tmp_path: Path) -> None:
+def test_samples_are_reproducible(kb_path: str, tmp_path: Path) -> None:
     claims, out = few(tmp_path / "claims.jsonl"), tmp_path / "samples.jsonl"
     arguments = ("--kb", kb_path, "--source", f"gold:{claims}", "--source", f"pairs/prove:{claims}")
     done = run(*arguments, out)
@@ -74,7 +72,7 @@ def test_claims_that_share_a_document_with_excluded_ones_are_left_out(
     assert gone.exit_code != 0 and "no" in gone.output and "Traceback" not in gone.output
 
 
-def test_context_aligns_proofs_and_nothing_else(kb_path: str, tmp_path: Path) -> None:
+def test_context_changes_proofs_only(kb_path: str, tmp_path: Path) -> None:
     claims, out = few(tmp_path / "claims.jsonl", 3), tmp_path / "samples.jsonl"
     arguments = ("--kb", kb_path, "--source", f"gold:{claims}")
     assert run(*arguments, out).exit_code == 0
@@ -94,7 +92,7 @@ def test_context_aligns_proofs_and_nothing_else(kb_path: str, tmp_path: Path) ->
     assert proofs
 
 
-def test_nothing_is_left_of_a_file_that_cannot_be_written(kb_path: str, tmp_path: Path) -> None:
+def test_failed_runs_leave_no_file(kb_path: str, tmp_path: Path) -> None:
     claims = few(tmp_path / "claims.jsonl", 2)
     nowhere = tmp_path / "none" / "samples.jsonl"
     done = run("--kb", kb_path, "--source", f"gold:{claims}", nowhere)
@@ -108,7 +106,7 @@ def test_nothing_is_left_of_a_file_that_cannot_be_written(kb_path: str, tmp_path
 
 
 @pytest.mark.parametrize("option", ["--source", "--documents", "--exclude"])
-def test_inputs_are_not_written_over(kb_path: str, tmp_path: Path, option: str) -> None:
+def test_inputs_are_not_overwritten(kb_path: str, tmp_path: Path, option: str) -> None:
     claims, read = few(tmp_path / "claims.jsonl", 2), few(tmp_path / "read.jsonl", 2)
     before = read.read_bytes()
     named = f"gold:{read}" if option == "--source" else read
@@ -117,7 +115,7 @@ def test_inputs_are_not_written_over(kb_path: str, tmp_path: Path, option: str) 
     assert read.read_bytes() == before
 
 
-def test_missing_gold_is_an_error_or_left_out_and_listed(kb_path: str, tmp_path: Path) -> None:
+def test_missing_gold_is_an_error_or_left_out(kb_path: str, tmp_path: Path) -> None:
     claims, out = missing_claims(tmp_path), tmp_path / "samples.jsonl"
     arguments = ("--kb", kb_path, "--source", f"gold:{claims}")
     done = run(*arguments, out)
@@ -132,7 +130,7 @@ def test_missing_gold_is_an_error_or_left_out_and_listed(kb_path: str, tmp_path:
     assert "Gone." not in {sample.claim for sample in read_samples(out)}
 
 
-def test_documents_besides_supply_what_is_missing(kb_path: str, tmp_path: Path) -> None:
+def test_additional_documents_provide_missing_gold(kb_path: str, tmp_path: Path) -> None:
     claims, pages = missing_claims(tmp_path), tmp_path / "pages.jsonl"
     page = {"title": "Nowhere", "sentences": ["It is [[Utopia|a place]] in [[Erewhon]]."]}
     pages.write_text(json.dumps(page) + "\n")
@@ -157,56 +155,24 @@ def test_documents_besides_supply_what_is_missing(kb_path: str, tmp_path: Path) 
         (["--source", "gold:x", "--sentences", "11"], "--sentences"),
     ],
 )
-def test_wrong_arguments(kb_path: str, tmp_path: Path, arguments: list[str], problem: str) -> None:
+def test_bad_arguments_are_errors(
+    kb_path: str, tmp_path: Path, arguments: list[str], problem: str
+) -> None:
     done = run("--kb", kb_path, *arguments, tmp_path / "out.jsonl")
     assert done.exit_code != 0 and problem in done.output
     assert "Traceback" not in done.output and list(tmp_path.iterdir()) == []
 
 
-def test_a_source_of_which_nothing_comes_is_an_error(kb_path: str, tmp_path: Path) -> None:
+def test_a_source_without_samples_is_an_error(kb_path: str, tmp_path: Path) -> None:
     path = tmp_path / "claims.jsonl"
     path.write_text('{"claim": "Gone.", "evidence": [["Nowhere", 0]]}\n')
     out = tmp_path / "out.jsonl"
     done = run("--kb", kb_path, "--source", f"gold:{path}", "--missing", "skip", out)
-    assert done.exit_code == 1 and "no samples come of it (claims: 1 missing)" in done.output
+    assert done.exit_code == 1 and "yields no samples (claims: 1 missing)" in done.output
     assert not out.exists()
 
 
-def test_beams_give_documents_that_the_model_takes_for_gold(user_cache: None) -> None:
-    from admiral import Admiral, RetrievalConfig
-
-    claims = [claim for claim in read_gold(DEMO) if len(claim.titles) > 1][:2]
-    config = RetrievalConfig(judge="never", beam_size=4, title_beams=2, rerank_documents=6)
-    with Admiral.from_pretrained("mini", kb="demo", config=config) as system:
-        searched = Bm25Negatives(system.kb, 20)
-        found = BeamNegatives(system, searched).find(claims)
-        plain = searched.find(claims)
-    for claim, negatives, other in zip(claims, found, plain, strict=True):
-        titles = [document.title for document in negatives.documents]
-        assert not set(titles) & set(claim.titles)
-        assert len(titles) == len(set(titles)) >= len(other.documents)
-        assert titles != [document.title for document in other.documents]
-        assert not {pair[0] for pair in negatives.sentences} & set(claim.titles)
-
-
-def test_corpora(kb_path: str, tmp_path: Path) -> None:
-    pages = tmp_path / "pages.jsonl"
-    pages.write_text('{"title": "Nowhere", "sentences": ["It is not."]}\n')
-    documents = read_documents([pages])
-    with KnowledgeBase.open(kb_path) as kb:
-        corpus = ExtendedCorpus(kb, documents)
-        assert corpus.row("Nowhere") == -1 and corpus.row("Seth Meyers") == kb.row("Seth Meyers")
-        assert fault(corpus, (("Nowhere", 0), ("Seth Meyers", 0))) is None
-        assert fault(corpus, (("Nowhere", 1),)) == (
-            "'Nowhere' has no sentence 1: it has 1, counted from 0"
-        )
-        assert corpus.search(["comedian"], 3) == kb.search(["comedian"], 3)
-    passages = PassageCorpus(documents.values())
-    assert passages.row("Nowhere") == 0 and passages.row("Erewhon") is None
-    assert [one.title for one in passages.search(["anything"], 5)[0]] == ["Nowhere"]
-
-
-def test_hop_0_is_among_the_samples(kb_path: str, tmp_path: Path) -> None:
+def test_there_are_samples_of_hop_0(kb_path: str, tmp_path: Path) -> None:
     out = tmp_path / "samples.jsonl"
     done = run("--kb", kb_path, "--source", f"gold/retrieve:{few(tmp_path / 'c.jsonl')}", out)
     assert done.exit_code == 0, done.output

@@ -1,4 +1,4 @@
-"""Two gloo processes train what one process trains with the same batches in a step."""
+"""Two processes (gloo) train the same weights as one process with as many batches per step."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from trie.model.safe_tokenizer import TASKS
 
 
 def train_in_two(config: TrainConfig) -> str:
-    """Run ``training.joint`` in two processes, and return what they said."""
+    """Run ``training.joint`` in two processes and return its log."""
     path = to_yaml(config, Path(config.out).with_suffix(".yaml"))
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
     done = subprocess.run(
@@ -34,8 +34,8 @@ def train_in_two(config: TrainConfig) -> str:
 
 
 @pytest.mark.slow
-def test_two_processes_train_what_one_does(tmp_path: Path) -> None:
-    """Gradients, dropout, evaluation and a stop on the way; losses are means over processes."""
+def test_two_processes_train_the_same_weights_as_one(tmp_path: Path) -> None:
+    """Covers gradients, dropout, evaluation, resuming, and losses averaged over processes."""
     one = replace(
         elsewhere(prepare(tmp_path), "one"),
         gradient_accumulation_steps=4,
@@ -47,8 +47,8 @@ def test_two_processes_train_what_one_does(tmp_path: Path) -> None:
     )
     two = replace(elsewhere(one, "two"), gradient_accumulation_steps=2, device="auto")
     train(one, TASKS)
-    said = train_in_two(replace(two, minutes=1e-9))
-    assert "2 processes on cpu" in said and "stopped behind step 1" in said
+    log = train_in_two(replace(two, minutes=1e-9))
+    assert "2 processes on cpu" in log and "stopped after step 1" in log
     train_in_two(two)
     ours, theirs = lines(one), lines(two)
     assert [line.keys() for line in ours] == [line.keys() for line in theirs]
@@ -59,7 +59,7 @@ def test_two_processes_train_what_one_does(tmp_path: Path) -> None:
     start = load_file(Path(one.start) / "model.safetensors")
     for name, value in weights.items():
         if name.endswith("k_proj.bias"):
-            continue  # attention does not depend on it: its gradient is rounding error
+            continue  # attention does not depend on it; its gradient is a rounding error
         torch.testing.assert_close(others[name], value, rtol=1e-3, atol=1e-4)
     moved = (
         weights["model.encoder.layers.0.fc1.weight"] - start["model.encoder.layers.0.fc1.weight"]

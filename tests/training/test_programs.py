@@ -1,4 +1,4 @@
-"""The four programs from their command lines, and what their checkpoints are good for."""
+"""The command lines of the four training programs, and the checkpoints they write."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def run(name: str, config: TrainConfig, *arguments: str) -> Result:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_each_program_trains_and_measures_its_tasks(name: str, settings: TrainConfig) -> None:
+def test_each_program_trains_and_evaluates_its_tasks(name: str, settings: TrainConfig) -> None:
     config = replace(elsewhere(settings, name), keep="best", markers=name == "joint")
     done = run(name, config, "--set", "steps=4")
     assert done.exit_code == 0, done.output
@@ -57,7 +57,7 @@ def test_each_program_trains_and_measures_its_tasks(name: str, settings: TrainCo
     assert (checkpoint.tokens.task("prove") is not None) == (name == "joint")
 
 
-def test_the_card_tells_files_settings_metrics_versions_and_no_place(
+def test_the_model_card_names_files_settings_metrics_and_versions_but_no_paths(
     settings: TrainConfig,
 ) -> None:
     config = elsewhere(settings, "carded")
@@ -74,7 +74,7 @@ def test_the_card_tells_files_settings_metrics_versions_and_no_place(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="retrieval is tested on Linux")
-def test_the_checkpoint_answers(settings: TrainConfig) -> None:
+def test_the_checkpoint_can_be_used_for_retrieval(settings: TrainConfig) -> None:
     from admiral import Admiral, load_config
 
     config = elsewhere(settings, "answers")
@@ -87,7 +87,7 @@ def test_the_checkpoint_answers(settings: TrainConfig) -> None:
 
 @pytest.fixture
 def new_process() -> Iterator[None]:
-    """As accelerate sees it: a process keeps the precision that it began with."""
+    """Reset accelerate, which keeps the precision of the first run in a process."""
     AcceleratorState._reset_state(reset_partial_state=True)
     yield
     AcceleratorState._reset_state(reset_partial_state=True)
@@ -98,7 +98,7 @@ def new_process() -> Iterator[None]:
     [
         ("stepz", "3", "no such setting. Did you mean 'steps'?"),
         ("samples", "absent.jsonl", "absent.jsonl: the samples cannot be read"),
-        ("start", "absent", "is no directory, and it cannot be fetched"),
+        ("start", "absent", "is not a directory and cannot be downloaded"),
         ("kb", "absent", "absent"),
         ("precision", "fp16", "needs a GPU"),
         ("best_metric", "bleu", "'bleu' is not one of score, loss, retrieve_top1"),
@@ -106,21 +106,21 @@ def new_process() -> Iterator[None]:
         ("tracker", "aim", "is not installed"),
         ("out", ".", "'.' has no name of its own"),
         ("out", "..", "'..' has no name of its own"),
-        ("seed", "99999999999999999999", "is not below 2**32"),
+        ("seed", "99999999999999999999", "is too large"),
     ],
 )
-def test_faults_are_one_line(
+def test_errors_are_reported_in_one_line(
     settings: TrainConfig, key: str, value: str, message: str, new_process: None
 ) -> None:
-    config = elsewhere(settings, "faulty")
+    config = elsewhere(settings, "bad")
     done = run("joint", config, "--set", f"{key}={value}")
     assert done.exit_code == 1 and isinstance(done.exception, SystemExit), done.output
-    (fault,) = [line for line in done.output.splitlines() if line.startswith("Error: ")]
-    assert message in fault
+    (error,) = [line for line in done.output.splitlines() if line.startswith("Error: ")]
+    assert message in error
     assert not Path(config.out).exists()
 
 
-def test_tracked_figures_are_those_of_the_log(settings: TrainConfig) -> None:
+def test_tracked_values_equal_those_of_the_log(settings: TrainConfig) -> None:
     pytest.importorskip("tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
@@ -128,13 +128,15 @@ def test_tracked_figures_are_those_of_the_log(settings: TrainConfig) -> None:
     done = run("joint", config)
     assert done.exit_code == 0, done.output
     events = EventAccumulator(str(Path(f"{config.out}.run") / "admiral")).Reload()
-    tracked = {(e.step, round(e.value, 4)) for e in events.Scalars("pairs")}
-    assert tracked == {(x["step"], round(x["pairs"], 4)) for x in lines(config) if "pairs" in x}
+    tracked = {(e.step, round(e.value, 4)) for e in events.Scalars("generation")}
+    assert tracked == {
+        (x["step"], round(x["generation"], 4)) for x in lines(config) if "generation" in x
+    }
     assert "dev/score" in events.Tags()["scalars"]
 
 
 class Folder(HfApi):
-    """A hub that is a folder."""
+    """A fake hub that stores repositories in a folder."""
 
     def __init__(self, root: Path) -> None:
         super().__init__()
@@ -148,7 +150,7 @@ class Folder(HfApi):
             (self.root / repo_id / path.name).write_bytes(path.read_bytes())
 
 
-def test_a_checkpoint_is_uploaded_whole(settings: TrainConfig, tmp_path: Path) -> None:
+def test_all_files_of_a_checkpoint_are_uploaded(settings: TrainConfig, tmp_path: Path) -> None:
     config = elsewhere(settings, "pushed")
     done = run("joint", config, "--set", "steps=2", "--set", "push_to_hub=someone/pushed")
     assert done.exit_code == 1  # there is no network in tests

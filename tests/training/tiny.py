@@ -32,7 +32,7 @@ SPECIALS = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
 
 
 def write_hub_directory(folder: Path, positions: int = 128) -> Path:
-    """Write a BART as the hub has it: byte pairs, no task tokens, ids 0, 1, 2 for the specials."""
+    """Write a BART in the hub's layout: byte-pair tokens, special ids 0 to 2, no task tokens."""
     core = Tokenizer(models.BPE())
     core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     core.decoder = decoders.ByteLevel()
@@ -64,7 +64,7 @@ def write_hub_directory(folder: Path, positions: int = 128) -> Path:
         eos_token_id=2,
         decoder_start_token_id=2,
         forced_eos_token_id=2,
-        init_std=0.2,  # so small a model learns nothing from weights that are small as well
+        init_std=0.2,  # with smaller weights, a model of this size learns nothing
     )
     with quiet_transformers():
         BartForConditionalGeneration(config).save_pretrained(folder)
@@ -72,25 +72,25 @@ def write_hub_directory(folder: Path, positions: int = 128) -> Path:
 
 
 def some_samples() -> list[Sample]:
-    """Return samples of all tasks: 16 and 4 of retrieval at hops 0 and 1, 4 and 8 of the others."""
-    found: list[Sample] = []
+    """Return 16 and 4 retrieval samples of hops 0 and 1, 4 reranking and 8 proof samples."""
+    samples: list[Sample] = []
     documents = [(t, (f"{t} is a city.", f"The {RIVERS[t]} is a river.")) for t in TITLES]
     for title, sentences in documents:
         claim = f"{title} is a city."
         other = TITLES[(TITLES.index(title) + 1) % len(TITLES)]
         evidence = ((title, sentences[0]), (other, f"The {RIVERS[other]} is a river."))
-        found += [RetrieveSample(claim, (), 0, (title,))] * 4
-        found += [RetrieveSample(f"The {RIVERS[title]} is a river.", evidence, 1, (title, other))]
-        found += [
+        samples += [RetrieveSample(claim, (), 0, (title,))] * 4
+        samples += [RetrieveSample(f"The {RIVERS[title]} is a river.", evidence, 1, (title, other))]
+        samples += [
             RerankSample(
                 claim, (), tuple(RerankDocument(t, s, (0,) * (t == title)) for t, s in documents)
             )
         ]
-        found += [
+        samples += [
             ProveSample(claim, evidence[:1], Proof((ProofStep(claim, claim, NatOp.EQUIVALENCE),))),
             ProveSample(claim, evidence[1:], Proof((ProofStep(claim, "", NatOp.INDEPENDENCE),))),
         ]
-    return found
+    return samples
 
 
 def prepare(folder: Path) -> TrainConfig:
@@ -135,19 +135,19 @@ def to_yaml(config: TrainConfig, path: Path) -> Path:
 
 
 def lines(config: TrainConfig) -> list[dict[str, float]]:
-    """Return what a run logged."""
+    """Return the log records of a run."""
     log = Path(f"{config.out}.run") / "log.jsonl"
     return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
 
 
 def elsewhere(config: TrainConfig, out: str) -> TrainConfig:
-    """Return the same settings for another directory beside it."""
+    """Return the same settings with another output directory next to it."""
     return replace(config, out=str(Path(config.out).with_name(out)))
 
 
 @contextmanager
 def full_disk(bytes_left: int) -> Iterator[None]:
-    """Have the system refuse to write files beyond a size, as it refuses all on a full disk."""
+    """Let the system refuse to write files beyond a size, as on a full disk."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_left, before[1]))
     try:

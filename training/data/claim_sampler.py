@@ -10,7 +10,7 @@ from itertools import combinations
 from admiral.gold import GoldClaim
 from admiral.retrieval.title_matching import base_title
 from proofs import AnnotationError, annotate
-from proofs.drafting.contextual_similarity import ContextualLikeness
+from proofs.drafting.contextual_similarity import ContextualSimilarity
 from training.data.evidence_corpora import Corpus, sentence_of
 from training.data.negatives import Negatives
 from training.data.samples import ProveSample, RerankDocument, RerankSample, RetrieveSample, Sample
@@ -83,7 +83,7 @@ class ClaimSampler:
         negatives: Negatives,
         settings: BuildSettings,
         rng: random.Random,
-        similarity: ContextualLikeness | None = None,
+        similarity: ContextualSimilarity | None = None,
     ) -> None:
         self._claim, self._corpus, self._negatives = claim, corpus, negatives
         self._settings, self._random, self._similarity = settings, rng, similarity
@@ -202,7 +202,7 @@ class ClaimSampler:
                     sufficient,
                     refuted=claim.refuted if sufficient else None,
                     withheld=[sentence for sentence in gold if sentence not in kept],
-                    likeness=self._similarity,
+                    similarity=self._similarity,
                 )
             except AnnotationError:
                 continue  # sufficient evidence without words that a proof may quote

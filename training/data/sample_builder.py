@@ -9,7 +9,7 @@ from pathlib import Path
 
 from admiral.errors import AdmiralError
 from admiral.gold import GoldClaim
-from proofs.drafting.contextual_similarity import ContextualLikeness
+from proofs.drafting.contextual_similarity import ContextualSimilarity
 from training.data.claim_sampler import BuildSettings, ClaimSampler
 from training.data.claim_sources import Source, SourceClaim
 from training.data.evidence_corpora import Corpus, PassageCorpus, missing_evidence
@@ -34,7 +34,7 @@ def build_samples(
     seed: int = 0,
     negatives: NegativeSampler | None = None,
     missing: str = "error",
-    similarity: ContextualLikeness | None = None,
+    similarity: ContextualSimilarity | None = None,
     excluded: Collection[str] = (),
     report: Callable[[str], None],
 ) -> Iterator[Sample]:
@@ -121,7 +121,7 @@ class SampleBuilder:
         *,
         negatives: NegativeSampler | None = None,
         handle_missing: Callable[[GoldClaim, str], None] | None = None,
-        similarity: ContextualLikeness | None = None,
+        similarity: ContextualSimilarity | None = None,
         excluded: Collection[str] = (),
     ) -> None:
         self._corpus, self._settings, self._seed = corpus, settings, seed

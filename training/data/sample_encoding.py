@@ -11,7 +11,7 @@ from functools import cache, partial
 
 from admiral.reranking.encoder_inputs import RerankerInput, reranker_inputs
 from proofs import NatOp, ProofError, target_ids
-from proofs.generation.source_input import evidence_input
+from proofs.generation.source_input import encode_source
 from training.data.continuations import Target
 from training.data.copy_alignment import copy_alignment
 from training.data.samples import ProveSample, RerankSample, RetrieveSample, Sample
@@ -83,8 +83,8 @@ def encode(
     hop = None
     if isinstance(sample, RetrieveSample):
         hop = min(sample.hop, len({title for title, _ in sample.evidence}))
-    source = evidence_input(tokens, task, sample.claim, sample.evidence, max_source, hop)
-    if source.cut:
+    source = encode_source(tokens, task, sample.claim, sample.evidence, max_source, hop)
+    if source.truncated:
         return None  # the target may refer to the cut text, which would teach guessing
     if isinstance(sample, RetrieveSample):
         targets = [

@@ -13,8 +13,8 @@ from torch import nn
 from admiral.models.checkpoint import Checkpoint
 from proofs.judges.calibrated import FEATURES, Weights
 from proofs.judges.classifier import pooled_states
-from proofs.judges.support import Support, SupportFinder
-from proofs.lexicons.wordnet import default_lexicon
+from proofs.judges.proof_features import ProofFeatures, FeatureExtractor
+from proofs.lexicons.lexicon import default_lexicon
 from training.fitting.network_fit import FitSettings, fit_network, row_mask
 from training.fitting.sufficiency_examples import SufficiencyExample, sentence_claims
 
@@ -48,20 +48,20 @@ def fit_calibrated(
     seed
         Seed of the initial weights and of the sentences that become claims.
     """
-    finder = SupportFinder(default_lexicon())
+    extractor = FeatureExtractor(default_lexicon())
     extra = islice(sentence_claims(train, seed), len(train) // _SENTENCE_CLAIM_RATIO)
     examples = [*train, *more, *extra]
     weights = fit_step_scorer(
-        [finder.find(example.claim, example.evidence) for example in examples],
+        [extractor.extract(example.claim, example.evidence) for example in examples],
         torch.tensor(_insufficient(examples), dtype=torch.float32),
         seed,
     )
-    scores = [max(weights.scores(finder.find(e.claim, e.evidence))) for e in dev]
+    scores = [max(weights.scores(extractor.extract(e.claim, e.evidence))) for e in dev]
     return replace(weights, threshold=threshold_at_recall(scores, _insufficient(dev), recall))
 
 
 def fit_step_scorer(
-    supports: Sequence[Support], insufficient: torch.Tensor, seed: int = 0
+    supports: Sequence[ProofFeatures], insufficient: torch.Tensor, seed: int = 0
 ) -> Weights:
     """Fit the network of step scores by the logistic loss of each claim's highest step.
 

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import pad_sequence
 
-from proofs.judges.network import Unit
+from proofs.judges.network import HiddenUnit
 
 # Up to this share of the mean, a standard deviation is due to rounding.
 _ROUNDING = 1e-6
@@ -44,7 +44,7 @@ def fit_network(
     seed: int = 0,
     unconstrained: Collection[str] | None = None,
     with_offset: bool = False,
-) -> tuple[tuple[Unit, ...], float]:
+) -> tuple[tuple[HiddenUnit, ...], float]:
     """Fit the network that scores rows to minimise a loss.
 
     Parameters
@@ -68,7 +68,7 @@ def fit_network(
 
     Returns
     -------
-    units : tuple of Unit
+    units : tuple of HiddenUnit
         Units for features that are not standardised.
     offset : float
         Offset to add to the sum of votes; 0 without `with_offset`.
@@ -106,7 +106,7 @@ def fit_network(
         weight = weight / deviation
         bias = hidden.bias - weight @ mean
     units = tuple(
-        Unit(unit_vote, unit_bias, dict(zip(names, unit_weights, strict=True)))
+        HiddenUnit(unit_vote, unit_bias, dict(zip(names, unit_weights, strict=True)))
         for unit_vote, unit_bias, unit_weights in zip(
             vote.tolist(), bias.tolist(), weight.tolist(), strict=True
         )

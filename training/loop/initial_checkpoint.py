@@ -11,7 +11,7 @@ from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntry
 from tokenizers import AddedToken
 from transformers import BartForConditionalGeneration, PreTrainedTokenizerFast
 
-from admiral.convert.tokenizers import open_tokenizer
+from admiral.convert.hf_tokenizers import open_tokenizer
 from admiral.errors import AdmiralError
 from admiral.models.checkpoint import load_bart, locate_checkpoint, quiet_transformers
 from admiral.models.heads import RerankHead, load_head

@@ -1,4 +1,4 @@
-"""The stream of batches: the same for the same seed, shared out, taken up at any position."""
+"""The stream of batches: reproducible, shared between processes, and resumable."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from training.data.batch_loading import Loader, batches_of
 from training.data.batches import Examples
 from training.data.sample_encoding import GenerationExample
 
-PAIRS = [GenerationExample([3] * (1 + n % 5), [4, 2], []) for n in range(20)]
+PAIRS = [GenerationExample([3] * (1 + n % 5), [[4, 2]], []) for n in range(20)]
 
 
 def stream(seed: int = 3) -> Iterator[Examples]:
     return batches_of(PAIRS, 24, 24, seed)
 
 
-def test_each_epoch_holds_every_item_once_in_another_order() -> None:
+def test_each_epoch_has_every_item_once_in_a_new_order() -> None:
     first: list[int] = []
     batches = stream()
     while len(first) < len(PAIRS):
@@ -32,7 +32,7 @@ def test_each_epoch_holds_every_item_once_in_another_order() -> None:
     assert list(islice(stream(), 30)) != list(islice(stream(4), 30))
 
 
-def test_processes_take_turns_from_where_an_earlier_run_ended() -> None:
+def test_processes_share_the_batches_after_a_position() -> None:
     whole = list(islice(stream(), 20))
     taken = {}
     for number in range(3):
@@ -42,7 +42,7 @@ def test_processes_take_turns_from_where_an_earlier_run_ended() -> None:
     assert taken == {at: whole[at] for at in range(5, 17)}
 
 
-def test_what_goes_wrong_in_the_thread_is_raised_where_batches_are_taken() -> None:
+def test_exceptions_of_the_thread_are_raised_by_take() -> None:
     def broken() -> Iterator[Examples]:
         yield PAIRS[:1]
         raise ValueError("no more")

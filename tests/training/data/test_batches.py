@@ -1,4 +1,4 @@
-"""Parts of batches: what they cost, and that nothing is lost in halving."""
+"""Batches: cost, splitting, and collation."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PAIRS = st.lists(
 
 
 @given(PAIRS, st.integers(1, 200))
-def test_halves_are_the_whole_in_order_and_within_the_ceiling(
+def test_the_parts_of_a_batch_keep_its_order_and_the_ceiling(
     pairs: list[GenerationExample], ceiling: int
 ) -> None:
     parts = split_to_cost(pairs, ceiling)
@@ -36,7 +36,7 @@ def test_halves_are_the_whole_in_order_and_within_the_ceiling(
 
 
 @given(PAIRS)
-def test_a_batch_costs_what_its_padded_tensors_hold(pairs: list[GenerationExample]) -> None:
+def test_the_cost_counts_padded_tokens(pairs: list[GenerationExample]) -> None:
     batch = collate(pairs, 1, 2)
     assert isinstance(batch, SequenceBatch)
     assert cost(pairs) == batch.input_ids.numel() + 2 * batch.labels.numel()
@@ -44,18 +44,18 @@ def test_a_batch_costs_what_its_padded_tensors_hold(pairs: list[GenerationExampl
     assert torch.equal(batch.segments >= 0, batch.labels != IGNORED)
 
 
-def test_a_batch_is_of_one_kind() -> None:
+def test_a_batch_holds_examples_of_one_kind() -> None:
     mixed = [
         GenerationExample([5], [[2]], []),
         RerankingExample([RerankerInput([5, 6], [(0, 0, 1), (1, 1, 2)])], [[True, False]]),
     ]
     for items in one_epoch(mixed, 1000, 1000, 0):
         collate(items, 1, 2)
-    with pytest.raises(ValueError, match="pairs or groups"):
+    with pytest.raises(ValueError, match="mixes generation and reranking"):
         collate(mixed, 1, 2)  # type: ignore[arg-type]
 
 
-def test_the_decoder_reads_the_labels_one_place_later() -> None:
+def test_decoder_inputs_are_the_labels_shifted_by_one() -> None:
     batch = collate(
         [GenerationExample([5], [[6, 7, 2]], []), GenerationExample([5, 5], [[8, 2]], [(0, 1)])],
         1,
@@ -69,7 +69,7 @@ def test_the_decoder_reads_the_labels_one_place_later() -> None:
     assert counts == Counts(tokens=2, copied=2)
 
 
-def test_the_targets_of_an_input_share_a_row() -> None:
+def test_all_targets_of_an_input_are_packed_into_one_row() -> None:
     pair = GenerationExample([5], [[6, 2], [7, 8, 2]], [])
     batch = collate([pair, GenerationExample([5], [[9, 2]], [])], 1, 0)
     assert isinstance(batch, SequenceBatch)

@@ -1,4 +1,4 @@
-"""The formats of training claims, in records of our own, and what is told of bad ones."""
+"""The formats of training claims, and errors in bad records."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ import pytest
 
 from admiral.errors import AdmiralError
 from admiral.gold import Label
-from training.data.claim_sources import FORMATS, Source, SourceClaim
+from admiral.records import Document
+from training.data.claim_sources import FORMATS, Source, SourceClaim, sample_claims
+from training.data.evidence_corpora import PassageCorpus
 from trie.model.safe_tokenizer import TASKS
 
 QUESTION = {
@@ -67,28 +69,28 @@ def read(format: str, path: Path) -> list[SourceClaim]:
     return list(Source.parse(f"{format}:{path}").claims())
 
 
-def test_questions_with_paragraphs(tmp_path: Path) -> None:
-    (found,) = read("hotpotqa", write(tmp_path / "q.jsonl", QUESTION))
-    assert [len(p.sentences) for p in found.passages] == [2, 3, 1]
+def test_hotpotqa_questions_have_paragraphs_and_supporting_sentences(tmp_path: Path) -> None:
+    (item,) = read("hotpotqa", write(tmp_path / "q.jsonl", QUESTION))
+    assert [len(p.sentences) for p in item.passages] == [2, 3, 1]
     # The sentence that names the other document, and the one with the answer.
-    assert found.claim.sentences == (("Salt Mill", 1), ("Ida Penn (architect)", 1))
-    assert found.claim.label is None
+    assert item.claim.sentences == (("Salt Mill", 1), ("Ida Penn (architect)", 1))
+    assert item.claim.label is None
 
 
-def test_one_page_with_what_was_retrieved_from_it(tmp_path: Path) -> None:
-    (found,) = read("fool-me-twice", write(tmp_path / "f.jsonl", FOOL))
-    (page,) = found.passages
+def test_fool_me_twice_has_gold_and_retrieved_sentences_of_one_page(tmp_path: Path) -> None:
+    (item,) = read("fool-me-twice", write(tmp_path / "f.jsonl", FOOL))
+    (page,) = item.passages
     assert page.sentences == ("It was sold in 1890.", "It burned in 1900.")
-    assert found.claim.sentences == (("Salt Mill", 1),) and found.claim.refuted is True
+    assert item.claim.sentences == (("Salt Mill", 1),) and item.claim.refuted is True
 
 
-def test_titles_only(tmp_path: Path) -> None:
-    (found,) = read("creak", write(tmp_path / "c.jsonl", CREAK))
-    assert found.claim.titles == ("Salt Mill",) and found.claim.label is Label.REFUTES
-    assert not found.passages and not found.claim.sentences
-    (found,) = read("ex-fever", write(tmp_path / "e.csv", EX_FEVER))
-    assert found.claim.titles == ("Salt Mill", "Ida Penn (architect)")
-    assert not found.claim.sentences
+def test_creak_and_ex_fever_have_titles_only(tmp_path: Path) -> None:
+    (item,) = read("creak", write(tmp_path / "c.jsonl", CREAK))
+    assert item.claim.titles == ("Salt Mill",) and item.claim.label is Label.REFUTES
+    assert not item.passages and not item.claim.sentences
+    (item,) = read("ex-fever", write(tmp_path / "e.csv", EX_FEVER))
+    assert item.claim.titles == ("Salt Mill", "Ida Penn (architect)")
+    assert not item.claim.sentences
 
 
 @pytest.mark.parametrize(
@@ -105,7 +107,7 @@ def test_titles_only(tmp_path: Path) -> None:
         ("ex-fever", {**EX_FEVER, "label": "MAYBE"}, "label"),
     ],
 )
-def test_a_bad_record_is_named(
+def test_errors_name_record_and_field(
     tmp_path: Path, format: str, record: dict[str, Any], field: str
 ) -> None:
     path = write(tmp_path / ("x.csv" if format == "ex-fever" else "x.jsonl"), record)
@@ -123,14 +125,14 @@ def test_an_empty_file_is_an_error(tmp_path: Path, format: str) -> None:
         read(format, tmp_path / "nowhere")
 
 
-def test_bytes_that_are_no_text(tmp_path: Path) -> None:
+def test_a_csv_file_must_be_utf_8(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_bytes(b"claim,label\n\xff\xfe,SUPPORT\n")
     with pytest.raises(AdmiralError, match="not CSV in UTF-8"):
         read("ex-fever", path)
 
 
-def test_how_sources_are_written() -> None:
+def test_sources_are_parsed() -> None:
     assert Source.parse("hover:a:b.jsonl") == Source("hover", Path("a:b.jsonl"), TASKS)
     named = Source.parse("gold/prove+rerank:x")
     assert named.tasks == ("prove", "rerank")
@@ -143,3 +145,16 @@ def test_how_sources_are_written() -> None:
     ]:
         with pytest.raises(AdmiralError, match=problem):
             Source.parse(text)
+
+
+def test_claims_are_sampled_from_every_source(tmp_path: Path) -> None:
+    first = write(tmp_path / "a.jsonl", *({**CREAK, "sentence": f"A{n}."} for n in range(9)))
+    second = write(tmp_path / "b.jsonl", CREAK, {**CREAK, "entity": "Unknown"})
+    sources = [Source.parse(f"creak:{first}"), Source.parse(f"creak:{second}")]
+    corpus = PassageCorpus([Document("Salt Mill", ("A mill.",))])
+    claims = sample_claims(sources, corpus, 5, seed=0)
+    # Of the second source, one claim needs a document that the corpus lacks.
+    assert len(claims) == 6 and [claim.id for claim in claims] == list("012345")
+    assert sum(claim.claim == CREAK["sentence"] for claim in claims) == 1
+    assert claims == sample_claims(sources, corpus, 5, seed=0)
+    assert claims != sample_claims(sources, corpus, 5, seed=1)

@@ -14,7 +14,7 @@ TITLES = st.sampled_from("ABCDEF")
 
 
 @given(st.lists(TITLES, max_size=5), st.sets(TITLES, min_size=1, max_size=4), st.integers(0, 4))
-def test_they_are_the_sequences_that_cover_the_most_gold(
+def test_continuations_equal_the_best_sequences_of_the_grammar(
     evidence: list[str], gold: set[str], hop: int
 ) -> None:
     count = min(hop, len(set(evidence)))
@@ -24,22 +24,22 @@ def test_they_are_the_sequences_that_cover_the_most_gold(
         if list(chosen) == sorted(chosen) and len(set(documents)) == count:
             allowed[chosen] = len(gold & set(documents))
     best = max(allowed.values())
-    wanted = {
+    expected = {
         Target(chosen, title)
         for chosen, covered in allowed.items()
         for title in gold - {evidence[at] for at in chosen}
         if covered == best
     }
-    found = gold_continuations(evidence, gold, hop, random.Random(0), None)
-    assert len(found) == len(wanted) and set(found) == wanted
-    drawn = gold_continuations(evidence, gold, hop, random.Random(0), 2)
-    assert len(drawn) == min(len(wanted), 2) and set(drawn) <= wanted
+    continuations = gold_continuations(evidence, gold, hop, random.Random(0), None)
+    assert len(continuations) == len(expected) and set(continuations) == expected
+    sample = gold_continuations(evidence, gold, hop, random.Random(0), 2)
+    assert len(sample) == min(len(expected), 2) and set(sample) <= expected
 
 
-def test_a_gold_document_that_was_read_may_follow() -> None:
-    found = gold_continuations(["A", "B", "X"], ("A", "B"), 1, random.Random(0))
-    assert found == (Target((0,), "B"), Target((1,), "A"))
+def test_a_gold_document_in_the_evidence_may_be_the_target() -> None:
+    continuations = gold_continuations(["A", "B", "X"], ("A", "B"), 1, random.Random(0))
+    assert continuations == (Target((0,), "B"), Target((1,), "A"))
 
 
-def test_nothing_follows_where_every_gold_document_is_named() -> None:
+def test_there_is_no_target_when_every_gold_document_is_named() -> None:
     assert gold_continuations(["A", "B"], ("A", "B"), 2, random.Random(0)) == ()

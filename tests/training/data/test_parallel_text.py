@@ -1,4 +1,4 @@
-"""fairseq's parallel text: nothing shifts, nothing is half written."""
+"""fairseq's parallel text: lines stay aligned, files are written as a whole."""
 
 from __future__ import annotations
 

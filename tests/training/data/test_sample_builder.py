@@ -1,4 +1,4 @@
-"""Samples of gold claims: splits, filled inputs, what is left out, what depends on what."""
+"""Samples of gold claims: splits, negatives, and claims that are left out."""
 
 from __future__ import annotations
 
@@ -33,34 +33,36 @@ def claim(*titles: str, ordered: bool = False, name: str = "1") -> GoldClaim:
 
 
 def retrieved(kb: KnowledgeBase, one: GoldClaim, settings: BuildSettings) -> list[RetrieveSample]:
-    found = list(SampleBuilder(kb, settings, 0).samples([one], ["retrieve"]))
-    assert all(isinstance(sample, RetrieveSample) for sample in found)
-    return [sample for sample in found if isinstance(sample, RetrieveSample)]
+    built = list(SampleBuilder(kb, settings, 0).samples([one], ["retrieve"]))
+    assert all(isinstance(sample, RetrieveSample) for sample in built)
+    return [sample for sample in built if isinstance(sample, RetrieveSample)]
 
 
 TITLES = ("Seth Meyers", "66th Primetime Emmy Awards", "Freddie Mercury", "Space Oddity")
 
 
 @given(st.lists(st.sampled_from(TITLES), min_size=1, unique=True))
-def test_each_choice_of_kept_documents_is_an_input(kb: KnowledgeBase, titles: list[str]) -> None:
-    found = retrieved(kb, claim(*titles), ALL)
-    assert [s.hop for s in found] == [
+def test_every_split_of_the_gold_documents_is_a_sample(
+    kb: KnowledgeBase, titles: list[str]
+) -> None:
+    built = retrieved(kb, claim(*titles), ALL)
+    assert [s.hop for s in built] == [
         count for count in range(len(titles)) for _ in combinations(titles, count)
     ]
-    assert all(s.gold == tuple(titles) and s.targets() for s in found)
-    # Each document can be found at each hop.
+    assert all(s.gold == tuple(titles) and s.targets() for s in built)
+    # Each document is a target at each hop.
     for hop in range(len(titles)):
-        ends = {one.title for s in found if s.hop == hop for one in s.targets(None)}
+        ends = {one.title for s in built if s.hop == hop for one in s.targets(None)}
         assert ends == set(titles)
 
 
-def test_evidence_often_holds_what_is_still_to_be_found(kb: KnowledgeBase) -> None:
-    found = retrieved(kb, claim(*TITLES), ALL)
-    read = [len({t for t, _ in s.evidence} & set(TITLES)) - s.hop for s in found if s.hop]
+def test_evidence_often_contains_target_documents(kb: KnowledgeBase) -> None:
+    built = retrieved(kb, claim(*TITLES), ALL)
+    read = [len({t for t, _ in s.evidence} & set(TITLES)) - s.hop for s in built if s.hop]
     assert min(read) == 0 < max(read)
 
 
-def test_inputs_are_filled_up_and_short_ones_are_not(kb: KnowledgeBase) -> None:
+def test_inputs_are_filled_with_negatives_unless_short(kb: KnowledgeBase) -> None:
     full = [s for s in retrieved(kb, claim(*TITLES), ALL) if s.hop]
     assert {len(s.evidence) for s in full} == {5}
     short = BuildSettings(splits=0, short=1.0)
@@ -72,7 +74,7 @@ def test_inputs_are_filled_up_and_short_ones_are_not(kb: KnowledgeBase) -> None:
     assert all(len(s.evidence) >= 3 for s in samples if s.hop)
 
 
-def test_a_claim_is_drawn_for_by_itself(kb: KnowledgeBase) -> None:
+def test_the_samples_of_a_claim_do_not_depend_on_other_claims(kb: KnowledgeBase) -> None:
     one, other = claim(*TITLES[:2]), claim(*TITLES[2:], name="2")
     alone = list(SampleBuilder(kb, ALL, 3).samples([one], TASKS))
     both = list(SampleBuilder(kb, ALL, 3).samples([other, one], TASKS))
@@ -80,46 +82,46 @@ def test_a_claim_is_drawn_for_by_itself(kb: KnowledgeBase) -> None:
     assert list(SampleBuilder(kb, ALL, 4).samples([one], TASKS)) != alone
 
 
-def test_claims_that_cannot_be_used_are_counted_and_told(kb: KnowledgeBase) -> None:
-    told: list[tuple[str, str]] = []
-    builder = SampleBuilder(kb, ALL, missing=lambda one, why: told.append((one.id, why)))
+def test_unusable_claims_are_counted_and_reported(kb: KnowledgeBase) -> None:
+    reported: list[tuple[str, str]] = []
+    builder = SampleBuilder(kb, ALL, handle_missing=lambda one, why: reported.append((one.id, why)))
     strange = GoldClaim("1", "No such thing.", None, ((("No such title", 0),),))
     beyond = GoldClaim("2", "No such sentence.", None, ((("Seth Meyers", 99),),))
     empty = GoldClaim("3", "Nothing is known of this.", None, ())
     assert list(builder.samples([strange, beyond, empty], TASKS)) == []
     assert builder.counts == {"missing": 2, "without evidence": 1}
     count = len(kb.document("Seth Meyers").sentences)
-    assert told == [
+    assert reported == [
         ("1", "there is no document 'No such title'"),
         ("2", f"'Seth Meyers' has no sentence 99: it has {count}, counted from 0"),
     ]
 
 
-def test_documents_without_sentences_give_titles_and_what_names_them(kb: KnowledgeBase) -> None:
+def test_without_gold_sentences_evidence_names_the_missing_documents(kb: KnowledgeBase) -> None:
     evidence = tuple((t, None) for t in ("66th Primetime Emmy Awards", "Seth Meyers", "Nowhere"))
     one = GoldClaim("1", "The host was a comedian.", Label.SUPPORTS, (evidence,))
-    found = list(SampleBuilder(kb, ALL).samples([one], TASKS))
-    assert all(isinstance(sample, RetrieveSample) for sample in found)
-    samples = [s for s in found if isinstance(s, RetrieveSample)]
+    built = list(SampleBuilder(kb, ALL).samples([one], TASKS))
+    assert all(isinstance(sample, RetrieveSample) for sample in built)
+    samples = [s for s in built if isinstance(s, RetrieveSample)]
     assert {one.title for one in samples[0].targets()} == {title for title, _ in evidence}
-    # What is not in the knowledge base can be a target and not be read.
+    # A document that is not in the knowledge base can be a target, but not evidence.
     read = [pair for s in samples for pair in s.evidence]
     assert "Nowhere" not in {title for title, _ in read}
     named = [text for title, text in read if title == "66th Primetime Emmy Awards"]
     assert any("Seth Meyers" in text for text in named)
 
 
-def test_passages_take_the_place_of_the_knowledge_base(kb: KnowledgeBase) -> None:
+def test_passages_of_a_claim_replace_the_knowledge_base(kb: KnowledgeBase) -> None:
     passages = (
         Document("One", ("One is a thing.", "It is near Two.")),
         Document("Two", ("Two is another thing.",)),
         Document("Three", ("Three is wrong.", "Wholly.")),
     )
     one = GoldClaim("1", "A thing.", Label.SUPPORTS, ((("One", 1), ("Two", 0)),))
-    found = list(SampleBuilder(kb, ALL).samples([SourceClaim(one, passages)], TASKS))
-    titles = {title for sample in found for title, _ in sample.evidence}
+    built = list(SampleBuilder(kb, ALL).samples([SourceClaim(one, passages)], TASKS))
+    titles = {title for sample in built for title, _ in sample.evidence}
     assert titles == {"One", "Two", "Three"}
-    rerank = next(sample for sample in found if isinstance(sample, RerankSample))
+    rerank = next(sample for sample in built if isinstance(sample, RerankSample))
     assert [(d.title, d.relevant) for d in rerank.documents] == [
         ("One", (1,)),
         ("Two", (0,)),

@@ -1,4 +1,4 @@
-"""Training samples of demo claims: targets, splits, round trip, batches."""
+"""Training samples of demo claims: targets, labels, JSON round trip, and encoding."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from admiral.gold import GoldClaim, read_gold
 from admiral.kb import KnowledgeBase, demo_kb
 from admiral.reranking.similarity import minilm_directory
 from training.data.batches import IGNORED, RerankBatch, SequenceBatch, bucket, collate
-from training.data.sample_builder import BuildSettings, SampleBuilder
+from training.data.claim_sampler import BuildSettings
+from training.data.sample_builder import SampleBuilder
 from training.data.sample_encoding import GenerationExample, RerankingExample, encode
 from training.data.samples import (
     ProveSample,
@@ -30,8 +31,7 @@ from training.loop.minilm_warm_start import mini_tokenizer
 from training.loop.multitask_model import sentence_means
 from training.loop.training_set import task_of
 from trie import SafeTokenizer
-
-TASKS = ("retrieve", "rerank", "prove")
+from trie.model.safe_tokenizer import TASKS
 
 
 def gold_claims() -> list[GoldClaim]:
@@ -54,7 +54,7 @@ def tokens() -> SafeTokenizer:
     return SafeTokenizer(mini_tokenizer(minilm_directory()))
 
 
-def test_identifiers_point_at_gold_sentences_and_the_title_is_left_over(
+def test_targets_name_gold_sentences_and_another_gold_title(
     samples: list[Sample],
 ) -> None:
     gold = {c.claim: c for c in gold_claims()}
@@ -80,21 +80,21 @@ def test_reranking_marks_the_gold_sentences(samples: list[Sample]) -> None:
             assert any(not d.relevant for d in sample.documents)
 
 
-def test_reranking_samples_of_a_claim_have_negatives_of_their_own(kb: KnowledgeBase) -> None:
+def test_reranking_samples_of_a_claim_have_different_negatives(kb: KnowledgeBase) -> None:
     settings = BuildSettings(rerankings=3, rerank_documents=9)
-    found = list(SampleBuilder(kb, settings, 1).samples(gold_claims()[:5], ["rerank"]))
-    assert len(found) == 15
+    samples = list(SampleBuilder(kb, settings, 1).samples(gold_claims()[:5], ["rerank"]))
+    assert len(samples) == 15
     for claim in range(5):
         drawn = [
             frozenset(d.title for d in sample.documents)
-            for sample in found[3 * claim : 3 * claim + 3]
+            for sample in samples[3 * claim : 3 * claim + 3]
             if isinstance(sample, RerankSample)
         ]
         assert all(len(titles) == 9 for titles in drawn)
         assert len(set(drawn)) > 1
 
 
-def test_proofs_agree_with_what_was_withheld(samples: list[Sample]) -> None:
+def test_proofs_of_incomplete_evidence_are_insufficient(samples: list[Sample]) -> None:
     gold = {c.claim: c for c in gold_claims()}
     verdicts = set()
     for sample in samples:
@@ -113,7 +113,7 @@ def test_samples_round_trip(samples: list[Sample], tmp_path: Path) -> None:
     assert list(read_samples(path)) == samples
 
 
-def test_a_bad_line_is_named(tmp_path: Path) -> None:
+def test_errors_name_the_line(tmp_path: Path) -> None:
     path = tmp_path / "samples.jsonl"
     path.write_text('{"task": "fly", "claim": "c", "evidence": []}\n')
     with pytest.raises(RecordError, match=r"samples\.jsonl:1"):
@@ -123,9 +123,9 @@ def test_a_bad_line_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("task", "change", "says"),
     [
-        ("retrieve", {"hop": -1}, "field 'hop': -1 is not a number from 0 on"),
-        ("retrieve", {"hop": float("inf")}, "field 'hop': inf is not a number"),
-        ("retrieve", {"hop": True}, "field 'hop': True is not a number"),
+        ("retrieve", {"hop": -1}, "field 'hop': -1 is not a whole number of at least 0"),
+        ("retrieve", {"hop": float("inf")}, "field 'hop': inf is not a whole number"),
+        ("retrieve", {"hop": True}, "field 'hop': True is not a whole number"),
         ("retrieve", {"gold": []}, "field 'gold': is empty"),
         ("rerank", {"documents": [{"title": "a", "sentences": ["b"], "relevant": [True]}]}, "True"),
         ("retrieve", {"claim": None}, "a text was expected, not None"),
@@ -137,12 +137,16 @@ def test_a_bad_line_is_named(tmp_path: Path) -> None:
         ("retrieve", {"evidence": {}}, "field 'evidence': a list was expected"),
         ("rerank", {"documents": [{"title": 5, "sentences": [], "relevant": []}]}, "not 5"),
         ("rerank", {"documents": [{"title": "a", "sentences": [1], "relevant": []}]}, "not 1"),
-        ("rerank", {"documents": [{"title": "a", "sentences": ["b"], "relevant": [1]}]}, "no pos"),
+        (
+            "rerank",
+            {"documents": [{"title": "a", "sentences": ["b"], "relevant": [1]}]},
+            "not a pos",
+        ),
         ("prove", {"proof": [{"claim": 5, "evidence": "", "operator": "="}]}, "not 5"),
         ("prove", {"proof": 5}, "field 'proof': a list was expected"),
     ],
 )
-def test_bad_fields_are_named(
+def test_errors_name_the_field(
     samples: list[Sample], tmp_path: Path, task: str, change: dict[str, object], says: str
 ) -> None:
     path = tmp_path / "samples.jsonl"
@@ -153,13 +157,13 @@ def test_bad_fields_are_named(
         list(read_samples(path))
 
 
-def test_deep_lines_are_named(tmp_path: Path) -> None:
+def test_deeply_nested_json_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "deep.jsonl").write_text("[" * 20_000 + "\n")
     with pytest.raises(RecordError, match=r"deep\.jsonl:1"):
         list(read_samples(tmp_path / "deep.jsonl"))
 
 
-def test_batches_hold_every_item_once_within_the_budget(
+def test_batches_hold_each_example_once_within_the_budget(
     samples: list[Sample], tokens: SafeTokenizer
 ) -> None:
     items = [i for s in samples if (i := encode(tokens, s, 160, 200)) is not None]
@@ -167,18 +171,18 @@ def test_batches_hold_every_item_once_within_the_budget(
     batches = bucket(pairs, 2000, 5)
     assert sorted(id(p) for b in batches for p in b) == sorted(id(p) for p in pairs)
     for batch in batches:
-        found = collate(batch, tokens.pad, tokens.start)
-        assert isinstance(found, SequenceBatch)
-        rows, width = found.input_ids.shape
-        assert rows == 1 or rows * (width + 2 * found.labels.shape[1]) <= 2000
-        assert (found.labels == IGNORED).sum() == found.labels.numel() - sum(
+        collated = collate(batch, tokens.pad, tokens.start)
+        assert isinstance(collated, SequenceBatch)
+        rows, width = collated.input_ids.shape
+        assert rows == 1 or rows * (width + 2 * collated.labels.shape[1]) <= 2000
+        assert (collated.labels == IGNORED).sum() == collated.labels.numel() - sum(
             p.length for p in batch if isinstance(p, GenerationExample)
         )
     assert bucket(pairs, 2000, 5) == batches
     assert bucket(pairs, 2000, 6) != batches
 
 
-def test_sentences_score_the_mean_of_their_tokens(
+def test_sentence_scores_are_means_over_their_tokens(
     samples: list[Sample], tokens: SafeTokenizer
 ) -> None:
     groups = [

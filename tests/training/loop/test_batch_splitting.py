@@ -1,4 +1,4 @@
-"""Memory that runs out: batches are split_to_cost, and training goes on as it would have."""
+"""When memory runs out, batches are split and the result of training stays the same."""
 
 from __future__ import annotations
 
@@ -27,35 +27,35 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> TrainConfig:
 
 @contextmanager
 def small_device(most: int) -> Iterator[list[int]]:
-    """Run out of memory in training for inputs of more than `most` tokens, padding included.
+    """Run out of memory in training for inputs of more than `most` tokens, including padding.
 
-    Yields the sizes of what was too large.
+    Yields a list to which the sizes of such inputs are appended.
     """
-    refused: list[int] = []
+    too_large: list[int] = []
 
     def check(module: nn.Module, inputs: tuple[torch.Tensor, ...]) -> None:
         if not isinstance(module, nn.LayerNorm) or not torch.is_grad_enabled():
             return
         size = inputs[0].shape[0] * inputs[0].shape[1]
         if size > most:
-            refused.append(size)
+            too_large.append(size)
             raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
 
     handle = register_module_forward_pre_hook(check)
     try:
-        yield refused
+        yield too_large
     finally:
         handle.remove()
 
 
-def test_training_goes_on_in_halves_with_the_same_result(
+def test_training_on_halved_batches_has_the_same_result(
     settings: TrainConfig, caplog: pytest.LogCaptureFixture
 ) -> None:
     whole, parts = elsewhere(settings, "whole"), elsewhere(settings, "parts")
     train(whole, TASKS)
-    with small_device(150) as refused:
+    with small_device(150) as too_large:
         train(parts, TASKS)
-    assert refused
+    assert too_large
     assert "batches that cost more than" in caplog.text
     ours = load_file(Path(whole.out) / "model.safetensors")
     theirs = load_file(Path(parts.out) / "model.safetensors")
@@ -64,25 +64,25 @@ def test_training_goes_on_in_halves_with_the_same_result(
             torch.testing.assert_close(theirs[name], value, rtol=2e-2, atol=2e-3)
 
 
-def test_evaluation_says_what_to_lower(settings: TrainConfig) -> None:
+def test_the_error_in_evaluation_names_the_settings_to_lower(settings: TrainConfig) -> None:
     def check(module: nn.Module, _: tuple[torch.Tensor, ...]) -> None:
         if isinstance(module, nn.LayerNorm) and not torch.is_grad_enabled():
             raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
 
     handle = register_module_forward_pre_hook(check)
     try:
-        with pytest.raises(AdmiralError, match="Lower eval_beams and proof_beams"):
+        with pytest.raises(AdmiralError, match="Lower eval_beams, proof_beams"):
             train(elsewhere(settings, "beams"), TASKS)
     finally:
         handle.remove()
 
 
-def test_memory_for_not_even_one_sample_is_an_error(settings: TrainConfig) -> None:
+def test_too_little_memory_for_one_sample_is_an_error(settings: TrainConfig) -> None:
     with small_device(4), pytest.raises(AdmiralError, match="a single sample"):
         train(elsewhere(settings, "tiny"), TASKS)
 
 
-def test_other_errors_of_the_device_are_not_taken_for_it(settings: TrainConfig) -> None:
+def test_other_device_errors_are_raised(settings: TrainConfig) -> None:
     def broken(module: nn.Module, _: tuple[torch.Tensor, ...]) -> None:
         if isinstance(module, BartEncoder):
             raise RuntimeError("CUDA error: an illegal memory access was encountered")

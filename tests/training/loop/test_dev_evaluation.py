@@ -1,7 +1,8 @@
-"""Metrics of evaluation: by a model that knows the answers, and by hand."""
+"""Development metrics: of an overfitted model, of fake retrievers, and of no samples."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -9,8 +10,10 @@ import torch
 
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase
+from admiral.records import DocumentSet
 from tests.training.tiny import elsewhere, prepare, some_samples
 from training.data.samples import ProveSample, RerankSample, RetrieveSample
+from training.loop import dev_evaluation
 from training.loop.dev_evaluation import Evaluator, metrics
 from training.loop.initial_checkpoint import open_initial_checkpoint
 from training.loop.run_config import METRICS, TrainConfig
@@ -24,8 +27,8 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> TrainConfig:
 
 
 @pytest.fixture(scope="module")
-def learnt(config: TrainConfig) -> TrainConfig:
-    """Settings that start from a checkpoint which knows its few samples by heart."""
+def overfitted(config: TrainConfig) -> TrainConfig:
+    """Settings that start from a checkpoint that was overfitted to its few samples."""
     longer = replace(
         elsewhere(config, "learnt"),
         steps=200,
@@ -38,19 +41,19 @@ def learnt(config: TrainConfig) -> TrainConfig:
     return replace(config, start=longer.out)
 
 
-def test_a_model_that_knows_the_answers_scores_high(learnt: TrainConfig) -> None:
-    start = open_initial_checkpoint(learnt, TASKS)
-    with KnowledgeBase.open(learnt.kb) as kb:
-        found = metrics(Evaluator(start, some_samples(), kb, learnt).sums())
-    assert found["retrieve_top1"] > 0.9
-    assert found["rerank_mrr"] > 0.9 and found["rerank_recall5"] == 1.0
-    assert found["prove_accuracy"] > 0.9 and found["prove_exact"] > 0.8
-    assert set(found) == {"score", *(name for names in METRICS.values() for name in names)}
-    firsts = [found[names[0]] for names in METRICS.values()]
-    assert found["score"] == pytest.approx(sum(firsts) / 3)
+def test_an_overfitted_model_scores_high(overfitted: TrainConfig) -> None:
+    start = open_initial_checkpoint(overfitted, TASKS)
+    with KnowledgeBase.open(overfitted.kb) as kb:
+        measured = metrics(Evaluator(start, some_samples(), kb, overfitted).sums())
+    assert measured["retrieve_top1"] > 0.9
+    assert measured["rerank_mrr"] > 0.9 and measured["rerank_recall5"] == 1.0
+    assert measured["prove_accuracy"] > 0.9 and measured["prove_exact"] > 0.8
+    assert set(measured) == {"score", *(name for names in METRICS.values() for name in names)}
+    firsts = [measured[names[0]] for names in METRICS.values()]
+    assert measured["score"] == pytest.approx(sum(firsts) / 3)
 
 
-def test_whole_document_sets_can_be_learnt_as_titles(config: TrainConfig) -> None:
+def test_a_model_can_learn_document_sets_as_titles(config: TrainConfig) -> None:
     tasks = ("retrieve",)
     titles = replace(elsewhere(config, "titles"), target="titles", steps=200, warmup_steps=20)
     titles = replace(titles, batch_tokens=1024, dev="", save_every=200, log_every=100)
@@ -58,13 +61,13 @@ def test_whole_document_sets_can_be_learnt_as_titles(config: TrainConfig) -> Non
     samples = [sample for sample in some_samples() if isinstance(sample, RetrieveSample)]
     start = open_initial_checkpoint(replace(titles, start=titles.out), tasks)
     with KnowledgeBase.open(titles.kb) as kb:
-        found = metrics(Evaluator(start, samples, kb, titles).sums())
+        measured = metrics(Evaluator(start, samples, kb, titles).sums())
         other = metrics(Evaluator(start, samples, kb, replace(titles, target="sentences")).sums())
-    assert found["retrieve_top1"] > 0.9
-    assert other["retrieve_top1"] < found["retrieve_top1"]
+    assert measured["retrieve_top1"] > 0.9
+    assert other["retrieve_top1"] < measured["retrieve_top1"]
 
 
-def test_the_shares_of_processes_add_up_to_the_whole(config: TrainConfig) -> None:
+def test_the_sums_of_processes_add_up(config: TrainConfig) -> None:
     start = open_initial_checkpoint(config, TASKS)
     with KnowledgeBase.open(config.kb) as kb:
         whole = Evaluator(start, some_samples(), kb, config).sums()
@@ -74,13 +77,13 @@ def test_the_shares_of_processes_add_up_to_the_whole(config: TrainConfig) -> Non
         assert added == pytest.approx(sums), name
 
 
-def test_evaluation_in_bfloat16_leaves_the_weights_alone(config: TrainConfig) -> None:
+def test_evaluation_in_bfloat16_does_not_change_the_weights(config: TrainConfig) -> None:
     start = open_initial_checkpoint(config, TASKS)
     before = {name: weight.clone() for name, weight in start.model.state_dict().items()}
     with KnowledgeBase.open(config.kb) as kb:
         rounded = replace(config, precision="bf16")
-        found = metrics(Evaluator(start, some_samples(), kb, rounded).sums())
-    assert 0 <= found["score"] <= 1
+        measured = metrics(Evaluator(start, some_samples(), kb, rounded).sums())
+    assert 0 <= measured["score"] <= 1
     after = start.model.state_dict()
     assert before.keys() == after.keys()
     assert all(torch.equal(after[name], weight) for name, weight in before.items())
@@ -90,24 +93,59 @@ def test_only_tasks_with_samples_are_measured(config: TrainConfig) -> None:
     start = open_initial_checkpoint(config, TASKS)
     for kind, task in [(RerankSample, "rerank"), (ProveSample, "prove")]:
         some = [sample for sample in some_samples() if isinstance(sample, kind)]
-        found = metrics(Evaluator(start, some, None, config).sums())
-        assert set(found) == {"score", *METRICS[task]}
-        assert found["score"] == found[METRICS[task][0]]
+        measured = metrics(Evaluator(start, some, None, config).sums())
+        assert set(measured) == {"score", *METRICS[task]}
+        assert measured["score"] == measured[METRICS[task][0]]
 
 
-def test_titles_that_the_knowledge_base_lacks_are_left_out(config: TrainConfig) -> None:
+def test_samples_with_unknown_titles_are_left_out(config: TrainConfig) -> None:
     start = open_initial_checkpoint(config, ("retrieve",))
     strange = [RetrieveSample("Ur is a city.", (), 0, ("Ur",))] * 3
     known = [s for s in some_samples() if isinstance(s, RetrieveSample)][:2]
     with KnowledgeBase.open(config.kb) as kb:
-        found = Evaluator(start, strange + known, kb, config).sums()
-        assert found["retrieve_top1"][1] == 2
+        measured = Evaluator(start, strange + known, kb, config).sums()
+        assert measured["retrieve_top1"][1] == 2
         with pytest.raises(AdmiralError, match="none of its titles is in the knowledge base"):
             Evaluator(start, strange, kb, config)
 
 
-def test_metrics_of_nothing_are_zero() -> None:
+def test_metrics_without_samples_are_zero() -> None:
     assert metrics({}) == {}
-    sums = {"prove_f1": (0, 0), "prove_precision": (0, 0), "loss": (6.0, 4), "loss_groups": (0, 0)}
-    found = metrics(sums)
-    assert found == {"score": 0.0, "prove_f1": 0.0, "prove_precision": 0.0, "loss": 1.5}
+    sums = {
+        "prove_f1": (0, 0),
+        "prove_precision": (0, 0),
+        "loss": (6.0, 4),
+        "loss_reranking": (0, 0),
+    }
+    measured = metrics(sums)
+    assert measured == {"score": 0.0, "prove_f1": 0.0, "prove_precision": 0.0, "loss": 1.5}
+
+
+def test_any_gold_document_set_counts_and_the_mass_is_summed(
+    config: TrainConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fake retriever returns the same document sets for every sample."""
+
+    class FakeRetriever:
+        def __init__(self, *_: object, **__: object) -> None:
+            pass
+
+        def expand(self, claims: list[str], *_: object) -> list[list[DocumentSet]]:
+            sets = [
+                DocumentSet(("Paris", "Rome"), math.log(0.5)),
+                DocumentSet(("Oslo",), math.log(0.25)),
+            ]
+            return [sets for _ in claims]
+
+    monkeypatch.setattr(dev_evaluation, "TrieHopRetriever", FakeRetriever)
+    evidence = (("Rome", "Rome is a city."), ("Paris", "Paris is a city."))
+    either = RetrieveSample("Rome and Paris are cities.", evidence, 1, ("Rome", "Paris"))
+    second = RetrieveSample("Oslo is a city.", (), 0, ("Oslo",))
+    absent = RetrieveSample("Bern is a city.", (), 0, ("Bern",))
+    start = open_initial_checkpoint(config, ("retrieve",))
+    with KnowledgeBase.open(config.kb) as kb:
+        measured = metrics(Evaluator(start, [either, second, absent], kb, config).sums())
+    assert measured["retrieve_top1"] == pytest.approx(1 / 3)
+    assert measured["retrieve_top5"] == measured["retrieve_found"] == pytest.approx(2 / 3)
+    assert measured["retrieve_mass"] == pytest.approx(0.75)
+    assert measured["score"] == measured["retrieve_top1"]

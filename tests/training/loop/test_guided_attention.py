@@ -1,64 +1,13 @@
-"""Guided attention: the alignment against a slow oracle, and what its loss teaches."""
+"""The loss on cross-attention: its value, and that training on it moves the attention."""
 
 from __future__ import annotations
 
 import math
 
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from transformers import BartConfig, BartForConditionalGeneration
 
-from training.loop.guided_attention import GuidedAttention, alignment
-
-ALONE = frozenset({8, 9})
-TOKENS = st.lists(st.integers(1, 9), max_size=12)
-
-
-def slow_alignment(source: list[int], target: list[int]) -> set[tuple[int, int]]:
-    """Extend every match to both sides as far as it goes within its stretch of the target."""
-    found = set()
-    for i, token in enumerate(target):
-        start = end = i
-        if token not in ALONE:
-            while start > 0 and target[start - 1] not in ALONE:
-                start -= 1
-            while end + 1 < len(target) and target[end + 1] not in ALONE:
-                end += 1
-        lengths = {}
-        for j, other in enumerate(source):
-            if other != token:
-                continue
-            left = right = 0
-            while i - left > start and j > left and target[i - left - 1] == source[j - left - 1]:
-                left += 1
-            while (
-                i + right < end
-                and j + right + 1 < len(source)
-                and target[i + right + 1] == source[j + right + 1]
-            ):
-                right += 1
-            lengths[j] = left + 1 + right
-        best = max(lengths.values(), default=0)
-        if best > 1 or start == end:
-            found |= {(i, j) for j, length in lengths.items() if length == best}
-    return found
-
-
-@given(TOKENS, TOKENS)
-def test_alignment_equals_the_slow_one(source: list[int], target: list[int]) -> None:
-    found = alignment(source, target, ALONE)
-    assert len(found) == len(set(found))
-    assert set(found) == slow_alignment(source, target)
-
-
-def test_a_title_is_aligned_with_its_mention_not_with_a_part_of_it() -> None:
-    # source: "new york" ... "new"; target: [ new york ]
-    assert alignment([1, 2, 5, 1], [8, 1, 2, 9], ALONE) == [(1, 0), (2, 1)]
-
-
-def test_a_lone_word_of_a_longer_title_is_no_copy() -> None:
-    assert alignment([1, 5, 3], [8, 1, 2, 9], ALONE) == []
+from training.loop.guided_attention import GuidedAttention
 
 
 def tiny() -> BartForConditionalGeneration:
@@ -86,12 +35,12 @@ def guided_loss(
     labels: torch.Tensor,
     copies: torch.Tensor,
 ) -> torch.Tensor:
-    with GuidedAttention(model) as guide:
+    with GuidedAttention(model) as guided_attention:
         model(input_ids=source, attention_mask=mask, labels=labels)
-    return guide.loss(mask, copies, max(int(copies.any(-1).sum()), 1))
+    return guided_attention.loss(mask, copies, max(int(copies.any(-1).sum()), 1))
 
 
-def test_the_loss_is_that_of_the_models_own_attention() -> None:
+def test_the_loss_equals_that_of_the_models_attention_weights() -> None:
     model = tiny().eval()
     model.set_attn_implementation("eager")
     source, labels = torch.tensor([[4, 5, 6, 7], [4, 5, 1, 1]]), torch.tensor([[5, 6], [5, 2]])
@@ -102,11 +51,11 @@ def test_the_loss_is_that_of_the_models_own_attention() -> None:
     weights = model(
         input_ids=source, attention_mask=mask, labels=labels, output_attentions=True
     ).cross_attentions[-1]
-    wanted = torch.cat([weights[0, :, 0, [1, 3]].sum(-1), weights[1, :, 0, 1]])
-    assert math.isclose(loss.item(), -wanted.log().mean().item(), rel_tol=1e-4)
+    expected = torch.cat([weights[0, :, 0, [1, 3]].sum(-1), weights[1, :, 0, 1]])
+    assert math.isclose(loss.item(), -expected.log().mean().item(), rel_tol=1e-4)
 
 
-def test_training_on_it_moves_the_attention_and_nothing_copied_costs_nothing() -> None:
+def test_training_moves_attention_to_copied_tokens_and_no_copies_cost_nothing() -> None:
     model = tiny()
     source, labels = torch.tensor([[4, 5, 6, 7]]), torch.tensor([[6, 7]])
     mask = torch.ones_like(source)

@@ -1,4 +1,4 @@
-"""Checkpoints to start from: the hub's layout, added tokens, and what is refused."""
+"""Initial checkpoints: layout of the hub, added tokens, and refused models."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ def changed(hub: Path, folder: Path, **fields: object) -> TrainConfig:
     return TrainConfig(start=str(folder), max_source=96, max_target=96)
 
 
-def test_missing_tokens_are_added_and_old_rows_stay(hub: Path, config: TrainConfig) -> None:
+def test_missing_tokens_are_added_and_existing_embeddings_kept(
+    hub: Path, config: TrainConfig
+) -> None:
     start = open_initial_checkpoint(config, TASKS)
     old = load_file(hub / "model.safetensors")["model.shared.weight"]
     new = start.model.get_input_embeddings().weight
@@ -56,7 +58,7 @@ def test_missing_tokens_are_added_and_old_rows_stay(hub: Path, config: TrainConf
     assert not torch.equal(other.model.get_input_embeddings().weight, new)
 
 
-def test_a_single_task_can_do_without_as_in_the_paper(config: TrainConfig) -> None:
+def test_a_single_task_needs_no_added_tokens(config: TrainConfig) -> None:
     start = open_initial_checkpoint(replace(config, markers=False), ("retrieve",))
     assert start.tokens.task("retrieve") is None
     assert start.tokens.identifier(3) == start.tokens.single_token("3")
@@ -65,7 +67,7 @@ def test_a_single_task_can_do_without_as_in_the_paper(config: TrainConfig) -> No
         open_initial_checkpoint(replace(config, markers=False), TASKS)
 
 
-def test_a_saved_checkpoint_is_opened_as_it_was(config: TrainConfig, tmp_path: Path) -> None:
+def test_a_saved_checkpoint_is_opened_unchanged(config: TrainConfig, tmp_path: Path) -> None:
     start = open_initial_checkpoint(config, TASKS)
     save_checkpoint(tmp_path / "out", start.model, start.head, start.tokenizer, torch.float32)
     again = open_initial_checkpoint(replace(config, start=str(tmp_path / "out")), TASKS)
@@ -79,7 +81,7 @@ def test_a_saved_checkpoint_is_opened_as_it_was(config: TrainConfig, tmp_path: P
 
 
 def test_the_bundled_model_keeps_its_tokenizer(tmp_path: Path) -> None:
-    """Tries of titles are kept by the tokenizer's fingerprint."""
+    """Title tries are cached by the fingerprint of the tokenizer."""
     start = open_initial_checkpoint(TrainConfig(start="mini"), ("retrieve",))
     save_checkpoint(tmp_path, start.model, start.head, start.tokenizer)
     assert SafeTokenizer.load(tmp_path, start.tokens.start).fingerprint == start.tokens.fingerprint
@@ -97,7 +99,7 @@ def test_a_name_on_the_hub_is_found_in_its_cache(
     start = open_initial_checkpoint(replace(config, start="someone/bart-tiny"), TASKS)
     assert start.name == "someone/bart-tiny"
     for name in ("someone/absent", "not a name", "runs/a/b"):
-        with pytest.raises(AdmiralError, match="is no directory, and it cannot be fetched"):
+        with pytest.raises(AdmiralError, match="is not a directory and cannot be downloaded"):
             open_initial_checkpoint(replace(config, start=name), TASKS)
 
 
@@ -109,13 +111,13 @@ def test_another_architecture_is_refused(config: TrainConfig, tmp_path: Path) ->
         open_initial_checkpoint(replace(config, start=str(tmp_path)), TASKS)
 
 
-def test_a_variant_that_could_not_be_used_is_refused(hub: Path, tmp_path: Path) -> None:
+def test_a_pre_norm_bart_is_refused(hub: Path, tmp_path: Path) -> None:
     config = changed(hub, tmp_path / "variant", normalize_before=True)
     with pytest.raises(AdmiralError, match="only the post-norm BART"):
         open_initial_checkpoint(config, TASKS)
 
 
-def test_weights_that_are_not_all_there_are_refused(hub: Path, tmp_path: Path) -> None:
+def test_missing_weights_are_refused(hub: Path, tmp_path: Path) -> None:
     config = changed(hub, tmp_path / "part")
     file = tmp_path / "part" / "model.safetensors"
     weights = load_file(file)
@@ -140,10 +142,10 @@ def test_a_tokenizer_of_another_checkpoint_is_refused(hub: Path, tmp_path: Path)
         model = BartForConditionalGeneration.from_pretrained(hub)
         model.resize_token_embeddings(100, mean_resizing=False)
         model.save_pretrained(tmp_path / "large")
-    with pytest.raises(AdmiralError, match="its model 100 rows"):
+    with pytest.raises(AdmiralError, match="its model only 100 embeddings"):
         open_initial_checkpoint(replace(config, start=str(tmp_path / "large")), TASKS)
 
 
-def test_inputs_longer_than_the_model_are_refused(config: TrainConfig) -> None:
+def test_inputs_longer_than_the_position_embeddings_are_refused(config: TrainConfig) -> None:
     with pytest.raises(AdmiralError, match="has 128 positions"):
         open_initial_checkpoint(replace(config, max_source=129), TASKS)

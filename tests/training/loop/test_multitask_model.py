@@ -1,4 +1,4 @@
-"""Losses against slow ones, and parts of a batch that add up to the whole."""
+"""Losses, compared with slow oracles; the losses of a batch's parts add up."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def items(start: InitialCheckpoint, kind: type) -> Examples:
 
 
 @pytest.mark.parametrize("kind", [GenerationExample, RerankingExample])
-def test_the_gradients_of_parts_add_up_to_the_wholes(start: InitialCheckpoint, kind: type) -> None:
+def test_the_gradients_of_parts_add_up(start: InitialCheckpoint, kind: type) -> None:
     multitask = MultiTaskModel(
         start.model, start.head, attention_loss_weight=0.5, label_smoothing=0.1
     ).eval()
@@ -54,7 +54,7 @@ def test_the_gradients_of_parts_add_up_to_the_wholes(start: InitialCheckpoint, k
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.2])
-def test_the_loss_is_that_of_each_target_run_alone(
+def test_the_loss_equals_that_of_targets_in_rows_of_their_own(
     start: InitialCheckpoint, smoothing: float
 ) -> None:
     batch_items = items(start, GenerationExample)
@@ -81,7 +81,7 @@ def test_the_loss_is_that_of_each_target_run_alone(
     assert loss == pytest.approx(total / tokens, rel=1e-4)
 
 
-def test_the_rerankers_loss_is_the_slow_one() -> None:
+def test_the_reranking_loss_equals_the_oracle() -> None:
     torch.manual_seed(1)
     real = torch.tensor([[True] * 4, [True, True, True, False]])
     gold = torch.tensor([[True, False, True, False], [False, True, False, False]])
@@ -105,7 +105,7 @@ def test_the_rerankers_loss_is_the_slow_one() -> None:
     assert found == pytest.approx(sum(ordering) / 2 + sum(logistic) / 7, rel=1e-5)
 
 
-def test_a_head_is_asked_for(start: InitialCheckpoint, tmp_path: Path) -> None:
+def test_reranking_without_a_head_is_an_error(start: InitialCheckpoint, tmp_path: Path) -> None:
     groups = items(start, RerankingExample)
     batch = collate(groups, start.tokens.pad, start.tokens.start)
     with pytest.raises(ValueError, match="need a head"):

@@ -1,4 +1,4 @@
-"""The learning rate schedule, and the learning rate of each parameter."""
+"""Learning-rate schedules."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def learning_rates(config: TrainConfig, first: int = 0) -> list[float]:
     st.sampled_from(["linear", "cosine", "constant"]),
     st.data(),
 )
-def test_a_resumed_schedule_continues_the_first(
+def test_a_resumed_schedule_continues(
     steps: int, warmup: int, name: str, data: st.DataObject
 ) -> None:
     config = TrainConfig(steps=steps, warmup_steps=warmup, lr_schedule=name, encoder_lr=1.0)
@@ -46,7 +46,7 @@ def test_a_resumed_schedule_continues_the_first(
     assert learning_rates(config, resumed) == pytest.approx(rates[resumed:])
 
 
-def test_the_shapes() -> None:
+def test_known_values_of_each_schedule() -> None:
     config = TrainConfig(steps=110, warmup_steps=10, encoder_lr=1.0)
     rates = learning_rates(config)
     assert [rates[step] for step in (0, 5, 10, 60)] == [0.0, 0.5, 1.0, 0.5]

@@ -1,4 +1,4 @@
-"""What a run shows: lines where nobody watches, a bar on a terminal."""
+"""Reports of a run: plain lines, or a progress bar on a terminal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from trie.model.safe_tokenizer import TASKS
 
 
 class Terminal(io.StringIO):
-    """A terminal, as far as a program can tell."""
+    """A stream that claims to be a terminal."""
 
     def isatty(self) -> bool:
         return True
@@ -27,7 +27,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> TrainConfig:
 
 
 @pytest.mark.parametrize("shown", [io.StringIO(), Terminal()])
-def test_lines_or_a_bar(
+def test_losses_are_reported_as_lines_or_in_a_progress_bar(
     settings: TrainConfig, shown: io.StringIO, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "stderr", shown)
@@ -35,7 +35,7 @@ def test_lines_or_a_bar(
     train(config, TASKS)
     text = shown.getvalue()
     assert ("4/4" in text) == shown.isatty()
-    assert ("step 4 of 4: pairs" in text) != shown.isatty()
+    assert ("step 4 of 4: generation" in text) != shown.isatty()
     assert text.count("evaluated: score") == 2
     assert "8 prove, 4 rerank, 20 retrieve samples; 1 process on cpu" in text
-    assert f"trained; the checkpoint is {config.out}" in text
+    assert f"finished; the checkpoint is {config.out}" in text

@@ -1,4 +1,4 @@
-"""The log of a run: what was logged behind the saved step is dropped."""
+"""Output files of a run: the log is truncated, the checkpoint replaced as a whole."""
 
 from __future__ import annotations
 
@@ -16,21 +16,23 @@ from training.loop.run_output import RunOutput
 from trie.model.safe_tokenizer import TASKS
 
 
-def test_a_log_goes_on_behind_a_step(tmp_path: Path) -> None:
+def test_a_log_is_truncated_after_a_step(tmp_path: Path) -> None:
     output = RunOutput(tmp_path / "out")
-    output.begin_log(0)
+    output.truncate_log(0)
     for step in (1, 2, 3):
-        output.append_log({"step": step, "pairs": 0.5})
+        output.append_log({"step": step, "generation": 0.5})
     with output.log.open("a") as file:
-        file.write('{"step": 4, "pa')  # killed in mid-line
+        file.write('{"step": 4, "gen')  # killed in mid-line
     whole = output.log.read_bytes().split(b"\n")
     damaged = (b"garbage", b"\xff", b"[]", b'{"x": 1}', b'{"step": "2"', b"[" * 20_000)
     output.log.write_bytes(b"\n".join([*whole[:1], *damaged, *whole[1:]]))
-    output.begin_log(2)
-    assert output.log.read_text() == '{"step": 1, "pairs": 0.5}\n{"step": 2, "pairs": 0.5}\n'
+    output.truncate_log(2)
+    assert (
+        output.log.read_text() == '{"step": 1, "generation": 0.5}\n{"step": 2, "generation": 0.5}\n'
+    )
 
 
-def test_a_checkpoint_is_replaced_as_a_whole_and_others_may_read_it(tmp_path: Path) -> None:
+def test_a_checkpoint_is_replaced_as_a_whole_and_readable_by_others(tmp_path: Path) -> None:
     config = TrainConfig(start=str(write_hub_directory(tmp_path / "start")), max_source=64)
     start = open_initial_checkpoint(TrainConfig(**{**vars(config), "max_target": 64}), TASKS)
     output = RunOutput(tmp_path / "out")
@@ -42,6 +44,6 @@ def test_a_checkpoint_is_replaced_as_a_whole_and_others_may_read_it(tmp_path: Pa
     assert (output.checkpoint / "README.md").read_text() == "second"
     modes = {stat.S_IMODE(path.stat().st_mode) for path in output.checkpoint.iterdir()}
     assert len(modes) == 1
-    with pytest.raises(AdmiralError, match="exists, and is of no run"):
+    with pytest.raises(AdmiralError, match="does not belong to a run"):
         output.check(overwrite=False)
     output.check(overwrite=True)

@@ -1,4 +1,4 @@
-"""States of runs: they come back as they were, and others are refused."""
+"""Saved states of runs: round trip, and states that are refused."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_state_comes_back(tmp_path: Path) -> None:
         best=0.25,
         metrics={"score": 0.25},
         measured=1,
-        losses={"pairs": [0.1, 3.0]},
+        losses={"generation": [0.1, 3.0]},
         scaler={"scale": 2.0},
         run={"seed": 1},
     )

@@ -1,4 +1,4 @@
-"""The loop on a tiny model: it learns, keeps the best, stops, and goes on exactly."""
+"""Training a tiny model: it learns, keeps the best state, stops, and resumes exactly."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_the_loss_falls_the_best_is_kept_and_the_checkpoint_loads(settings: Trai
         elsewhere(settings, "learns"), steps=60, eval_every=20, keep="best", log_every=10
     )
     train(config, TASKS)
-    losses = [line["pairs"] for line in lines(config) if "pairs" in line]
+    losses = [line["generation"] for line in lines(config) if "generation" in line]
     assert losses[-1] < 0.5 * losses[0]
     evaluated = [line for line in lines(config) if "dev/score" in line]
     assert [line["step"] for line in evaluated] == [20, 40, 60]
@@ -65,8 +65,8 @@ def test_the_loss_falls_the_best_is_kept_and_the_checkpoint_loads(settings: Trai
     assert torch.equal(plain.lm_head.weight, plain.get_input_embeddings().weight)
 
 
-def test_a_run_killed_by_the_system_goes_on_exactly(settings: TrainConfig) -> None:
-    """With accumulation, evaluation and dropout; killed behind a state that is not the first."""
+def test_a_killed_run_resumes_exactly(settings: TrainConfig) -> None:
+    """With accumulation, evaluation and dropout; killed after the first saved state."""
     whole = replace(
         elsewhere(settings, "whole"),
         steps=40,
@@ -97,7 +97,7 @@ def test_a_run_killed_by_the_system_goes_on_exactly(settings: TrainConfig) -> No
     assert same_weights(parts, whole)
 
 
-def test_a_run_stops_when_its_minutes_are_over_and_goes_on_exactly(settings: TrainConfig) -> None:
+def test_a_run_stops_at_its_time_limit_and_resumes_exactly(settings: TrainConfig) -> None:
     whole = replace(elsewhere(settings, "at-once"), steps=5)
     parts = elsewhere(whole, "by-minutes")
     train(whole, TASKS)
@@ -111,7 +111,7 @@ def test_a_run_stops_when_its_minutes_are_over_and_goes_on_exactly(settings: Tra
     assert same_weights(parts, whole)
 
 
-def test_a_polite_signal_saves_and_says_how_to_go_on(
+def test_a_signal_saves_the_state_and_reports_how_to_continue(
     settings: TrainConfig, capfd: pytest.CaptureFixture[str]
 ) -> None:
     config = replace(elsewhere(settings, "polite"), steps=100_000, save_every=100_000)
@@ -123,7 +123,7 @@ def test_a_polite_signal_saves_and_says_how_to_go_on(
     timer.join()
     assert caught.value.code == 128 + signal.SIGTERM
     assert signal.getsignal(signal.SIGTERM) == before
-    assert "the same command goes on" in capfd.readouterr().err
+    assert "the same command continues" in capfd.readouterr().err
     assert (Path(f"{config.out}.run") / "state.safetensors").is_file()
 
 
@@ -131,7 +131,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
-def test_a_full_disk_leaves_the_last_good_state(settings: TrainConfig) -> None:
+def test_a_full_disk_leaves_the_previous_state(settings: TrainConfig) -> None:
     whole = replace(elsewhere(settings, "roomy"), steps=9)
     tight = elsewhere(whole, "tight")
     train(whole, TASKS)
@@ -146,7 +146,7 @@ def test_a_full_disk_leaves_the_last_good_state(settings: TrainConfig) -> None:
     assert same_weights(tight, whole)
 
 
-def test_a_full_disk_leaves_the_last_good_checkpoint(settings: TrainConfig) -> None:
+def test_a_full_disk_leaves_the_previous_checkpoint(settings: TrainConfig) -> None:
     config = replace(
         elsewhere(settings, "cramped"), steps=3, eval_every=3, keep="best", best_metric="loss"
     )
@@ -162,7 +162,7 @@ def test_a_full_disk_leaves_the_last_good_checkpoint(settings: TrainConfig) -> N
     assert contents(Path(config.out)) != before
 
 
-def test_other_data_or_settings_are_not_mixed_into_a_run(settings: TrainConfig) -> None:
+def test_a_run_is_not_resumed_with_other_data_or_settings(settings: TrainConfig) -> None:
     config = elsewhere(settings, "mixed")
     train(replace(config, minutes=1e-9), TASKS)
     with pytest.raises(AdmiralError, match="another batch_tokens"):
@@ -172,32 +172,32 @@ def test_other_data_or_settings_are_not_mixed_into_a_run(settings: TrainConfig) 
     train(replace(config, batch_tokens=128), TASKS, overwrite=True)
 
 
-def test_a_metric_without_samples_is_noticed_before_training(settings: TrainConfig) -> None:
+def test_a_metric_without_samples_is_an_error_before_training(settings: TrainConfig) -> None:
     dev = Path(settings.out).with_name("dev.jsonl")
     write_samples(dev, [s for s in some_samples() if isinstance(s, RetrieveSample)])
     config = replace(elsewhere(settings, "blind"), dev=str(dev), best_metric="prove_f1")
-    with pytest.raises(AdmiralError, match="no samples for the metric 'prove_f1'"):
+    with pytest.raises(AdmiralError, match="no samples for 'prove_f1'"):
         train(config, TASKS)
     assert not Path(f"{config.out}.run").exists()
 
 
-def test_a_run_killed_before_its_first_state_may_start_again(settings: TrainConfig) -> None:
+def test_a_run_killed_before_its_first_state_can_start_again(settings: TrainConfig) -> None:
     config = replace(elsewhere(settings, "early"), keep="best", eval_every=1)
     (folder := Path(f"{config.out}.run")).mkdir()
     (folder / "log.jsonl").write_text("")
     train(replace(config, minutes=1e-9), TASKS)
-    (folder / "state.safetensors").unlink()  # not killed now, but lost
+    (folder / "state.safetensors").unlink()  # lost
     before = contents(Path(config.out))
-    with pytest.raises(AdmiralError, match="is of no run that could go on"):
+    with pytest.raises(AdmiralError, match="does not belong to a run that can be resumed"):
         train(config, TASKS)
     assert contents(Path(config.out)) == before
     train(config, TASKS, overwrite=True)
     assert lines(config)[-1]["step"] == config.steps
 
 
-def test_what_is_of_no_run_is_not_replaced(settings: TrainConfig, tmp_path: Path) -> None:
+def test_only_checkpoints_of_runs_are_replaced(settings: TrainConfig, tmp_path: Path) -> None:
     config = replace(settings, out=settings.start)
-    with pytest.raises(AdmiralError, match="is of no run"):
+    with pytest.raises(AdmiralError, match="does not belong to a run"):
         train(config, TASKS)
     assert (Path(settings.start) / "vocab.json").is_file()
     project = tmp_path / "project"
@@ -211,7 +211,7 @@ def test_what_is_of_no_run_is_not_replaced(settings: TrainConfig, tmp_path: Path
     assert (project / "src").is_dir()
 
 
-def test_a_run_is_forgotten_only_when_another_can_begin(settings: TrainConfig) -> None:
+def test_overwrite_keeps_the_old_run_until_a_new_one_begins(settings: TrainConfig) -> None:
     config = replace(elsewhere(settings, "typo"), steps=2)
     train(config, TASKS)
     folder = Path(f"{config.out}.run")
@@ -219,7 +219,7 @@ def test_a_run_is_forgotten_only_when_another_can_begin(settings: TrainConfig) -
     with full_disk(20_000), pytest.raises(AdmiralError, match="the state cannot be saved"):
         train(replace(config, steps=9), TASKS, overwrite=True)
     assert contents(folder) | contents(Path(config.out)) == before
-    with pytest.raises(AdmiralError, match="is `start` as well"):
+    with pytest.raises(AdmiralError, match="is also `start`"):
         train(replace(config, start=config.out), TASKS, overwrite=True)
     assert contents(folder) | contents(Path(config.out)) == before
     for wrong in ({"samples": "absent"}, {"dev": "absent"}, {"kb": "absent"}, {"start": "absent"}):
@@ -228,15 +228,18 @@ def test_a_run_is_forgotten_only_when_another_can_begin(settings: TrainConfig) -
         assert contents(folder) | contents(Path(config.out)) == before
 
 
-def test_two_runs_in_one_place_are_kept_apart(settings: TrainConfig) -> None:
+def test_two_runs_cannot_share_an_output(settings: TrainConfig) -> None:
     config = replace(elsewhere(settings, "shared"), steps=2)
-    with RunOutput(Path(config.out)).alone(), pytest.raises(AdmiralError, match="another process"):
+    with (
+        RunOutput(Path(config.out)).exclusive_access(),
+        pytest.raises(AdmiralError, match="another process"),
+    ):
         train(config, TASKS)
     train(config, TASKS)
     assert not list(Path(config.out).parent.glob(".shared*"))
 
 
-def test_another_metric_compares_anew(settings: TrainConfig) -> None:
+def test_a_new_metric_resets_the_best_state(settings: TrainConfig) -> None:
     config = replace(
         elsewhere(settings, "anew"), keep="best", best_metric="score", eval_every=2, steps=2
     )
@@ -244,12 +247,12 @@ def test_another_metric_compares_anew(settings: TrainConfig) -> None:
     before = contents(Path(config.out))
     train(replace(config, best_metric="loss", steps=4), TASKS)  # a negative number, below any score
     assert contents(Path(config.out)) != before
-    shutil.rmtree(config.out)  # what is best is gone
+    shutil.rmtree(config.out)  # the best checkpoint
     train(replace(config, best_metric="loss", steps=6, encoder_lr=0, decoder_lr=0), TASKS)
     assert Path(config.out).exists()
 
 
-def test_a_run_that_is_done_has_its_checkpoint(
+def test_a_finished_run_exports_a_missing_checkpoint(
     settings: TrainConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = replace(elsewhere(settings, "done"), steps=2)
@@ -259,13 +262,13 @@ def test_a_run_that_is_done_has_its_checkpoint(
             train(config, TASKS)
     assert not Path(config.out).exists()
     train(config, TASKS)  # the steps were saved
-    assert [line["step"] for line in lines(config) if "rate" in line] == [2]
+    assert [line["step"] for line in lines(config) if "learning_rate" in line] == [2]
     whole = contents(Path(config.out))
     (Path(config.out) / SUFFICIENCY_HEAD).write_bytes(b"added since")
     train(config, TASKS)
     assert set(contents(Path(config.out))) == {*whole, SUFFICIENCY_HEAD}
     shutil.rmtree(config.out)
-    with pytest.raises(AdmiralError, match="of the run only the last state is kept"):
+    with pytest.raises(AdmiralError, match="only the run's last state is saved"):
         train(replace(config, keep="best"), TASKS)
     train(config, TASKS)
     assert contents(Path(config.out))["model.safetensors"] == whole["model.safetensors"]
@@ -275,8 +278,8 @@ def _no_space(*_: object) -> None:
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def test_a_loss_that_is_no_number_ends_the_run(settings: TrainConfig) -> None:
+def test_a_loss_that_is_not_finite_ends_the_run(settings: TrainConfig) -> None:
     config = replace(elsewhere(settings, "wild"), encoder_lr=1e30, decoder_lr=1e30)
-    with pytest.raises(AdmiralError, match="is no number at step"):
+    with pytest.raises(AdmiralError, match="is not finite at step"):
         train(config, TASKS)
     assert not Path(config.out).exists()

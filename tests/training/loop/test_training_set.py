@@ -1,4 +1,4 @@
-"""Which samples of a file a run uses, and files that hold none."""
+"""Selection of a run's samples, and files without usable samples."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from training.data.sample_encoding import GenerationExample, encode_all
 from training.data.samples import RetrieveSample, read_samples
 from training.loop.initial_checkpoint import open_initial_checkpoint
 from training.loop.run_config import TrainConfig
-from training.loop.training_set import drawn, read_training_set, task_of
+from training.loop.training_set import read_training_set, subsample, task_of
 from trie import SafeTokenizer, TokenTrie
 from trie.model.safe_tokenizer import TASKS
 
@@ -31,30 +31,38 @@ def tokens(config: TrainConfig) -> SafeTokenizer:
     return open_initial_checkpoint(config, TASKS).tokens
 
 
-def test_samples_are_chosen_by_task_and_counted(config: TrainConfig, tokens: SafeTokenizer) -> None:
-    found = read_training_set("train", config.samples, config, ("rerank", "prove"), tokens)
-    assert found.source.samples == {"prove": 8, "rerank": 4}
-    assert {task_of(sample) for sample in found.samples} == {"rerank", "prove"}
-    assert len(found.items) == len(found.samples)
-    assert found.source.name == "samples.jsonl"
-    assert found.source.sha256 == hashlib.sha256(Path(config.samples).read_bytes()).hexdigest()
+def test_samples_are_selected_by_task_and_counted(
+    config: TrainConfig, tokens: SafeTokenizer
+) -> None:
+    training_set = read_training_set("train", config.samples, config, ("rerank", "prove"), tokens)
+    assert training_set.source.samples == {"prove": 8, "rerank": 4}
+    assert {task_of(sample) for sample in training_set.samples} == {"rerank", "prove"}
+    assert len(training_set.items) == len(training_set.samples)
+    assert training_set.source.name == "samples.jsonl"
+    assert (
+        training_set.source.sha256 == hashlib.sha256(Path(config.samples).read_bytes()).hexdigest()
+    )
 
 
 @pytest.mark.parametrize(("hops", "count"), [("all", 20), ("0", 16), ("1", 4), ("0,1", 20)])
-def test_retrieval_samples_are_chosen_by_hop(
+def test_retrieval_samples_are_selected_by_hop(
     config: TrainConfig, tokens: SafeTokenizer, hops: str, count: int
 ) -> None:
-    found = read_training_set("train", config.samples, replace(config, hops=hops), TASKS, tokens)
-    assert found.source.samples == {"prove": 8, "rerank": 4, "retrieve": count}
-    known = {s.hop for s in found.samples if isinstance(s, RetrieveSample)}
+    training_set = read_training_set(
+        "train", config.samples, replace(config, hops=hops), TASKS, tokens
+    )
+    assert training_set.source.samples == {"prove": 8, "rerank": 4, "retrieve": count}
+    known = {s.hop for s in training_set.samples if isinstance(s, RetrieveSample)}
     assert hops == "all" or known == set(map(int, hops.split(",")))
 
 
-def test_titles_take_the_place_of_identifiers(config: TrainConfig, tokens: SafeTokenizer) -> None:
+def test_titles_replace_identifiers_for_joint_docs(
+    config: TrainConfig, tokens: SafeTokenizer
+) -> None:
     joint = replace(config, target="titles")
-    found = read_training_set("train", config.samples, joint, ("retrieve",), tokens)
+    training_set = read_training_set("train", config.samples, joint, ("retrieve",), tokens)
     hops = set()
-    for sample, item in zip(found.samples, found.items, strict=True):
+    for sample, item in zip(training_set.samples, training_set.items, strict=True):
         assert isinstance(sample, RetrieveSample) and isinstance(item, GenerationExample)
         for target, ids in zip(sample.targets(), item.targets, strict=True):
             titles = [*(sample.evidence[i][0] for i in target.identifiers), target.title]
@@ -68,19 +76,19 @@ def test_titles_take_the_place_of_identifiers(config: TrainConfig, tokens: SafeT
 
 def test_long_samples_are_left_out_and_counted(config: TrainConfig, tokens: SafeTokenizer) -> None:
     short = replace(config, max_source=24)
-    found = read_training_set("train", config.samples, short, ("retrieve",), tokens)
-    assert 0 < found.left_out == 20 - len(found.samples)
+    training_set = read_training_set("train", config.samples, short, ("retrieve",), tokens)
+    assert 0 < training_set.left_out == 20 - len(training_set.samples)
 
 
-def test_the_same_samples_of_each_task_are_drawn(
+def test_a_subsample_is_reproducible_and_balanced(
     config: TrainConfig, tokens: SafeTokenizer
 ) -> None:
     whole = read_training_set("evaluate", config.samples, config, TASKS, tokens)
-    some = drawn(whole, 5, seed=1)
-    assert Counter(map(task_of, some.samples)) == {"retrieve": 5, "rerank": 4, "prove": 5}
-    assert [whole.items[whole.samples.index(s)] for s in some.samples] == some.items
-    assert drawn(whole, 5, seed=1) == some
-    assert drawn(whole, 5, seed=2) != some
+    part = subsample(whole, 5, seed=1)
+    assert Counter(map(task_of, part.samples)) == {"retrieve": 5, "rerank": 4, "prove": 5}
+    assert [whole.items[whole.samples.index(s)] for s in part.samples] == part.items
+    assert subsample(whole, 5, seed=1) == part
+    assert subsample(whole, 5, seed=2) != part
 
 
 def test_files_without_samples_are_errors(
@@ -100,6 +108,8 @@ def test_files_without_samples_are_errors(
 
 
 @pytest.mark.slow
-def test_several_processes_encode_what_one_does(config: TrainConfig, tokens: SafeTokenizer) -> None:
+def test_encoding_in_several_processes_has_the_same_result(
+    config: TrainConfig, tokens: SafeTokenizer
+) -> None:
     samples = list(read_samples(Path(config.samples)))
     assert encode_all(tokens, samples, 40, 40, workers=2) == encode_all(tokens, samples, 40, 40)
