@@ -1,12 +1,12 @@
-"""BART checkpoints of fairseq (GENRE's among them) as Hugging Face directories, and back.
+"""Conversion of BART checkpoints between fairseq (GENRE included) and Hugging Face.
 
-fairseq itself is never imported: its files are read and written here, the checkpoint only through
-torch's restricted loader, which runs no code of the file.
+fairseq is never imported: its files are read and written here. Checkpoints are loaded only with
+torch's restricted loader, which runs no code from the file.
 """
 
 from __future__ import annotations
 
-from admiral.convert.conversion import Conversion
+from admiral.convert.output_directory import Conversion
 from admiral.convert.to_fairseq import hf_to_fairseq
 from admiral.convert.to_hf import fairseq_to_hf
 

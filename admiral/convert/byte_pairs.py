@@ -1,8 +1,8 @@
-"""GPT-2's byte-pair encoding: fairseq's ``encoder.json`` and ``vocab.bpe``, and its tokenizer.
+"""GPT-2's byte-pair encoding as fairseq stores it: ``encoder.json`` and ``vocab.bpe``.
 
-The ids of ``encoder.json`` follow from the merges: the 256 bytes in a fixed order, one token per
-merge, ``<|endoftext|>``. So both files can be written from a Hugging Face tokenizer, which keeps
-the merges but not the ids.
+The ids in ``encoder.json`` follow from the merges: the 256 bytes in a fixed order, one token for
+each merge, and ``<|endoftext|>``. Both files can therefore be written from a Hugging Face
+tokenizer, which stores the merges but not these ids.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ END = "<|endoftext|>"
 _VERSION = "#version: 0.2"
 
 
-def byte_letters() -> list[str]:
-    """Return the letters that stand for bytes, in the order of GPT-2's ids 0 to 255."""
+def byte_alphabet() -> list[str]:
+    """Return the characters that represent bytes, in the order of GPT-2's ids 0 to 255."""
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = sorted(set(range(256)) - set(printable))
     return [chr(byte) for byte in printable] + [chr(256 + n) for n in range(len(others))]
@@ -29,28 +29,36 @@ def byte_letters() -> list[str]:
 
 @dataclass(frozen=True)
 class BytePairs:
-    """Merges in the order of their rank, and the id of each token that they make."""
+    """A byte-pair encoding.
+
+    Attributes
+    ----------
+    merges
+        Pairs of tokens to merge, in the order of their rank.
+    ids
+        Token to GPT-2 id.
+    """
 
     merges: tuple[tuple[str, str], ...]
     ids: Mapping[str, int]
 
     @cached_property
     def tokens(self) -> dict[int, str]:
-        """Id to token."""
+        """GPT-2 id to token."""
         return {number: token for token, number in self.ids.items()}
 
     @staticmethod
     def from_merges(merges: Iterable[tuple[str, str]]) -> BytePairs:
-        """Number the tokens as GPT-2 does."""
+        """Return the encoding with the ids that GPT-2 gives the tokens."""
         pairs = tuple(merges)
         ids: dict[str, int] = {}
-        for token in (*byte_letters(), *(left + right for left, right in pairs), END):
+        for token in (*byte_alphabet(), *(left + right for left, right in pairs), END):
             ids.setdefault(token, len(ids))
         return BytePairs(pairs, ids)
 
     @staticmethod
-    def present(directory: Path) -> bool:
-        """Say whether `directory` holds both files."""
+    def exist_in(directory: Path) -> bool:
+        """Return whether `directory` holds both files."""
         return (directory / ENCODER).is_file() and (directory / MERGES).is_file()
 
     @staticmethod
@@ -60,16 +68,16 @@ class BytePairs:
         Raises
         ------
         AdmiralError
-            Where one is damaged, or the two do not belong together.
+            If a file is damaged, or the two do not belong together.
         """
         ids = _read_encoder(directory / ENCODER)
         merges = _read_merges(directory / MERGES)
-        made = BytePairs.from_merges(merges).ids.keys()
-        strangers = (made - {END}) ^ (ids.keys() - {END})
-        if strangers:
+        expected = BytePairs.from_merges(merges).ids.keys()
+        differing = (expected - {END}) ^ (ids.keys() - {END})
+        if differing:
             raise AdmiralError(
-                f"{directory / ENCODER}: does not belong to {MERGES} ({len(strangers)} tokens are "
-                f"in one and not in the other, such as {min(strangers)!r}). "
+                f"{directory / ENCODER}: does not belong to {MERGES} ({len(differing)} tokens are "
+                f"in one and not in the other, such as {min(differing)!r}). "
                 "Take both from the same place."
             )
         return BytePairs(tuple(merges), ids)
@@ -81,8 +89,8 @@ class BytePairs:
         (directory / MERGES).write_bytes("\n".join(lines).encode())
 
 
-def merges_of(tokenizer: Mapping[str, object]) -> tuple[tuple[str, str], ...] | None:
-    """Return the merges of a ``tokenizer.json`` that works as GPT-2's does, None of another."""
+def gpt2_merges(tokenizer: Mapping[str, object]) -> tuple[tuple[str, str], ...] | None:
+    """Return the merges of a ``tokenizer.json`` that tokenizes as GPT-2 does; None otherwise."""
     model, splitter = tokenizer.get("model"), tokenizer.get("pre_tokenizer")
     if not isinstance(model, Mapping) or not isinstance(splitter, Mapping):
         return None

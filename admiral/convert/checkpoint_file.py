@@ -1,4 +1,4 @@
-"""Reading a fairseq checkpoint without running anything in it."""
+"""Safe reading of fairseq checkpoints, without running code from the file."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from admiral.errors import AdmiralError
 
 NAMES = ("model.pt", "checkpoint_best.pt")
 
-_REFUSED = re.compile(r"(?:GLOBAL|global|class)\s+`?([A-Za-z_][\w]*(?:\.\w+)+)")
+_REJECTED_CLASS = re.compile(r"(?:GLOBAL|global|class)\s+`?([A-Za-z_][\w]*(?:\.\w+)+)")
 
 
 @dataclass(frozen=True, slots=True)
 class FairseqCheckpoint:
-    """The parts of a checkpoint that say what the model is.
+    """The parts of a checkpoint that define the model.
 
     Attributes
     ----------
     settings
-        Training arguments: ``args`` of older files, ``cfg["model"]`` of newer ones; may be empty.
+        Training arguments: ``args`` in older files, ``cfg["model"]`` in newer ones; may be empty.
     weights
-        Name to tensor, as in the file.
+        Tensors under their names in the file.
     """
 
     settings: Mapping[str, object]
@@ -35,7 +35,13 @@ class FairseqCheckpoint:
 
 
 def find_checkpoint(directory: Path, name: str | None = None) -> Path:
-    """Return the checkpoint file in `directory`: `name`, or the first of `NAMES` that is there."""
+    """Return the checkpoint file in `directory`: `name`, or the first of `NAMES` that exists.
+
+    Raises
+    ------
+    AdmiralError
+        If there is no such file.
+    """
     if not directory.is_dir():
         raise AdmiralError(f"{directory}: no such directory. Name the folder that holds model.pt.")
     for candidate in (name,) if name else NAMES:
@@ -50,13 +56,13 @@ def find_checkpoint(directory: Path, name: str | None = None) -> Path:
 def read_checkpoint(path: Path) -> FairseqCheckpoint:
     """Read a fairseq checkpoint.
 
-    Only tensors, plain containers and `argparse.Namespace` are accepted; a file that needs any
-    other class is refused, since making such an object can run code.
+    Only tensors, plain containers and `argparse.Namespace` are accepted. A file with any other
+    class is rejected, because creating such an object can run code.
 
     Raises
     ------
     AdmiralError
-        Where the file is damaged, needs other classes, or is no fairseq checkpoint.
+        If the file is damaged, needs other classes, or is not a fairseq checkpoint.
     """
     state = _load(path)
     fields = _as_mapping(state)
@@ -74,18 +80,18 @@ def read_checkpoint(path: Path) -> FairseqCheckpoint:
 def _load(path: Path) -> object:
     try:
         with torch.serialization.safe_globals([argparse.Namespace]):
-            # Mapped, so that the optimizer's state, two thirds of a training file, is not read.
+            # Memory-mapped, so that the optimiser state (two thirds of the file) is not read.
             return torch.load(
                 path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path)
             )
     except (MemoryError, PermissionError) as error:
         raise AdmiralError(f"{path}: cannot be read ({error}).") from error
-    except Exception as error:  # a damaged file can trip the unpickler in any way it likes
-        refused = _REFUSED.search(str(error))
-        if refused and "nsupported" in str(error):
+    except Exception as error:  # a damaged file can make the unpickler raise anything
+        rejected = _REJECTED_CLASS.search(str(error))
+        if rejected and "nsupported" in str(error):
             raise AdmiralError(
-                f"{path}: needs the class {refused[1]}, which is not loaded from a file, since "
-                "that can run code. Where you trust the file, save it again with fairseq as "
+                f"{path}: needs the class {rejected[1]}, which is not loaded from a file, because "
+                "that can run code. If you trust the file, save it again with fairseq as "
                 "plain containers (args as a Namespace, model as tensors)."
             ) from error
         raise AdmiralError(

@@ -1,4 +1,4 @@
-"""fairseq's ``dict.txt``: one symbol and its count per line, in the order of the embedding."""
+"""fairseq's ``dict.txt``: one symbol and its count on each line, in the order of the embedding."""
 
 from __future__ import annotations
 
@@ -8,22 +8,28 @@ from pathlib import Path
 
 from admiral.errors import AdmiralError, RecordError
 
-# fairseq.data.Dictionary puts these before the first line of the file.
+# fairseq.data.Dictionary inserts these before the first line of the file.
 SPECIALS = ("<s>", "<pad>", "</s>", "<unk>")
 MASK = "<mask>"
 FILE = "dict.txt"
-PAIR = ("dict.source.txt", "dict.target.txt")  # of translation checkpoints, such as GENRE's
+PAIR = ("dict.source.txt", "dict.target.txt")  # in translation checkpoints such as GENRE
 
 _PADDING = re.compile(r"madeupword\d{4,}")
 
 
 def is_padding(symbol: str) -> bool:
-    """Say whether `symbol` only fills the vocabulary up to a round size."""
+    """Return whether `symbol` only pads the vocabulary to a round size."""
     return _PADDING.fullmatch(symbol) is not None
 
 
 def find_dictionary(directory: Path) -> Path:
-    """Return the dictionary of a checkpoint folder; both of a pair must be the same."""
+    """Return the dictionary file of a checkpoint folder.
+
+    Raises
+    ------
+    AdmiralError
+        If there is none, or the source and target dictionaries differ.
+    """
     if (directory / FILE).is_file():
         return directory / FILE
     source, target = (directory / name for name in PAIR)
@@ -46,9 +52,9 @@ def read_dictionary(path: Path) -> list[str]:
     Raises
     ------
     RecordError
-        At a line without a count, or a symbol that comes twice.
+        For a line without a count, or a duplicate symbol.
     AdmiralError
-        Where the file cannot be read.
+        If the file cannot be read.
     """
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
@@ -73,7 +79,7 @@ def read_dictionary(path: Path) -> list[str]:
             raise RecordError(
                 f"{path}:{number}",
                 "symbol",
-                f"{symbol!r} comes twice",
+                f"{symbol!r} occurs twice",
                 "Give the dict.txt of the checkpoint.",
             )
         known.add(symbol)
@@ -82,9 +88,17 @@ def read_dictionary(path: Path) -> list[str]:
 
 
 def write_dictionary(path: Path, symbols: Sequence[str]) -> None:
-    """Write `symbols` (the four specials first, which the file leaves out), all with count 1."""
+    """Write `symbols`, all with count 1, without the four specials that they begin with.
+
+    Raises
+    ------
+    AdmiralError
+        If a symbol contains a line break.
+    ValueError
+        If the symbols do not begin with the specials, or are not distinct.
+    """
     if tuple(symbols[: len(SPECIALS)]) != SPECIALS or len(set(symbols)) != len(symbols):
-        raise ValueError("symbols begin with fairseq's specials and come once each")
+        raise ValueError("symbols must begin with fairseq's specials and be distinct")
     for symbol in symbols:
         if "\n" in symbol or "\r" in symbol:
             raise AdmiralError(f"token {symbol!r} holds a line break, which {FILE} cannot express.")

@@ -1,4 +1,4 @@
-"""From a Hugging Face BART directory to a folder that fairseq's ``BARTModel`` loads."""
+"""Conversion of a Hugging Face BART directory to a folder that fairseq's ``BARTModel`` loads."""
 
 from __future__ import annotations
 
@@ -6,16 +6,20 @@ from pathlib import Path
 
 import torch
 
-from admiral.convert.arguments import namespace_of
-from admiral.convert.conversion import Conversion
+from admiral.convert.bart_config import to_fairseq_args
 from admiral.convert.dictionary import FILE, MASK, PAIR, write_dictionary
-from admiral.convert.hf_directory import read_tensors
-from admiral.convert.output_directory import atomic_directory
-from admiral.convert.shapes import check_tensors
+from admiral.convert.hf_tokenizers import extract_byte_pairs, open_tokenizer
+from admiral.convert.hf_weights import read_tensors
+from admiral.convert.output_directory import Conversion, atomic_directory
+from admiral.convert.tensor_names import (
+    EMBEDDING,
+    check_tensors,
+    to_fairseq_names,
+    to_hf_names,
+    with_tied_copies,
+)
 from admiral.convert.to_hf import OWN_TOKENIZER
-from admiral.convert.tokenizers import byte_pairs_of, open_tokenizer
-from admiral.convert.vocabulary import check_config, fairseq_order
-from admiral.convert.weights import EMBEDDING, complete, to_fairseq, to_hf
+from admiral.convert.vocabulary import check_special_ids, fairseq_order
 from admiral.errors import AdmiralError
 from admiral.models.hf_config import read_config
 
@@ -25,39 +29,39 @@ def hf_to_fairseq(source: Path, out: Path, *, overwrite: bool = False) -> Conver
 
     Writes ``model.pt`` (with ``args`` as a Namespace), ``dict.txt`` and, for a tokenizer with
     GPT-2's byte pairs, ``encoder.json`` and ``vocab.bpe``. Any other tokenizer (such as the
-    WordPiece one of the bundled `mini`) is kept beside them under ``tokenizer/``, its tokens
-    stand in ``dict.txt`` by name, and the rows of the embedding move so that fairseq's four
-    specials come first.
+    WordPiece tokenizer of the bundled `mini`) is copied to ``tokenizer/``, and ``dict.txt`` lists
+    its tokens by name. The rows of the embedding are reordered so that fairseq's four specials
+    come first.
 
     Parameters
     ----------
     source
-        Directory with config, safetensors and tokenizer.
+        Directory with config, safetensors weights and tokenizer.
     out
-        Folder to write; it appears when it is complete.
+        Folder to write atomically.
     overwrite
-        Replace `out`.
+        Replace `out` if it exists.
 
     Raises
     ------
     AdmiralError
-        Where a file is missing or damaged, or the model cannot be expressed in fairseq.
+        If a file is missing or damaged, or fairseq cannot represent the model.
     """
     if not source.is_dir():
         raise AdmiralError(f"{source}: no such directory. Name a Hugging Face model directory.")
     with atomic_directory(out, source=source, overwrite=overwrite) as fresh:
         config = read_config(source)
         tokenizer = open_tokenizer(source)
-        check_config(config, tokenizer, source)
-        state, left_out = to_fairseq(read_tensors(source), source)
-        check_tensors(config, to_hf(state), source)
-        pairs = byte_pairs_of(tokenizer)
+        check_special_ids(config, tokenizer, source)
+        state, left_out = to_fairseq_names(read_tensors(source), source)
+        check_tensors(config, to_hf_names(state), source)
+        pairs = extract_byte_pairs(tokenizer)
         order = fairseq_order(tokenizer, pairs, config.vocab_size, source)
         state[EMBEDDING] = state[EMBEDDING][torch.tensor(order.ids)]
-        notices = [*left_out, *order.notices, *_differences(config, order.ids, pairs is None)]
+        notices = [*left_out, *order.notices, *_notices(config, order.ids, pairs is None)]
         symbols = order.symbols
         task = "denoising" if MASK in symbols else "translation"
-        # The denoising task adds the mask itself, so files of BART end without it.
+        # The denoising task adds the mask itself, so BART's files do not end with it.
         listed = symbols[:-1] if symbols[-1] == MASK else symbols
         for name in (FILE, *(PAIR if task == "translation" else ())):
             write_dictionary(fresh / name, listed)
@@ -67,9 +71,9 @@ def hf_to_fairseq(source: Path, out: Path, *, overwrite: bool = False) -> Conver
             tokenizer.save_pretrained(fresh / OWN_TOKENIZER)
         torch.save(
             {
-                "args": namespace_of(config, task=task),
-                "model": complete(state),
-                # What fairseq's loader expects of a checkpoint that was never trained on.
+                "args": to_fairseq_args(config, task=task),
+                "model": with_tied_copies(state),
+                # Fields that fairseq's loader requires, as of an untrained checkpoint.
                 "optimizer_history": [
                     {
                         "criterion_name": "CrossEntropyCriterion",
@@ -87,7 +91,7 @@ def hf_to_fairseq(source: Path, out: Path, *, overwrite: bool = False) -> Conver
     return Conversion(out, parameters, len(symbols), tuple(notices))
 
 
-def _differences(config: object, ids: list[int], own_tokenizer: bool) -> list[str]:
+def _notices(config: object, ids: list[int], own_tokenizer: bool) -> list[str]:
     notices = []
     if own_tokenizer:
         notices.append(

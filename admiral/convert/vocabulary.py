@@ -1,4 +1,4 @@
-"""Rows of the embedding: fairseq's order against a Hugging Face tokenizer's ids."""
+"""Mapping between the rows of a fairseq embedding and the ids of a Hugging Face tokenizer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from admiral.errors import AdmiralError
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class FairseqVocabulary:
     """A vocabulary in fairseq's order.
 
     Attributes
@@ -21,9 +21,9 @@ class Order:
     symbols
         fairseq's symbols, the four specials first.
     ids
-        The tokenizer's id of each; a permutation of the rows.
+        The tokenizer's id of each symbol; a permutation of the embedding rows.
     notices
-        What was left out.
+        Tokens that were left out.
     """
 
     symbols: list[str]
@@ -31,29 +31,34 @@ class Order:
     notices: list[str]
 
 
-def roles(tokenizer: PreTrainedTokenizerFast, where: object) -> dict[str, str]:
+def special_tokens(tokenizer: PreTrainedTokenizerFast, where: object) -> dict[str, str]:
     """Return the tokenizer's token for each of fairseq's specials, and for the mask if it has one.
 
-    BERT's names of the first and the last token (``[CLS]``, ``[SEP]``) count as bos and eos.
+    The ``[CLS]`` and ``[SEP]`` tokens of BERT tokenizers count as bos and eos.
+
+    Raises
+    ------
+    AdmiralError
+        If a special token is missing, or one token has two roles.
     """
-    found = (
+    tokens = (
         tokenizer.bos_token or tokenizer.cls_token,
         tokenizer.pad_token,
         tokenizer.eos_token or tokenizer.sep_token,
         tokenizer.unk_token,
     )
-    for special, token in zip(SPECIALS, found, strict=True):
+    for special, token in zip(SPECIALS, tokens, strict=True):
         if token is None:
             raise AdmiralError(
                 f"{where}: the tokenizer has no token for fairseq's {special}. "
                 "Set bos_token, pad_token, eos_token and unk_token in tokenizer_config.json."
             )
-    if len(set(found)) != len(found):
+    if len(set(tokens)) != len(tokens):
         raise AdmiralError(
             f"{where}: the tokenizer uses one token for two of {', '.join(SPECIALS)}; fairseq "
             "needs four. Change tokenizer_config.json."
         )
-    named = dict(zip(SPECIALS, found, strict=True))
+    named = dict(zip(SPECIALS, tokens, strict=True))
     if tokenizer.mask_token is not None:
         named[MASK] = tokenizer.mask_token
     return named
@@ -61,25 +66,30 @@ def roles(tokenizer: PreTrainedTokenizerFast, where: object) -> dict[str, str]:
 
 def fairseq_order(
     tokenizer: PreTrainedTokenizerFast, pairs: BytePairs | None, rows: int, where: object
-) -> Order:
-    """Put a tokenizer's vocabulary into fairseq's order.
+) -> FairseqVocabulary:
+    """Return a tokenizer's vocabulary in fairseq's order.
 
-    The four specials come first; the others keep their order. Rows without a token become
-    ``madeupword0000`` and so on, as fairseq's own padding.
+    The four specials come first; the other tokens keep their order. Rows without a token become
+    ``madeupword0000`` and so on, like fairseq's own padding.
 
     Parameters
     ----------
+    tokenizer
+        The tokenizer.
     pairs
-        GPT-2's byte pairs where the tokenizer has them: its tokens are then written as GPT-2 ids.
+        Byte pairs of a GPT-2 tokenizer, whose tokens are then written as GPT-2 ids; None for
+        other tokenizers.
     rows
-        Rows of the embedding.
+        Number of rows of the embedding.
+    where
+        The directory, for error messages.
 
     Raises
     ------
     AdmiralError
-        Where the tokenizer has tokens without a row.
+        If the tokenizer has tokens without a row, or with the name of a fairseq special.
     """
-    named = {token: special for special, token in roles(tokenizer, where).items()}
+    named = {token: special for special, token in special_tokens(tokenizer, where).items()}
     tokens: dict[int, str] = {number: token for token, number in tokenizer.get_vocab().items()}
     notices = []
     for number in sorted(tokens):
@@ -90,7 +100,7 @@ def fairseq_order(
                     f"{where}: token {token!r} has the id {number}, but the embedding has {rows} "
                     "rows. The tokenizer belongs to another model."
                 )
-            # Published GENRE tokenizers name a mask that the model was trained without.
+            # Published GENRE tokenizers have a mask that the model was trained without.
             notices.append(f"token {token!r} has no row in the embedding and was left out")
     symbol_of: dict[int, str] = {}
     for number, token in tokens.items():
@@ -123,48 +133,67 @@ def fairseq_order(
         raise AdmiralError(f"{where}: no row for {missing[0]}. The tokenizer is of another model.")
     first = [id_of[special] for special in SPECIALS]
     ids = [*first, *(number for number in sorted(symbol_of) if number not in first)]
-    return Order([symbol_of[number] for number in ids], ids, notices)
+    return FairseqVocabulary([symbol_of[number] for number in ids], ids, notices)
 
 
 def tokenizer_order(
     symbols: Sequence[str], tokenizer: PreTrainedTokenizerFast, where: object
 ) -> list[int]:
-    """Find the id of each symbol by its name; the inverse of `fairseq_order`.
+    """Return the tokenizer's id of each symbol, by name; the inverse of `fairseq_order`.
+
+    Parameters
+    ----------
+    symbols
+        fairseq's symbols in the order of the embedding rows.
+    tokenizer
+        The tokenizer.
+    where
+        The dictionary, for error messages.
 
     Returns
     -------
     list of int
-        A permutation: the tokenizer's id of each of fairseq's rows. Padding without a token takes
-        the free ids in its order.
+        The tokenizer's id of each row, a permutation. Padding symbols without a token get the
+        free ids in order.
 
     Raises
     ------
     AdmiralError
-        Where the two vocabularies differ.
+        If the two vocabularies differ.
     """
-    named = roles(tokenizer, where)
+    named = special_tokens(tokenizer, where)
     vocabulary = tokenizer.get_vocab()
     ids = [vocabulary.get(named.get(symbol, symbol)) for symbol in symbols]
     free = iter(sorted(set(range(len(symbols))) - {number for number in ids if number is not None}))
-    result = []
+    order = []
     for symbol, number in zip(symbols, ids, strict=True):
         if number is None and not is_padding(symbol):
             raise AdmiralError(
                 f"{where}: the tokenizer has no token {symbol!r}. "
                 "Give the tokenizer of this checkpoint."
             )
-        result.append(next(free, -1) if number is None else number)
-    if sorted(result) != list(range(len(symbols))) or len(vocabulary) > len(symbols):
+        order.append(next(free, -1) if number is None else number)
+    if sorted(order) != list(range(len(symbols))) or len(vocabulary) > len(symbols):
         raise AdmiralError(
             f"{where}: the tokenizer has {len(vocabulary)} tokens, the dictionary "
             f"{len(symbols)}, and they are not the same. Give the tokenizer of this checkpoint."
         )
-    return result
+    return order
 
 
-def check_config(config: BartConfig, tokenizer: PreTrainedTokenizerFast, where: object) -> None:
-    """Check that model and tokenizer mean the same specials; unset ids of the model pass."""
-    named = roles(tokenizer, where)
+def check_special_ids(
+    config: BartConfig, tokenizer: PreTrainedTokenizerFast, where: object
+) -> None:
+    """Check that model config and tokenizer agree on the special tokens.
+
+    Ids that the config does not set are not checked.
+
+    Raises
+    ------
+    AdmiralError
+        If an id differs.
+    """
+    named = special_tokens(tokenizer, where)
     numbers = (config.bos_token_id, config.pad_token_id, config.eos_token_id)
     for special, number in zip(("<s>", "<pad>", "</s>"), numbers, strict=True):
         token = named[special]

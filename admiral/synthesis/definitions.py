@@ -7,7 +7,7 @@ import re
 from admiral.synthesis.clauses import clause_ends
 from admiral.synthesis.english_words import EMPTY_NOUNS, MONTHS, VERBS
 
-_LONGEST_SUBJECT = 90  # characters
+_MAX_SUBJECT_LENGTH = 90  # characters
 #: The copula of a definition.
 COPULA = re.compile(r" (is|was|are|were) ")
 _DEFINITION = re.compile(r"(?:is|was|are|were) (?=(?:an?|the|one of the) )")
@@ -39,14 +39,14 @@ def extract_definition(text: str, base: str) -> str:
     Of "Seth Adam Meyers is an American comedian", this is "an American comedian". The sentence must
     be about the title `base`: its subject must share a word with it.
     """
-    found = COPULA.search(text, 0, _LONGEST_SUBJECT)
-    if found is None or not _DEFINITION.match(text, found.start() + 1):
+    copula = COPULA.search(text, 0, _MAX_SUBJECT_LENGTH)
+    if copula is None or not _DEFINITION.match(text, copula.start() + 1):
         return ""
-    subject = text[: found.start()]
-    known = {token.lower() for token in _TOKEN.findall(base)}
-    if known.isdisjoint(token.lower() for token in _TOKEN.findall(subject)):
+    subject = text[: copula.start()]
+    title_words = {token.lower() for token in _TOKEN.findall(base)}
+    if title_words.isdisjoint(token.lower() for token in _TOKEN.findall(subject)):
         return ""
-    phrase = _SECOND_VERB.split(first_clause(text[found.end() :]), maxsplit=1)[0]
+    phrase = _SECOND_VERB.split(first_clause(text[copula.end() :]), maxsplit=1)[0]
     return "" if ANAPHORA.search(phrase) else phrase
 
 
@@ -93,5 +93,5 @@ def _with_preposition(date: str) -> str:
 
 def first_clause(text: str) -> str:
     """Return the text up to the first clause with another subject."""
-    found = _NEW_CLAUSE.search(text)
-    return text if found is None else text[: found.start()]
+    new_clause = _NEW_CLAUSE.search(text)
+    return text if new_clause is None else text[: new_clause.start()]

@@ -157,7 +157,7 @@ def _phrase_before_mention(
 
 
 def _quotation(profile: Profile) -> Description | None:
-    """Quote the first sentence without the name that it begins with; None if that is not possible."""
+    """Quote the first sentence without its subject; None if that is not possible."""
     if not profile.statements or profile.statements[0].index:
         return None
     text = profile.statements[0].predicate

@@ -20,8 +20,8 @@ _VERB_FORM = re.compile(
     r"[a-z]+ed|starring|featuring|including|playing|portraying|defeating|replacing|succeeding|joining"
     r"|leaving|representing|supporting|covering|bordering|overlooking|marrying|visiting"
 )
-# The name is part of a longer noun phrase ("the armored Athena", "the dancer and actor Gene Kelly"),
-# or the text gives the name ("called Athena").
+# The name is part of a longer noun phrase ("the armored Athena", "the dancer and actor Gene
+# Kelly"), or the text gives the name ("called Athena").
 _MODIFIER = re.compile(
     r"\b(?:called|named|titled|entitled|nicknamed|renamed|dubbed) $|"
     rf"\b(?:an?|the|his|her|its) [a-z]+ed $|\b(?:{'|'.join(sorted(_NOUNS))}) (?:and|or) $"
@@ -141,14 +141,15 @@ def is_list_page(title: str) -> bool:
 def _hyperlink_mentions(
     titles: Titles, document: Document, index: int, text: str
 ) -> Iterator[Mention]:
-    found = []
+    """Yield the mentions of the sentence's hyperlinks that do not overlap."""
+    mentions = []
     for title in dict.fromkeys(document.links[index]):
         name = base_title(title)
-        place = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) if name else None
-        if place is not None and titles.row(title) is not None:
-            found.append(Mention(place.start(), place.end(), (title,)))
+        match = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) if name else None
+        if match is not None and titles.row(title) is not None:
+            mentions.append(Mention(match.start(), match.end(), (title,)))
     end = 0
-    for mention in sorted(found, key=lambda m: (m.start, -m.end)):
+    for mention in sorted(mentions, key=lambda m: (m.start, -m.end)):
         if mention.start >= end:
             yield mention
             end = mention.end
@@ -205,17 +206,17 @@ def _can_precede(word: str) -> bool:
 
 def _phrase_start(text: str, start: int) -> int:
     """Return the start of the noun phrase that ends with a name: "the Danish writer Ada Brook"."""
-    place = start
-    before = _WORD_BEFORE.search(text, 0, place)
+    phrase_start = start
+    before = _WORD_BEFORE.search(text, 0, phrase_start)
     if before is not None and before.group(1) in _NOUNS:
         for _ in range(_MAX_MODIFIERS):
-            place = before.start(1)
-            before = _WORD_BEFORE.search(text, 0, place)
+            phrase_start = before.start(1)
+            before = _WORD_BEFORE.search(text, 0, phrase_start)
             if before is None:
                 return start
             if _can_precede(before.group(1)) or before.group(1).lower() in _ARTICLES:
                 break
         else:
             return start
-    article = _ARTICLE.search(text, 0, place)
-    return place if article is None else article.start()
+    article = _ARTICLE.search(text, 0, phrase_start)
+    return phrase_start if article is None else article.start()

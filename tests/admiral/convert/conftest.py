@@ -1,4 +1,4 @@
-"""A fairseq BART folder written by hand, and fairseq's arithmetic as the oracle."""
+"""A hand-written fairseq BART folder, and fairseq's forward pass as the oracle."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MERGES = [
 
 
 def letters() -> dict[int, str]:
-    """Byte to letter, by GPT-2's rule: printable bytes stand for themselves."""
+    """Return GPT-2's byte-to-character table, in which printable bytes represent themselves."""
     table, spare = {}, 0
     for byte in range(256):
         if 33 <= byte <= 126 or 161 <= byte <= 172 or 174 <= byte <= 255:
@@ -45,7 +45,7 @@ def letters() -> dict[int, str]:
 
 
 def encoder_json() -> dict[str, int]:
-    """GPT-2's numbering of bytes, merges and the end token."""
+    """Return GPT-2's ids of bytes, merges and the end token."""
     table = letters()
     order = [b for b in range(256) if table[b] == chr(b)] + [
         b for b in range(256) if table[b] != chr(b)
@@ -56,7 +56,7 @@ def encoder_json() -> dict[str, int]:
 
 @dataclass
 class Shape:
-    """A small BART, the two sides of different depth, heads and width of the feed-forward."""
+    """Shape of a small BART whose encoder and decoder differ."""
 
     width: int = 16
     layers: tuple[int, int] = (2, 3)
@@ -78,7 +78,7 @@ def dictionary_lines(shape: Shape) -> list[str]:
 
 
 def random_state(shape: Shape) -> dict[str, Tensor]:
-    """Random tensors under fairseq's names."""
+    """Return random tensors under fairseq's names."""
     generator = torch.Generator().manual_seed(shape.seed + 1)
 
     def draw(*size: int) -> Tensor:
@@ -112,7 +112,7 @@ def random_state(shape: Shape) -> dict[str, Tensor]:
 
 
 def arguments(shape: Shape) -> argparse.Namespace:
-    """What fairseq-train keeps, as far as it matters."""
+    """Return the arguments that fairseq-train saves, as far as the conversion uses them."""
     args = argparse.Namespace(
         arch="bart_large",
         task="translation" if shape.mask == "none" else "denoising",
@@ -164,7 +164,7 @@ def write_folder(directory: Path, shape: Shape) -> Path:
 
 
 def fairseq_ids(text: str, lines: list[str]) -> list[int]:
-    """Encode as fairseq does: GPT-2's byte pairs, looked up as numbers in the dictionary."""
+    """Encode as fairseq does: GPT-2's byte pairs, whose ids are symbols of the dictionary."""
     import regex
 
     ranks = {pair: rank for rank, pair in enumerate(MERGES)}
@@ -187,7 +187,7 @@ def fairseq_ids(text: str, lines: list[str]) -> list[int]:
 def fairseq_logits(
     state: dict[str, Tensor], shape: Shape, source: Tensor, previous: Tensor
 ) -> Tensor:
-    """fairseq's BART, post layer norm, written out: (batch, target length, rows)."""
+    """Compute the logits (batch, target length, rows) of fairseq's BART (post layer norm)."""
     act: dict[str, Callable[[Tensor], Tensor]] = {
         "gelu": lambda x: x * 0.5 * (1 + torch.erf(x / math.sqrt(2))),
         "gelu_accurate": lambda x: (
@@ -251,7 +251,7 @@ def fairseq_logits(
 
 @dataclass
 class Fairseq:
-    """The helpers above, for tests (which cannot import this file)."""
+    """The helpers above, for tests, which cannot import this file."""
 
     Shape = Shape
     write = staticmethod(write_folder)

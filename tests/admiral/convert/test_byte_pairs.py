@@ -1,4 +1,4 @@
-"""GPT-2's numbering, derived from merges."""
+"""GPT-2's token ids, derived from merges."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import pre_tokenizers
 
-from admiral.convert.byte_pairs import BytePairs, byte_letters, merges_of
+from admiral.convert.byte_pairs import BytePairs, byte_alphabet, gpt2_merges
 
 
-def test_letters_are_those_of_the_tokenizers_library() -> None:
-    assert sorted(byte_letters()) == sorted(pre_tokenizers.ByteLevel.alphabet())
+def test_alphabet_is_that_of_the_tokenizers_library() -> None:
+    assert sorted(byte_alphabet()) == sorted(pre_tokenizers.ByteLevel.alphabet())
     # The first and the last of GPT-2's 256: "!", then the soft hyphen after the control bytes.
-    assert (byte_letters()[0], byte_letters()[255]) == ("!", "\u0143")
-    assert byte_letters()[188 + 32] == "\u0120"  # the space
+    assert (byte_alphabet()[0], byte_alphabet()[255]) == ("!", "\u0143")
+    assert byte_alphabet()[188 + 32] == "\u0120"  # the space
 
 
-def test_numbers_follow_the_merges(fairseq) -> None:
+def test_ids_follow_from_the_merges(fairseq) -> None:
     assert BytePairs.from_merges(fairseq.merges).ids == fairseq.encoder()
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc")), unique=True))
-def test_files_come_back(tmp_path_factory, merges: list[tuple[str, str]]) -> None:
+def test_files_round_trip(tmp_path_factory, merges: list[tuple[str, str]]) -> None:
     directory = tmp_path_factory.mktemp("bpe")
     pairs = BytePairs.from_merges(merges)
     pairs.write(directory)
@@ -54,18 +54,18 @@ BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": True}
         },
     ],
 )
-def test_other_tokenizers_are_told_apart(tokenizer: dict) -> None:
-    assert merges_of(tokenizer) is None
+def test_other_tokenizers_have_no_gpt2_merges(tokenizer: dict) -> None:
+    assert gpt2_merges(tokenizer) is None
 
 
 @pytest.mark.parametrize("merge", ["a b", ["a", "b"]])
-def test_both_spellings_of_a_merge(merge: object) -> None:
+def test_both_notations_of_a_merge(merge: object) -> None:
     model = {"type": "BPE", "merges": [merge]}
-    assert merges_of({"model": model, "pre_tokenizer": BYTE_LEVEL}) == (("a", "b"),)
+    assert gpt2_merges({"model": model, "pre_tokenizer": BYTE_LEVEL}) == (("a", "b"),)
 
 
-def test_presence_needs_both(tmp_path: Path) -> None:
+def test_exist_in_needs_both_files(tmp_path: Path) -> None:
     BytePairs.from_merges([]).write(tmp_path)
-    assert BytePairs.present(tmp_path)
+    assert BytePairs.exist_in(tmp_path)
     (tmp_path / "vocab.bpe").unlink()
-    assert not BytePairs.present(tmp_path)
+    assert not BytePairs.exist_in(tmp_path)

@@ -1,4 +1,4 @@
-"""The output directory: complete or not there."""
+"""Atomic output directory: complete or absent."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ def fill(target: Path, *, overwrite: bool = False) -> None:
         (fresh / "inner" / "new").write_text("new")
 
 
-def test_parents_are_made_and_nothing_else_stays(tmp_path: Path) -> None:
+def test_parents_are_created_without_leftovers(tmp_path: Path) -> None:
     fill(tmp_path / "a/b")
     assert [path.name for path in (tmp_path / "a").iterdir()] == ["b"]
     assert (tmp_path / "a/b/inner/new").read_text() == "new"
     assert (tmp_path / "a/b").stat().st_mode & 0o777 == (tmp_path / "a").stat().st_mode & 0o777
 
 
-def test_an_empty_directory_is_no_obstacle(tmp_path: Path) -> None:
+def test_empty_directory_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     fill(tmp_path / "out")
     assert (tmp_path / "out/inner/new").exists()
 
 
 @pytest.mark.parametrize("overwrite", [False, True])
-def test_a_file_is_not_replaced(tmp_path: Path, overwrite: bool) -> None:
+def test_file_is_not_replaced(tmp_path: Path, overwrite: bool) -> None:
     (tmp_path / "out").write_text("mine")
     with pytest.raises(AdmiralError, match="not a directory"):
         fill(tmp_path / "out", overwrite=overwrite)
@@ -43,7 +43,7 @@ def test_a_file_is_not_replaced(tmp_path: Path, overwrite: bool) -> None:
 
 
 @pytest.mark.parametrize("inside", [".", "below/it"])
-def test_the_input_is_never_replaced(tmp_path: Path, inside: str) -> None:
+def test_input_is_never_replaced(tmp_path: Path, inside: str) -> None:
     source = tmp_path / "out" / inside
     source.mkdir(parents=True)
     (source / "file").write_text("mine")
@@ -60,12 +60,13 @@ def test_the_input_is_never_replaced(tmp_path: Path, inside: str) -> None:
 def test_interruption_and_full_disk_leave_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with (
-        pytest.raises(KeyboardInterrupt),
-        atomic_directory(tmp_path / "out", source=SOURCE) as fresh,
-    ):
-        (fresh / "part").write_text("part")
-        raise KeyboardInterrupt
+    def interrupt(target: Path) -> None:
+        with atomic_directory(target, source=SOURCE) as fresh:
+            (fresh / "part").write_text("part")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupt(tmp_path / "out")
 
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")

@@ -1,4 +1,4 @@
-"""Hugging Face to fairseq: the same logits, nothing lost on the way there and back."""
+"""Conversion to fairseq: equal logits, lossless round trips, errors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def load(path: Path) -> dict:
 
 
 def word_piece_directory(directory: Path, rows: int = 14, **config: object) -> Path:
-    """A model such as `mini`: BERT's specials in BERT's places, more rows than words."""
+    """Write a model such as `mini`: BERT's special tokens, and more rows than tokens."""
     torch.manual_seed(5)
     model = BartForConditionalGeneration(
         BartConfig(
@@ -71,7 +71,7 @@ def word_piece_directory(directory: Path, rows: int = 14, **config: object) -> P
 
 @pytest.mark.parametrize("mask", ["row", "line", "none"])
 @pytest.mark.parametrize("extra", [["madeupword0000"], ["<special>", "madeupword0000"]])
-def test_there_and_back_from_fairseq_is_bit_equal(fairseq, tmp_path, mask, extra) -> None:
+def test_round_trip_from_fairseq_is_bit_equal(fairseq, tmp_path, mask, extra) -> None:
     shape = fairseq.Shape(mask=mask, extra=extra, dtype=torch.float16)
     source = fairseq.write(tmp_path / "in", shape)
     fairseq_to_hf(source, tmp_path / "hf")
@@ -90,10 +90,11 @@ def test_there_and_back_from_fairseq_is_bit_equal(fairseq, tmp_path, mask, extra
     assert (tmp_path / "back/vocab.bpe").read_bytes() == (source / "vocab.bpe").read_bytes()
     mine, theirs = vars(after["args"]), vars(before["args"])
     same = theirs.keys() & mine.keys() - {"relu_dropout"}
-    assert len(same) > 15 and {n: mine[n] for n in same} == {n: theirs[n] for n in same}
+    assert len(same) > 15
+    assert {n: mine[n] for n in same} == {n: theirs[n] for n in same}
 
 
-def test_there_and_back_from_hf_is_bit_equal(fairseq, tmp_path: Path) -> None:
+def test_round_trip_from_hf_is_bit_equal(fairseq, tmp_path: Path) -> None:
     fairseq_to_hf(fairseq.write(tmp_path / "in", fairseq.Shape()), tmp_path / "one")
     hf_to_fairseq(tmp_path / "one", tmp_path / "middle")
     fairseq_to_hf(tmp_path / "middle", tmp_path / "two")
@@ -101,7 +102,7 @@ def test_there_and_back_from_hf_is_bit_equal(fairseq, tmp_path: Path) -> None:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
 
-def test_word_pieces_keep_their_meaning(fairseq, tmp_path: Path) -> None:
+def test_word_piece_vocabulary_is_preserved(fairseq, tmp_path: Path) -> None:
     source = word_piece_directory(tmp_path / "in")
     done = hf_to_fairseq(source, tmp_path / "out")
     lines = (tmp_path / "out/dict.txt").read_text().splitlines()
@@ -155,7 +156,7 @@ def test_hub_layout_with_vocabulary_and_merges(fairseq, tmp_path: Path) -> None:
         assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "expected" / name).read_bytes()
 
 
-def test_sharded_weights_and_strangers(fairseq, tmp_path: Path) -> None:
+def test_sharded_weights_and_unknown_tensors(fairseq, tmp_path: Path) -> None:
     source = word_piece_directory(tmp_path / "in")
     hf_to_fairseq(source, tmp_path / "one")
     tensors = load_file(source / "model.safetensors")
@@ -171,11 +172,12 @@ def test_sharded_weights_and_strangers(fairseq, tmp_path: Path) -> None:
     done = hf_to_fairseq(source, tmp_path / "two")
     assert "not part of BART, left out: rerank.weight" in done.notices
     one, two = (load(tmp_path / name / "model.pt")["model"] for name in ("one", "two"))
-    assert one.keys() == two.keys() and all(torch.equal(one[n], two[n]) for n in one)
+    assert one.keys() == two.keys()
+    assert all(torch.equal(one[n], two[n]) for n in one)
 
 
 def test_mask_without_a_row_is_left_out(fairseq, tmp_path: Path) -> None:
-    """The published GENRE directories name a mask that the embedding lacks."""
+    """Published GENRE directories have a mask token without an embedding row."""
     fairseq_to_hf(fairseq.write(tmp_path / "in", fairseq.Shape(mask="none")), tmp_path / "hf")
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "hf")
     tokenizer.add_special_tokens({"mask_token": "<mask>"})
@@ -271,7 +273,7 @@ BAD = {
 
 @pytest.mark.filterwarnings("ignore:The tokenizer class")
 @pytest.mark.parametrize("case", BAD)
-def test_bad_input_is_one_clear_error_and_leaves_nothing(tmp_path: Path, case: str) -> None:
+def test_invalid_input_raises_and_leaves_nothing(tmp_path: Path, case: str) -> None:
     damage, message = BAD[case]
     source = word_piece_directory(tmp_path / "in")
     damage(source)
@@ -280,7 +282,7 @@ def test_bad_input_is_one_clear_error_and_leaves_nothing(tmp_path: Path, case: s
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
 
 
-def test_folder_that_is_not_there(tmp_path: Path) -> None:
+def test_missing_folder(tmp_path: Path) -> None:
     with pytest.raises(AdmiralError, match="no such directory"):
         hf_to_fairseq(tmp_path / "in", tmp_path / "out")
     with pytest.raises(AdmiralError, match="no such directory"):
@@ -300,7 +302,7 @@ def test_tokenizer_of_another_model(tmp_path: Path) -> None:
         fairseq_to_hf(tmp_path / "out", tmp_path / "back", tokenizer=source)
 
 
-def test_other_decoder_start_is_said(tmp_path: Path) -> None:
+def test_notice_of_another_decoder_start(tmp_path: Path) -> None:
     source = word_piece_directory(tmp_path / "in", decoder_start_token_id=5)
     done = hf_to_fairseq(source, tmp_path / "out")
     assert "fairseq starts the decoder with </s>, this model with token 5" in done.notices
@@ -308,7 +310,7 @@ def test_other_decoder_start_is_said(tmp_path: Path) -> None:
 
 @pytest.mark.filterwarnings("ignore")  # fairseq's own, of old libraries
 def test_real_fairseq_gives_the_same_logits(fairseq, tmp_path: Path) -> None:
-    """Where fairseq is installed, it loads what is written and computes the same."""
+    """fairseq, if installed, loads the output and computes the same logits."""
     bart = pytest.importorskip("fairseq.models.bart")
     fairseq_to_hf(fairseq.write(tmp_path / "in", fairseq.Shape()), tmp_path / "hf")
     hf_to_fairseq(tmp_path / "hf", tmp_path / "out")

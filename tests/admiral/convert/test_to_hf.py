@@ -1,4 +1,4 @@
-"""fairseq to Hugging Face: the same logits, the same token ids, clear refusals."""
+"""Conversion to Hugging Face: equal logits and token ids, errors."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def test_logits_equal_fairseqs(fairseq, tmp_path: Path, case: str) -> None:
     expected = fairseq.logits(state, shape, source, previous)
     assert expected.std() > 0.1
     torch.testing.assert_close(ours, expected, atol=1e-5, rtol=0)
-    assert done.vocabulary == rows == model.config.vocab_size
-    assert done.parameters == sum(p.numel() for p in model.parameters())
+    assert done.vocab_size == rows == model.config.vocab_size
+    assert done.n_parameters == sum(p.numel() for p in model.parameters())
 
 
 @pytest.mark.parametrize("mask", ["row", "line", "none"])
@@ -58,7 +58,7 @@ def test_tokenizer_gives_fairseqs_ids(fairseq, tmp_path_factory, mask: str) -> N
     tokenizer = AutoTokenizer.from_pretrained(root / "out")
     lines = fairseq.lines(shape)
 
-    # Text that holds a special token's name is a special token to the one and text to the other.
+    # The name of a special token in a text is a token for Hugging Face and text for fairseq.
     @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
     @given(
         st.text(
@@ -75,10 +75,10 @@ def test_tokenizer_gives_fairseqs_ids(fairseq, tmp_path_factory, mask: str) -> N
 
 
 @pytest.mark.parametrize("mask", ["row", "line", "none"])
-def test_no_token_lies_outside_the_embedding(fairseq, tmp_path: Path, mask: str) -> None:
+def test_every_token_has_an_embedding_row(fairseq, tmp_path: Path, mask: str) -> None:
     done = fairseq_to_hf(fairseq.write(tmp_path / "in", fairseq.Shape(mask=mask)), tmp_path / "out")
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "out")
-    assert sorted(tokenizer.get_vocab().values()) == list(range(done.vocabulary))
+    assert sorted(tokenizer.get_vocab().values()) == list(range(done.vocab_size))
     assert (tokenizer.mask_token is None) == (mask == "none")
     names = ("bos", "pad", "eos", "unk")
     assert [getattr(tokenizer, f"{name}_token_id") for name in names] == [0, 1, 2, 3]
@@ -97,12 +97,13 @@ def test_config_and_generation(fairseq, tmp_path: Path) -> None:
     assert config.max_position_embeddings == shape.positions
     assert (config.dropout, config.attention_dropout, config.activation_dropout) == (0.1, 0.2, 0.05)
     modes = {path.stat().st_mode for path in (tmp_path / "out").iterdir()}
-    assert len(modes) == 1  # whoever may read one file may read all
+    assert len(modes) == 1  # all files have the same permissions
     assert verify_checkpoint(tmp_path / "out") == []
     generation = model.generation_config
     assert (generation.decoder_start_token_id, generation.forced_eos_token_id) == (2, 2)
     generated = model.generate(torch.tensor([[0, 9, 8, 2]]), max_length=6, num_beams=2)
-    assert generated.shape[1] <= 6 and generated[0, 0] == 2
+    assert generated.shape[1] <= 6
+    assert generated[0, 0] == 2
     assert json.loads((tmp_path / "out/config.json").read_text())["architectures"] == [
         "BartForConditionalGeneration"
     ]
@@ -161,7 +162,7 @@ def to_old_format(state: dict) -> None:
 
 
 @pytest.mark.parametrize("edit", [to_old_format, to_old_names, to_new_names, to_plain_cfg])
-def test_other_versions_of_fairseq_give_the_same(fairseq, tmp_path: Path, edit) -> None:
+def test_other_fairseq_versions_give_the_same_output(fairseq, tmp_path: Path, edit) -> None:
     source = fairseq.write(tmp_path / "in", fairseq.Shape())
     fairseq_to_hf(source, tmp_path / "one")
     change(source, edit)
@@ -170,7 +171,7 @@ def test_other_versions_of_fairseq_give_the_same(fairseq, tmp_path: Path, edit) 
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
 
-def test_without_arguments_the_shape_is_inferred(fairseq, tmp_path: Path) -> None:
+def test_heads_are_inferred_without_arguments(fairseq, tmp_path: Path) -> None:
     shape = fairseq.Shape(width=128, heads=(2, 2))
     source = fairseq.write(tmp_path / "in", shape)
     change(source, lambda state: state.pop("args"))
@@ -247,7 +248,7 @@ BAD = {
     "unknown tensor": (in_model(decoder__adapter__weight=torch.ones(2)), "is not part of BART"),
     "missing layer": (in_args(encoder_layers=3), "encoder_layers is 3, but 2 layers"),
     "heads": (in_args(encoder_attention_heads=5), "encoder_attention_heads 5"),
-    "pre-norm": (in_args(encoder_normalize_before=True), "normalizes before"),
+    "pre-norm": (in_args(encoder_normalize_before=True), "normalises before"),
     "activation": (in_args(activation_fn="swish"), "activation_fn 'swish'"),
     "untied": (in_model(decoder__embed_tokens__weight=torch.ones(276, 16)), "shares one embedding"),
     "positions differ": (
@@ -260,7 +261,7 @@ BAD = {
     ),
     "cut dictionary": (in_file("dict.txt", lambda b: b[:-3]), r"dict.txt:271: .*ends within"),
     "no count": (in_file("dict.txt", lambda b: b"word\n" + b), "dict.txt:1: field 'count'"),
-    "twice": (in_file("dict.txt", lambda b: b + b.split(b"\n")[0] + b"\n"), "comes twice"),
+    "twice": (in_file("dict.txt", lambda b: b + b.split(b"\n")[0] + b"\n"), "occurs twice"),
     "latin dictionary": (
         in_file("dict.txt", lambda b: b"\xff 1\n" + b),
         "dict.txt: cannot be read",
@@ -285,7 +286,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_bad_input_is_one_clear_error_and_leaves_nothing(fairseq, tmp_path, case: str) -> None:
+def test_invalid_input_raises_and_leaves_nothing(fairseq, tmp_path, case: str) -> None:
     damage, message = BAD[case]
     source = fairseq.write(tmp_path / "in", fairseq.Shape())
     damage(source)
@@ -327,7 +328,7 @@ def test_other_file_name_and_other_tokenizer(fairseq, tmp_path: Path) -> None:
         assert first == (tmp_path / "three" / name).read_bytes()
 
 
-def test_genre_with_the_tokenizer_of_bart_gets_no_mask(fairseq, tmp_path: Path) -> None:
+def test_genre_with_a_bart_tokenizer_has_no_mask(fairseq, tmp_path: Path) -> None:
     fairseq_to_hf(fairseq.write(tmp_path / "bart", fairseq.Shape()), tmp_path / "hf")
     genre = fairseq.write(tmp_path / "genre", fairseq.Shape(mask="none"))
     (genre / "encoder.json").unlink()
@@ -336,14 +337,14 @@ def test_genre_with_the_tokenizer_of_bart_gets_no_mask(fairseq, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("name", ["nowhere", "empty"])
-def test_tokenizer_that_is_none(fairseq, tmp_path: Path, name: str) -> None:
+def test_invalid_tokenizer(fairseq, tmp_path: Path, name: str) -> None:
     (tmp_path / "empty").mkdir()
     source = fairseq.write(tmp_path / "in", fairseq.Shape())
     with pytest.raises(AdmiralError, match=str(tmp_path / name)):
         fairseq_to_hf(source, tmp_path / "out", tokenizer=tmp_path / name)
 
 
-def test_existing_output_is_kept_unless_told(fairseq, tmp_path: Path) -> None:
+def test_existing_output_is_kept_without_overwrite(fairseq, tmp_path: Path) -> None:
     source = fairseq.write(tmp_path / "in", fairseq.Shape())
     out = tmp_path / "out"
     out.mkdir()
@@ -356,5 +357,6 @@ def test_existing_output_is_kept_unless_told(fairseq, tmp_path: Path) -> None:
     assert (out / "mine.txt").read_text() == "keep"
     (source / "aside").rename(source / "vocab.bpe")
     fairseq_to_hf(source, out, overwrite=True)
-    assert not (out / "mine.txt").exists() and (out / "config.json").exists()
+    assert not (out / "mine.txt").exists()
+    assert (out / "config.json").exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]

@@ -1,4 +1,4 @@
-"""A small knowledge base in memory, of documents that we made up."""
+"""A small in-memory knowledge base of invented documents."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ DOCUMENTS = [
 
 
 class InMemoryDocuments:
-    """What the writer needs of a knowledge base, over documents in memory."""
+    """In-memory implementation of the knowledge base interface that synthesis needs."""
 
     def __init__(self, documents: Sequence[Document] = DOCUMENTS) -> None:
         self.documents = list(documents)

@@ -1,4 +1,4 @@
-"""False versions: one value of the claim, of the same type, that the documents do not hold."""
+"""False versions of claims: one value replaced by another of the same type."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FALSIFIER = Falsifier(CORPUS, [CORPUS.profile_at(row) for row in range(len(CORPU
 
 
 def changes(text: str, named: list[str], gold: list[str], tries: int = 60) -> set[tuple[str, str]]:
-    """Return pairs of what was there and what took its place."""
+    """Return (old, new) for the words that false versions change."""
     found = set()
     documents = [d for d in DOCUMENTS if d.title in gold]
     for seed in range(tries):
@@ -32,7 +32,7 @@ def changes(text: str, named: list[str], gold: list[str], tries: int = 60) -> se
     return found
 
 
-def test_values_of_each_type() -> None:
+def test_values_of_each_type_are_replaced() -> None:
     pairs = changes("It was an old film shot first on 3 May 1988 by 211 Welsh poets.", [], [])
     old = {before for before, _ in pairs}
     assert {"film", "first", "May", "1988", "211", "Welsh"} <= old
@@ -43,29 +43,29 @@ def test_values_of_each_type() -> None:
             assert after != "1988"
 
 
-def test_articles_agree() -> None:
+def test_articles_agree_with_the_new_value() -> None:
     pairs = changes("She is an opera singer.", [], [])
     assert ("an opera", "a film") in pairs
 
 
-def test_names_are_swapped_for_names_of_the_same_kind() -> None:
+def test_names_are_replaced_by_names_of_the_same_kind() -> None:
     pairs = changes("It was shot by Ivor Pryce.", [], ["Lantern Night"])
     assert pairs <= {("Ivor Pryce.", "Mona Reed."), ("Ivor Pryce.", "Ada Brook.")}
-    # What the gold documents hold, and the titles by which they are found, stay out of it.
+    # Titles that the claim names are not replaced.
     assert changes("It was shot by Ivor Pryce.", ["Ivor Pryce"], ["Lantern Night"]) == set()
 
 
-def test_values_that_the_documents_hold_are_not_put_in() -> None:
+def test_values_of_the_gold_documents_are_not_used() -> None:
     for before, after in changes("It won in 1989.", [], ["Lantern Night"], tries=300):
         assert before != "1989." or after not in {"1988.", "1987."}
 
 
 @pytest.mark.parametrize("text", ["", "Nothing to swap here.", "A-1988 and 3.5% of it"])
-def test_nothing_to_swap(text: str) -> None:
+def test_no_false_version_without_a_value(text: str) -> None:
     assert changes(text, [], []) == set()
 
 
 @given(st.text(max_size=80), st.integers(0, 5))
-def test_any_text(text: str, seed: int) -> None:
+def test_falsifier_accepts_any_text(text: str, seed: int) -> None:
     false = FALSIFIER.falsify(text, [], DOCUMENTS, random.Random(seed))
     assert false is None or false != text

@@ -1,4 +1,4 @@
-"""Documents taken apart: definitions, lives, statements, and mentions that can be replaced."""
+"""Parsed documents: definitions, dates of life, statements, and replaceable mentions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def by_title(title: str) -> Document:
     return next(d for d in DOCUMENTS if d.title == title)
 
 
-def test_a_person() -> None:
+def test_profile_of_a_person() -> None:
     profile = parse_profile(by_title("Ada Brook"))
     assert profile.person
     assert profile.noun == "director"
@@ -34,7 +34,7 @@ def test_a_person() -> None:
     )
 
 
-def test_a_thing() -> None:
+def test_profile_of_a_thing() -> None:
     profile = parse_profile(by_title("Lantern Night"))
     assert not profile.person
     assert profile.noun == "film"
@@ -56,12 +56,12 @@ def test_a_thing() -> None:
         'It was called "Half.',
     ],
 )
-def test_what_cannot_stand_alone_is_no_statement(sentence: str) -> None:
+def test_dependent_sentences_are_not_statements(sentence: str) -> None:
     document = Document("Lantern Night", ("Lantern Night is a film.", sentence))
     assert [s.index for s in parse_profile(document).statements] == [0]
 
 
-def test_another_subject_ends_a_statement() -> None:
+def test_statement_ends_before_another_subject() -> None:
     document = Document(
         "Paris", ("Paris is the capital of France, and the Seine flows through it.",)
     )
@@ -75,7 +75,7 @@ def test_another_subject_ends_a_statement() -> None:
         ("stars the actor Ivor Pryce and Mona Reed", ["the actor Ivor Pryce", "Mona Reed"]),
         ("won the Gull Prize in 1990", ["the Gull Prize"]),
         ('is based on the 1988 film "Lantern Night"', ['the 1988 film "Lantern Night"']),
-        ("lived in the village of Porthgain", []),  # village and name are one thing
+        ("lived in the village of Porthgain", []),  # village and name denote the same thing
         ("was directed by Ada Brook's son", []),
         ("is the Porthgain festival", []),
         ("was known as Ada Brook", []),
@@ -84,12 +84,12 @@ def test_another_subject_ends_a_statement() -> None:
         ("met Porthgain Ada Brook", []),
     ],
 )  # fmt: skip
-def test_mentions_that_can_be_replaced(predicate: str, found: list[str]) -> None:
+def test_replaceable_mentions(predicate: str, found: list[str]) -> None:
     slots = find_slots(InMemoryDocuments(), Document("Other", ()), 0, predicate)
     assert [predicate[slot.start : slot.end] for slot in slots] == found
 
 
-def test_what_the_words_around_ask_for() -> None:
+def test_context_determines_the_kind_of_a_slot() -> None:
     def kinds(predicate: str) -> list[tuple[str, bool]]:
         slots = find_slots(InMemoryDocuments(), Document("Other", ()), 0, predicate)
         return [(slot.kind, slot.has_apposition) for slot in slots]
@@ -99,7 +99,7 @@ def test_what_the_words_around_ask_for() -> None:
     assert kinds("appeared in Lantern Night with Mona Reed") == [("thing", False), ("any", False)]
 
 
-def test_a_qualified_title_is_meant_if_the_document_says_so() -> None:
+def test_title_with_parenthesis_needs_its_word_in_the_document() -> None:
     titles = InMemoryDocuments(
         [Document("Dune (novel)", ("Dune is a novel.",)), Document("Ada", ())]
     )

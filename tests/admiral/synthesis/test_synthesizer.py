@@ -1,4 +1,4 @@
-"""Written claims: what they hide and name, their evidence, one seed, other languages."""
+"""Synthesized claims: hidden titles, evidence, seeds, resumption and other languages."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def written(
 
 
 def check(claims: Sequence[SyntheticClaim], documents: Sequence[Document]) -> None:
-    """What must hold of every claim, whatever the documents say."""
+    """Check the invariants of synthesized claims."""
     corpus = {d.title: d for d in documents}
     assert len({c.text for c in claims}) == len(claims) == len({c.id for c in claims})
     for claim in claims:
@@ -53,7 +53,7 @@ def check(claims: Sequence[SyntheticClaim], documents: Sequence[Document]) -> No
                    for part in record["described"].values())  # fmt: skip
 
 
-def test_claims_of_a_small_knowledge_base() -> None:
+def test_claims_over_a_small_knowledge_base() -> None:
     claims = written()
     assert len(claims) > 60
     check(claims, DOCUMENTS)
@@ -67,7 +67,7 @@ def test_claims_of_a_small_knowledge_base() -> None:
     assert not any("List of films" in c.true_claim.titles for c in claims)
 
 
-def test_documents_that_were_removed_are_passed_over(tmp_path: Path) -> None:
+def test_removed_documents_are_skipped(tmp_path: Path) -> None:
     others = [Document(f"Other {n}", ("It was directed by a painter.",)) for n in range(3)]
     records = [{"title": d.title, "sentences": d.sentences} for d in (*others, *DOCUMENTS)]
     corpus = tmp_path / "corpus.jsonl"
@@ -88,7 +88,7 @@ def test_ordered_documents_lead_to_each_other() -> None:
                 assert any(title in text for text in before)
 
 
-def test_the_demo_claims_hold_what_every_claim_must(user_cache: None) -> None:
+def test_demo_claims_keep_the_invariants(user_cache: None) -> None:
     with KnowledgeBase.open(demo_kb("bm25s")) as kb:
         claims = list(islice(Synthesizer(kb, SynthesisSettings(seed=2)).claims(), 800))
         check(claims, [kb.document_at(row) for row in range(len(kb))])
@@ -103,7 +103,7 @@ NOUNS = ["Welsh painter", "film of 1988", "small river in Wales", "painter and p
 
 @st.composite
 def corpora(draw: st.DrawFn) -> list[Document]:
-    """Documents that name and define each other, with what tempts a writer to leak or fall."""
+    """Documents that name and define each other, with titles that are easy to leak."""
     name = st.sampled_from(NAMES)
     documents = []
     for title in draw(st.lists(name, min_size=2, unique=True)):
@@ -125,17 +125,17 @@ def corpora(draw: st.DrawFn) -> list[Document]:
 
 @given(corpora(), st.integers(0, 3))
 @settings(max_examples=40)
-def test_whatever_the_documents_no_claim_leaks(documents: list[Document], seed: int) -> None:
+def test_no_claim_leaks_a_hidden_title(documents: list[Document], seed: int) -> None:
     check(written(documents, 60, seed=seed), documents)
 
 
 @given(st.lists(st.lists(st.text(max_size=40), max_size=4), min_size=1, max_size=4))
-def test_any_text_can_be_read(texts: list[list[str]]) -> None:
+def test_documents_with_any_text(texts: list[list[str]]) -> None:
     documents = [Document(f"Title {n}", tuple(one)) for n, one in enumerate(texts)]
     check(written(documents, 20), documents)
 
 
-def test_the_same_seed_gives_the_same_claims_in_every_process() -> None:
+def test_same_seed_gives_the_same_claims_in_every_process() -> None:
     script = (
         "from tests.admiral.synthesis.test_synthesizer import written\n"
         "import json; print(json.dumps([c.to_json() for c in written(seed=5)]))"
@@ -152,20 +152,20 @@ def test_the_same_seed_gives_the_same_claims_in_every_process() -> None:
 
 
 @pytest.mark.parametrize(("done", "seed"), [(1, 1), (7, 0), (40, -1)])
-def test_claims_go_on_where_they_stopped(done: int, seed: int) -> None:
+def test_claims_resume_after_those_already_written(done: int, seed: int) -> None:
     claims = written(seed=seed)
     before = [(c.id, c.text) for c in claims[:done]]
     synthesizer = Synthesizer(InMemoryDocuments(), SynthesisSettings(seed=seed))
     assert list(islice(synthesizer.claims(before), 500 - done)) == claims[done:]
 
 
-def test_labels_and_hops() -> None:
+def test_settings_for_labels_and_documents() -> None:
     assert not any(c.refuted for c in written(labels="supported"))
     assert all(c.refuted for c in written(labels="refuted"))
     assert {len(c.true_claim.titles) for c in written(min_documents=3, max_documents=3)} == {3}
 
 
-def test_links_decide_where_there_are_some() -> None:
+def test_hyperlinks_take_precedence_over_title_mentions() -> None:
     linked = [
         Document(d.title, d.sentences, tuple(() for _ in d.sentences))
         if d.title != "Lantern Night"
@@ -184,7 +184,7 @@ GERMAN = [
 ]
 
 
-def test_other_languages_are_quoted() -> None:
+def test_documents_in_other_languages_are_quoted() -> None:
     synthesizer = Synthesizer(InMemoryDocuments(GERMAN), SynthesisSettings())
     claims = list(synthesizer.claims())
     assert synthesizer.quotes_only
@@ -195,7 +195,7 @@ def test_other_languages_are_quoted() -> None:
     ) in {c.true_claim.text for c in claims}
 
 
-def test_documents_that_name_no_others_give_nothing() -> None:
+def test_no_claims_without_mentions_of_other_documents() -> None:
     alone = [Document("Ada Brook", ("Ada Brook is a Welsh painter.",)), Document("Empty", ())]
     synthesizer = Synthesizer(InMemoryDocuments(alone), SynthesisSettings())
     assert list(synthesizer.claims()) == []

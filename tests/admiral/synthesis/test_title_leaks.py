@@ -1,4 +1,4 @@
-"""Words that give a hidden title away."""
+"""Words that give away a hidden title."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from admiral.synthesis.title_leaks import leaked_words
         ("Watch youtube.", "You Tube", [], ["youtube"]),
     ],
 )
-def test_words_of_a_hidden_title(
+def test_leaked_words_of_a_hidden_title(
     claim: str, hidden: str, named: list[str], found: list[str]
 ) -> None:
     assert leaked_words(claim, hidden, named) == found

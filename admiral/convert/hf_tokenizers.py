@@ -9,25 +9,31 @@ from pathlib import Path
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, processors
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-from admiral.convert.byte_pairs import BytePairs, merges_of
+from admiral.convert.byte_pairs import BytePairs, gpt2_merges
 from admiral.convert.dictionary import MASK, SPECIALS, is_padding
 from admiral.errors import AdmiralError
 
 
 def open_tokenizer(directory: Path) -> PreTrainedTokenizerFast:
-    """Open the tokenizer of a Hugging Face directory, without the network."""
+    """Open the tokenizer of a Hugging Face directory offline.
+
+    Raises
+    ------
+    AdmiralError
+        If the directory has no tokenizer that can be opened.
+    """
     if not directory.is_dir():
         raise AdmiralError(f"{directory}: no such directory. Name a folder with a tokenizer.")
     try:
         tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
         words = len(tokenizer.get_vocab())
-    except Exception as error:  # transformers and tokenizers raise whatever they meet
+    except Exception as error:  # transformers and tokenizers raise many types
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise AdmiralError(
             f"{directory}: its tokenizer cannot be opened ({reason}). "
             "The folder needs tokenizer.json, or vocab.json and merges.txt."
         ) from error
-    if words <= len(SPECIALS) + 1:  # transformers 5 builds an empty one where files are missing
+    if words <= len(SPECIALS) + 1:  # transformers 5 builds an empty one if files are missing
         raise AdmiralError(
             f"{directory}: its tokenizer has no vocabulary. "
             "The folder needs tokenizer.json, or vocab.json and merges.txt."
@@ -37,31 +43,33 @@ def open_tokenizer(directory: Path) -> PreTrainedTokenizerFast:
     return tokenizer
 
 
-def byte_pairs_of(tokenizer: PreTrainedTokenizerFast) -> BytePairs | None:
-    """Return GPT-2's byte pairs where the tokenizer works by them, otherwise None."""
-    merges = merges_of(json.loads(tokenizer.backend_tokenizer.to_str()))
+def extract_byte_pairs(tokenizer: PreTrainedTokenizerFast) -> BytePairs | None:
+    """Return the byte pairs of a tokenizer that tokenizes as GPT-2 does; None otherwise."""
+    merges = gpt2_merges(json.loads(tokenizer.backend_tokenizer.to_str()))
     return None if merges is None else BytePairs.from_merges(merges)
 
 
 def build_tokenizer(
     symbols: Sequence[str], pairs: BytePairs, max_length: int, where: object
 ) -> PreTrainedTokenizerFast:
-    """Build the tokenizer whose ids are the places of `symbols`.
+    """Build the tokenizer whose ids are the positions of `symbols`.
 
     Parameters
     ----------
     symbols
-        fairseq's: the four specials, then GPT-2 ids in digits and literal symbols such as
-        ``<mask>`` and ``madeupword0000``.
+        fairseq's symbols: the four specials, then GPT-2 ids in digits and literal symbols such
+        as ``<mask>`` and ``madeupword0000``.
+    pairs
+        The byte-pair encoding.
     max_length
-        Positions of the model.
+        Maximum number of positions of the model.
     where
-        The dictionary, for messages.
+        The dictionary, for error messages.
 
     Raises
     ------
     AdmiralError
-        Where the byte pairs do not belong to the dictionary.
+        If the byte pairs do not belong to the dictionary.
     """
     vocabulary: dict[str, int] = {}
     added = []
@@ -95,22 +103,22 @@ def build_tokenizer(
     core.post_processor = processors.RobertaProcessing(
         (eos, vocabulary[eos]), (bos, vocabulary[bos]), add_prefix_space=False
     )
-    marks = {token: _added(token) for token in added}
-    core.add_special_tokens(list(marks.values()))
+    specials = {token: _added_token(token) for token in added}
+    core.add_special_tokens(list(specials.values()))
     return PreTrainedTokenizerFast(
         tokenizer_object=core,
-        bos_token=marks[bos],
-        cls_token=marks[bos],
-        eos_token=marks[eos],
-        sep_token=marks[eos],
-        pad_token=marks[pad],
-        unk_token=marks[unk],
-        # A name that the vocabulary lacks would be added after the last row of the embedding.
-        mask_token=marks.get(MASK),
+        bos_token=specials[bos],
+        cls_token=specials[bos],
+        eos_token=specials[eos],
+        sep_token=specials[eos],
+        pad_token=specials[pad],
+        unk_token=specials[unk],
+        # A token that is not in the vocabulary would get an id after the last embedding row.
+        mask_token=specials.get(MASK),
         model_max_length=max_length,
     )
 
 
-def _added(token: str) -> AddedToken:
-    # The mask takes the space before it, as in the tokenizers that are published for BART.
+def _added_token(token: str) -> AddedToken:
+    # The mask absorbs the space before it, as in the published BART tokenizers.
     return AddedToken(token, special=True, normalized=False, lstrip=token == MASK)

@@ -1,4 +1,4 @@
-"""Reading the weights of a Hugging Face directory, safetensors only."""
+"""Weights of a Hugging Face directory, in safetensors files only."""
 
 from __future__ import annotations
 
@@ -16,13 +16,19 @@ _INDEX = "model.safetensors.index.json"
 
 
 def read_tensors(directory: Path) -> dict[str, Tensor]:
-    """Read all tensors of ``model.safetensors``, or of the shards that its index lists."""
+    """Read all tensors of ``model.safetensors``, or of the shards listed in its index.
+
+    Raises
+    ------
+    AdmiralError
+        If a file is missing or damaged.
+    """
     index = directory / _INDEX
     if (directory / WEIGHTS).is_file():
         shards = [WEIGHTS]
     elif index.is_file():
         table = read_object(index).get("weight_map")
-        if not isinstance(table, dict) or not all(_is_plain(name) for name in table.values()):
+        if not isinstance(table, dict) or not all(_is_file_name(name) for name in table.values()):
             raise AdmiralError(f"{index}: field 'weight_map' is damaged. Download it again.")
         shards = sorted(set(table.values()))
     else:
@@ -41,5 +47,5 @@ def read_tensors(directory: Path) -> dict[str, Tensor]:
     return tensors
 
 
-def _is_plain(name: object) -> bool:
+def _is_file_name(name: object) -> bool:
     return isinstance(name, str) and Path(name).name == name
