@@ -107,9 +107,9 @@ def index_command(
 def _build_workers(cluster: ClusterOptions | None) -> AbstractContextManager[BuildWorkers | None]:
     if cluster is None:
         return nullcontext()
-    from admiral.cluster.build_tasks import spread_over
+    from admiral.cluster.build_tasks import ray_build_workers
 
-    return spread_over(cluster)
+    return ray_build_workers(cluster)
 
 
 @click.command("verify")

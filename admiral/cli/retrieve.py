@@ -25,7 +25,7 @@ from admiral.io.progress import track_claims
 from admiral.storage.output_paths import check_distinct_paths, check_output_path
 
 if TYPE_CHECKING:
-    from admiral.cluster.chunks import Failure
+    from admiral.cluster.chunks import FailedClaim
     from admiral.cluster.ray_session import ClusterOptions
     from admiral.config import RetrievalConfig
     from admiral.records import Claim, RetrievalResult
@@ -236,7 +236,7 @@ def _write_file(
 
 def _outcomes(
     config: RetrievalConfig, claims: Iterable[Claim], cluster: ClusterOptions | None, total: int
-) -> Iterator[dict[str, Any] | Failure]:
+) -> Iterator[dict[str, Any] | FailedClaim]:
     """Yield for each claim its record, or why it failed, from this process or a cluster."""
     if cluster is None:
         return (result.to_json() for result in _results(config, claims))

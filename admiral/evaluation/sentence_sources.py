@@ -6,9 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-from admiral.kb import locate
-from admiral.kb.store.member_manifests import read_combined_manifest
-
 _SPLIT = "split by AdMIRaL's rules"
 _SENTENCES_BY_FORMAT = {
     "fever": "those of FEVER's wiki-pages",
@@ -50,6 +47,10 @@ def sentence_note(predictions: Path, kb: str | None) -> str:
     if kb is None:
         known = f"the knowledge base {name}" if name else "the run's knowledge base"
         return f"sentences are numbered as in {known}; --kb DIR tells who split them"
+    # Imported here: the package of knowledge bases takes half a second.
+    from admiral.kb import locate
+    from admiral.kb.store.member_manifests import read_combined_manifest
+
     sources = read_combined_manifest(locate(kb)).settings["sources"]
     formats = sorted({source["format"] for source in sources})
     origins = [_SENTENCES_BY_FORMAT.get(name, f"those of {name}") for name in formats]

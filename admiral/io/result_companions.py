@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from admiral.errors import AdmiralError
 from admiral.records import Claim
-from admiral.storage.atomic_files import encode_record, explained, write_atomically
+from admiral.storage.atomic_files import encode_record, explain_write_errors, write_atomically
 
 FORMAT = 1
 START_AGAIN = "Choose another output, or give --overwrite to start again"
@@ -116,7 +116,7 @@ class FailedClaims:
         """Read the claims that failed in earlier runs; remove a last line cut off by a crash."""
         if not self.path.exists():
             return
-        with explained(self.path), self.path.open("r+b") as file:
+        with explain_write_errors(self.path), self.path.open("r+b") as file:
             size = 0
             for number, line in enumerate(file, 1):
                 if not line.endswith(b"\n"):
@@ -134,7 +134,7 @@ class FailedClaims:
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Append a claim and flush it to the disk, before any later result is written."""
-        with explained(self.path), self.path.open("ab") as file:
+        with explain_write_errors(self.path), self.path.open("ab") as file:
             file.write(encode_record(record))
             file.flush()
             os.fsync(file.fileno())

@@ -17,8 +17,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
-from filelock import FileLock
-
 from admiral.errors import AdmiralError
 from admiral.io.result_companions import (
     START_AGAIN,
@@ -28,9 +26,9 @@ from admiral.io.result_companions import (
     write_settings,
 )
 from admiral.records import Claim
-from admiral.storage.atomic_files import encode_record, explained
-from admiral.storage.atomic_replace import replaceable, sync_file
-from admiral.storage.locks import acquire
+from admiral.storage.atomic_files import encode_record, explain_write_errors, publish_file
+from admiral.storage.locks import WriterLock
+from admiral.storage.output_paths import resolve_output_path
 
 _SYNC_SECONDS = 2.0
 
@@ -70,7 +68,7 @@ class ResumableWriter:
         paths = companion_paths(self.path)
         self._partial, self._settings_path = paths.partial, paths.settings
         self.failed_claims = FailedClaims(paths.failed)
-        self._lock = FileLock(paths.lock, timeout=0)
+        self._lock = WriterLock(paths.lock, self.path, "writing this output")
         self._settings: dict[str, Any] = json.loads(json.dumps(settings))
         self._overwrite = overwrite
         self._file: BinaryIO | None = None
@@ -78,15 +76,15 @@ class ResumableWriter:
         self._synced = 0.0
 
     def __enter__(self) -> Self:
-        replaceable(self._given_path)
+        resolve_output_path(self._given_path)
         if not self.path.parent.is_dir():
             raise AdmiralError(f"{self.path}: its directory does not exist. Create it first")
-        with explained(self.path):
-            acquire(self._lock, self.path, "writing this output")
+        with explain_write_errors(self.path):
+            self._lock.acquire()
             try:
                 self._resume()
             except BaseException:
-                self._release()
+                self._lock.release()
                 raise
         return self
 
@@ -98,12 +96,12 @@ class ResumableWriter:
     ) -> None:
         try:
             if self._file is not None:
-                with explained(self.path) if error is None else suppress(OSError):
+                with explain_write_errors(self.path) if error is None else suppress(OSError):
                     os.fsync(self._file.fileno())
                 self._file.close()
         finally:
             self._file = None
-            self._release()
+            self._lock.release()
 
     def pending(self, claims: Iterable[Claim]) -> Iterator[Claim]:
         """Yield the claims that have neither a record nor failed.
@@ -141,7 +139,7 @@ class ResumableWriter:
     def write(self, record: Mapping[str, Any]) -> None:
         """Append a record; it survives this process from then on."""
         line = memoryview(encode_record(record))
-        with explained(self.path):
+        with explain_write_errors(self.path):
             if self._file is None:  # more claims for a complete output
                 self._file = self._open_partial(self.path)
             while line:
@@ -154,12 +152,10 @@ class ResumableWriter:
         """Move the complete file into its place, after the last record."""
         if self._file is None:
             return
-        with explained(self.path):
-            os.fsync(self._file.fileno())
+        with explain_write_errors(self.path):
             self._file.close()
             self._file = None
-            self._partial.replace(self.path)
-            sync_file(self.path.parent)
+            publish_file(self._partial, self.path)
 
     def _resume(self) -> None:
         """Open the partial file after its last whole record, unless the output is complete.
@@ -188,12 +184,6 @@ class ResumableWriter:
         file = self._partial.open("ab", buffering=0)
         file.truncate(self._valid_bytes)
         return file
-
-    def _release(self) -> None:
-        # Unlinked while it is held: FileLock does not acquire a lock on an unlinked file.
-        with suppress(OSError):
-            Path(self._lock.lock_file).unlink()
-        self._lock.release()
 
 
 def _scan(path: Path) -> tuple[list[tuple[str, str]], int]:

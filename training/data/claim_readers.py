@@ -15,9 +15,9 @@ from typing import Any
 
 from admiral.errors import AdmiralError, RecordError
 from admiral.gold import GoldClaim, Label
+from admiral.io.fever_titles import fever_title
 from admiral.io.streams import json_objects, open_binary
 from admiral.io.text_cleaning import clean_title
-from admiral.kb.corpus.readers.fever_pages import fever_title
 from admiral.records import Document
 from admiral.retrieval.title_matching import base_title
 

@@ -1,4 +1,4 @@
-"""Running the command line as a person does: in a process of its own."""
+"""Run the command line in a process of its own."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ Admiral = Callable[..., subprocess.CompletedProcess[bytes]]
 
 @pytest.fixture(scope="session")
 def environment(user_cache: None) -> dict[str, str]:
-    """The environment of the processes: the session's cache, our source, warnings as errors."""
-    # Other people's warnings at import time are not ours to turn into errors.
-    ours = ",".join(f"error:::{name}" for name in ("admiral", "trie", "proofs"))
-    return {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": ours, "COLUMNS": "100"}
+    """Return the environment of the processes: test cache, this source, warnings as errors."""
+    # Only warnings of this project; other packages may warn when they are imported.
+    own = ",".join(f"error:::{name}" for name in ("admiral", "trie", "proofs"))
+    return {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": own, "COLUMNS": "100"}
 
 
 @pytest.fixture(scope="session")
 def command() -> list[str]:
-    """The console script, as the entry point starts it."""
+    """Return the command of the console script."""
     return [sys.executable, "-c", "from admiral.cli.main import run; run()"]
 
 
 @pytest.fixture(scope="session")
 def admiral(environment: dict[str, str], command: list[str]) -> Admiral:
-    """Run `admiral` with arguments and, where given, bytes on standard input."""
+    """Return a function that runs `admiral` with arguments and bytes on standard input."""
 
     def run(
         *arguments: str | Path, stdin: bytes = b"", **options: object

@@ -42,12 +42,15 @@ def model(tmp_path: Path) -> Path:
     return tmp_path / "model"
 
 
-def test_there_and_back(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_a_converted_model_converts_back(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
     middle, back = str(tmp_path / "fairseq"), str(tmp_path / "back")
     capsys.readouterr()
     assert main(["convert", "hf-to-fairseq", str(model), middle]) == 0
     shown = capsys.readouterr()
-    assert shown.out.startswith(f"{middle}: ") and shown.out.endswith(" weights, 7 tokens\n")
+    assert shown.out.startswith(f"{middle}: ")
+    assert shown.out.endswith(" weights, 7 tokens\n")
     assert shown.err.startswith("Note: the tokenizer has no GPT-2 byte pairs")
     assert main(["convert", "fairseq-to-hf", middle, back]) == 0
     before, after = (
@@ -66,7 +69,8 @@ def test_an_error_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture) -> 
     for name in ("fairseq-to-hf", "hf-to-fairseq"):
         assert main(["convert", name, str(tmp_path / "no"), str(tmp_path / "out")]) == 1
         shown = capsys.readouterr()
-        assert shown.out == "" and shown.err.count("\n") == 1
+        assert shown.out == ""
+        assert shown.err.count("\n") == 1
         assert "no such directory" in shown.err
     assert list(tmp_path.iterdir()) == []
 

@@ -1,4 +1,4 @@
-"""`admiral download` as a person runs it."""
+"""`admiral download` on the command line."""
 
 from __future__ import annotations
 
@@ -39,11 +39,14 @@ def test_download(admiral: Admiral, base: str, tmp_path: Path) -> None:
     command = ("download", "hover", "--base", base, "--out", out, "--attempts", 1)
     done = admiral(*command, "--file", FILE)
     assert (done.returncode, done.stdout.decode()) == (0, f"{out / FILE}\n")
-    assert b"hotpotqa-abstracts" in done.stderr and (out / FILE).read_text() == "[]"
+    assert b"hotpotqa-abstracts" in done.stderr
+    assert (out / FILE).read_text() == "[]"
     done = admiral(*command, "--file", FILE)
     assert done.stdout.decode() == f"{out / FILE} was there already\n"
     done = admiral(*command)
-    assert done.returncode == 1 and b"404" in done.stderr and done.stderr.count(b"\n") == 1
+    assert done.returncode == 1
+    assert b"404" in done.stderr
+    assert done.stderr.count(b"\n") == 1
     assert admiral(*command, "--file", "corpus.db").returncode == 2
     assert admiral("download", "squad").returncode == 2
     assert admiral(*command, "--wait", "nan").returncode == 2
@@ -52,8 +55,10 @@ def test_download(admiral: Admiral, base: str, tmp_path: Path) -> None:
 def test_addresses_are_shown(admiral: Admiral, tmp_path: Path) -> None:
     done = admiral("download", "feverous", "--list", "--out", tmp_path)
     text = done.stdout.decode()
-    assert done.returncode == 0 and text.startswith("documented at https://fever.ai/")
-    assert text.count("MD5") == 3 and not list(tmp_path.iterdir())
+    assert done.returncode == 0
+    assert text.startswith("documented at https://fever.ai/")
+    assert text.count("MD5") == 3
+    assert not list(tmp_path.iterdir())
 
 
 def test_download_with_standard_error_closed(
@@ -62,4 +67,5 @@ def test_download_with_standard_error_closed(
     fetching = ["download", "hover", "--base", base, "--out", str(tmp_path), "--file", FILE]
     closing = ["sh", "-c", 'exec "$@" 2>&-', "sh"]
     done = subprocess.run([*closing, *command, *fetching], env=environment, timeout=300)
-    assert done.returncode == 0 and (tmp_path / FILE).read_text() == "[]"
+    assert done.returncode == 0
+    assert (tmp_path / FILE).read_text() == "[]"

@@ -1,3 +1,5 @@
+"""`admiral index`, `verify` and `info`."""
+
 import json
 from pathlib import Path
 
@@ -64,13 +66,13 @@ def test_index_on_ray(corpus: Path, tmp_path: Path) -> None:
         assert (tmp_path / "ray" / file).read_bytes() == (tmp_path / "kb" / file).read_bytes()
 
 
-def test_options_of_a_cluster_need_one(corpus: Path, tmp_path: Path) -> None:
+def test_cluster_options_need_ray(corpus: Path, tmp_path: Path) -> None:
     result = _index(corpus, tmp_path / "kb", "--cpus-per-worker", "2")
     assert result.exit_code == 2
-    assert "--cpus-per-worker goes with --engine ray" in result.output
+    assert "--cpus-per-worker needs --engine ray" in result.output
 
 
-def test_errors_are_ours(corpus: Path, tmp_path: Path) -> None:
+def test_errors_are_admiral_errors(corpus: Path, tmp_path: Path) -> None:
     result = _index(corpus, tmp_path / "kb")
     assert isinstance(result.exception, AdmiralError)
     assert str(result.exception).startswith(f"{corpus}:2: field 'sentences': missing")

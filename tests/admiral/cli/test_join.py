@@ -1,4 +1,4 @@
-"""``admiral join``, and what other commands make of a joined knowledge base."""
+"""``admiral join``, and other commands on a joined knowledge base."""
 
 from __future__ import annotations
 

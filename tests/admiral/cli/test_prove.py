@@ -50,7 +50,8 @@ def test_page(admiral: Admiral, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr.decode()
     text = page.read_text(encoding="utf-8")
     assert text.startswith("<!DOCTYPE html>")
-    assert "&lt;b&gt;" in text and "<b>" not in text
+    assert "&lt;b&gt;" in text
+    assert "<b>" not in text
     assert f"not the truth: <strong>{_verdict(done)}</strong>" in text
     assert [p.name for p in tmp_path.iterdir()] == ["proof.html"]
 
@@ -61,7 +62,7 @@ def _verdict(done: subprocess.CompletedProcess[bytes]) -> str:
     return match[1]
 
 
-def test_a_proof_of_ones_own(admiral: Admiral, tmp_path: Path) -> None:
+def test_a_given_proof_is_checked(admiral: Admiral, tmp_path: Path) -> None:
     path = tmp_path / "proof.txt"
     path.write_text("{ Ada Lovelace } [ Ada Lovelace ] = { was born in London. } [ 1815. ] !\n")
     given = ["prove", CLAIM, "--evidence", ENOUGH, "--proof", path]
@@ -79,7 +80,8 @@ def test_a_proof_of_ones_own(admiral: Admiral, tmp_path: Path) -> None:
         done = admiral(*given)
         assert done.returncode == 1
         message = done.stderr.decode()
-        assert message.startswith(f"error: {path}: ") and says in message
+        assert message.startswith(f"error: {path}: ")
+        assert says in message
         assert len(message.splitlines()) == 1
 
 
@@ -120,7 +122,7 @@ def test_bad_input_is_one_error(admiral: Admiral, arguments: list[str], says: st
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_pages_have_a_place_of_their_own(admiral: Admiral, tmp_path: Path) -> None:
+def test_pages_are_kept_out_of_inputs(admiral: Admiral, tmp_path: Path) -> None:
     kb, pipe, proof = tmp_path / "kb", tmp_path / "pipe", tmp_path / "proof"
     kb.mkdir()
     os.mkfifo(pipe)
@@ -131,5 +133,7 @@ def test_pages_have_a_place_of_their_own(admiral: Admiral, tmp_path: Path) -> No
         (proof, b"is the input as well"),
     ):
         done = admiral("prove", "Ada", "--set", f"kb={kb}", "--proof", proof, "--html", place)
-        assert (done.returncode, done.stdout) == (1, b"") and problem in done.stderr, done.stderr
-    assert os.listdir(kb) == [] and pipe.is_fifo()
+        assert (done.returncode, done.stdout) == (1, b""), done.stderr
+        assert problem in done.stderr
+    assert os.listdir(kb) == []
+    assert pipe.is_fifo()

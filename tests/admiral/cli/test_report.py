@@ -1,4 +1,4 @@
-"""`admiral report` writes a page, or one line that says why not."""
+"""`admiral report` writes a page, or reports an error in one line."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from admiral.records import Claim
-from tests.admiral.evaluation.cases import written
+from tests.admiral.evaluation.small_runs import written
 from tests.admiral.results import result
 
 Admiral = Callable[..., subprocess.CompletedProcess[bytes]]
@@ -49,5 +49,9 @@ def test_errors_are_one_line_and_leave_nothing(admiral: Admiral, tmp_path: Path)
         (["--gold", gold, "--output", out, "--kb", tmp_path / "kb"], b"kb"),
     ):
         done = admiral("report", results, *arguments)
-        assert done.returncode == 1 and message in done.stderr and done.stderr.count(b"\n") == 1
-    assert not out.exists() and pipe.is_fifo() and gold.read_text().startswith("{")
+        assert done.returncode == 1
+        assert message in done.stderr
+        assert done.stderr.count(b"\n") == 1
+    assert not out.exists()
+    assert pipe.is_fifo()
+    assert gold.read_text().startswith("{")

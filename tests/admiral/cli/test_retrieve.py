@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.admiral.results import without_timings
-from trie.model.int8 import int8_works
+from trie.model.int8 import int8_is_supported
 
 Admiral = Callable[..., subprocess.CompletedProcess[bytes]]
 Records = list[dict[str, Any]]
@@ -46,7 +46,7 @@ def claims_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def whole(
     admiral: Admiral, claims_file: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Path, Path, bytes]:
-    """An uninterrupted run over the file: its results, its TREC run, what stderr said."""
+    """Return results, TREC run and standard error of an uninterrupted run over the file."""
     folder = tmp_path_factory.mktemp("whole")
     output, trec = folder / "results.jsonl", folder / "run.trec"
     done = admiral("retrieve", "--input", claims_file, "--output", output, "--trec", trec, *QUICK)
@@ -95,11 +95,11 @@ def test_readable_output(admiral: Admiral) -> None:
         "Documents\n 1. ",
     ):
         assert part in text
-    assert b"Building index" not in done.stderr  # what libraries log is not for users
+    assert b"Building index" not in done.stderr  # log messages of libraries are hidden
     assert "\x1b" not in text
 
 
-def test_a_file_gives_one_record_a_claim_in_order(whole: tuple[Path, Path, bytes]) -> None:
+def test_a_file_gives_one_record_per_claim_in_order(whole: tuple[Path, Path, bytes]) -> None:
     output, _, stderr = whole
     got = records(output.read_bytes())
     assert [record["id"] for record in got] == IDS
@@ -150,14 +150,15 @@ def test_plain_lines_on_standard_input(admiral: Admiral, whole: tuple[Path, Path
 QUICKEST = ("--hops", "1", "--beam-size", "5", "--reranker", "bm25")
 
 
-def test_standard_input_is_answered_line_by_line(
+def test_claims_on_standard_input_are_retrieved_line_by_line(
     environment: dict[str, str], command: list[str]
 ) -> None:
-    """A program that waits for each answer before it asks on, and then stops us."""
+    """The caller waits for each result before it writes the next claim, then interrupts."""
     arguments = [*command, "retrieve", "-", "--json", *QUICKEST]
     pipe = subprocess.PIPE
     with subprocess.Popen(arguments, env=environment, stdin=pipe, stdout=pipe, stderr=pipe) as us:
-        assert us.stdin is not None and us.stdout is not None
+        assert us.stdin is not None
+        assert us.stdout is not None
         for number, claim in enumerate(CLAIMS[:2], 1):
             us.stdin.write(f"{claim['claim']}\n\n".encode())
             us.stdin.flush()
@@ -171,7 +172,7 @@ def test_standard_input_is_answered_line_by_line(
         assert us.stderr.read().splitlines()[-1] == b"interrupted"
 
 
-def test_lines_before_a_bad_one_are_answered(admiral: Admiral) -> None:
+def test_lines_before_a_bad_one_have_results(admiral: Admiral) -> None:
     lines = [json.dumps({"claim": claim["claim"]}) for claim in CLAIMS[:3]]
     content = "\n".join([*lines, '{"text": "no claim"}', *lines]).encode()
     done = admiral("retrieve", "-", "--json", *QUICKEST, stdin=content)
@@ -189,7 +190,7 @@ def wait_for_a_record(partial: Path, process: subprocess.Popen[bytes], seconds: 
 
 
 @pytest.mark.parametrize("signum", [signal.SIGKILL, signal.SIGINT])
-def test_an_interrupted_run_goes_on_where_it_stopped(
+def test_an_interrupted_run_is_resumed(
     admiral: Admiral,
     environment: dict[str, str],
     command: list[str],
@@ -210,7 +211,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(
     assert not output.exists()
     if signum == signal.SIGINT:
         assert process.returncode == 130
-        assert b"of 4 claims are answered. The same command goes on from there." in stderr
+        assert b"of 4 claims have results. Run the same command to resume." in stderr
         assert b"Traceback" not in stderr
     answered = partial.read_bytes().count(b"\n")
     assert 0 < answered < 4
@@ -218,7 +219,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(
 
     done = admiral(*arguments)
     assert done.returncode == 0, done.stderr.decode()
-    assert f"{answered} of 4 claims were answered before".encode() in done.stderr
+    assert f"has results for {answered} of 4 claims already".encode() in done.stderr
     assert output.read_bytes().startswith(kept.rpartition(b"\n")[0])
     assert records(output.read_bytes()) == records(whole[0].read_bytes())
     assert trec.read_bytes() == whole[1].read_bytes()
@@ -227,12 +228,11 @@ def test_an_interrupted_run_goes_on_where_it_stopped(
     told = environment | {"PYTHONPROFILEIMPORTTIME": "1"}
     again = subprocess.run([*command, *map(str, arguments)], env=told, capture_output=True)
     assert again.returncode == 0
-    assert b"4 of 4 claims were answered before" in again.stderr
+    assert b"has results for 4 of 4 claims already" in again.stderr
     assert output.read_bytes() == finished
     imported = {line.rpartition(b"|")[2].strip() for line in again.stderr.splitlines()}
-    assert (
-        b"admiral.storage.atomic_files" in imported and b"transformers" not in imported
-    )  # no model
+    assert b"admiral.storage.atomic_files" in imported
+    assert b"transformers" not in imported
 
 
 def test_other_settings_need_overwrite(
@@ -255,7 +255,7 @@ def assert_one_error(done: subprocess.CompletedProcess[bytes], *says: str) -> No
         assert part in stderr
 
 
-@pytest.mark.skipif(not int8_works(), reason="the processor has no int8")
+@pytest.mark.skipif(not int8_is_supported(), reason="the processor has no int8")
 def test_int8_is_a_setting(admiral: Admiral, emmy: dict[str, Any]) -> None:
     done = admiral("retrieve", "--hops", "dynamic", EMMY, "--json", "--set", "precision=int8")
     assert done.returncode == 0, done.stderr.decode()
@@ -315,7 +315,7 @@ def test_bad_input_is_one_error(
     assert sorted(os.listdir(tmp_path)) == before
 
 
-def test_closed_standard_input_is_told(admiral: Admiral) -> None:
+def test_closed_standard_input_is_reported(admiral: Admiral) -> None:
     done = admiral("retrieve", "-", "--json", preexec_fn=lambda: os.close(0))
     assert_one_error(done, "standard input: is closed")
 
@@ -329,7 +329,7 @@ def test_a_full_disk_under_standard_output(admiral: Admiral) -> None:
 
 
 @pytest.mark.slow
-def test_a_run_on_ray_that_is_killed_goes_on_and_equals_the_local_one(
+def test_a_killed_run_on_ray_is_resumed_and_equals_the_local_one(
     admiral: Admiral,
     environment: dict[str, str],
     command: list[str],
@@ -340,9 +340,9 @@ def test_a_run_on_ray_that_is_killed_goes_on_and_equals_the_local_one(
     pytest.importorskip("ray")
     output = tmp_path / "results.jsonl"
     partial = tmp_path / "results.jsonl.partial"
-    # One claim in a lot and in a batch, as in the local run: the same arithmetic.
-    spread = ("--engine", "ray", "--workers", "1", "--threads", "1")
-    arguments = ["retrieve", "--input", claims_file, "--output", output, *QUICK, *spread]
+    # One claim per chunk and per batch, as in the local run: the same arithmetic.
+    distributed = ("--engine", "ray", "--workers", "1", "--threads", "1")
+    arguments = ["retrieve", "--input", claims_file, "--output", output, *QUICK, *distributed]
     with subprocess.Popen([*command, *map(str, arguments)], env=environment) as process:
         wait_for_a_record(partial, process, 240)
         process.kill()
@@ -360,9 +360,9 @@ def test_a_run_on_ray_that_is_killed_goes_on_and_equals_the_local_one(
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--engine", "ray"], "--engine ray goes with --output"),
-        (["--output", "results", "--workers", "2"], "--workers goes with --engine ray"),
-        (["--output", "results", "--attempts", "2"], "--attempts goes with --engine ray"),
+        (["--engine", "ray"], "--engine ray needs --output"),
+        (["--output", "results", "--workers", "2"], "--workers needs --engine ray"),
+        (["--output", "results", "--attempts", "2"], "--attempts needs --engine ray"),
     ],
 )
 def test_options_that_go_together(

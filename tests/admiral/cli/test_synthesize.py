@@ -1,4 +1,4 @@
-"""`admiral synthesize` as a person runs it."""
+"""`admiral synthesize` on the command line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from admiral.gold import Label, read_gold
 from admiral.kb import KnowledgeBase, build, demo_kb
 from tests.admiral.cli.conftest import Admiral
-from tests.admiral.synthesis.memory import DOCUMENTS
+from tests.admiral.synthesis.in_memory_documents import DOCUMENTS
 
 
 @pytest.fixture(scope="module")
@@ -28,10 +28,13 @@ def test_claims_are_read_as_gold(admiral: Admiral, tmp_path: Path) -> None:
     arguments = ("synthesize", "--kb", "demo", "--count", "120", "--output")
     done = admiral(*arguments, output)
     assert done.returncode == 0, done.stderr
-    assert b"120 of 120 claims" in done.stderr and done.stdout == b""
+    assert b"120 of 120 claims" in done.stderr
+    assert done.stdout == b""
     claims = list(read_gold(output))
-    assert len(claims) == 120 and {c.label for c in claims} == {Label.SUPPORTS, Label.REFUTES}
-    assert {c.hops for c in claims} == {2, 3, 4} and any(c.ordered for c in claims)
+    assert len(claims) == 120
+    assert {c.label for c in claims} == {Label.SUPPORTS, Label.REFUTES}
+    assert {c.hops for c in claims} == {2, 3, 4}
+    assert any(c.ordered for c in claims)
     with KnowledgeBase.open(demo_kb()) as kb:
         for claim in claims:
             assert len(claim.titles) == claim.hops
@@ -43,7 +46,7 @@ def test_claims_are_read_as_gold(admiral: Admiral, tmp_path: Path) -> None:
     assert (tmp_path / "other.jsonl").read_bytes() != first
 
 
-def test_an_interrupted_run_goes_on(admiral: Admiral, small: Path, tmp_path: Path) -> None:
+def test_an_interrupted_run_is_resumed(admiral: Admiral, small: Path, tmp_path: Path) -> None:
     whole, output = tmp_path / "whole.jsonl", tmp_path / "claims.jsonl"
     arguments = ("synthesize", "--kb", small, "--output")
     assert admiral(*arguments, whole, "--count", "60").returncode == 0
@@ -51,16 +54,20 @@ def test_an_interrupted_run_goes_on(admiral: Admiral, small: Path, tmp_path: Pat
     assert admiral(*arguments, output, "--count", "60").returncode == 0
     assert output.read_bytes() == whole.read_bytes()
     done = admiral(*arguments, output, "--count", "25")
-    assert done.returncode == 1 and b"holds 60 claims, more than 25" in done.stderr
+    assert done.returncode == 1
+    assert b"holds 60 claims, more than 25" in done.stderr
     done = admiral(*arguments, output, "--count", "60", "--seed", "1")
-    assert done.returncode == 1 and b"seed was 0, now 1" in done.stderr
+    assert done.returncode == 1
+    assert b"seed was 0, now 1" in done.stderr
     assert output.read_bytes() == whole.read_bytes()
     done = admiral(*arguments, output, "--count", "30", "--overwrite", "--hops", "3")
     assert done.returncode == 0, done.stderr
     assert {claim.hops for claim in read_gold(output)} == {3}
 
 
-def test_more_than_can_be_written(admiral: Admiral, small: Path, tmp_path: Path) -> None:
+def test_more_claims_than_possible_are_an_error(
+    admiral: Admiral, small: Path, tmp_path: Path
+) -> None:
     output = tmp_path / "claims.jsonl"
     done = admiral("synthesize", "--kb", small, "--count", "1000000", "--output", output)
     assert done.returncode == 1
@@ -86,7 +93,8 @@ def test_wrong_arguments(
 ) -> None:
     usual = ["--kb", str(small), "--count", "5", "--output", str(tmp_path / "out.jsonl")]
     done = admiral("synthesize", *usual, *arguments)
-    assert done.returncode == status and problem in done.stderr.decode()
+    assert done.returncode == status
+    assert problem in done.stderr.decode()
     assert list(tmp_path.iterdir()) == []
 
 
@@ -108,7 +116,8 @@ def test_nothing_to_write(
     build(tmp_path / "corpus.jsonl", tmp_path / "kb", bm25="none", progress=False)
     output = tmp_path / "out.jsonl"
     done = admiral("synthesize", "--kb", tmp_path / "kb", "--count", "5", "--output", output)
-    assert done.returncode == 1 and problem in done.stderr.decode()
+    assert done.returncode == 1
+    assert problem in done.stderr.decode()
     assert not list(tmp_path.glob("out.jsonl*"))
 
 
@@ -127,5 +136,7 @@ def test_claims_are_kept_out_of_the_knowledge_base(
     ):
         arguments = ("--count", "5", "--overwrite", "--output", output)
         done = admiral("synthesize", "--kb", small, *arguments)
-        assert done.returncode == 1 and problem in done.stderr, done.stderr
-    assert manifest.read_bytes() == before and not (small / "claims.jsonl").exists()
+        assert done.returncode == 1, done.stderr
+        assert problem in done.stderr
+    assert manifest.read_bytes() == before
+    assert not (small / "claims.jsonl").exists()

@@ -1,3 +1,5 @@
+"""`admiral titles`."""
+
 from __future__ import annotations
 
 import json
@@ -35,7 +37,7 @@ def listed(kb: Path, *arguments: str) -> list[str]:
     return result.stdout_bytes.decode("utf-8").split("\n")[:-1]
 
 
-def test_completes_in_order(kb: Path) -> None:
+def test_titles_are_completed_in_order(kb: Path) -> None:
     assert listed(kb, "New") == ["New Deal", "New Delhi", "New York", "Newark"]
     assert listed(kb, "New ") == ["New Deal", "New Delhi", "New York"]
     assert listed(kb, "  New\tDe") == ["New Deal", "New Delhi"]
@@ -61,7 +63,7 @@ def test_nothing_found(admiral: Admiral, kb: Path, form: list[str]) -> None:
     assert done.stderr.count(b"\n") == 1
 
 
-def test_a_pipe_gets_titles_as_they_are_and_a_terminal_escapes(admiral: Admiral, kb: Path) -> None:
+def test_titles_are_escaped_only_on_a_terminal(admiral: Admiral, kb: Path) -> None:
     assert admiral("titles", "Turn", "--kb", kb).stdout == "Turn\u202eed\n".encode()
     ours, theirs = pty.openpty()
     try:

@@ -1,3 +1,5 @@
+"""`admiral add`, `remove` and `compact`."""
+
 from __future__ import annotations
 
 import json

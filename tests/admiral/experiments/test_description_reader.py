@@ -78,7 +78,7 @@ def test_settings_of_a_system_override_those_of_all(tmp_path: Path) -> None:
         (MINIMAL + "paper: {figures: 1}", r"paper: key 'figures'"),
         (MINIMAL + "knowledge_bases: {a: {}}", r"knowledge_bases.a.corpus': is missing"),
         (MINIMAL + "knowledge_bases: {a: {kb: b}}", r"knowledge_bases.a: key 'kb'"),
-        (MINIMAL + "  - {name: bm25}", r"systems\[1\]: key 'name': 'bm25' is too similar to 'BM25'"),
+        (MINIMAL + "  - {name: bm25}", r"key 'name': 'bm25' is too similar to 'BM25'"),
         (MINIMAL + "  - {name: BM25}", r"too similar to 'BM25'"),
         (MINIMAL + "  - {name: B}\n  - {name: B}", r"too similar to 'B'"),
         (MINIMAL + "  - {name: x, baseline: dpr}", r"'baseline': 'dpr' is not one of bm25"),

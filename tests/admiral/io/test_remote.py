@@ -13,7 +13,7 @@ import pytest
 from admiral.errors import AdmiralError
 from admiral.io.remote import RemotePath, corpus_path
 from admiral.kb import KnowledgeBase, build
-from admiral.kb.corpus.corpora import Sources
+from admiral.kb.corpus.corpora import Corpora
 from admiral.kb.corpus.readers import detect_format, read_corpus
 
 NAMES = ("a/2.jsonl", "a-b/1.jsonl.gz", "a/.hidden.jsonl", "b.jsonl")
@@ -41,12 +41,12 @@ def urls(folder: Path) -> list[str]:
 
 
 def test_a_folder_by_url_equals_the_local_folder(folder: Path) -> None:
-    want = [r.document for r in Sources(folder, "auto", False).records(False)]
+    want = [r.document for r in Corpora(folder, "auto", False).records(False)]
     assert [document.title for document in want][::3] == ["T0-0", "T1-0", "T3-0"]
     for url in urls(folder):
         assert isinstance(corpus_path(url), RemotePath)
         assert detect_format(corpus_path(url)) == "jsonl"
-        got = [r.document for r in Sources(url, "auto", False).records(False)]
+        got = [r.document for r in Corpora(url, "auto", False).records(False)]
         assert got == want
 
 
@@ -62,7 +62,7 @@ def test_text_files_by_url_keep_their_names(tmp_path: Path) -> None:
     (tmp_path / "Ada_Lovelace.txt").write_text("She wrote.")
     (tmp_path / "notes.md").write_text("# Charles Babbage\n\nHe built.")
     url = f"file://{tmp_path}"
-    got = [r.document.title for r in Sources(url, "auto", False).records(False)]
+    got = [r.document.title for r in Corpora(url, "auto", False).records(False)]
     assert got == ["Ada Lovelace", "Charles Babbage"]
 
 
@@ -75,7 +75,7 @@ def test_text_files_by_url_keep_their_names(tmp_path: Path) -> None:
 )
 def test_a_bad_url_is_one_error(url: str, says: str) -> None:
     with pytest.raises(AdmiralError) as caught:
-        Sources(url, "auto", False)
+        Corpora(url, "auto", False)
     assert says in str(caught.value)
 
 
@@ -92,12 +92,12 @@ def test_bad_records_and_damaged_files_name_the_url(folder: Path) -> None:
     url = f"file://{folder}/b.jsonl"
     (folder / "b.jsonl").write_text('{"title": "A", "text": "B."}\n{"title": 3}\n')
     with pytest.raises(AdmiralError, match=rf"^{url}:2: field 'title': a number"):
-        list(Sources(url, "jsonl", False).records(False))
+        list(Corpora(url, "jsonl", False).records(False))
     url = f"file://{folder}/a-b/1.jsonl.gz"
     path = folder / "a-b" / "1.jsonl.gz"
     path.write_bytes(path.read_bytes()[:-12])
     with pytest.raises(AdmiralError, match=f"{url}: the compressed file is damaged or cut off"):
-        list(Sources(url, "jsonl", False).records(False))
+        list(Corpora(url, "jsonl", False).records(False))
 
 
 def test_errors_while_reading_name_the_url(tmp_path: Path) -> None:
@@ -110,9 +110,9 @@ def test_errors_while_reading_name_the_url(tmp_path: Path) -> None:
     archive.write_bytes(content)
     url = f"zip://a.jsonl::{archive}"
     with pytest.raises(AdmiralError, match=rf"^{url}: cannot be read \(Bad CRC-32.*Check the URL"):
-        list(Sources(url, "jsonl", False).records(False))
+        list(Corpora(url, "jsonl", False).records(False))
 
 
 def test_a_remote_database_is_refused() -> None:
-    with pytest.raises(AdmiralError, match=r"memory://x.db: a database cannot be read there"):
+    with pytest.raises(AdmiralError, match=r"memory://x.db: a remote database cannot be read"):
         list(read_corpus(RemotePath("memory://x.db"), "feverous"))

@@ -7,45 +7,17 @@ all separated by tabs. Ids have underscores for spaces and Penn Treebank escapes
 from __future__ import annotations
 
 import re
-import unicodedata
 from typing import Any
 
 from admiral.errors import RecordError
+from admiral.io.fever_titles import fever_title, unescape_fever
 from admiral.kb.corpus.readers.corpus_records import SKIP_BAD_REMEDY, string_field
 from admiral.records import Document
 
-_ESCAPES = {
-    "-LRB-": "(",
-    "-RRB-": ")",
-    "-LSB-": "[",
-    "-RSB-": "]",
-    "-LCB-": "{",
-    "-RCB-": "}",
-    "-COLON-": ":",
-}
-_ESCAPE = re.compile("|".join(_ESCAPES))
-_IDENTIFIERS = {plain: escape for escape, plain in _ESCAPES.items()}
-_PLAIN = re.compile("|".join(map(re.escape, _IDENTIFIERS)))
 _QUOTES = re.compile(r"(?<!\S)(?:``|'')(?!\S)")
 # Sentences left out of the dump leave gaps in the numbers. If the gaps of a record are larger than
 # this in total, it is damaged; otherwise a few bytes could fill the memory with empty sentences.
 _LARGEST_GAP = 10_000
-
-
-def unescape(text: str) -> str:
-    """Replace ``-LRB-`` and similar escapes by brackets and colons."""
-    return _ESCAPE.sub(lambda match: _ESCAPES[match.group()], text)
-
-
-def fever_title(identifier: str) -> str:
-    """Convert a FEVER id to a Wikipedia title in composed Unicode (NFC)."""
-    return unicodedata.normalize("NFC", unescape(identifier).replace("_", " ")).strip()
-
-
-def fever_identifier(title: str) -> str:
-    """Convert a title to an id of FEVER's wiki-pages, in decomposed Unicode (NFD)."""
-    escaped = _PLAIN.sub(lambda match: _IDENTIFIERS[match.group()], title)
-    return unicodedata.normalize("NFD", escaped.replace(" ", "_"))
 
 
 def parse_fever(value: dict[str, Any], where: str) -> Document | None:
@@ -89,7 +61,7 @@ def parse_fever(value: dict[str, Any], where: str) -> Document | None:
 
 
 def _sentence(text: str) -> str:
-    return _QUOTES.sub('"', unescape(text)).strip()
+    return _QUOTES.sub('"', unescape_fever(text)).strip()
 
 
 def _targets(fields: list[str]) -> list[str]:
