@@ -10,10 +10,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-# Before torch is imported: on busy cores, waiting threads that spin slow every small operation.
+# Set before torch is imported: on busy cores, threads that wait by spinning slow down every small
+# operation.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-# oneDNN keeps compiled code for each shape of a matrix product that it has met, 1,024 of them by
-# default, which come to some hundred megabytes. Texts have ever new lengths; few shapes come back.
+# oneDNN caches compiled code for each shape of a matrix product, by default for 1,024 shapes, which
+# takes some hundred megabytes. Texts have many lengths, so few shapes recur.
 os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")
 
 from admiral.errors import AdmiralError, RecordError
@@ -37,8 +38,9 @@ __all__ = [
     "load_config",
 ]
 
-# Imported on first use: `admiral --help` must not wait for torch.
-_HOMES = {
+# The modules of public names that are imported on first use: `admiral --help` must not wait for
+# torch.
+_MODULES = {
     "Admiral": "admiral.pipeline",
     "Claim": "admiral.records",
     "Document": "admiral.records",
@@ -49,8 +51,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'admiral' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(_MODULES[name]), name)

@@ -16,7 +16,7 @@ from typing import Protocol
 from admiral.errors import AdmiralError
 from admiral.records import DocumentSet, Sentence
 from admiral.retrieval.hop_grammar import HopConstraint, TitlesConstraint
-from proofs.generation.source_input import claim_room, evidence_input
+from proofs.generation.source_input import encode_source, max_claim_tokens
 from trie import SafeTokenizer, Seq2Seq, Trie, TrieFileError, beam_search
 
 
@@ -98,7 +98,7 @@ class TrieHopRetriever:
         self._normalise, self._variant = normalise, variant
         # The claim may fill half of the input; the evidence fills the rest.
         self.claim_limits = {
-            "the hop retriever": claim_room(tokens, "retrieve", model.max_source // 2)
+            "the hop retriever": max_claim_tokens(tokens, "retrieve", model.max_source // 2)
         }
         self.max_evidence = tokens.max_identifiers
 
@@ -148,7 +148,7 @@ class TrieHopRetriever:
             return None
         count = 0 if self._variant == "not-joint" else len(documents)
         pairs = [(s.title, s.text) for s in sentences] if hop else []
-        source = evidence_input(
+        source = encode_source(
             self._tokens, "retrieve", claim, pairs, self._model.max_source, count
         )
         constraint: HopConstraint | TitlesConstraint

@@ -284,6 +284,10 @@ def test_close_waits_for_running_calls_and_later_calls_are_errors() -> None:
         started.set()
         assert may_continue.wait(timeout=10)
 
+    def close() -> None:
+        system.close()
+        closed.set()
+
     system = fake_system(batch_size=2)
     kb: Any = system.kb
     suspended = system.retrieve_many(CLAIMS * 9, hops=1)
@@ -292,7 +296,7 @@ def test_close_waits_for_running_calls_and_later_calls_are_errors() -> None:
     with ThreadPoolExecutor(2) as pool:
         retrieving = pool.submit(system.retrieve, CLAIMS[0], 2)
         assert started.wait(timeout=10)
-        closing = pool.submit(lambda: (system.close(), closed.set()))
+        closing = pool.submit(close)
         assert not closed.wait(0.05)
         assert not kb.closed
         may_continue.set()

@@ -42,7 +42,7 @@ evidence = st.lists(st.sampled_from("xyz"), max_size=5).map(lambda docs: list(en
 class Case(NamedTuple):
     titles: list[list[int]]
     identifiers: list[tuple[int, str]]
-    count: int
+    chosen: int
 
 
 @st.composite
@@ -55,8 +55,8 @@ def cases(draw: st.DrawFn) -> Case:
 def _legal(case: Case) -> dict[tuple[int, ...], tuple[tuple[int, ...], tuple[int, ...]]]:
     """Return all sequences, by enumeration, with their identifiers and rows."""
     sequences: dict[tuple[int, ...], tuple[tuple[int, ...], tuple[int, ...]]] = {}
-    for chosen in combinations(sorted(case.identifiers), case.count):
-        if len({document for _, document in chosen}) < case.count:
+    for chosen in combinations(sorted(case.identifiers), case.chosen):
+        if len({document for _, document in chosen}) < case.chosen:
             continue
         numbers = tuple(n for n, _ in chosen)
         for title in case.titles:
@@ -72,7 +72,7 @@ def test_accepts_exactly_the_legal_sequences(case: Case, updated: bool) -> None:
     if updated:  # the last titles were added, and another one was removed
         base = TokenTrie.build([*case.titles[:2], [A, A, B]])
         trie = UpdatedTrie(base).add(case.titles[2:]).remove([len(case.titles[:2])])
-    constraint = HopConstraint(trie, TOKENS, case.identifiers, case.count)
+    constraint = HopConstraint(trie, TOKENS, case.identifiers, case.chosen)
     sequences = language(constraint, EOS)
     seen = {ids: constraint.parse(ids) for ids in sequences}
     if updated:

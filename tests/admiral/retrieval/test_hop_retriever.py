@@ -18,7 +18,7 @@ from admiral.retrieval.hop_retriever import (
     log_sum_exp,
     score_document_sets,
 )
-from proofs.generation.source_input import claim_ids, evidence_input
+from proofs.generation.source_input import encode_claim, encode_source
 from trie import TokenTrie
 
 CLAIM = "The 66th Primetime Emmy Awards was hosted by an Iraqi comedian."
@@ -111,7 +111,7 @@ def test_set_scores_are_the_models_own(system: Admiral) -> None:
     evidence = EVIDENCE[1:]
     (sets,) = retriever.expand([CLAIM], [evidence], [1])
     (only,) = sets  # the other title is the evidence's own
-    source = evidence_input(
+    source = encode_source(
         tokens, "retrieve", CLAIM, [(s.title, s.text) for s in evidence], 512
     ).ids
     targets = [
@@ -169,7 +169,7 @@ def test_not_joint_scores_the_title_alone(system: Admiral, hop: int) -> None:
     assert {s.titles[:-1] for s in sets} == {kept}
     assert len({s.titles[-1] for s in sets}) == len(sets)
     tokens = system.checkpoint.tokens
-    source = evidence_input(
+    source = encode_source(
         tokens, "retrieve", CLAIM, [(s.title, s.text) for s in EVIDENCE], 512
     ).ids
     target = [
@@ -187,7 +187,7 @@ def test_joint_docs_generates_all_titles(system: Admiral) -> None:
     assert {len(set(s.titles)) for s in sets} == {2}
     assert len({frozenset(s.titles) for s in sets}) == len(sets)
     tokens = system.checkpoint.tokens
-    source = evidence_input(
+    source = encode_source(
         tokens, "retrieve", CLAIM, [(s.title, s.text) for s in EVIDENCE], 512
     ).ids
     opening, closing = tokens.single_token("["), tokens.single_token("]")
@@ -210,8 +210,8 @@ def test_no_evidence_is_a_dead_end(system: Admiral) -> None:
 def test_hop_zero_reads_the_claim_alone(system: Admiral) -> None:
     tokens = system.checkpoint.tokens
     assert (
-        evidence_input(tokens, "retrieve", CLAIM, [], 512).ids
-        == claim_ids(tokens, "retrieve", CLAIM, 512)[0]
+        encode_source(tokens, "retrieve", CLAIM, [], 512).ids
+        == encode_claim(tokens, "retrieve", CLAIM, 512)[0]
     )
     (with_evidence,) = system.stages.hop_retriever.expand([CLAIM], [EVIDENCE], [0])
     (without,) = system.stages.hop_retriever.expand([CLAIM], [[]], [0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,7 +15,7 @@ from admiral.kb import KnowledgeBase, build
 from admiral.records import Sentence
 from admiral.retrieval.mentions import TitleMentionFinder, interleaved, mentions_in_texts
 
-DOCUMENTS = [
+DOCUMENTS: list[dict[str, Any]] = [
     {
         "title": "Marie Curie",
         "sentences": ["She came from Warsaw.", "Her husband taught there."],

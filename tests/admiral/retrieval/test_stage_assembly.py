@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -166,8 +167,9 @@ def test_word_lists_extend_the_built_in_lexicon(tmp_path: Path) -> None:
 @pytest.mark.parametrize("key", ["antonyms", "paraphrases"])
 def test_errors_in_word_lists_name_the_setting_and_the_file(tmp_path: Path, key: str) -> None:
     path = tmp_path / "list.txt"
+    settings: dict[str, Any] = {key: str(path)}
     with pytest.raises(AdmiralError, match=rf"'{key}': .*list\.txt: cannot be read: No such file"):
-        open_lexicon(RetrievalConfig(**{key: str(path)}))
+        open_lexicon(RetrievalConfig(**settings))
     path.write_text("a b\nlonely\n")
     with pytest.raises(AdmiralError, match=rf"'{key}': .*list\.txt:2: expected two words"):
-        open_lexicon(RetrievalConfig(**{key: str(path)}))
+        open_lexicon(RetrievalConfig(**settings))
