@@ -24,7 +24,7 @@ from admiral.errors import AdmiralError
 from admiral.kb.store.collection import Collection
 from admiral.kb.store.contents import Contents
 from admiral.kb.store.document_writer import document_counts
-from admiral.kb.store.manifest import digest_of, write_sealed
+from admiral.kb.store.manifest import digest_of, write_with_digest
 from admiral.kb.store.title_tries import user_cache
 
 logger = logging.getLogger(__name__)
@@ -175,4 +175,4 @@ def read_duplicates(path: Path, digest: str) -> DuplicateTitles | None:
 def write_duplicates(path: Path, digest: str, duplicates: DuplicateTitles) -> None:
     """Cache the duplicates of the versions with this digest."""
     body = {"collection": digest, "rows": duplicates.rows.tolist(), "counts": duplicates.counts}
-    write_sealed(path, body)
+    write_with_digest(path, body)

@@ -60,7 +60,7 @@ def replace_manifest(
         The delta segment, if there is one.
     """
     body = _body(counts, settings, files, base, delta)
-    digest = write_sealed(directory / NAME, body)
+    digest = write_with_digest(directory / NAME, body)
     base = base or BaseSegment(".", counts["documents"], digest)
     return Manifest(counts, settings, files, base, delta, digest)
 
@@ -114,7 +114,7 @@ def read_value(directory: Path) -> dict[str, Any]:
     return value
 
 
-def write_sealed(path: Path, body: dict[str, Any]) -> str:
+def write_with_digest(path: Path, body: dict[str, Any]) -> str:
     """Write a JSON object with its own digest, atomically, and return the digest."""
     digest = digest_of(body)
     text = json.dumps({**body, "digest": digest}, indent=1, ensure_ascii=True) + "\n"

@@ -24,7 +24,7 @@ from admiral.kb.store.manifest import (
     is_knowledge_base,
     read_manifest,
     read_value,
-    write_sealed,
+    write_with_digest,
 )
 from admiral.kb.store.manifest_records import JOINED_VERSION, Manifest
 
@@ -71,7 +71,7 @@ def member_name(member: Path, directory: Path) -> str:
 
 def write_join(directory: Path, join: JoinManifest) -> None:
     """Write the manifest of a joined knowledge base."""
-    write_sealed(directory / NAME, _body(join))
+    write_with_digest(directory / NAME, _body(join))
 
 
 def read_join(directory: Path) -> JoinManifest | None:

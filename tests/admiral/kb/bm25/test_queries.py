@@ -122,4 +122,4 @@ def test_invalid_weights(backend, make, pair):
 
 def test_default_weights_equal_those_of_the_configuration():
     config = RetrievalConfig()
-    assert (TITLE_WEIGHT, TEXT_WEIGHT) == (config.title_weight, config.text_weight)
+    assert (config.title_weight, config.text_weight) == (TITLE_WEIGHT, TEXT_WEIGHT)

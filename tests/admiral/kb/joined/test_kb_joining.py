@@ -51,10 +51,10 @@ def build_member(
 
 def first_documents(shards: list[list[Document]]) -> list[Document]:
     """Return the first document of each title."""
-    titles_seen: dict[str, Document] = {}
+    first_by_title: dict[str, Document] = {}
     for document in (document for shard in shards for document in shard):
-        titles_seen.setdefault(document.title, document)
-    return list(titles_seen.values())
+        first_by_title.setdefault(document.title, document)
+    return list(first_by_title.values())
 
 
 def check_joined(
