@@ -1,1 +1,1 @@
-"""One run on many machines: claims, or the parts of a knowledge base, handed to Ray's actors."""
+"""Runs on many machines with Ray: retrieval of chunks of claims, and builds of knowledge bases."""

@@ -1,4 +1,4 @@
-"""The parts of a build as Ray's tasks, which Ray tries again when their node dies."""
+"""Build parts of a knowledge base as Ray tasks, which Ray retries if their node dies."""
 
 from __future__ import annotations
 
@@ -8,26 +8,33 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from admiral.cluster.ray_session import ClusterOptions, connected, room
+from admiral.cluster.ray_session import ClusterOptions, connect_ray, count_workers
 from admiral.errors import AdmiralError, first_line
-from admiral.kb.store.build_workers import Spread
+from admiral.kb.store.index_building import BuildWorkers
 
-# Tasks handed out for each that can run: the next is there when one ends.
-_AHEAD = 4
+# Submitted tasks for each one that can run, so that the next starts as soon as one ends.
+_TASKS_PER_WORKER = 4
 
 
 @contextmanager
-def spread_over(options: ClusterOptions) -> Iterator[Spread]:
-    """Give what `admiral.kb.build` spreads a build with.
+def ray_build_workers(options: ClusterOptions) -> Iterator[BuildWorkers]:
+    """Connect to a cluster and yield its workers, for `admiral.kb.build`.
+
+    Parameters
+    ----------
+    options
+        The cluster and its workers.
 
     Raises
     ------
     AdmiralError
-        If there is no Ray or no cluster, or no node has room for a worker.
+        If Ray is not installed, there is no cluster, or no node has the resources of a worker.
     """
-    with connected(options.address) as ray:
-        count = options.workers or _AHEAD * room(ray, options.cpus, options.gpus)
-        yield Spread(partial(_map, ray, options, count))
+    with connect_ray(options.address) as ray:
+        count = options.workers or _TASKS_PER_WORKER * count_workers(
+            ray, options.cpus, options.gpus
+        )
+        yield BuildWorkers(partial(_map, ray, options, count))
 
 
 def _map(
@@ -37,7 +44,7 @@ def _map(
     work: Callable[[Any], Any],
     jobs: Sequence[Any],
 ) -> Iterator[Any]:
-    """Yield the results of the jobs in order, at most `count` of them under way."""
+    """Yield the results of the jobs in order; at most `count` of them are submitted at a time."""
     task = ray.remote(_attempt).options(
         num_cpus=options.cpus,
         num_gpus=options.gpus,
@@ -61,7 +68,7 @@ def _map(
 
 
 def _attempt(work: Callable[[Any], Any], job: Any) -> tuple[Any, str]:
-    """Do a job on a node; what the user can put right comes back as a message."""
+    """Run a job on a node; return its result, or the message of an `AdmiralError`."""
     try:
         return work(job), ""
     except AdmiralError as error:
@@ -72,9 +79,9 @@ def _result(ray: Any, future: Any, attempts: int) -> Any:
     try:
         return ray.get(future)
     except ray.exceptions.RayTaskError:
-        raise  # a fault of ours, with its traceback
+        raise  # a bug; keep its traceback
     except ray.exceptions.RayError as error:
         raise AdmiralError(
-            f"a part of the build failed {attempts} times ({first_line(error)}). Look for "
-            "the reason, such as too little memory, in Ray's logs"
+            f"a part of the build failed {attempts} times ({first_line(error)}). See Ray's "
+            "logs for the reason, such as too little memory"
         ) from error

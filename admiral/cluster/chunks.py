@@ -1,9 +1,8 @@
-"""Who answers which claims: lots are handed out, tried again when they fail, and told in order.
+"""Chunks of claims, retried when they fail, with the outcomes in the order of the claims.
 
-A lot that fails, because it raised an error or because its worker or node died, is tried again as
-it is; the second time, or if its worker hung, it is taken apart. From then on each of its claims is
-alone, so that a claim is blamed for nothing but its own failures: after so many of these it is
-passed over.
+A chunk that fails, because of an error or because its worker or node died, is retried as a whole.
+If it fails again, or if its worker timed out, it is split into single claims, so that a claim is
+only blamed for its own failures. A single claim that fails `attempts` times is given up.
 """
 
 from __future__ import annotations
@@ -20,17 +19,17 @@ Record = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Lot:
-    """Claims that are answered together.
+class Chunk:
+    """Consecutive claims that a worker retrieves together.
 
     Attributes
     ----------
     first
-        The place of the first claim in the run, from 0; the others follow it.
+        The index of the first claim in the run.
     claims
         The claims.
     failures
-        How often these very claims have failed.
+        How often this chunk has failed.
     """
 
     first: int
@@ -39,15 +38,25 @@ class Lot:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
-    """A claim that was passed over, how often it was tried alone, and what went wrong last."""
+class FailedClaim:
+    """A claim that was given up.
+
+    Attributes
+    ----------
+    claim
+        The claim.
+    attempts
+        How often it was tried alone.
+    error
+        The last error.
+    """
 
     claim: Claim
     attempts: int
     error: str
 
     def to_json(self) -> Record:
-        """Return the record of the file beside the results, which can be read as a claim."""
+        """Return the record for the file of failed claims, which can be read as claims."""
         return {
             "id": self.claim.id,
             "claim": self.claim.text,
@@ -56,72 +65,82 @@ class Failure:
         }
 
 
-class Ledger:
-    """The state of a run, whoever does the work.
+class RetryQueue:
+    """The chunks to process, including failed ones, and the outcomes that wait for their turn.
 
     Parameters
     ----------
     claims
-        Read as they are needed.
+        The claims of the run, read as needed.
     size
-        Claims of a lot.
+        Number of claims in a chunk.
     ahead
-        So many claims are read at most beyond the first that has no outcome yet: what is kept in
-        memory, and lost with this process, is bounded.
+        Maximum number of claims that are read after the first one without an outcome. This bounds
+        the memory, and what is lost if this process dies.
     attempts
-        So often a claim fails alone before it is passed over.
+        Number of times that a single claim may fail before it is given up.
     """
 
     def __init__(self, claims: Iterable[Claim], *, size: int, ahead: int, attempts: int) -> None:
         if min(size, attempts) < 1 or ahead < size:
-            raise ValueError(f"lots of {size}, {ahead} ahead, {attempts} attempts")
+            raise ValueError(f"chunks of {size}, {ahead} ahead, {attempts} attempts")
         self._claims = iter(claims)
         self._next = next(self._claims, None)
         self._size, self._ahead, self._attempts = size, ahead, attempts
-        self._again: deque[Lot] = deque()
-        self._outcomes: dict[int, Record | Failure] = {}  # by place, until it is their turn
-        self._read = self._told = 0
+        self._retries: deque[Chunk] = deque()
+        self._outcomes: dict[int, Record | FailedClaim] = {}  # by index, until their turn
+        self._read = self._yielded = 0
 
     @property
     def done(self) -> bool:
-        """Whether every claim has been told of."""
-        return self._next is None and self._told == self._read
+        """Whether the outcomes of all claims have been yielded."""
+        return self._next is None and self._yielded == self._read
 
-    def take(self) -> Lot | None:
-        """Return a lot to be answered: a failed one first; None if there is none for now."""
-        if self._again:
-            return self._again.popleft()
-        room = self._told + self._ahead - self._read
-        if room <= 0 or self._next is None:
+    def take(self) -> Chunk | None:
+        """Return the next chunk to process, failed ones first; None if there is none for now."""
+        if self._retries:
+            return self._retries.popleft()
+        count = min(self._size, self._yielded + self._ahead - self._read)
+        if count <= 0 or self._next is None:
             return None
-        claims = (self._next, *islice(self._claims, min(self._size, room) - 1))
+        claims = (self._next, *islice(self._claims, count - 1))
         self._next = next(self._claims, None)
-        lot = Lot(self._read, claims)
+        chunk = Chunk(self._read, claims)
         self._read += len(claims)
-        return lot
+        return chunk
 
-    def answered(self, lot: Lot, records: Sequence[Record]) -> None:
-        """Note the records of a lot, one for each claim in order."""
+    def succeeded(self, chunk: Chunk, records: Sequence[Record]) -> None:
+        """Store the records of a chunk, one for each claim in order."""
         ids = [record["id"] for record in records]
-        if ids != [claim.id for claim in lot.claims]:
+        if ids != [claim.id for claim in chunk.claims]:
             raise ValueError(f"records of {ids} for other claims")
-        self._outcomes.update(enumerate(records, lot.first))
+        self._outcomes.update(enumerate(records, chunk.first))
 
-    def failed(self, lot: Lot, error: str, *, apart: bool = False) -> None:
-        """Note that nothing came of a lot, and why; `apart` is whether not to try it as it is."""
-        failures = lot.failures + 1
-        if len(lot.claims) == 1:
+    def failed(self, chunk: Chunk, error: str, *, split: bool = False) -> None:
+        """Schedule a failed chunk again, or give up its claim.
+
+        Parameters
+        ----------
+        chunk
+            The chunk.
+        error
+            Why it failed.
+        split
+            Split it into single claims even after its first failure.
+        """
+        failures = chunk.failures + 1
+        if len(chunk.claims) == 1:
             if failures < self._attempts:
-                self._again.append(replace(lot, failures=failures))
+                self._retries.append(replace(chunk, failures=failures))
             else:
-                self._outcomes[lot.first] = Failure(lot.claims[0], failures, error)
-        elif failures == 1 and not apart:
-            self._again.append(replace(lot, failures=failures))
+                self._outcomes[chunk.first] = FailedClaim(chunk.claims[0], failures, error)
+        elif failures == 1 and not split:
+            self._retries.append(replace(chunk, failures=failures))
         else:
-            self._again.extend(Lot(n, (c,)) for n, c in enumerate(lot.claims, lot.first))
+            self._retries.extend(Chunk(n, (c,)) for n, c in enumerate(chunk.claims, chunk.first))
 
-    def in_order(self) -> Iterator[Record | Failure]:
-        """Yield the outcomes whose turn has come, each once, in the order of the claims."""
-        while (outcome := self._outcomes.pop(self._told, None)) is not None:
-            self._told += 1
+    def in_order(self) -> Iterator[Record | FailedClaim]:
+        """Yield each outcome once, in the order of the claims, as far as they are available."""
+        while (outcome := self._outcomes.pop(self._yielded, None)) is not None:
+            self._yielded += 1
             yield outcome

@@ -1,4 +1,4 @@
-"""Retrieval on a cluster: the pipeline in every worker, outcomes in the order of the claims."""
+"""Retrieval on a cluster: every worker runs the pipeline; results keep the order of the claims."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from admiral.cluster.chunks import Failure, Ledger, Record
-from admiral.cluster.ray_session import ClusterOptions, connected, room
+from admiral.cluster.chunks import FailedClaim, Record, RetryQueue
+from admiral.cluster.ray_session import ClusterOptions, connect_ray, count_workers
 from admiral.cluster.worker import Opener, Worker, open_system, worker_config
-from admiral.cluster.worker_pool import Crew
+from admiral.cluster.worker_pool import WorkerPool
 from admiral.config import RetrievalConfig
 from admiral.records import Claim
 from admiral.retrieval.provenance import recorded_settings
 
-# A lot holds so many batches: few journeys, and long enough for claims to make room for others.
-_BATCHES = 4
-# Every worker gets at least so many lots, so that no one waits long for the last.
-_LOTS = 4
-# Outcomes wait for those before them; a record takes some 30 kB.
-_AHEAD_LOTS, _AHEAD_LEAST = 8, 1024
+# Size of a chunk in batches: large enough that claims which stop early make room for others.
+_BATCHES_PER_CHUNK = 4
+# Minimum number of chunks for each worker, so that no worker waits long for the last one.
+_CHUNKS_PER_WORKER = 4
+# Outcomes wait in memory for those before them, at about 30 kB a record.
+_AHEAD_CHUNKS, _MIN_AHEAD = 8, 1024
 
 
 def retrieve_on_cluster(
@@ -29,40 +29,41 @@ def retrieve_on_cluster(
     *,
     total: int,
     opener: Opener = open_system,
-) -> Iterator[Record | Failure]:
-    """Yield the record of each claim, or why it was passed over, in the order of the claims.
+) -> Iterator[Record | FailedClaim]:
+    """Yield the record of each claim, or its failure, in the order of the claims.
 
-    Plain actors do the work, not Ray Data: a driver that hands out small lots and hears of each
-    one knows which claims a worker died of, can give results in order as they come, and needs no
-    stage to be done before the next.
+    This uses plain Ray actors, not Ray Data: a driver that submits small chunks one by one knows
+    which claims a worker died of, and can yield results in order as soon as they are complete.
 
     Parameters
     ----------
     config
-        Settings. The paths in it must hold the same on every node.
+        Settings. Their paths must lead to the same content on every node.
     claims
-        Read as they are needed.
+        The claims, read as needed.
     options
-        The cluster, and the workers to be had there.
+        The cluster and its workers.
     total
-        How many claims there are; few of them make small lots.
+        Number of claims; a small number makes small chunks.
     opener
-        Opens the pipeline in a worker; it must be importable there.
+        Opens the pipeline in a worker. Must be importable there.
 
     Raises
     ------
     AdmiralError
-        If there is no Ray or no cluster, no worker finds room, or a node lacks the knowledge base
-        or the checkpoint, or has other ones.
+        If Ray is not installed, there is no cluster, no node has the resources of a worker, or a
+        node has no knowledge base or checkpoint or different ones.
     """
     settings = worker_config(config, options.cpus, options.gpus)
     expected = json.dumps(recorded_settings(settings))
-    with connected(options.address) as ray:
-        count = room(ray, options.cpus, options.gpus)
+    with connect_ray(options.address) as ray:
+        count = count_workers(ray, options.cpus, options.gpus)
         count = min(options.workers or count, max(total, 1))
-        size = max(1, min(_BATCHES * config.batch_size, total // (_LOTS * count)))
-        ahead = max(_AHEAD_LOTS * count * size, _AHEAD_LEAST)
-        ledger = Ledger(claims, size=size, ahead=ahead, attempts=options.attempts)
+        size = max(
+            1, min(_BATCHES_PER_CHUNK * config.batch_size, total // (_CHUNKS_PER_WORKER * count))
+        )
+        ahead = max(_AHEAD_CHUNKS * count * size, _MIN_AHEAD)
+        queue = RetryQueue(claims, size=size, ahead=ahead, attempts=options.attempts)
         actor = ray.remote(Worker).options(
             num_cpus=options.cpus,
             num_gpus=options.gpus,
@@ -74,22 +75,22 @@ def retrieve_on_cluster(
             worker = actor.remote(settings, opener)
             return worker, worker.open.remote(expected)
 
-        crew = Crew(ray, start, count, options.claim_seconds)
+        pool = WorkerPool(ray, start, count, options.claim_seconds)
         try:
-            yield from _answers(ledger, crew)
+            yield from _outcomes(queue, pool)
         finally:
-            crew.close()
+            pool.close()
 
 
-def _answers(ledger: Ledger, crew: Crew) -> Iterator[Record | Failure]:
+def _outcomes(queue: RetryQueue, pool: WorkerPool) -> Iterator[Record | FailedClaim]:
     while True:
-        while crew.idle and (lot := ledger.take()):
-            crew.give(lot)
-        yield from ledger.in_order()
-        if ledger.done:
+        while pool.idle and (chunk := queue.take()):
+            pool.submit(chunk)
+        yield from queue.in_order()
+        if queue.done:
             return
-        for outcome in crew.wait():
-            if outcome.error:
-                ledger.failed(outcome.lot, outcome.error, apart=outcome.hung)
+        for result in pool.wait():
+            if result.error:
+                queue.failed(result.chunk, result.error, split=result.timed_out)
             else:
-                ledger.answered(outcome.lot, outcome.records)
+                queue.succeeded(result.chunk, result.records)

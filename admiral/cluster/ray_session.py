@@ -1,40 +1,43 @@
-"""Ray itself: found or missed with a remedy, started or joined, and what it has to offer."""
+"""Connect to a Ray cluster, or start one on this machine, and count the workers it can hold."""
 
 from __future__ import annotations
 
+import ctypes
 import logging
 import os
+import signal
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from admiral.cluster.fault_handlers import kept_fault_handlers
 from admiral.errors import AdmiralError, first_line
 
 LOCAL = "local"
-_KNOCK_SECONDS = 10.0
+_CONNECT_SECONDS = 10.0
+_FAULT_SIGNALS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
+_SIGACTION_BYTES = 1024  # an upper bound; a struct sigaction has 152 bytes on Linux x86-64
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterOptions:
-    """How a run is spread.
+    """The cluster of a run and the resources of its workers.
 
     Attributes
     ----------
     address
-        A cluster's ``HOST:PORT``, ``auto`` for the one that runs on this machine, or ``local``: a
-        cluster of this machine alone, which ends with the run.
+        ``HOST:PORT`` of a cluster, ``auto`` for the one that runs on this machine, or ``local`` to
+        start one on this machine that ends with the run.
     workers
-        Actors; 0 for as many as the cluster has room for at the start.
+        Number of workers; 0 for as many as the cluster can hold at the start.
     cpus, gpus
-        Of each worker. It uses so many threads, and a GPU only if it has one; several workers
-        share a GPU as fractions of it.
+        CPUs and GPUs of each worker. A worker uses as many threads as CPUs. Fractions of a GPU let
+        several workers share it.
     attempts
-        So often a claim fails alone before it is passed over.
+        Number of times that a single claim may fail before it is given up.
     claim_seconds
-        A worker has so many for each claim of its lot; one that takes longer is taken to hang.
+        Time limit for each claim. A worker that exceeds it for its chunk is replaced.
     """
 
     address: str = LOCAL
@@ -45,16 +48,22 @@ class ClusterOptions:
     claim_seconds: float = 300.0
 
     def __post_init__(self) -> None:
-        leasts = {"workers": 0, "cpus": 1, "gpus": 0, "attempts": 1, "claim_seconds": 1}
-        for name, least in leasts.items():
-            if not getattr(self, name) >= least:
-                problem = f"{getattr(self, name)} is too small; the least is {least}"
+        minima = {"workers": 0, "cpus": 1, "gpus": 0, "attempts": 1, "claim_seconds": 1}
+        for name, minimum in minima.items():
+            if not getattr(self, name) >= minimum:
+                problem = f"{getattr(self, name)} is too small; the least is {minimum}"
                 raise AdmiralError(f"setting {name!r} of the cluster: {problem}")
 
 
 def load_ray() -> Any:
-    """Return the package, or raise `AdmiralError`, naming the remedy."""
-    # Read when it is imported: a run tells nobody of itself.
+    """Import Ray and return the package.
+
+    Raises
+    ------
+    AdmiralError
+        If Ray is not installed.
+    """
+    # Ray reads this when it is imported: send no usage statistics.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
         import ray
@@ -67,13 +76,15 @@ def load_ray() -> Any:
 
 
 @contextmanager
-def connected(address: str) -> Iterator[Any]:
-    """Give Ray, joined to a cluster; one that this process has joined already is kept.
+def connect_ray(address: str) -> Iterator[Any]:
+    """Yield the Ray package, connected to a cluster for the time of the block.
+
+    If this process is already connected, that connection is used and stays open.
 
     Raises
     ------
     AdmiralError
-        If there is no Ray, or no cluster at the address.
+        If Ray is not installed, or there is no cluster at the address.
     """
     ray = load_ray()
     if ray.is_initialized():
@@ -83,8 +94,8 @@ def connected(address: str) -> Iterator[Any]:
     if address == LOCAL:
         options["include_dashboard"] = False
     try:
-        _knock(address)
-        with kept_fault_handlers():
+        _check_port(address)
+        with preserve_fault_handlers():
             ray.init(address=address, **options)
     except (OSError, ValueError, RuntimeError) as error:
         raise AdmiralError(
@@ -97,30 +108,57 @@ def connected(address: str) -> Iterator[Any]:
         ray.shutdown()
 
 
-def _knock(address: str) -> None:
-    """Raise OSError if nobody listens at HOST:PORT, for which Ray would wait ten minutes."""
-    host, colon, port = address.removeprefix("ray://").rpartition(":")
-    if colon:
-        socket.create_connection((host, int(port)), timeout=_KNOCK_SECONDS).close()
+def count_workers(ray: Any, cpus: int, gpus: float) -> int:
+    """Return how many workers the nodes of the cluster can hold.
 
-
-def room(ray: Any, cpus: int, gpus: float) -> int:
-    """Return how many workers of so many CPUs and GPUs each the cluster's nodes can hold.
+    Parameters
+    ----------
+    ray
+        The package, connected to a cluster.
+    cpus, gpus
+        CPUs and GPUs of each worker.
 
     Raises
     ------
     AdmiralError
-        If it is none.
+        If no node can hold a worker.
     """
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-    places = 0
+    workers = 0
     for node in nodes:
-        fits = int(node.get("CPU", 0) // cpus)
-        places += min(fits, int(node.get("GPU", 0) / gpus)) if gpus else fits
-    if not places:
-        found = "; ".join(f"{n.get('CPU', 0):g} CPUs, {n.get('GPU', 0):g} GPUs" for n in nodes)
+        by_cpus = int(node.get("CPU", 0) // cpus)
+        workers += min(by_cpus, int(node.get("GPU", 0) / gpus)) if gpus else by_cpus
+    if not workers:
+        resources = "; ".join(f"{n.get('CPU', 0):g} CPUs, {n.get('GPU', 0):g} GPUs" for n in nodes)
         raise AdmiralError(
             f"no node of the cluster has {cpus} CPUs and {gpus:g} GPUs for a worker (there are: "
-            f"{found}). Ask for fewer with --cpus-per-worker and --gpus-per-worker"
+            f"{resources}). Ask for fewer with --cpus-per-worker and --gpus-per-worker"
         )
-    return places
+    return workers
+
+
+@contextmanager
+def preserve_fault_handlers() -> Iterator[None]:
+    """Restore the signal handlers for faults after the block.
+
+    Ray installs its own, which print where a process crashed, in place of Java's. Java uses SIGSEGV
+    for null pointers and handles it; with Ray's handler, the process would die. If Ray starts
+    first, Java calls its own handler first, and nothing is lost.
+    """
+    # Python's signal module only knows handlers written in Python.
+    library = ctypes.CDLL(None)
+    handlers = {fault: ctypes.create_string_buffer(_SIGACTION_BYTES) for fault in _FAULT_SIGNALS}
+    for fault, action in handlers.items():
+        library.sigaction(int(fault), None, action)
+    try:
+        yield
+    finally:
+        for fault, action in handlers.items():
+            library.sigaction(int(fault), action, None)
+
+
+def _check_port(address: str) -> None:
+    """Raise `OSError` if nothing listens at HOST:PORT; Ray would wait ten minutes for it."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if colon:
+        socket.create_connection((host, int(port)), timeout=_CONNECT_SECONDS).close()

@@ -1,7 +1,7 @@
-"""What runs on the nodes: the whole pipeline, opened once, answering lots of claims.
+"""The worker on a node: opens the pipeline once and retrieves chunks of claims.
 
-What travels is JSON: the nodes need to agree on our records, not on our classes, and Ray never
-gets to take an object of ours apart.
+Claims and results are sent as JSON, so that nodes only have to agree on the format of records, and
+Ray pickles no objects of this package.
 """
 
 from __future__ import annotations
@@ -20,81 +20,88 @@ from admiral.records import Claim, RetrievalResult
 from admiral.storage.bundled_names import is_bundled
 
 
-class System(Protocol):
-    """What a worker asks of the pipeline."""
+class RetrievalSystem(Protocol):
+    """The method of the pipeline that a worker calls; see `admiral.pipeline.Admiral`."""
 
     def retrieve_many(self, claims: Iterable[Claim]) -> Iterator[RetrievalResult]:
         """Yield a result for each claim, in order."""
         ...
 
 
-Opener = Callable[[RetrievalConfig], System]
+Opener = Callable[[RetrievalConfig], RetrievalSystem]
 
 
-def open_system(config: RetrievalConfig) -> System:
-    """Open the checkpoint and, by memory map, the knowledge base of this node."""
+def open_system(config: RetrievalConfig) -> RetrievalSystem:
+    """Open the checkpoint and the knowledge base of this node."""
     from admiral.pipeline import Admiral
 
     return Admiral.from_pretrained(config.model, kb=config.kb, config=config)
 
 
 def worker_config(config: RetrievalConfig, cpus: int, gpus: float) -> RetrievalConfig:
-    """Return the settings of a worker that has so many CPUs and GPUs, with absolute paths.
+    """Return the settings of a worker, with absolute paths.
+
+    Parameters
+    ----------
+    config
+        The settings of the run.
+    cpus, gpus
+        CPUs and GPUs of the worker.
 
     Raises
     ------
     AdmiralError
-        If the settings ask for a GPU and it has none.
+        If the settings name a GPU and the worker has none.
     """
     device = config.device
     if device.startswith("cuda"):
         if not gpus:
             raise AdmiralError(f"device {device!r}: the workers have no GPU; add --gpus-per-worker")
-        device = "cuda"  # Ray shows a worker only its own
+        device = "cuda"  # Ray makes only its own GPU visible to a worker
     if device == "auto" and not gpus:
         device = "cpu"
-    made = replace(config, device=device, threads=config.threads or cpus)
-    # Decided here, so that it is the same on all nodes; those that have GPUs may not be this one.
-    made.precision = choose_precision(replace(made, device="cuda") if gpus else made)
+    adapted = replace(config, device=device, threads=config.threads or cpus)
+    # Resolved here to be the same on all nodes; this node may have no GPU even if the others do.
+    adapted.precision = choose_precision(replace(adapted, device="cuda") if gpus else adapted)
     for key in ("model", "kb", *FILE_SETTINGS):
         value = getattr(config, key)
         if value and not is_bundled(value) and Path(value).exists():
-            # A worker has another current directory.
-            setattr(made, key, str(Path(value).absolute()))
-    return made
+            # Workers have another working directory.
+            setattr(adapted, key, str(Path(value).absolute()))
+    return adapted
 
 
 class Worker:
-    """An actor that answers claims, and is thrown away after the first fault.
+    """A Ray actor that retrieves claims. It is replaced after its first failure.
 
     Parameters
     ----------
     config
-        The settings, as `worker_config` made them.
+        The settings; see `worker_config`.
     opener
         Opens the pipeline.
     """
 
     def __init__(self, config: RetrievalConfig, opener: Opener) -> None:
         self._config, self._opener = config, opener
-        self._system: System | None = None
+        self._system: RetrievalSystem | None = None
 
     def open(self, expected: str) -> str:
-        """Open the pipeline; return why that cannot be, or nothing.
+        """Open the pipeline; return an error message, which is empty if it succeeded.
 
         Parameters
         ----------
         expected
-            The run's settings as JSON, with what identifies the checkpoint and the knowledge base.
+            The recorded settings of the run, as JSON; they identify checkpoint and knowledge base.
         """
         from admiral.retrieval.provenance import recorded_settings
 
         try:
-            here, there = recorded_settings(self._config), json.loads(expected)
-            for key in sorted(here.keys() | there.keys()):
-                if here.get(key) != there.get(key):
+            own, driver = recorded_settings(self._config), json.loads(expected)
+            for key in sorted(own.keys() | driver.keys()):
+                if own.get(key) != driver.get(key):
                     raise AdmiralError(
-                        f"{key} is {here.get(key)!r} and not {there.get(key)!r} as where the run "
+                        f"{key} is {own.get(key)!r} and not {driver.get(key)!r} as where the run "
                         "was started. Install the same release, model and knowledge base, at the "
                         "same place, on every node"
                     )
@@ -103,33 +110,41 @@ class Worker:
             return f"node {platform.node()}: {error}"
         return ""
 
-    def answer(self, claims: str) -> str:
-        """Return ``{"records": [...]}`` for the claims that `encode_claims` wrote.
+    def retrieve(self, claims: str) -> str:
+        """Retrieve claims.
 
-        If the pipeline raises an error it is ``{"error": "..."}`` instead.
+        Parameters
+        ----------
+        claims
+            JSON written by `encode_claims`.
+
+        Returns
+        -------
+        str
+            ``{"records": [...]}`` as JSON, or ``{"error": "..."}`` if the pipeline raised an error.
         """
         assert self._system is not None
-        asked = [Claim(id, text) for id, text in json.loads(claims)]
+        batch = [Claim(id, text) for id, text in json.loads(claims)]
         try:
-            records = [result.to_json() for result in self._system.retrieve_many(asked)]
+            records = [result.to_json() for result in self._system.retrieve_many(batch)]
         except Exception as error:
-            return json.dumps({"error": _told(error)})
+            return json.dumps({"error": _error_message(error)})
         return json.dumps({"records": records})
 
 
 def encode_claims(claims: Sequence[Claim]) -> str:
-    """Return claims as they are sent to a worker."""
+    """Return claims as JSON for `Worker.retrieve`."""
     return json.dumps([[claim.id, claim.text] for claim in claims])
 
 
-def _told(error: Exception) -> str:
+def _error_message(error: Exception) -> str:
     text, kind = " ".join(str(error).split())[:500], type(error).__name__
     if isinstance(error, AdmiralError):
         return text
     return f"{kind}: {text}" if text else kind
 
 
-def decode_answer(answer: str) -> tuple[list[dict[str, Any]], str]:
-    """Return the records of an answer, or the error."""
-    value = json.loads(answer)
+def decode_results(results: str) -> tuple[list[dict[str, Any]], str]:
+    """Return the records and the error (empty if there was none) from `Worker.retrieve`."""
+    value = json.loads(results)
     return value.get("records", []), value.get("error", "")

@@ -1,4 +1,4 @@
-"""The workers of a run: started, given one lot at a time, and replaced when they fail."""
+"""The pool of workers: starts them, submits one chunk to each at a time, replaces failed ones."""
 
 from __future__ import annotations
 
@@ -8,171 +8,183 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from admiral.cluster.chunks import Lot, Record
-from admiral.cluster.worker import decode_answer, encode_claims
+from admiral.cluster.chunks import Chunk, Record
+from admiral.cluster.worker import decode_results, encode_claims
 from admiral.errors import AdmiralError, first_line, last_line
 
 logger = logging.getLogger(__name__)
 
-# Workers that die one after the other before they have opened the pipeline.
-_STILLBORN = 5
-_LOOK_SECONDS = 30.0
+# Number of workers in a row that may die before they have opened the pipeline.
+_MAX_FAILED_STARTS = 5
+_POLL_SECONDS = 30.0
 _START_SECONDS = 1800.0
 
-Start = Callable[[], tuple[Any, Any]]
+StartWorker = Callable[[], tuple[Any, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What came of a lot: its records, or an error, and whether its worker hung."""
+class ChunkResult:
+    """The result of a chunk.
 
-    lot: Lot
+    Attributes
+    ----------
+    chunk
+        The chunk.
+    records
+        A record for each claim; empty if the chunk failed.
+    error
+        Why it failed; empty if it succeeded.
+    timed_out
+        Whether it failed because its worker took too long.
+    """
+
+    chunk: Chunk
     records: list[Record]
     error: str = ""
-    hung: bool = False
+    timed_out: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """A lot, the actor that has it, and when its time is over, by the monotonic clock."""
+    """A submitted chunk, the actor that has it, and its deadline on the monotonic clock."""
 
     actor: Any
-    lot: Lot
-    end: float
+    chunk: Chunk
+    deadline: float
 
 
-class Crew:
-    """Ray actors, each of which does one thing at a time.
+class WorkerPool:
+    """Ray actors, each of which processes one chunk at a time.
 
-    A worker has never more than one lot, so that it is known which claims it died of, and it is
-    replaced after any failure: an error may have left its GPU or its memory unusable. A
-    replacement for a worker whose node has died starts when there is room for it again.
+    A worker never has more than one chunk, so that the claims it died of are known. It is replaced
+    after any failure, because an error may have left its GPU or its memory unusable. The
+    replacement of a worker whose node died starts as soon as the cluster has the resources.
 
     Parameters
     ----------
     ray
-        The package, joined to a cluster.
+        The package, connected to a cluster.
     start
-        Starts an actor; returns its handle and the future of its opening: a text, which is empty
-        if that went well.
+        Starts an actor. Returns its handle and the future of `Worker.open`.
     count
-        How many there shall be.
+        Number of workers.
     claim_seconds
-        A worker has so many for each claim of its lot, and is ended when they are over.
+        Time limit for each claim of a chunk, after which its worker is replaced.
     """
 
-    def __init__(self, ray: Any, start: Start, count: int, claim_seconds: float) -> None:
+    def __init__(self, ray: Any, start: StartWorker, count: int, claim_seconds: float) -> None:
         self._ray, self._start, self._claim_seconds = ray, start, claim_seconds
-        self._opening: dict[Any, Any] = {}  # future -> actor
+        self._starting: dict[Any, Any] = {}  # future -> actor
         self._busy: dict[Any, _Task] = {}
         self._idle: list[Any] = []
-        self._stillborn = 0
+        self._failed_starts = 0
         for _ in range(count):
-            self._hire()
+            self._start_worker()
 
     @property
     def idle(self) -> bool:
-        """Whether a worker is ready for a lot."""
+        """Whether a worker is ready for a chunk."""
         return bool(self._idle)
 
-    def give(self, lot: Lot) -> None:
-        """Let an idle worker answer a lot."""
+    def submit(self, chunk: Chunk) -> None:
+        """Give a chunk to an idle worker."""
         actor = self._idle.pop()
-        end = time.monotonic() + self._claim_seconds * len(lot.claims)
-        self._busy[actor.answer.remote(encode_claims(lot.claims))] = _Task(actor, lot, end)
+        deadline = time.monotonic() + self._claim_seconds * len(chunk.claims)
+        future = actor.retrieve.remote(encode_claims(chunk.claims))
+        self._busy[future] = _Task(actor, chunk, deadline)
 
-    def wait(self) -> Iterator[Outcome]:
-        """Wait until something happens; yield what came of lots.
+    def wait(self) -> Iterator[ChunkResult]:
+        """Wait for the next event; yield the results of completed chunks.
 
         Raises
         ------
         AdmiralError
-            If a worker cannot open the pipeline, or none starts at all.
+            If a worker cannot open the pipeline, or no worker starts at all.
         """
-        futures = [*self._busy, *self._opening]
-        left = [task.end - time.monotonic() for task in self._busy.values()]
-        patience = max(0.0, min([_LOOK_SECONDS, *left]))
-        ready, _ = self._ray.wait(futures, num_returns=1, timeout=patience)
+        futures = [*self._busy, *self._starting]
+        seconds_left = [task.deadline - time.monotonic() for task in self._busy.values()]
+        timeout = max(0.0, min([_POLL_SECONDS, *seconds_left]))
+        ready, _ = self._ray.wait(futures, num_returns=1, timeout=timeout)
         if ready:
-            self._heard = time.monotonic()
+            self._last_event = time.monotonic()
         elif not self._busy:
-            self._check_patience()
+            self._check_start_time()
         for future in ready:
-            if future in self._opening:
-                self._opened(future)
+            if future in self._starting:
+                self._worker_started(future)
             else:
-                yield self._finished(future)
-        yield from self._overdue()
-
-    def _overdue(self) -> Iterator[Outcome]:
-        """Yield the lots whose time is over; some may have an answer that nobody looked at."""
-        now = time.monotonic()
-        late = [future for future, task in self._busy.items() if task.end <= now]
-        if not late:
-            return
-        ready, hung = self._ray.wait(late, num_returns=len(late), timeout=0)
-        for future in ready:
-            yield self._finished(future)
-        for future in hung:
-            task = self._busy.pop(future)
-            limit = self._claim_seconds * len(task.lot.claims)
-            yield self._failed(task, f"no answer in {limit:.0f} s", hung=True)
+                yield self._finish(future)
+        yield from self._finish_overdue()
 
     def close(self) -> None:
-        """End all workers."""
+        """Stop all workers."""
         actors = [
             *self._idle,
-            *self._opening.values(),
+            *self._starting.values(),
             *(task.actor for task in self._busy.values()),
         ]
         for actor in actors:
             self._ray.kill(actor)
-        self._idle, self._opening, self._busy = [], {}, {}
+        self._idle, self._starting, self._busy = [], {}, {}
 
-    def _hire(self) -> None:
-        self._heard = time.monotonic()  # a new one has the whole time to start
-        actor, opening = self._start()
-        self._opening[opening] = actor
+    def _finish_overdue(self) -> Iterator[ChunkResult]:
+        """Yield the chunks past their deadline; some may have completed without being polled."""
+        now = time.monotonic()
+        overdue = [future for future, task in self._busy.items() if task.deadline <= now]
+        if not overdue:
+            return
+        ready, timed_out = self._ray.wait(overdue, num_returns=len(overdue), timeout=0)
+        for future in ready:
+            yield self._finish(future)
+        for future in timed_out:
+            task = self._busy.pop(future)
+            limit = self._claim_seconds * len(task.chunk.claims)
+            yield self._fail(task, f"no answer in {limit:.0f} s", timed_out=True)
 
-    def _opened(self, future: Any) -> None:
-        actor = self._opening.pop(future)
-        problem, death = self._result(future)
+    def _start_worker(self) -> None:
+        self._last_event = time.monotonic()  # restarts the time limit for starting
+        actor, future = self._start()
+        self._starting[future] = actor
+
+    def _worker_started(self, future: Any) -> None:
+        actor = self._starting.pop(future)
+        problem, death = self._get(future)
         if death:
-            self._stillborn += 1
+            self._failed_starts += 1
             logger.warning("a worker died while it started: %s", death)
-            if self._stillborn >= _STILLBORN:
+            if self._failed_starts >= _MAX_FAILED_STARTS:
                 raise AdmiralError(
-                    f"{self._stillborn} workers in a row died while they opened the model and the "
-                    f"knowledge base ({death}). Look for the reason, such as too little memory, in "
-                    "Ray's logs"
+                    f"{self._failed_starts} workers in a row died while they opened the model and "
+                    f"the knowledge base ({death}). See Ray's logs for the reason, such as too "
+                    "little memory"
                 )
-            self._hire()
+            self._start_worker()
         elif problem:
             raise AdmiralError(problem)
         else:
-            self._stillborn = 0
+            self._failed_starts = 0
             self._idle.append(actor)
 
-    def _finished(self, future: Any) -> Outcome:
+    def _finish(self, future: Any) -> ChunkResult:
         task = self._busy.pop(future)
-        answer, death = self._result(future)
-        records, error = ([], f"its worker died: {death}") if death else decode_answer(answer)
+        results, death = self._get(future)
+        records, error = ([], f"its worker died: {death}") if death else decode_results(results)
         if error:
-            return self._failed(task, error)
+            return self._fail(task, error)
         self._idle.append(task.actor)
-        return Outcome(task.lot, records)
+        return ChunkResult(task.chunk, records)
 
-    def _failed(self, task: _Task, error: str, *, hung: bool = False) -> Outcome:
-        lot = task.lot
-        others = f" and {len(lot.claims) - 1} more" if len(lot.claims) > 1 else ""
-        what = f"claim {lot.claims[0].id!r}{others}: failure {lot.failures + 1}"
-        logger.warning("%s: %s", what, error)
+    def _fail(self, task: _Task, error: str, *, timed_out: bool = False) -> ChunkResult:
+        chunk = task.chunk
+        more = f" and {len(chunk.claims) - 1} more" if len(chunk.claims) > 1 else ""
+        failure = f"claim {chunk.claims[0].id!r}{more}: failure {chunk.failures + 1}"
+        logger.warning("%s: %s", failure, error)
         self._ray.kill(task.actor)
-        self._hire()
-        return Outcome(lot, [], error, hung)
+        self._start_worker()
+        return ChunkResult(chunk, [], error, timed_out)
 
-    def _result(self, future: Any) -> tuple[str, str]:
-        """Return what a worker said, or why it can say nothing any more."""
+    def _get(self, future: Any) -> tuple[str, str]:
+        """Return the value of a future, or else why its worker died."""
         try:
             return self._ray.get(future), ""
         except self._ray.exceptions.RayTaskError as error:
@@ -180,12 +192,12 @@ class Crew:
         except self._ray.exceptions.RayError as error:
             return "", first_line(error)
 
-    def _check_patience(self) -> None:
-        """Tell, and at last complain, that no worker finds its place."""
-        silent = time.monotonic() - self._heard
-        if silent > _START_SECONDS:
+    def _check_start_time(self) -> None:
+        """Warn that no worker has started yet, and raise an error after the time limit."""
+        seconds = time.monotonic() - self._last_event
+        if seconds > _START_SECONDS:
             raise AdmiralError(
-                f"no worker has started for {silent / 60:.0f} minutes. See with `ray status` what "
+                f"no worker has started for {seconds / 60:.0f} minutes. See with `ray status` what "
                 "the cluster has left, or ask for less with --cpus-per-worker and --gpus-per-worker"
             )
-        logger.warning("waiting for workers to start, for %.0f s now", silent)
+        logger.warning("waiting for workers to start, for %.0f s now", seconds)

@@ -13,7 +13,7 @@ from admiral.records import Document, Sentence
 from admiral.reranking.encoder_inputs import (
     RerankerInput,
     batch_by_length,
-    max_claim_tokens,
+    reranker_claim_limit,
     reranker_inputs,
 )
 from admiral.reranking.sentence_scores import best_first
@@ -49,7 +49,9 @@ class CrossEncoderReranker:
         self._head: RerankHead = checkpoint.head
         self._max_length = min(_MAX_LENGTH, checkpoint.model.max_source)
         self._batch_tokens = batch_tokens
-        self.claim_limits = {"the cross-encoder": max_claim_tokens(self._tokens, self._max_length)}
+        self.claim_limits = {
+            "the cross-encoder": reranker_claim_limit(self._tokens, self._max_length)
+        }
 
     def score(
         self,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from proofs.generation.source_input import claim_ids, claim_room
+from proofs.generation.source_input import encode_claim, max_claim_tokens
 from trie import SafeTokenizer
 
 # Maximum shares of the encoder's length: for the claim, and for the claim with chosen sentences.
@@ -55,9 +55,9 @@ def batch_by_length(lengths: Sequence[int], budget: int) -> list[list[int]]:
     return batches
 
 
-def max_claim_tokens(tokens: SafeTokenizer, max_length: int) -> int:
+def reranker_claim_limit(tokens: SafeTokenizer, max_length: int) -> int:
     """Return the maximum number of tokens of a claim in an input."""
-    return claim_room(tokens, "rerank", int(max_length * _CLAIM_SHARE))
+    return max_claim_tokens(tokens, "rerank", int(max_length * _CLAIM_SHARE))
 
 
 def reranker_inputs(
@@ -86,7 +86,7 @@ def reranker_inputs(
     max_length
         Maximum number of tokens in an input.
     """
-    head, _ = claim_ids(tokens, "rerank", claim, int(max_length * _CLAIM_SHARE))
+    head, _ = encode_claim(tokens, "rerank", claim, int(max_length * _CLAIM_SHARE))
     for chosen_title, sentence in chosen:
         room = int(max_length * _CHOSEN_SHARE) - len(head)
         extra = _bracketed(tokens, chosen_title) + tokens.encode(sentence)

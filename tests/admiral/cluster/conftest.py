@@ -15,7 +15,7 @@ from admiral.errors import AdmiralError
 
 @pytest.fixture
 def ray() -> Any:
-    """The package, without which a test is skipped."""
+    """Import Ray, or skip the test."""
     try:
         return load_ray()
     except AdmiralError as error:
@@ -24,9 +24,9 @@ def ray() -> Any:
 
 @pytest.fixture
 def cluster(user_cache: None, ray: Any) -> Iterator[Any]:
-    """A cluster of a head and a second node with one CPU each."""
+    """Start a cluster of a head and a second node with one CPU each."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Ray's own, at its imports and its end
+        warnings.simplefilter("ignore")  # warnings of Ray's imports and shutdown
         from ray.cluster_utils import Cluster
 
         node = {"num_cpus": 1, "object_store_memory": 100 * 2**20}
@@ -41,5 +41,5 @@ def cluster(user_cache: None, ray: Any) -> Iterator[Any]:
 
 @pytest.fixture
 def config() -> RetrievalConfig:
-    """Settings under which a claim takes little time."""
+    """Return settings that make retrieval fast."""
     return RetrievalConfig(beam_size=4, title_beams=2, rerank_documents=6, top_k=20, batch_size=2)

@@ -1,4 +1,4 @@
-"""A knowledge base built on two Ray nodes, one of which dies, beside the local one."""
+"""Building a knowledge base on two Ray nodes gives the same as locally, even if one dies."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import Any
 
 import pytest
 
-from admiral.cluster.build_tasks import spread_over
+from admiral.cluster.build_tasks import ray_build_workers
 from admiral.cluster.ray_session import ClusterOptions
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, build, verify
-from tests.admiral.kb.corpus.test_shards import QUERIES, write
+from tests.admiral.kb.corpus.test_sharded_corpora import QUERIES, write
 
 
 @pytest.mark.slow
-def test_a_node_that_dies_changes_nothing(cluster: Any, tmp_path: Path) -> None:
+def test_a_dying_node_does_not_change_the_build(cluster: Any, tmp_path: Path) -> None:
     corpus = write(tmp_path / "corpus", titles=10_000)
     build(corpus, tmp_path / "local", bm25="bm25s", on_duplicate="skip", progress=False)
-    with spread_over(ClusterOptions(address=cluster.address, workers=4)) as spread:
+    with ray_build_workers(ClusterOptions(address=cluster.address, workers=4)) as workers:
         seen = []
 
-        def deadly(work: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[Any]:
-            for result in spread.map(work, jobs):
+        def killing_map(work: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[Any]:
+            for result in workers.map(work, jobs):
                 seen.append(work.__name__)
                 if len(seen) == 2:
                     cluster.remove_node(cluster.list_all_nodes()[1], allow_graceful=False)
@@ -32,30 +32,30 @@ def test_a_node_that_dies_changes_nothing(cluster: Any, tmp_path: Path) -> None:
 
         build(
             corpus,
-            tmp_path / "spread",
+            tmp_path / "cluster",
             bm25="bm25s",
             on_duplicate="skip",
             progress=False,
-            spread=replace(spread, map=deadly, rows=100),
+            workers=replace(workers, map=killing_map, rows=100),
         )
     assert seen.count("read_shard") == 7
     assert seen.count("index_shard") > 1
-    assert verify(tmp_path / "spread", progress=False) == []
+    assert verify(tmp_path / "cluster", progress=False) == []
     with (
-        KnowledgeBase.open(tmp_path / "local") as one,
-        KnowledgeBase.open(tmp_path / "spread") as two,
+        KnowledgeBase.open(tmp_path / "local") as local,
+        KnowledgeBase.open(tmp_path / "cluster") as remote,
     ):
-        assert list(one.documents()) == list(two.documents())
-        assert one.search(QUERIES, 500) == two.search(QUERIES, 500)
+        assert list(local.documents()) == list(remote.documents())
+        assert local.search(QUERIES, 500) == remote.search(QUERIES, 500)
 
 
 @pytest.mark.slow
-def test_an_error_of_a_worker_is_one_error(cluster: Any, tmp_path: Path) -> None:
+def test_an_error_of_a_worker_is_raised_once(cluster: Any, tmp_path: Path) -> None:
     corpus = write(tmp_path / "corpus", titles=10_000)
     with (corpus / "part-4.jsonl").open("a") as file:
         file.write("{}\n")
     with (
-        spread_over(ClusterOptions(address=cluster.address)) as spread,
+        ray_build_workers(ClusterOptions(address=cluster.address)) as workers,
         pytest.raises(AdmiralError, match=r"part-4\.jsonl:\d+: field 'title': missing"),
     ):
         build(
@@ -64,6 +64,6 @@ def test_an_error_of_a_worker_is_one_error(cluster: Any, tmp_path: Path) -> None
             bm25="none",
             on_duplicate="skip",
             progress=False,
-            spread=spread,
+            workers=workers,
         )
     assert not (tmp_path / "kb").exists()

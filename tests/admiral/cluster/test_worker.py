@@ -1,13 +1,19 @@
-"""What a worker says, without Ray: its answers as JSON, and why it cannot begin."""
+"""Workers without Ray: their results as JSON, and the errors when they cannot start."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
 
 from admiral import Admiral, RetrievalConfig
-from admiral.cluster.worker import Worker, decode_answer, encode_claims, worker_config
+from admiral.cluster.worker import Worker, decode_results, encode_claims, worker_config
+from admiral.errors import AdmiralError
+from admiral.models.devices import choose_precision
 from admiral.records import Claim, RetrievalResult
 from admiral.retrieval.provenance import recorded_settings
 from tests.admiral.cluster.poisoned import Poisoned, open_nothing
@@ -16,44 +22,70 @@ from tests.admiral.results import without_timings
 CLAIMS = [Claim("é", "Seth Meyers is an Iraqi comedian."), Claim("2", "Rome has \u2028 hills.")]
 
 
-def test_answers_are_the_records_of_the_pipeline(system: Admiral) -> None:
+def test_results_are_the_records_of_the_pipeline(system: Admiral) -> None:
     worker = Worker(system.config, lambda config: system)
     assert worker.open(json.dumps(recorded_settings(system.config))) == ""
-    records, error = decode_answer(worker.answer(encode_claims(CLAIMS)))
+    records, error = decode_results(worker.retrieve(encode_claims(CLAIMS)))
     assert error == ""
-    want = [result.to_json() for result in system.retrieve_many(CLAIMS)]
-    assert list(map(without_timings, records)) == list(map(without_timings, want))
+    expected = [result.to_json() for result in system.retrieve_many(CLAIMS)]
+    assert list(map(without_timings, records)) == list(map(without_timings, expected))
 
 
-def test_an_error_of_the_pipeline_is_an_answer(system: Admiral) -> None:
+def test_an_error_of_the_pipeline_is_returned(system: Admiral) -> None:
     worker = Worker(system.config, lambda config: Poisoned(system))
     assert worker.open(json.dumps(recorded_settings(system.config))) == ""
     poison = [CLAIMS[0], Claim("3", "A poisonous claim.")]
-    assert decode_answer(worker.answer(encode_claims(poison))) == ([], "ValueError: poison")
+    assert decode_results(worker.retrieve(encode_claims(poison))) == ([], "ValueError: poison")
     empty = [Claim("4", " ")]
-    assert "'4': is empty" in decode_answer(worker.answer(encode_claims(empty)))[1]
+    assert "'4': is empty" in decode_results(worker.retrieve(encode_claims(empty)))[1]
 
 
-def test_what_differs_on_a_node_is_named() -> None:
+def test_settings_that_differ_on_a_node_are_named() -> None:
     config = worker_config(RetrievalConfig(), 1, 0)
     other = recorded_settings(replace(config, beam_size=3)) | {"version": "0.0.1"}
-    said = Worker(config, open_nothing).open(json.dumps(other))
-    assert said.startswith("node ")
-    assert "beam_size is 25 and not 3" in said
+    message = Worker(config, open_nothing).open(json.dumps(other))
+    assert message.startswith("node ")
+    assert "beam_size is 25 and not 3" in message
     other = recorded_settings(config) | {"kb": "my-kb (0123456789ab)"}
-    said = Worker(config, open_nothing).open(json.dumps(other))
-    assert "kb is 'demo' and not 'my-kb (0123456789ab)'" in said
-    said = Worker(config, open_nothing).open(json.dumps(recorded_settings(config)))
-    assert said.endswith(": kb: is not there. Bring it")
+    message = Worker(config, open_nothing).open(json.dumps(other))
+    assert "kb is 'demo' and not 'my-kb (0123456789ab)'" in message
+    message = Worker(config, open_nothing).open(json.dumps(recorded_settings(config)))
+    assert message.endswith(": kb: is not there. Bring it")
 
 
-class Uncounted:
+class OutOfMemory:
     def retrieve_many(self, claims: Iterable[Claim]) -> Iterator[RetrievalResult]:
         raise MemoryError
 
 
-def test_an_error_without_a_message_has_a_name() -> None:
+def test_an_error_without_a_message_gets_its_type() -> None:
     config = worker_config(RetrievalConfig(), 1, 0)
-    worker = Worker(config, lambda config: Uncounted())
+    worker = Worker(config, lambda config: OutOfMemory())
     worker.open(json.dumps(recorded_settings(config)))
-    assert decode_answer(worker.answer(encode_claims(CLAIMS)))[1] == "MemoryError"
+    assert decode_results(worker.retrieve(encode_claims(CLAIMS)))[1] == "MemoryError"
+
+
+def test_worker_settings_are_absolute_and_resolved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "kb").mkdir()
+    monkeypatch.chdir(tmp_path)
+    config = RetrievalConfig(kb="kb", model="mini")
+    cpu_only = worker_config(config, 4, 0)
+    assert (cpu_only.device, cpu_only.threads) == ("cpu", 4)
+    assert (cpu_only.kb, cpu_only.model) == (str(tmp_path / "kb"), "mini")
+    assert worker_config(config, 4, 0.5).device == "auto"
+    assert cpu_only.precision == choose_precision(replace(config, device="cpu")) != "auto"
+    on_gpu = replace(config, device="cuda:3", threads=2)
+    assert worker_config(on_gpu, 4, 1) == replace(
+        on_gpu, device="cuda", kb=cpu_only.kb, precision="bf16"
+    )
+    named = worker_config(replace(on_gpu, precision="fp32"), 4, 1)
+    assert (named.precision, worker_config(named, 4, 1)) == ("fp32", named)
+    assert worker_config(config, 4, 0.5).precision == "bf16"
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)  # a GPU that no worker uses
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: False)
+    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: False)
+    assert worker_config(config, 4, 0).precision == "fp32"
+    with pytest.raises(AdmiralError, match="add --gpus-per-worker"):
+        worker_config(replace(config, device="cuda"), 4, 0)

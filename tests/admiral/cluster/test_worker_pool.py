@@ -1,4 +1,4 @@
-"""Workers whose time is over, with a stand-in for Ray that decides when what is ready."""
+"""Timeouts and replacements of workers, with a fake Ray and a fake clock."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from admiral.cluster import worker_pool as module
-from admiral.cluster.chunks import Lot
-from admiral.cluster.worker_pool import Crew
+from admiral.cluster.chunks import Chunk
+from admiral.cluster.worker_pool import WorkerPool
 from admiral.records import Claim
 
 
 @dataclass
-class Ray:
-    """Futures are numbers; `answers` says what those that are ready give."""
+class FakeRay:
+    """Futures are numbers; `answers` holds the values of those that are ready."""
 
     now: float = 0.0
     made: int = 0
@@ -29,10 +29,10 @@ class Ray:
         return self.made
 
     def wait(self, futures: Sequence[int], num_returns: int, timeout: float) -> Any:
-        ready = [one for one in futures if one in self.answers][:num_returns]
+        ready = [future for future in futures if future in self.answers][:num_returns]
         if not ready:
             self.now += timeout
-        return ready, [one for one in futures if one not in ready]
+        return ready, [future for future in futures if future not in ready]
 
     def get(self, future: int) -> str:
         return self.answers.pop(future)
@@ -41,69 +41,74 @@ class Ray:
         self.killed.append(actor)
 
 
-class Actor:
-    def __init__(self, ray: Ray) -> None:
-        self.answer, self.remote = self, lambda claims: ray.future()
+class FakeActor:
+    def __init__(self, ray: FakeRay) -> None:
+        self.retrieve, self.remote = self, lambda claims: ray.future()
 
 
 @pytest.fixture
-def ray(monkeypatch: pytest.MonkeyPatch) -> Ray:
-    ray = Ray()
+def ray(monkeypatch: pytest.MonkeyPatch) -> FakeRay:
+    ray = FakeRay()
     monkeypatch.setattr(module.time, "monotonic", lambda: ray.now)
     return ray
 
 
-def crew_of(ray: Ray, count: int, claim_seconds: float) -> Crew:
-    """A crew that has opened the pipeline."""
+def open_pool(ray: FakeRay, count: int, claim_seconds: float) -> WorkerPool:
+    """Return a pool whose workers have opened the pipeline."""
 
-    def start() -> tuple[Actor, int]:
-        return Actor(ray), ray.future()
+    def start() -> tuple[FakeActor, int]:
+        return FakeActor(ray), ray.future()
 
-    crew = Crew(ray, start, count, claim_seconds)
+    pool = WorkerPool(ray, start, count, claim_seconds)
     ray.answers |= dict.fromkeys(range(1, count + 1), "")
     for _ in range(count):
-        assert not list(crew.wait())
-    return crew
+        assert not list(pool.wait())
+    return pool
 
 
-def lot(first: int, count: int = 1) -> Lot:
-    return Lot(first, tuple(Claim(f"c{n}", "A claim.") for n in range(first, first + count)))
+def chunk(first: int, count: int = 1) -> Chunk:
+    return Chunk(first, tuple(Claim(f"c{n}", "A claim.") for n in range(first, first + count)))
 
 
-def test_a_lot_that_hangs_is_told_and_its_worker_replaced(ray: Ray) -> None:
-    crew = crew_of(ray, 1, claim_seconds=10)
-    crew.give(lot(0, 3))
-    (outcome,) = crew.wait()
+def test_a_chunk_that_times_out_fails_and_its_worker_is_replaced(ray: FakeRay) -> None:
+    pool = open_pool(ray, 1, claim_seconds=10)
+    pool.submit(chunk(0, 3))
+    (result,) = pool.wait()
     assert (ray.now, len(ray.killed)) == (30, 1)
-    assert (outcome.error, outcome.hung, len(outcome.lot.claims)) == ("no answer in 30 s", True, 3)
-    assert not crew.idle
-    ray.answers[3] = ""  # the replacement is there
-    assert not list(crew.wait()) and crew.idle
+    assert (result.error, result.timed_out, len(result.chunk.claims)) == (
+        "no answer in 30 s",
+        True,
+        3,
+    )
+    assert not pool.idle
+    ray.answers[3] = ""  # the replacement has started
+    assert not list(pool.wait())
+    assert pool.idle
 
 
-def test_a_replacement_has_the_whole_time_to_start(ray: Ray) -> None:
-    """However long its predecessor hung."""
-    crew = crew_of(ray, 1, claim_seconds=10 * module._START_SECONDS)
-    crew.give(lot(0))
-    while not [found for found in crew.wait() if found.hung]:
+def test_a_replacement_gets_the_whole_time_to_start(ray: FakeRay) -> None:
+    """The time that its predecessor took does not count."""
+    pool = open_pool(ray, 1, claim_seconds=10 * module._START_SECONDS)
+    pool.submit(chunk(0))
+    while not [result for result in pool.wait() if result.timed_out]:
         pass
-    assert not list(crew.wait())  # it is waited for, without complaint
-    while ray.now < 11 * module._START_SECONDS - module._LOOK_SECONDS:
-        assert not list(crew.wait())
+    assert not list(pool.wait())  # no error while the replacement starts
+    while ray.now < 11 * module._START_SECONDS - module._POLL_SECONDS:
+        assert not list(pool.wait())
+    assert not list(pool.wait())
     with pytest.raises(module.AdmiralError, match="no worker has started for 30 minutes"):
-        for _ in range(3):
-            list(crew.wait())
+        list(pool.wait())
 
 
-def test_answers_that_nobody_looked_at_count(ray: Ray) -> None:
-    """The one who reads results may have been away for long."""
-    crew = crew_of(ray, 3, claim_seconds=10)
+def test_results_completed_before_the_deadline_count_when_polled_late(ray: FakeRay) -> None:
+    """The caller may not have polled for long."""
+    pool = open_pool(ray, 3, claim_seconds=10)
     for number in range(3):
-        crew.give(lot(number))
+        pool.submit(chunk(number))
     ray.now += 1000
     records = [{"id": f"c{n}"} for n in range(3)]
     ray.answers |= {4 + n: json.dumps({"records": [records[n]]}) for n in (0, 2)}
-    found = {outcome.lot.first: outcome for outcome in crew.wait()}
-    assert [found[n].records for n in range(3)] == [[records[0]], [], [records[2]]]
-    assert [found[n].hung for n in range(3)] == [False, True, False]
+    results = {result.chunk.first: result for result in pool.wait()}
+    assert [results[n].records for n in range(3)] == [[records[0]], [], [records[2]]]
+    assert [results[n].timed_out for n in range(3)] == [False, True, False]
     assert len(ray.killed) == 1

@@ -1,0 +1,87 @@
+"""Connecting to Ray: addresses, options, and Java in the same process."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from admiral.cluster.ray_session import (
+    ClusterOptions,
+    connect_ray,
+    load_ray,
+    preserve_fault_handlers,
+)
+from admiral.errors import AdmiralError
+
+ROOT = Path(__file__).parents[3]
+JAVA_THEN_RAY = """
+import sys
+from pathlib import Path
+from admiral.cluster.ray_session import connect_ray
+from admiral.kb.bm25 import build_bm25, merge_bm25, open_bm25
+folder = Path(sys.argv[1])
+build_bm25("lucene", [("a", "lamp")] * 3, folder / "0")
+with connect_ray("local"):
+    texts = [("b", " ".join(f"w{n * n % (7 + k)}" for k in range(200))) for n in range(20_000)]
+    build_bm25("lucene", texts, folder / "1")
+    merge_bm25("lucene", [folder / "0", folder / "1"], folder / "merged")
+    with open_bm25("lucene", folder / "merged") as index:
+        print([row for row, _ in index.search_rows(["lamp"], 9)[0]])
+"""
+
+
+def handler(fault: int) -> Any:
+    action = (ctypes.c_void_p * 128)()
+    ctypes.CDLL(None).sigaction(int(fault), None, action)
+    return action[0]
+
+
+def test_fault_handlers_are_restored() -> None:
+    before = handler(signal.SIGFPE)
+    with preserve_fault_handlers():
+        action = (ctypes.c_void_p * 128)()
+        action[0] = 1  # SIG_IGN
+        ctypes.CDLL(None).sigaction(int(signal.SIGFPE), action, None)
+        assert handler(signal.SIGFPE) == 1
+    assert handler(signal.SIGFPE) == before != 1
+
+
+@pytest.mark.slow
+def test_java_survives_a_later_start_of_ray(ray: Any, tmp_path: Path) -> None:
+    process = subprocess.run(
+        [sys.executable, "-c", JAVA_THEN_RAY, str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert (process.returncode, process.stdout) == (0, "[0, 1, 2]\n"), process.stderr
+
+
+def test_an_address_without_a_cluster_is_an_error(ray: Any) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{unused.getsockname()[1]}"
+        message = f"--ray-address {address}: no cluster"
+        with pytest.raises(AdmiralError, match=message), connect_ray(address):
+            pass
+
+
+def test_the_error_without_ray_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(AdmiralError, match=r"pip install 'admiral-retrieval\[ray\]'"):
+        load_ray()
+
+
+@pytest.mark.parametrize("field", ["workers", "cpus", "gpus", "attempts", "claim_seconds"])
+def test_the_error_of_a_bad_option_names_it(field: str) -> None:
+    with pytest.raises(AdmiralError, match=f"setting '{field}' of the cluster: -1"):
+        ClusterOptions(**{field: -1})
