@@ -15,7 +15,7 @@ from pathlib import Path
 from admiral.errors import AdmiralError
 from admiral.ranking.features import FEATURES
 from admiral.records import RankedDocument
-from proofs.judges.network import Unit, read_units, score_of
+from proofs.judges.network import HiddenUnit, network_score, read_units
 from proofs.judges.weight_files import read_weights
 
 #: Number of documents that are ranked by their features. The others hardly have any, so that
@@ -33,7 +33,7 @@ class NetworkDocumentScorer:
         The hidden units; the score is the weighted sum of their outputs.
     """
 
-    units: tuple[Unit, ...]
+    units: tuple[HiddenUnit, ...]
 
     @classmethod
     def read(cls, path: Path) -> NetworkDocumentScorer:
@@ -61,7 +61,7 @@ class NetworkDocumentScorer:
 
     def score(self, features: Sequence[float]) -> float:
         """Return the score of a document from its values of `FEATURES`; higher is more relevant."""
-        return score_of(self.units, dict(zip(FEATURES, features, strict=True)))
+        return network_score(self.units, dict(zip(FEATURES, features, strict=True)))
 
     def rank(
         self, documents: Sequence[RankedDocument], features: Mapping[str, Sequence[float]]

@@ -16,12 +16,12 @@ from admiral.errors import AdmiralError
 from admiral.ranking.document_scorer import NetworkDocumentScorer
 from admiral.ranking.features import FEATURES
 from admiral.records import RankedDocument
-from proofs.judges.network import Unit
+from proofs.judges.network import HiddenUnit
 
 NUMBERS = st.floats(-5, 5)
 ROWS = st.tuples(*[NUMBERS for _ in FEATURES])
 UNITS = st.builds(
-    Unit, NUMBERS, NUMBERS, ROWS.map(lambda row: dict(zip(FEATURES, row, strict=True)))
+    HiddenUnit, NUMBERS, NUMBERS, ROWS.map(lambda row: dict(zip(FEATURES, row, strict=True)))
 )
 SCORERS = st.lists(UNITS, min_size=1, max_size=4).map(
     lambda units: NetworkDocumentScorer(tuple(units))
