@@ -18,10 +18,10 @@ from pathlib import Path
 import click
 
 from admiral.models.checkpoint import load_checkpoint
-from proofs.drafting.contextual_similarity import ContextualLikeness
+from proofs.drafting.contextual_similarity import ContextualSimilarity
 from proofs.drafting.span_alignment import Aligner
-from proofs.lexicons.wordnet import default_lexicon
-from proofs.logic.words import pieces
+from proofs.lexicons.lexicon import default_lexicon
+from proofs.logic.words import split_words
 
 Step = tuple[str, str, str]  # claim span, quotation, operator
 _PART = re.compile(r"\[ (.*?) \] (.*)", re.DOTALL)
@@ -41,7 +41,7 @@ def read_proofs(path: Path) -> Iterator[tuple[str, list[tuple[str, str]], list[S
 
 def overlap(one: str, other: str) -> float:
     """Return the F1 of the words of two texts."""
-    words = [Counter(w.norm for w in pieces(text) if w.norm) for text in (one, other)]
+    words = [Counter(w.norm for w in split_words(text) if w.norm) for text in (one, other)]
     total = words[0].total() + words[1].total()
     return 2 * (words[0] & words[1]).total() / total if total else 0.0
 
@@ -52,12 +52,12 @@ def overlap(one: str, other: str) -> float:
 def main(proofs: Path, model: str) -> None:
     """Print how much of the spans in PROOFS alignment finds, by operator."""
     checkpoint = load_checkpoint(model)
-    likeness = ContextualLikeness(checkpoint.model, checkpoint.tokens)
+    similarity = ContextualSimilarity(checkpoint.model, checkpoint.tokens)
     lexicon, records = default_lexicon(), list(read_proofs(proofs))
     operators = sorted({step[2] for record in records for step in record[2]})
     click.echo(f"| alignment | all | {' | '.join(f'`{o}`' for o in operators)} | ms a claim |")
     click.echo("|---" * (len(operators) + 3) + "|")
-    for name, one in (("words", None), ("words and context", likeness)):
+    for name, one in (("words", None), ("words and context", similarity)):
         scores: dict[str, list[float]] = {operator: [] for operator in operators}
         began = time.perf_counter()
         for claim, evidence, steps in records:

@@ -21,7 +21,7 @@ from admiral.kb import KnowledgeBase, locate
 from admiral.models.checkpoint import Checkpoint, load_checkpoint
 from benchmarks.beam import Free
 from proofs import Proof, ProofError, ProofGenerator, ScoredProof, target_ids
-from proofs.generation.source_input import evidence_input
+from proofs.generation.source_input import encode_source
 from trie import beam_search
 
 Pair = tuple[str, list[tuple[str, str]]]
@@ -86,7 +86,7 @@ def times(checkpoint: Checkpoint, chosen: Sequence[Pair], beams: int) -> dict[st
             spent[name] += time.perf_counter() - began
             if not early:
                 length = len(target_ids(tokens, found[0].proof, claim, evidence))
-        source = evidence_input(tokens, "prove", claim, evidence, model.max_source).ids
+        source = encode_source(tokens, "prove", claim, evidence, model.max_source).ids
         began = time.perf_counter()
         free = Free(model.vocab_size, model.eos, length - 1)
         beam_search(model, [source], [free], beam_size=beams, max_length=length)

@@ -1,7 +1,7 @@
-"""Natural logic: operators, proofs, lexicons, annotation, constrained generation, judges.
+"""Natural logic: operators, proofs, lexicons, drafts, constrained generation and judges.
 
-What decodes (`ProofGrammar`, `ProofGenerator`, `target_ids`) needs torch and is imported when it is
-first asked for, so that records of proofs can be read without it.
+What decodes (`ProofGenerator`, `ProofGrammar`, `target_ids`) or encodes (`ClassifierJudge`) needs
+torch and is imported on first use, so that records of proofs can be read without it.
 """
 
 from importlib import import_module
@@ -12,14 +12,18 @@ from proofs.drafting.drafts import AnnotationError, lexical_proof
 from proofs.judges.basic import AlwaysSufficient, GeneratedProofJudge, LexicalJudge, NeverSufficient
 from proofs.judges.calibrated import CalibratedJudge
 from proofs.judges.judgement import Judgement
-from proofs.lexicons.lexicon import BuiltinLexicon, Lexicon, SpanLexicon, WordLexicon
+from proofs.lexicons.lexicon import (
+    BuiltinLexicon,
+    Lexicon,
+    SpanLexicon,
+    WordLexicon,
+    default_lexicon,
+)
 from proofs.lexicons.word_lists import PairLexicon
-from proofs.lexicons.wordnet import default_lexicon
 from proofs.logic.composition import Relation, compose, join
 from proofs.logic.notation import ProofError, ProofSyntaxError
 from proofs.logic.operators import SUFFICIENCY_OPERATORS, NatOp, Verdict
-from proofs.logic.proof import Proof, ProofStep
-from proofs.logic.proof_files import ProofFileError, read_proofs
+from proofs.logic.proof import Proof, ProofFileError, ProofStep, read_proofs
 
 if TYPE_CHECKING:
     from proofs.generation.generator import ProofGenerator, ScoredProof

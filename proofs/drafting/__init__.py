@@ -1,1 +1,1 @@
-"""Proofs from words alone: spans of the claim, aligned with spans of the evidence."""
+"""Proofs drafted from words alone: claim spans aligned with evidence spans."""

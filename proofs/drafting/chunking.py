@@ -1,8 +1,8 @@
-"""Dividing a claim into the spans that its proof takes one by one.
+"""Chunking: division of a claim into the spans of its proof.
 
-Rules instead of a parser, since a parser's models would have to be downloaded: a chunk begins at a
-preposition, a relative pronoun, a conjunction or a verb group, and behind a comma; runs of
-capitalised words ("The Lord of the Rings") stay whole.
+Rules replace a parser, whose models would have to be downloaded. A chunk begins at a preposition,
+relative pronoun, conjunction or verb group, and after a comma; runs of capitalised words ("The Lord
+of the Rings") stay whole.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _VERBS = word_list(
     "stars stood takes taught told took went won wrote"
 )
 _CONJUNCTIONS = word_list("and but or nor")
-# Words that a chunk should neither end with nor be made of.
+# Words that a chunk should neither end with nor consist of.
 _DEPENDENT = STOP_WORDS | NEGATIONS
 # Lower-case words that occur inside names.
 _CONNECTORS = word_list("of the and for de la le du da van von der den di del & a")
@@ -46,36 +46,41 @@ class _Token:
         return normalise(self.text)
 
     @property
-    def capital(self) -> bool:
+    def is_capitalised(self) -> bool:
         bare = self.text.lstrip("\"'“‘([«")
         return bool(bare) and (bare[0].isupper() or bare[0].isdigit())
 
     @property
-    def number(self) -> bool:
+    def is_number(self) -> bool:
         return self.text[0].isdigit()
 
     @property
-    def pauses(self) -> bool:
+    def ends_clause(self) -> bool:
         return self.text[-1] in ",;:"
 
 
 def chunk(claim: str, *, max_words: int = 7, max_chunks: int = 16) -> list[tuple[int, int]]:
-    """Divide a claim into spans of about `max_words` words.
+    """Divide a claim into spans of at most `max_words` words.
 
     Parameters
     ----------
     claim
         Any text.
     max_words
-        Longest chunk wanted; exceeded only where `max_chunks` asks for it.
+        Longest chunk; exceeded only if `max_chunks` requires it.
     max_chunks
-        Most chunks returned; neighbours are joined, shortest first, until they are few enough.
+        Most chunks; the shortest neighbours are joined first until there are no more.
 
     Returns
     -------
     list of (start, end)
-        Characters of `claim`, in order. The spans begin and end at words, and white space alone
-        lies between them. Empty if the claim has no words.
+        Characters of `claim`, in order. The spans begin and end at word boundaries, with only white
+        space between them. Empty if the claim has no words.
+
+    Raises
+    ------
+    ValueError
+        If a limit is less than 1.
     """
     if max_words < 1 or max_chunks < 1:
         raise ValueError(f"max_words {max_words} and max_chunks {max_chunks} must be at least 1")
@@ -86,118 +91,124 @@ def chunk(claim: str, *, max_words: int = 7, max_chunks: int = 16) -> list[tuple
             groups[-1].append(token)
         else:
             groups.append([token])
-    split = [part for group in _joined(groups, max_words) for part in _split(group, max_words)]
-    firsts = _firsts([len(part) for part in split], max_chunks)
+    groups = _attach_dependent(groups, max_words)
+    parts = [part for group in groups for part in _split(group, max_words)]
+    firsts = _join_shortest([len(part) for part in parts], max_chunks)
     return [
-        (split[first][0].start, split[end - 1][-1].end)
-        for first, end in pairwise([*firsts, len(split)])
+        (parts[first][0].start, parts[end - 1][-1].end)
+        for first, end in pairwise([*firsts, len(parts)])
     ]
 
 
 def _begins_chunk(tokens: list[_Token], at: int, group: list[_Token]) -> bool:
-    """Whether the word at `at` opens a new chunk behind the words of `group`."""
+    """Return whether the word at `at` begins a new chunk after the words of `group`."""
     token, before = tokens[at], tokens[at - 1]
     following = tokens[at + 1] if at + 1 < len(tokens) else None
-    if before.pauses:
+    if before.ends_clause:
         # "December 28, 1973" and "Paris, Texas" stay whole.
-        return not (before.capital and token.capital) or (before.number and not token.number)
+        return not (before.is_capitalised and token.is_capitalised) or (
+            before.is_number and not token.is_number
+        )
     word = token.norm
-    if before.capital and token.capital:
+    if before.is_capitalised and token.is_capitalised:
         return False
-    in_name = before.capital and following is not None and _name_goes_on(tokens, at)
-    if in_name and (word in _CONNECTORS or token.capital):
+    in_name = before.is_capitalised and following is not None and _name_continues(tokens, at)
+    if in_name and (word in _CONNECTORS or token.is_capitalised):
         return False
     if word in _AUXILIARIES:
         return before.norm not in _AUXILIARIES and before.norm not in _RELATIVES
     if word in _RELATIVES:
         return before.norm not in _PREPOSITIONS
-    if token.capital:
+    if token.is_capitalised:
         return False
-    if word in _VERBS or (word.endswith("ed") and before.capital):
+    if word in _VERBS or (word.endswith("ed") and before.is_capitalised):
         return before.norm not in _RELATIVES and before.norm not in _AUXILIARIES
     if word in _CONJUNCTIONS:
         return True
     return word in _PREPOSITIONS and before.norm not in _PREPOSITIONS | _RELATIVES
 
 
-def _name_goes_on(tokens: list[_Token], at: int) -> bool:
-    """Whether connectors from `at` on lead to another capitalised word."""
-    while at < len(tokens) and tokens[at].norm in _CONNECTORS and not tokens[at].capital:
+def _name_continues(tokens: list[_Token], at: int) -> bool:
+    """Return whether the connectors that begin at `at` are followed by a capitalised word."""
+    while at < len(tokens) and tokens[at].norm in _CONNECTORS and not tokens[at].is_capitalised:
         at += 1
-    return at < len(tokens) and tokens[at].capital
+    return at < len(tokens) and tokens[at].is_capitalised
 
 
-def _joined(groups: list[list[_Token]], max_words: int) -> list[list[_Token]]:
+def _attach_dependent(groups: list[list[_Token]], max_words: int) -> list[list[_Token]]:
     """Join groups of stop words alone to their successor, the last one to its predecessor.
 
-    So are groups of negations ("is not"), whatever the length, since they decide what follows; the
-    last one stays alone, since what it denies is left out ("Harrier is not").
+    Groups with a negation ("is not") are joined whatever the length, since they decide what
+    follows. A final one stays alone, since what it denies is omitted ("Harrier is not").
     """
-    done: list[list[_Token]] = []
+    attached: list[list[_Token]] = []
     for group in groups:
         if (
-            done
-            and _weak(done[-1])
-            and (len(done[-1]) + len(group) <= max_words or _negates(done[-1]))
+            attached
+            and _is_dependent(attached[-1])
+            and (len(attached[-1]) + len(group) <= max_words or _has_negation(attached[-1]))
         ):
-            done[-1] = done[-1] + group
+            attached[-1] = attached[-1] + group
         else:
-            done.append(group)
-    if len(done) > 1 and _weak(done[-1]) and not _negates(done[-1]):
-        done[-2:] = [done[-2] + done[-1]]
-    return done
+            attached.append(group)
+    if len(attached) > 1 and _is_dependent(attached[-1]) and not _has_negation(attached[-1]):
+        attached[-2:] = [attached[-2] + attached[-1]]
+    return attached
 
 
-def _weak(group: list[_Token]) -> bool:
+def _is_dependent(group: list[_Token]) -> bool:
     return all(token.norm in _DEPENDENT or not token.norm for token in group)
 
 
-def _negates(group: list[_Token]) -> bool:
+def _has_negation(group: list[_Token]) -> bool:
     return any(token.norm in NEGATIONS for token in group)
 
 
 def _split(group: list[_Token], max_words: int) -> list[list[_Token]]:
-    """Split a group that is too long, outside names where that can be."""
+    """Split a group that is too long, outside names if possible."""
     parts, begin = [], 0
     while len(group) - begin > max_words:
-        end = _cut(group, begin, max_words)
+        end = _split_point(group, begin, max_words)
         parts.append(group[begin:end])
         begin = end
     return [*parts, group[begin:]]
 
 
-def _cut(group: list[_Token], begin: int, max_words: int) -> int:
-    """Return where the part of a group ends that begins at a word."""
-    left = len(group) - begin
-    low = max(1, left - max_words) if left <= 2 * max_words else max_words // 2 or 1
+def _split_point(group: list[_Token], begin: int, max_words: int) -> int:
+    """Return the end of the part of a group that begins at word `begin`."""
+    rest = len(group) - begin
+    shortest = max(1, rest - max_words) if rest <= 2 * max_words else max_words // 2 or 1
 
-    def cost(cut: int) -> tuple[int, int]:
-        inside = group[cut - 1].capital and group[cut].capital
-        loose = group[cut - 1].norm in _DEPENDENT
-        return 2 * inside + loose, abs(cut - begin - min(max_words, left // 2))
+    def cost(end: int) -> tuple[int, int]:
+        in_name = group[end - 1].is_capitalised and group[end].is_capitalised
+        dangling = group[end - 1].norm in _DEPENDENT
+        return 2 * in_name + dangling, abs(end - begin - min(max_words, rest // 2))
 
-    return min(range(begin + low, begin + max_words + 1), key=cost)
+    return min(range(begin + shortest, begin + max_words + 1), key=cost)
 
 
-def _firsts(sizes: list[int], most: int) -> list[int]:
-    """Join neighbours, the shortest two first, until so many are left; return where each begins."""
+def _join_shortest(sizes: list[int], max_groups: int) -> list[int]:
+    """Join neighbours, the shortest two first, and return where each group begins.
+
+    A heap of neighbouring pairs and linked lists make this O(n log n) for claims of any length.
+    """
     sizes, end = list(sizes), len(sizes)
-    before, behind = list(range(-1, end)), list(range(1, end + 1))
-    pairs = [(one + other, at) for at, (one, other) in enumerate(pairwise(sizes))]
+    previous, following = list(range(-1, end)), list(range(1, end + 1))
+    pairs = [(left + right, at) for at, (left, right) in enumerate(pairwise(sizes))]
     heapify(pairs)
-    left = end
-    while left > most:
+    count = end
+    while count > max_groups:
         size, at = heappop(pairs)
-        other = behind[at]
-        # A pair of which one has been joined to others since is passed over.
-        if not sizes[at] or other == end or size != sizes[at] + sizes[other]:
+        right = following[at]
+        # Skip pairs that are outdated since one of the two was joined to another group.
+        if not sizes[at] or right == end or size != sizes[at] + sizes[right]:
             continue
-        sizes[at], sizes[other] = size, 0
-        behind[at] = behind[other]
-        before[behind[at]] = at
-        left -= 1
-        if behind[at] < end:
-            heappush(pairs, (size + sizes[behind[at]], at))
-        if before[at] >= 0:
-            heappush(pairs, (sizes[before[at]] + size, before[at]))
+        sizes[at], sizes[right] = size, 0
+        following[at] = following[right]
+        previous[following[at]] = at
+        count -= 1
+        if following[at] < end:
+            heappush(pairs, (size + sizes[following[at]], at))
+        if previous[at] >= 0:
+            heappush(pairs, (sizes[previous[at]] + size, previous[at]))
     return [at for at, size in enumerate(sizes) if size]

@@ -1,7 +1,7 @@
-"""First drafts of proofs, from what the words alone suggest.
+"""First drafts of proofs, from words alone.
 
-The claim is chunked, each chunk aligned with the evidence, and the lexicon says how they relate. A
-draft is a proof in itself (`lexical_proof`) and what annotation repairs.
+The claim is chunked, each chunk is aligned with the evidence, and the lexicon relates the two. A
+draft is a proof in itself (`lexical_proof`) and the input of annotation, which repairs it.
 """
 
 from __future__ import annotations
@@ -12,58 +12,83 @@ from typing import TYPE_CHECKING
 
 from proofs.drafting.chunking import chunk
 from proofs.drafting.span_alignment import Aligner, Alignment
-from proofs.lexicons.lexicon import SpanLexicon
+from proofs.lexicons.lexicon import SpanLexicon, default_lexicon
 from proofs.lexicons.values import value
-from proofs.lexicons.wordnet import default_lexicon
 from proofs.logic.operators import NatOp
 from proofs.logic.proof import MAX_STEPS, Proof, ProofError, ProofStep
-from proofs.logic.words import pieces
+from proofs.logic.words import split_words
 
-if TYPE_CHECKING:  # an encoder needs torch, the words alone do not
-    from proofs.drafting.contextual_similarity import ContextualLikeness
+if TYPE_CHECKING:  # it needs torch, which lexical drafts do not
+    from proofs.drafting.contextual_similarity import ContextualSimilarity
 
-# From this similarity on, a span that no lexicon objects to counts as the same.
+# From this similarity on, spans whose relation no lexicon knows count as equivalent.
 EQUIVALENT_SIMILARITY = 0.4
-# Below this, the closest span of an independent step has nothing to do with it and is left out.
+# Below this similarity, the aligned span of an independent step is unrelated and is not quoted.
 RELATED_SIMILARITY = 0.3
 
 
 class AnnotationError(ProofError):
-    """No proof of the claim can agree with what is said about its evidence."""
+    """No proof of the claim can agree with the given label of its evidence."""
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
-    """A step in the making: the alignment is kept even while the operator does not use it."""
+class DraftStep:
+    """A step of a draft, which keeps its alignment even if its operator is independence.
+
+    Attributes
+    ----------
+    claim
+        The claim span.
+    alignment
+        The evidence span, or None if nothing can be quoted.
+    operator
+        The relation between the two.
+    unquoted
+        Whether an independent step must not quote its aligned span, since the step was made
+        independent against what the span says.
+    """
 
     claim: str
-    aligned: Alignment | None
+    alignment: Alignment | None
     operator: NatOp
-    bare: bool = False  # independent by repair: the aligned span would say otherwise
+    unquoted: bool = False
 
     @property
     def similarity(self) -> float:
-        """The alignment's similarity, 0 without one."""
-        return 0.0 if self.aligned is None else self.aligned.similarity
+        """The similarity of the aligned span, 0 without one."""
+        return 0.0 if self.alignment is None else self.alignment.similarity
 
-    def step(self) -> ProofStep:
-        """Return the step of the proof; an independent one quotes what is related to it at most."""
-        quoted = "" if self.aligned is None else self.aligned.span
+    def to_step(self) -> ProofStep:
+        """Return the step of the proof; an independent one quotes a related span or nothing."""
+        quoted = "" if self.alignment is None else self.alignment.span
         if self.operator is NatOp.INDEPENDENCE and (
-            self.bare or self.similarity < RELATED_SIMILARITY
+            self.unquoted or self.similarity < RELATED_SIMILARITY
         ):
             quoted = ""
         return ProofStep(self.claim, quoted, self.operator)
 
 
-def draft(
+def draft_steps(
     claim: str,
     evidence: Sequence[tuple[str, str]],
     lexicon: SpanLexicon,
     max_steps: int,
-    likeness: ContextualLikeness | None = None,
-) -> list[Draft]:
-    """Chunk the claim, align the chunks, by context too if it is known, and assign operators.
+    similarity: ContextualSimilarity | None = None,
+) -> list[DraftStep]:
+    """Chunk the claim, align the chunks with the evidence and assign operators.
+
+    Parameters
+    ----------
+    claim
+        The claim.
+    evidence
+        Pairs of title and sentence.
+    lexicon
+        Relates words and spans.
+    max_steps
+        Most steps of the draft.
+    similarity
+        Compares words in context; without it, spans are aligned by the lexicon alone.
 
     Raises
     ------
@@ -74,46 +99,48 @@ def draft(
     spans = [claim[start:end] for start, end in places]
     if not spans:
         raise AnnotationError(f"claim {claim!r} has no words")
-    aligner = Aligner(evidence, lexicon, claim, likeness)
-    aligned: list[Alignment | None] = []
-    near: str | None = None
+    aligner = Aligner(evidence, lexicon, claim, similarity)
+    alignments: list[Alignment | None] = []
+    previous_title: str | None = None
     for span, (start, _) in zip(spans, places, strict=True):
-        found = aligner.align(span, near, start)
-        aligned.append(found)
-        if found is not None and found.similarity > 0:
-            near = found.source
+        alignment = aligner.align(span, previous_title, start)
+        alignments.append(alignment)
+        if alignment is not None and alignment.similarity > 0:
+            previous_title = alignment.title
     steps = []
-    for at, (span, found) in enumerate(zip(spans, aligned, strict=True)):
-        around = [a for a in aligned[max(at - 1, 0) : at] + aligned[at + 1 : at + 2] if a]
-        steps.append(Draft(span, found, _operator(span, found, around, lexicon)))
+    for at, (span, alignment) in enumerate(zip(spans, alignments, strict=True)):
+        neighbours = alignments[max(at - 1, 0) : at] + alignments[at + 1 : at + 2]
+        operator = _operator(span, alignment, [a for a in neighbours if a], lexicon)
+        steps.append(DraftStep(span, alignment, operator))
     return steps
 
 
 def _operator(
-    span: str, found: Alignment | None, around: Sequence[Alignment], lexicon: SpanLexicon
+    span: str, alignment: Alignment | None, neighbours: Sequence[Alignment], lexicon: SpanLexicon
 ) -> NatOp:
-    if found is None or found.similarity == 0.0:
+    if alignment is None or alignment.similarity == 0.0:
         return NatOp.INDEPENDENCE
-    relation = lexicon.relation(span, found.span)
+    relation = lexicon.relation(span, alignment.span)
     if relation is NatOp.ALTERNATION and all(
-        value(word.norm) is not None for word in pieces(span) if word.content
+        value(word.norm) is not None for word in split_words(span) if word.is_content
     ):
-        # "in 1973" is not contradicted by any other year, only by one said of the same thing.
-        said = any(a.source == found.source and a.similarity > 0.5 for a in around)
-        return relation if said else NatOp.INDEPENDENCE
-    if relation is None and found.similarity < EQUIVALENT_SIMILARITY:
+        # Another year contradicts "in 1973" only if it is stated of the same thing.
+        same_topic = any(a.title == alignment.title and a.similarity > 0.5 for a in neighbours)
+        return relation if same_topic else NatOp.INDEPENDENCE
+    if relation is None and alignment.similarity < EQUIVALENT_SIMILARITY:
         return NatOp.INDEPENDENCE
-    return relation or unobjected(span, found, lexicon)
+    return relation or default_operator(span, alignment, lexicon)
 
 
-def unobjected(span: str, found: Alignment, lexicon: SpanLexicon) -> NatOp:
-    """Return the operator of a span that is covered though the lexicon knows no relation."""
-    return NatOp.NEGATION if lexicon.turned(span, found.span) else NatOp.EQUIVALENCE
+def default_operator(span: str, alignment: Alignment, lexicon: SpanLexicon) -> NatOp:
+    """Return the operator of a covered span whose relation the lexicon does not know."""
+    contradicted = lexicon.is_contradicted(span, alignment.span)
+    return NatOp.NEGATION if contradicted else NatOp.EQUIVALENCE
 
 
-def finish(steps: Sequence[Draft]) -> Proof:
+def to_proof(steps: Sequence[DraftStep]) -> Proof:
     """Return the proof of drafted steps."""
-    return Proof(tuple(draft.step() for draft in steps))
+    return Proof(tuple(step.to_step() for step in steps))
 
 
 def lexical_proof(
@@ -123,11 +150,22 @@ def lexical_proof(
     lexicon: SpanLexicon | None = None,
     max_steps: int = MAX_STEPS,
 ) -> Proof:
-    """Return the proof that words alone suggest, without knowledge of the sufficiency.
+    """Return the proof that words alone suggest, without a label for the evidence.
+
+    Parameters
+    ----------
+    claim
+        The claim.
+    evidence
+        Pairs of title and sentence.
+    lexicon
+        Relates words and spans; the built-in lexicon by default.
+    max_steps
+        Most steps of the proof.
 
     Raises
     ------
     AnnotationError
         If the claim has no words.
     """
-    return finish(draft(claim, evidence, lexicon or default_lexicon(), max_steps))
+    return to_proof(draft_steps(claim, evidence, lexicon or default_lexicon(), max_steps))

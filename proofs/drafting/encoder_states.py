@@ -1,4 +1,4 @@
-"""States of a model's encoder for many inputs, in batches of like length."""
+"""Encoder states of many inputs, computed in batches of similar length."""
 
 from __future__ import annotations
 
@@ -8,18 +8,32 @@ from torch import Tensor
 
 from trie import Seq2Seq
 
-_BATCH = 16
+_BATCH_SIZE = 16
 
 
-def encoded_batches(
+def encode_batches(
     model: Seq2Seq, inputs: Sequence[Sequence[int]]
 ) -> Iterator[tuple[list[int], Tensor, Tensor]]:
-    """Yield the positions of some inputs with their states and mask, as `Seq2Seq.run_encoder` has them.
+    """Yield the positions of each batch of inputs with its encoder states and mask.
 
-    Inputs of like length go together, since padding costs as much as text.
+    Inputs of similar length share a batch, since padding costs as much as text.
+
+    Parameters
+    ----------
+    model
+        The model.
+    inputs
+        Token ids of each input.
+
+    Yields
+    ------
+    positions
+        The positions in `inputs` of the batch.
+    hidden, mask
+        As returned by `Seq2Seq.run_encoder`.
     """
     order = sorted(range(len(inputs)), key=lambda at: len(inputs[at]))
-    for begin in range(0, len(order), _BATCH):
-        places = order[begin : begin + _BATCH]
-        hidden, mask = model.run_encoder([inputs[at] for at in places])
-        yield places, hidden, mask
+    for begin in range(0, len(order), _BATCH_SIZE):
+        positions = order[begin : begin + _BATCH_SIZE]
+        hidden, mask = model.run_encoder([inputs[at] for at in positions])
+        yield positions, hidden, mask

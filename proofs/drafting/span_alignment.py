@@ -1,6 +1,6 @@
-"""Finding the evidence span that a claim span is best compared with.
+"""Span alignment: the evidence span that is most similar to a claim span (paper, section 3.2).
 
-A sentence is read together with its title, so the span may be quoted from either.
+A sentence is read together with its title, so a span may be quoted from either.
 """
 
 from __future__ import annotations
@@ -8,58 +8,70 @@ from __future__ import annotations
 from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING
 
-from proofs.drafting.scope import is_quantified, reach, whole
-from proofs.drafting.word_matching import matches
+from proofs.drafting.span_widening import is_quantified, widen_to_operator, widen_to_phrases
 from proofs.lexicons.lexicon import SpanLexicon
 from proofs.lexicons.values import value
-from proofs.logic.quotable_spans import Quotable, quotables
-from proofs.logic.words import Word, pieces
+from proofs.logic.operators import NatOp
+from proofs.logic.quotable_spans import QuotableText, quotable_texts
+from proofs.logic.words import Word, split_words
 
-if TYPE_CHECKING:  # an encoder needs torch, the words alone do not
-    from proofs.drafting.contextual_similarity import ContextualLikeness
+if TYPE_CHECKING:  # it needs torch, which lexical alignment does not
+    from proofs.drafting.contextual_similarity import ContextualSimilarity
 
-#: Longer claim spans are aligned with nothing: no quotation says as much, and comparing takes time.
+#: Longer claim spans are not aligned: no quotation says as much, and comparing them takes long.
 MAX_SPAN_WORDS = 64
-# Weights of a claim word: names and values identify, stop words hardly count.
+# The similarity of two different words, by their relation.
+_RELATION_SIMILARITY = {
+    NatOp.EQUIVALENCE: 0.9,
+    NatOp.FORWARD: 0.7,
+    NatOp.NEGATION: 0.5,
+    NatOp.REVERSE: 0.4,
+    NatOp.ALTERNATION: 0.3,
+}
+_SAME_PREFIX_SIMILARITY = 0.6
+# Weights of claim words: names and values identify, stop words hardly count.
 _STOP_WEIGHT, _PLAIN_WEIGHT, _NAME_WEIGHT = 0.03, 1.0, 1.5
-# What ranks spans of equal similarity: nothing foreign in them, short, near the step before.
-_FOREIGN_WORD, _LENGTH, _SAME_SOURCE = 0.02, 0.002, 0.05
+# Ties between evidence spans: fewest unmatched words, then shortest, and the title of the previous
+# step is preferred.
+_UNMATCHED_PENALTY, _LENGTH_PENALTY, _SAME_TITLE_BONUS = 0.02, 0.002, 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """An evidence span and how similar it is to the claim span.
+    """An evidence span and its similarity to a claim span.
 
     Attributes
     ----------
     span
-        Quoted text, at most seven words, not stop words alone; with the negation or quantifier
-        before it, if it has one.
-    source
-        The title of the document that it comes from.
+        The quoted text: at most seven words, not stop words alone, including a negation or
+        quantifier that applies to it.
+    title
+        The title of the document that it is quoted from.
     similarity
         From 0 (no word in common) to 1 (every word).
     """
 
     span: str
-    source: str
+    title: str
     similarity: float
 
 
 class Aligner:
-    """Aligns claim spans with spans of the given evidence.
+    """Aligns claim spans with spans of the evidence.
 
     Parameters
     ----------
     evidence
         Pairs of title and sentence.
     lexicon
-        Says which words match.
-    claim, likeness
-        The claim whose spans are aligned, and what tells how alike its words and those of the
-        evidence are where they stand. Without them, only words that the lexicon knows match.
+        Relates words.
+    claim
+        The claim whose spans are aligned; needed for `similarity` only.
+    similarity
+        Compares words in context. Without it, only words that the lexicon relates are similar.
     """
 
     def __init__(
@@ -67,112 +79,185 @@ class Aligner:
         evidence: Sequence[tuple[str, str]],
         lexicon: SpanLexicon,
         claim: str = "",
-        likeness: ContextualLikeness | None = None,
+        similarity: ContextualSimilarity | None = None,
     ) -> None:
         self._lexicon = lexicon
-        self._texts = quotables(evidence)
-        self._alike: dict[str, list[list[float]]] = {}
-        if likeness is not None:
+        self._texts = quotable_texts(evidence)
+        # For each text: contextual similarities, (words of the text, words of the claim).
+        self._contextual: dict[str, list[list[float]]] = {}
+        if similarity is not None:
             texts = [text.text for text in self._texts]
-            found = likeness.compare(claim, texts)
-            self._alike = {t: m.tolist() for t, m in zip(texts, found, strict=True)}
-            self._starts = [word.start for word in pieces(claim)]
+            matrices = similarity.compare(claim, texts)
+            self._contextual = {t: m.tolist() for t, m in zip(texts, matrices, strict=True)}
+            self._claim_starts = [word.start for word in split_words(claim)]
 
-    def align(self, span: str, near: str | None = None, start: int = 0) -> Alignment | None:
-        """Return the best evidence span for a claim span.
+    def align(
+        self, span: str, preferred_title: str | None = None, start: int = 0
+    ) -> Alignment | None:
+        """Return the evidence span that is most similar to a claim span.
 
         Parameters
         ----------
         span
             The claim span.
-        near
-            The title of the document that the step before was aligned with: its spans are
-            preferred among nearly equal ones.
+        preferred_title
+            The title to prefer among spans of nearly equal similarity: that of the previous step.
         start
-            Where the span begins in the claim; of use with `likeness` only.
+            The character of the claim at which the span begins; needed for contextual similarity.
 
         Returns
         -------
         Alignment or None
-            Similarity 0, and the first quotable words of the evidence, where no word matches.
-            None if nothing can be quoted: no evidence, or stop words alone. None also for spans of
-            more than `MAX_SPAN_WORDS` words.
+            If no word is similar, the first quotable words of the evidence with similarity 0. None
+            if nothing can be quoted, or if the span has more than `MAX_SPAN_WORDS` words.
         """
-        words = [word for word in pieces(span) if word.norm]
+        words = [word for word in split_words(span) if word.norm]
         if len(words) > MAX_SPAN_WORDS:
             return None
         weights = [_weight(word, span) for word in words]
-        best: tuple[float, tuple[Quotable, int, int, float]] | None = None
+        best: tuple[float, tuple[QuotableText, int, int, float]] | None = None
         for text in self._texts:
-            bonus = _SAME_SOURCE if text.source == near else 0.0
-            columns = self._matches(text, words, start)
-            for first, last, similarity, rank in _spans(text, words, weights, columns):
+            bonus = _SAME_TITLE_BONUS if text.title == preferred_title else 0.0
+            matrix = self._word_similarities(text, words, start)
+            for first, last, similarity, rank in _candidates(text, words, weights, matrix):
                 if best is None or rank + bonus > best[0] + 1e-9:
                     best = rank + bonus, (text, first, last, similarity)
         if best is None:
-            return self._anything(near)
+            return self._dissimilar(preferred_title)
         text, first, last, similarity = best[1]
-        first, last = whole(self._lexicon.phrases, text, first, last)
-        first = reach(text, first, last, is_quantified([word.norm for word in words]))
-        return Alignment(text.quote(first, last), text.source, similarity)
+        first, last = widen_to_phrases(self._lexicon.phrases, text, first, last)
+        quantified = is_quantified([word.norm for word in words])
+        first = widen_to_operator(text, first, last, quantified)
+        return Alignment(text.quote(first, last), text.title, similarity)
 
-    def _matches(self, text: Quotable, words: list[Word], start: int) -> list[list[float]]:
-        """Return for each word of a text how well each word of the claim span matches it."""
-        columns = matches(self._lexicon, words, text.words)
-        alike = self._alike.get(text.text)
-        if alike is None:
-            return columns
-        # A span may begin or end within a word of the claim.
-        places = [max(bisect(self._starts, start + word.start) - 1, 0) for word in words]
+    def _word_similarities(
+        self, text: QuotableText, words: list[Word], start: int
+    ) -> list[list[float]]:
+        """Return similarities of shape (words of the text, words of the claim span)."""
+        matrix = lexical_similarities(self._lexicon, words, text.words)
+        contextual = self._contextual.get(text.text)
+        if contextual is None:
+            return matrix
+        # A span may begin or end inside a word of the claim.
+        columns = [max(bisect(self._claim_starts, start + word.start) - 1, 0) for word in words]
         return [
             [
-                max(match, row[place]) if word.content and other.content else match
-                for match, word, place in zip(column, words, places, strict=True)
+                max(lexical, in_context[column])
+                if word.is_content and evidence_word.is_content
+                else lexical
+                for lexical, word, column in zip(row, words, columns, strict=True)
             ]
-            for column, other, row in zip(columns, text.words, alike, strict=False)
+            for row, evidence_word, in_context in zip(matrix, text.words, contextual, strict=False)
         ]
 
-    def _anything(self, near: str | None) -> Alignment | None:
-        """Return the first quotable span, from the document `near` if it has one."""
-        for text in sorted(self._texts, key=lambda t: t.source != near):
+    def _dissimilar(self, preferred_title: str | None) -> Alignment | None:
+        """Return the first quotable span, from the preferred document if possible."""
+        for text in sorted(self._texts, key=lambda t: t.title != preferred_title):
             for first, word in enumerate(text.words):
-                if word.content:
-                    for last in reversed(list(text.lasts(first))):
-                        return Alignment(text.quote(first, last), text.source, 0.0)
+                if word.is_content:
+                    for last in reversed(list(text.span_ends(first))):
+                        return Alignment(text.quote(first, last), text.title, 0.0)
         return None
 
 
-def _spans(
-    text: Quotable, words: list[Word], weights: list[float], columns: list[list[float]]
+def _candidates(
+    text: QuotableText, words: list[Word], weights: list[float], matrix: list[list[float]]
 ) -> list[tuple[int, int, float, float]]:
-    """Return (first word, last word, similarity, rank) of the spans worth comparing.
+    """Return (first word, last word, similarity, rank) of the evidence spans to choose from.
 
-    `columns` holds for each word of the text how well the words of the claim span match it.
+    The similarity is the weighted mean, over the words of the claim span, of the highest similarity
+    to a word of the evidence span.
+
+    Parameters
+    ----------
+    text
+        The evidence text.
+    words, weights
+        The words of the claim span and their weights.
+    matrix
+        Similarities of shape (words of the text, words of the claim span).
     """
     total = sum(weights)
     # Stop words in common say nothing, unless the claim span has no other words.
-    telling = [at for at, word in enumerate(words) if word.content] or list(range(len(words)))
-    hits = [any(column) for column in columns]
-    found = []
-    for first in (at for at, hit in enumerate(hits) if hit):
-        covered, foreign, seen = [0.0] * len(words), 0, first
-        for last in text.lasts(first):
-            if not hits[last]:
+    informative = [at for at, word in enumerate(words) if word.is_content]
+    informative = informative or list(range(len(words)))
+    matched = [any(row) for row in matrix]
+    spans = []
+    for first in (at for at, is_matched in enumerate(matched) if is_matched):
+        covered, unmatched, begin = [0.0] * len(words), 0, first
+        for last in text.span_ends(first):
+            if not matched[last]:
                 continue
-            # Words since the last span that was worth comparing.
-            for at in range(seen, last + 1):
-                covered = [max(pair) for pair in zip(covered, columns[at], strict=True)]
-                foreign += text.words[at].content and not hits[at]
-            seen = last + 1
-            if any(covered[at] for at in telling):
+            for at in range(begin, last + 1):  # the words added since the last candidate
+                covered = [max(pair) for pair in zip(covered, matrix[at], strict=True)]
+                unmatched += text.words[at].is_content and not matched[at]
+            begin = last + 1
+            if any(covered[at] for at in informative):
                 score = sum(c * w for c, w in zip(covered, weights, strict=True)) / total
-                extra = foreign * _FOREIGN_WORD + (last - first) * _LENGTH
-                found.append((first, last, score, score - extra))
-    return found
+                penalty = unmatched * _UNMATCHED_PENALTY + (last - first) * _LENGTH_PENALTY
+                spans.append((first, last, score, score - penalty))
+    return spans
 
 
 def _weight(word: Word, span: str) -> float:
-    if not word.content:
+    if not word.is_content:
         return _STOP_WEIGHT
-    named = span[word.start].isupper() or value(word.norm) is not None
-    return _NAME_WEIGHT if named else _PLAIN_WEIGHT
+    identifies = span[word.start].isupper() or value(word.norm) is not None
+    return _NAME_WEIGHT if identifies else _PLAIN_WEIGHT
+
+
+def lexical_similarities(
+    lexicon: SpanLexicon, claim: Sequence[Word], evidence: Sequence[Word]
+) -> list[list[float]]:
+    """Return the similarities, from 0 to 1, of the words of an evidence text and a claim span.
+
+    Two related phrases, or a phrase and a related word, make all of their words similar.
+
+    Returns
+    -------
+    list of list of float
+        Of shape (words of the evidence, words of the claim span).
+    """
+    matrix = [[_similarity(lexicon, word, other) for word in claim] for other in evidence]
+    claimed = lexicon.phrases.find([word.norm for word in claim])
+    stated = lexicon.phrases.find([word.norm for word in evidence])
+    if not claimed and not stated:
+        return matrix
+    pairs = [
+        *product(claimed, [*stated, *_single_words(evidence)]),
+        *product(_single_words(claim), stated),
+    ]
+    for (first, end, phrase), (begin, stop, other) in pairs:
+        relation = lexicon.word_relation(phrase, other)
+        similarity = _RELATION_SIMILARITY.get(relation, 0.0) if relation is not None else 0.0
+        for row in matrix[begin:stop]:
+            row[first:end] = [max(similarity, known) for known in row[first:end]]
+    return matrix
+
+
+def _similarity(lexicon: SpanLexicon, claim: Word, evidence: Word) -> float:
+    """Return the similarity of two words, from 0 to 1."""
+    claimed, stated = claim.norm, evidence.norm
+    if claimed == stated:
+        return 1.0
+    if not stated or not claim.is_content or not evidence.is_content:
+        return 0.0
+    relation = lexicon.word_relation(claimed, stated)
+    if relation is not None:
+        return _RELATION_SIMILARITY.get(relation, 0.0)
+    return _SAME_PREFIX_SIMILARITY if _have_same_prefix(claimed, stated) else 0.0
+
+
+def _single_words(words: Sequence[Word]) -> list[tuple[int, int, str]]:
+    """Return the content words in the form that `Phrases.find` returns."""
+    return [(at, at + 1, word.norm) for at, word in enumerate(words) if word.is_content]
+
+
+def _have_same_prefix(left: str, right: str) -> bool:
+    """Return whether two words share five letters and more than half of the longer word."""
+    length = 0
+    for a, b in zip(left, right, strict=False):
+        if a != b:
+            break
+        length += 1
+    return length >= 5 and 2 * length > max(len(left), len(right)) and value(left) is None

@@ -1,1 +1,1 @@
-"""Proofs written by the seq2seq model under the grammar of their notation."""
+"""Constrained proof generation: the proof grammar compiled into the decoder, and its targets."""

@@ -1,4 +1,4 @@
-"""Proof generation: the seq2seq model writes, the grammar holds the pen."""
+"""Proof generation: beam search of the seq2seq model, constrained by the proof grammar."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from proofs.generation.proof_grammar import ProofGrammar
-from proofs.generation.source_input import evidence_input
+from proofs.generation.source_input import encode_source
 from proofs.logic.notation import ProofError
 from proofs.logic.operators import SUFFICIENCY_OPERATORS, NatOp
 from proofs.logic.proof import MAX_STEPS, Proof
@@ -21,26 +21,35 @@ class ScoredProof(NamedTuple):
 
 
 class ProofGenerator:
-    """Writes proofs by constrained beam search.
+    """Generates proofs by constrained beam search (paper, section 3.2).
 
     Parameters
     ----------
-    model, tokens
-        A seq2seq model trained to prove, and its tokenizer.
+    model
+        A seq2seq model trained to prove.
+    tokens
+        Its tokenizer.
     beam_size
         Number of beams; 5 in the paper (appendix A.2).
     max_length
-        Most tokens of a proof, wherever the claim leaves room for one of that length: a proof of a
-        long claim may take twice its tokens and 64 more. Never more than the model can decode.
+        Most tokens of a proof. A long claim may take 64 more than twice its own tokens instead, and
+        no proof takes more than the model can decode.
     max_steps
         Most steps of a proof.
     operators
-        The operators that may be written.
+        The operators to allow.
     stop_at_independence
-        Stop at the first step that the evidence does not cover: cheaper, for when only the
-        decision is wanted. Such a proof ends there.
+        Whether a proof ends at the first step that the evidence does not cover. This is faster when
+        only the sufficiency of the evidence is of interest.
     batch_size
-        Claims that are decoded together.
+        Number of claims that are decoded together.
+
+    Attributes
+    ----------
+    max_evidence
+        Most sentences of evidence that the tokenizer has identifiers for.
+    stop_at_independence
+        As given.
     """
 
     def __init__(
@@ -68,16 +77,19 @@ class ProofGenerator:
     ) -> list[list[ScoredProof]]:
         """Return up to `beam_size` proofs for each claim, best first.
 
-        The list is empty for a claim that has no words or does not fit into the model's decoder.
-
         Parameters
         ----------
         claims
             The claims.
         evidence
             For each claim, pairs of title and sentence.
+
+        Returns
+        -------
+        list of list of ScoredProof
+            Empty for a claim that has no words or does not fit into the model's decoder.
         """
-        found: list[list[ScoredProof]] = [[] for _ in claims]
+        proofs: list[list[ScoredProof]] = [[] for _ in claims]
         grammars: list[tuple[int, ProofGrammar]] = []
         for at, (claim, texts) in enumerate(zip(claims, evidence, strict=True)):
             grammar = self._grammar(claim, texts)
@@ -86,7 +98,7 @@ class ProofGenerator:
         for begin in range(0, len(grammars), self._batch_size):
             batch = grammars[begin : begin + self._batch_size]
             inputs = [
-                evidence_input(
+                encode_source(
                     self._tokens, "prove", claims[at], evidence[at], self._model.max_source
                 ).ids
                 for at, _ in batch
@@ -99,19 +111,19 @@ class ProofGenerator:
                 max_length=max(grammar.max_length for _, grammar in batch),
             )
             for (at, grammar), hypotheses in zip(batch, results, strict=True):
-                found[at] = [ScoredProof(grammar.proof(h.tokens), h.score) for h in hypotheses]
-        return found
+                proofs[at] = [ScoredProof(grammar.proof(h.tokens), h.score) for h in hypotheses]
+        return proofs
 
     def _grammar(self, claim: str, evidence: Sequence[tuple[str, str]]) -> ProofGrammar | None:
-        """Return the grammar of a claim, None where no proof of it can be decoded."""
-        wanted = max(self._max_length, 2 * len(self._tokens.encode(claim)) + 64)
+        """Return the grammar of a claim's proofs, or None if no proof of it can be decoded."""
+        max_length = max(self._max_length, 2 * len(self._tokens.encode(claim)) + 64)
         try:
             return ProofGrammar(
                 self._tokens,
                 claim,
                 evidence,
                 # BART's decoder has as many positions as its encoder.
-                max_length=min(wanted, self._model.max_source),
+                max_length=min(max_length, self._model.max_source),
                 max_steps=self._max_steps,
                 operators=self._operators,
                 stop_at_independence=self.stop_at_independence,

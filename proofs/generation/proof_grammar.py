@@ -1,16 +1,16 @@
-"""The proof notation of one claim and its evidence as a decoding constraint.
+"""The grammar of proofs, compiled into the decoder.
 
-``{ claim span } [ evidence span ] OP`` until the claim is used up: every sequence that the grammar
-lets through parses, covers the claim and quotes the evidence. It is divided where both words and
-tokens of the original texts end, so a decoded proof quotes their wording and case whatever the
-tokenizer does to it.
+``{ claim span } [ evidence span ] OP`` is repeated until the claim is used up. Every sequence that
+the grammar accepts parses, covers the claim and quotes the evidence. Spans end where both words and
+tokens of the original texts end, so a decoded proof quotes the original wording and case whatever
+the tokenizer does to them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from proofs.generation.quote_states import Quotations
+from proofs.generation.quotations import Quotations
 from proofs.generation.word_units import claim_units
 from proofs.logic.notation import ProofError
 from proofs.logic.operators import SUFFICIENCY_OPERATORS, NatOp
@@ -28,9 +28,10 @@ from trie import (
     TokenSet,
 )
 
+#: Default for the most words of a claim span.
 MAX_CLAIM_WORDS = 12
 
-# The shortest step is `{ claim } [ ] #`: five tokens beside the claim's own.
+# The shortest step is `{ claim } [ ] #`: five tokens besides those of the claim.
 _STEP_MARKS = 5
 
 
@@ -44,21 +45,35 @@ class ProofGrammar(GrammarConstraint):
     claim, evidence
         The claim and its evidence, pairs of title and sentence.
     max_length
-        Most tokens of a proof, the end token included. Where it runs short the grammar leaves no
-        way but to complete the proof: with the rest of the claim as one uncovered span.
+        Most tokens of a proof, including the end token. When they run short, the grammar forces the
+        proof to end with the rest of the claim as one uncovered span.
     max_steps
         Most steps; the last one takes the rest of the claim.
     max_claim_words
-        Longest claim span but for the last one. Raised for claims that could not be covered so.
+        Longest claim span except the last. Raised for claims that it could not cover.
     operators
-        The operators that may be written; independence must be among them.
+        The operators to allow; must include independence.
     stop_at_independence
-        End at the first independent step, for when only the decision is wanted.
+        Whether the proof ends at the first independent step: for use when only the sufficiency of
+        the evidence is of interest.
+
+    Attributes
+    ----------
+    max_length
+        As given.
+    units
+        The claim's tokens, divided into units at which spans begin and end.
+    characters
+        The characters ``[start, end)`` of each unit of the claim.
+    quotations
+        The evidence spans that may be quoted.
 
     Raises
     ------
     ProofError
         If the claim has no words or does not fit into `max_length` tokens.
+    ValueError
+        If `max_steps` is less than 1 or independence is not an allowed operator.
     """
 
     def __init__(
@@ -83,27 +98,28 @@ class ProofGrammar(GrammarConstraint):
         self.units, self.characters = claim_units(tokens, claim, self._marks["}"])
         if not self.characters:
             raise ProofError("a claim without words has no proof")
-        self._tokens = len(self.units.ids)
+        self._claim_length = len(self.units.ids)
         self._unit_at = {cut: unit for unit, cut in enumerate(self.units.cuts)}
-        if self._tokens + _STEP_MARKS + 1 > max_length:
+        if self._claim_length + _STEP_MARKS + 1 > max_length:
             raise ProofError(
-                f"the proof of a claim of {self._tokens} tokens does not fit into {max_length}"
+                f"the proof of a claim of {self._claim_length} tokens does not fit into "
+                f"{max_length}"
             )
-        # Chunks that are joined until there are max_steps of them may be twice the average.
+        # Joining chunks down to max_steps makes none longer than twice the average.
         self._max_units = max(max_claim_words, -(-2 * len(self.characters) // max_steps))
         self.quotations = Quotations(tokens, evidence, self._marks["]"])
-        spare = max_length - self._tokens - _STEP_MARKS - 1
-        super().__init__(self._step(spare, 0, 0), Automaton(tokens.eos))
+        spare = max_length - self._claim_length - _STEP_MARKS - 1
+        super().__init__(self._steps_from(spare, 0, 0), Automaton(tokens.eos))
 
     def proof(self, tokens: Sequence[int]) -> Proof:
-        """Rebuild the proof from decoded tokens, in the wording of the original texts.
+        """Return the proof of decoded tokens, in the wording of the original texts.
 
-        Of a sequence that stopped at independence, the steps so far.
+        If the sequence stopped at independence, the proof has the steps up to there.
 
         Raises
         ------
         ProofError
-            If the sequence is not one that the grammar lets through to its end token.
+            If the grammar does not accept the sequence up to its end token.
         """
         try:
             state = self.walk(tokens)
@@ -112,10 +128,10 @@ class ProofGrammar(GrammarConstraint):
         if not self.automaton.values(state):
             raise ProofError("the proof is not complete")
         steps: list[ProofStep] = []
-        place = at = first = 0  # in the proof, the claim's tokens and its units
+        place = at = first = 0  # positions in the proof, in the claim's tokens and in its units
         while tokens[place] == self._marks["{"]:
             place += 1
-            # No unit begins with the closing mark, so there it is the end of the span.
+            # No unit begins with the closing mark, so at a unit border it ends the span.
             while (unit := self._unit_at.get(at, 0)) <= first or tokens[place] != self._marks["}"]:
                 place, at = place + 1, at + 1
             end = tokens.index(self._marks["]"], place)
@@ -131,45 +147,45 @@ class ProofGrammar(GrammarConstraint):
             place, first = end + 2, unit
         return Proof(tuple(steps))
 
-    # The declaration. `spare` are the tokens that are left beyond those of the shortest way to
-    # complete the proof: the rest of the claim as one uncovered span. A step that ends before the
-    # claim does takes the marks of another one from them, a quotation its tokens.
+    # The grammar's productions. `spare` is the number of tokens left beyond the shortest completion
+    # of the proof, the rest of the claim as one uncovered span. A step that ends before the claim
+    # takes the marks of another step from it, and a quotation takes its own tokens.
 
-    def _step(self, spare: int, step: int, at: int) -> Grammar:
-        """Return the steps from the claim's token `at` on, behind so many others."""
+    def _steps_from(self, spare: int, step: int, at: int) -> Grammar:
+        """Declare the rest of the proof: step number `step` begins at the claim's token `at`."""
         unit = self._unit_at[at] if at else 0
         ends = self.units.cuts[unit + 1 : unit + 1 + self._max_units]
         if step + 1 == self._max_steps or spare < _STEP_MARKS:
             ends = self.units.cuts[-1:]
-        span = SpanFrom(self.units.ids, at, ends)
-        return self._mark("{"), span, Deferred(self._quote, (spare, step + 1))
+        claim_span = SpanFrom(self.units.ids, at, ends)
+        return self._mark("{"), claim_span, Deferred(self._after_claim_span, (spare, step + 1))
 
-    def _quote(self, spare: int, step: int, at: int) -> Grammar:
-        """Return what follows a claim span that ends at token `at`."""
-        spare -= _STEP_MARKS if at < self._tokens else 0
-        uncovered = self._operator([self._independence], spare, step, at)
-        ways: list[Grammar] = [(self._mark("]"), *uncovered)]
+    def _after_claim_span(self, spare: int, step: int, at: int) -> Grammar:
+        """Declare what follows a claim span that ends at token `at`: a quotation or none."""
+        spare -= _STEP_MARKS if at < self._claim_length else 0
+        uncovered = self._one_operator([self._independence], spare, step, at)
+        alternatives: list[Grammar] = [(self._mark("]"), *uncovered)]
         quotable = self.quotations.segment
         if quotable is not None and quotable.shortest <= spare:
-            behind = Deferred(self._quoted, (quotable, spare, step, at))
-            ways.append((quotable.within(spare), self._mark("]"), behind))
-        return self._mark("}"), self._mark("["), Alternatives(*ways)
+            rest = Deferred(self._after_quotation, (quotable, spare, step, at))
+            alternatives.append((quotable.within(spare), self._mark("]"), rest))
+        return self._mark("}"), self._mark("["), Alternatives(*alternatives)
 
-    def _quoted(
+    def _after_quotation(
         self, spans: BoundedTrieSequence, spare: int, step: int, at: int, node: int
     ) -> Grammar:
-        """Return what follows a quotation and its closing bracket."""
-        return self._operator(self._operators, spare - spans.trie.depth(node), step, at)
+        """Declare what follows a quotation, which ends at a node of the trie, and its bracket."""
+        return self._one_operator(self._operators, spare - spans.trie.depth(node), step, at)
 
-    def _operator(self, tokens: Iterable[int], spare: int, step: int, at: int) -> Grammar:
-        """Return one of some operators and what follows it."""
-        return TokenSet(tokens), Deferred(self._next, (spare, step, at))
+    def _one_operator(self, operators: Iterable[int], spare: int, step: int, at: int) -> Grammar:
+        """Declare one of the given operators, as tokens, and what follows it."""
+        return TokenSet(operators), Deferred(self._after_operator, (spare, step, at))
 
-    def _next(self, spare: int, step: int, at: int, operator: int) -> Grammar:
-        """Return what follows an operator: another step, or nothing."""
+    def _after_operator(self, spare: int, step: int, at: int, operator: int) -> Grammar:
+        """Declare what follows an operator: another step or the end."""
         independent = self._operators[operator] is NatOp.INDEPENDENCE
-        ends = at == self._tokens or (independent and self._stop_at_independence)
-        return () if ends else self._step(spare, step, at)
+        ends = at == self._claim_length or (independent and self._stop_at_independence)
+        return () if ends else self._steps_from(spare, step, at)
 
     def _mark(self, mark: str) -> FixedTokens:
         return FixedTokens((self._marks[mark],))

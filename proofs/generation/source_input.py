@@ -1,9 +1,10 @@
-"""The encoder's input: claim and evidence sentences, put together token by token.
+"""Encoder inputs: a claim and its evidence sentences as one sequence of tokens.
 
 The layout is ``<s> [task] [hop] claim </s> [id] [ title ] sentence </s> ...`` (paper, appendix
-A.1). The task token, the hop token and the identifier in front of each sentence are present where
-the checkpoint's vocabulary has tokens for them: a small model points at ``<e1>`` more surely than
-it counts, and how many identifiers the hop grammar forces it to write it cannot know otherwise.
+A.1). The task token, the hop token and the identifier before each sentence are present if the
+checkpoint's vocabulary has them: a small model span_trie ``<e1>`` more reliably than it counts
+sentences, and the hop token is its only clue to the number of identifiers that the hop grammar
+requires.
 """
 
 from __future__ import annotations
@@ -16,50 +17,74 @@ from trie.model.safe_tokenizer import SafeTokenizer
 
 @dataclass(frozen=True, slots=True)
 class SourceInput:
-    """Encoder input and whether text had to be cut to fit the model."""
+    """An encoder input.
+
+    Attributes
+    ----------
+    ids
+        The token ids.
+    truncated
+        Whether text was cut to fit the model.
+    """
 
     ids: list[int]
-    cut: bool
+    truncated: bool
 
 
-def claim_room(tokens: SafeTokenizer, task: str, limit: int) -> int:
-    """Return how many tokens of a claim there are in the `limit` ids that `claim_ids` returns."""
-    return max(limit - 2 - (tokens.task(task) is not None), 0)
+def max_claim_tokens(tokens: SafeTokenizer, task: str, max_length: int) -> int:
+    """Return the most tokens of a claim's text that `encode_claim` fits into `max_length` ids."""
+    return max(max_length - 2 - (tokens.task(task) is not None), 0)
 
 
-def claim_ids(
-    tokens: SafeTokenizer, task: str, claim: str, limit: int, hop: int | None = None
+def encode_claim(
+    tokens: SafeTokenizer, task: str, claim: str, max_length: int, hop: int | None = None
 ) -> tuple[list[int], bool]:
-    """Return ``<s> [task] [hop] claim </s>`` in at most `limit` ids and whether it was cut.
+    """Encode ``<s> [task] [hop] claim </s>``.
 
-    `hop` is the number of documents that the output names before its title; None for other tasks.
+    Parameters
+    ----------
+    tokens
+        The tokenizer.
+    task
+        The name of the task token.
+    claim
+        The claim.
+    max_length
+        Most ids.
+    hop
+        The number of identifiers that the output has before its title; None for other tasks.
+
+    Returns
+    -------
+    ids : list of int
+    truncated : bool
     """
     head = [tokens.bos]
-    marker = tokens.task(task)
-    if marker is not None:
-        head.append(marker)
-    number = None if hop is None else tokens.hop(hop)
-    if number is not None:
-        head.append(number)
+    task_token = tokens.task(task)
+    if task_token is not None:
+        head.append(task_token)
+    hop_token = None if hop is None else tokens.hop(hop)
+    if hop_token is not None:
+        head.append(hop_token)
     body = tokens.encode(claim)
-    room = max(limit - len(head) - 1, 0)
-    return head + body[:room] + [tokens.eos], len(body) > room
+    max_body = max(max_length - len(head) - 1, 0)
+    return head + body[:max_body] + [tokens.eos], len(body) > max_body
 
 
-def evidence_ids(
-    tokens: SafeTokenizer, position: int, title: str, sentence: str, limit: int
-) -> tuple[list[int], bool]:
-    """Return ``[id] [ title ] sentence </s>`` in at most `limit` ids and whether it was cut."""
+def _encode_sentence(
+    tokens: SafeTokenizer, position: int, title: str, sentence: str, max_length: int
+) -> list[int]:
+    """Return ``[id] [ title ] sentence </s>`` in at most `max_length` ids."""
     head = []
     if tokens.task("retrieve") is not None:
         head.append(tokens.identifier(position))
     head.append(tokens.single_token("["))
     body = [*tokens.encode(title), tokens.single_token("]"), *tokens.encode(sentence)]
-    room = max(limit - len(head) - 1, 0)
-    return head + body[:room] + [tokens.eos], len(body) > room
+    max_body = max(max_length - len(head) - 1, 0)
+    return head + body[:max_body] + [tokens.eos]
 
 
-def evidence_input(
+def encode_source(
     tokens: SafeTokenizer,
     task: str,
     claim: str,
@@ -67,35 +92,49 @@ def evidence_input(
     max_length: int,
     hop: int | None = None,
 ) -> SourceInput:
-    """Put a claim and its evidence, (title, sentence) pairs, into one encoder input.
+    """Encode a claim and its evidence as one encoder input.
 
-    `hop` is that of `claim_ids`. Where everything does not fit, the claim may take half of the
-    room and the sentences share the rest: each long one is cut to the same length, short ones stay
-    whole.
+    If not everything fits, the claim may take half of the input and the sentences share the rest:
+    long sentences are cut to the same length, short ones stay whole.
+
+    Parameters
+    ----------
+    tokens
+        The tokenizer.
+    task
+        The name of the task token.
+    claim
+        The claim.
+    evidence
+        Pairs of title and sentence.
+    max_length
+        Most ids.
+    hop
+        The number of identifiers that the output has before its title; None for other tasks.
     """
-    half = max_length if not evidence else max_length // 2
-    ids, cut = claim_ids(tokens, task, claim, half, hop)
+    claim_length = max_length if not evidence else max_length // 2
+    ids, truncated = encode_claim(tokens, task, claim, claim_length, hop)
     sentences = [
-        evidence_ids(tokens, position, title, sentence, max_length)[0]
+        _encode_sentence(tokens, position, title, sentence, max_length)
         for position, (title, sentence) in enumerate(evidence)
     ]
     share = _fair_share([len(s) for s in sentences], max_length - len(ids))
     for sentence in sentences:
         if len(sentence) > share:
-            cut = True
+            truncated = True
             sentence = [*sentence[: max(share - 1, 0)], tokens.eos][:share]
         ids = ids + sentence
-    return SourceInput(ids, cut)
+    return SourceInput(ids, truncated)
 
 
-def _fair_share(lengths: Sequence[int], room: int) -> int:
-    """Return the largest cap such that the capped lengths sum to at most `room`."""
-    if sum(lengths) <= room:
+def _fair_share(lengths: Sequence[int], total: int) -> int:
+    """Return the largest cap such that the capped lengths sum to at most `total`."""
+    if sum(lengths) <= total:
         return max(lengths, default=0)
-    left = len(lengths)
+    count = len(lengths)
     for length in sorted(lengths):
-        if length * left > room:
+        if length * count > total:
             break
-        room -= length
-        left -= 1
-    return room // left
+        total -= length
+        count -= 1
+    return total // count

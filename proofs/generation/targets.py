@@ -1,4 +1,4 @@
-"""Proofs as token sequences to train on, the very ones that the grammar lets through."""
+"""Training targets: proofs as the token sequences that the proof grammar accepts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from proofs.generation.proof_grammar import ProofGrammar
 from proofs.logic.notation import ProofError
 from proofs.logic.operators import NatOp
 from proofs.logic.proof import Proof, ProofStep
-from proofs.logic.words import located
+from proofs.logic.words import locate_spans
 from trie import SafeTokenizer
 
 
@@ -22,9 +22,9 @@ def target_ids(
 ) -> list[int]:
     """Return the tokens of a proof, with the end token and without a start token.
 
-    Spans are cut where the tokenizer can cut them: a step whose claim span ends inside a token is
-    extended to the token's end, and one that has no token left to itself is merged with the step
-    before, which stays independent if either is.
+    Spans are cut only at token borders: a step whose claim span ends inside a token is extended to
+    the end of the token, and a step without a token of its own is merged with the previous step,
+    which is independent if either is.
 
     Parameters
     ----------
@@ -42,36 +42,39 @@ def target_ids(
     """
     proof.validate(claim, evidence)
     grammar = ProofGrammar(tokens, claim, evidence, max_length=max_length, operators=tuple(NatOp))
-    mark = {symbol: tokens.single_token(symbol) for symbol in "{}[]"}
+    marks = {symbol: tokens.single_token(symbol) for symbol in "{}[]"}
+    cuts = grammar.units.cuts
     ids: list[int] = []
-    for begin, end, step in _snapped(proof, claim, grammar):
-        cuts = grammar.units.cuts
-        ids += [mark["{"], *grammar.units.ids[cuts[begin] : cuts[end]], mark["}"], mark["["]]
-        quoted = grammar.quotations.find(step.evidence) if step.evidence else []
+    for begin, end, step in _align_to_units(proof, claim, grammar):
+        claim_span = grammar.units.ids[cuts[begin] : cuts[end]]
+        ids += [marks["{"], *claim_span, marks["}"], marks["["]]
+        quoted = grammar.quotations.token_ids(step.evidence) if step.evidence else []
         if not quoted and step.operator is not NatOp.INDEPENDENCE:
             raise ProofError(f"nothing in the evidence can be quoted for {step.claim!r}")
-        ids += [*quoted, mark["]"], tokens.single_token(step.operator.value)]
+        ids += [*quoted, marks["]"], tokens.single_token(step.operator.value)]
     ids.append(tokens.eos)
-    grammar.proof(ids)  # raises where a limit of the grammar is exceeded
+    grammar.proof(ids)  # raises if a limit of the grammar is exceeded
     return ids
 
 
-def _snapped(proof: Proof, claim: str, grammar: ProofGrammar) -> list[tuple[int, int, ProofStep]]:
-    """Return (first unit, end unit, step) for each step that has a unit to itself."""
-    found: list[tuple[int, int, ProofStep]] = []
-    spans = located(claim, (step.claim for step in proof.steps))
-    for step, (_, at) in zip(proof.steps, spans, strict=True):
-        end = 1 + next(u for u, (_, stop) in enumerate(grammar.characters) if stop >= at)
-        begin = found[-1][1] if found else 0
+def _align_to_units(
+    proof: Proof, claim: str, grammar: ProofGrammar
+) -> list[tuple[int, int, ProofStep]]:
+    """Return (first unit, end unit, step) of the steps; each has a unit of its own."""
+    aligned: list[tuple[int, int, ProofStep]] = []
+    spans = locate_spans(claim, (step.claim for step in proof.steps))
+    for step, (_, span_end) in zip(proof.steps, spans, strict=True):
+        end = 1 + next(u for u, (_, stop) in enumerate(grammar.characters) if stop >= span_end)
+        begin = aligned[-1][1] if aligned else 0
         if end > begin:
-            found.append((begin, end, step))
+            aligned.append((begin, end, step))
         else:
-            first, last, before = found[-1]
-            found[-1] = first, last, _merged(before, step)
-    return found
+            first, last, previous = aligned[-1]
+            aligned[-1] = first, last, _merge_steps(previous, step)
+    return aligned
 
 
-def _merged(one: ProofStep, other: ProofStep) -> ProofStep:
-    if NatOp.INDEPENDENCE in (one.operator, other.operator):
-        return ProofStep(one.claim, "", NatOp.INDEPENDENCE)
-    return other if one.operator is NatOp.EQUIVALENCE else one
+def _merge_steps(previous: ProofStep, step: ProofStep) -> ProofStep:
+    if NatOp.INDEPENDENCE in (previous.operator, step.operator):
+        return ProofStep(previous.claim, "", NatOp.INDEPENDENCE)
+    return step if previous.operator is NatOp.EQUIVALENCE else previous

@@ -1,21 +1,21 @@
-"""Where words end in a sequence of tokens: positions at which a span may begin and end."""
+"""Alignment of words with tokens: the token positions at which a span may begin and end."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from proofs.logic.quotable_spans import Quotable
+from proofs.logic.quotable_spans import QuotableText
 from proofs.logic.words import word_spans
 from trie import SafeTokenizer
 
 
 @dataclass(frozen=True, slots=True)
-class Units:
-    """The tokens of a text, divided into units: the smallest spans that both words and tokens have.
+class WordUnits:
+    """The tokens of a text, divided into units: the smallest spans of both words and tokens.
 
-    Mostly a unit is a word. It is more where a token spans two words, and where a word has no token
-    of its own, such as a lone control character.
+    A unit is usually a word. It is longer if a token spans two words, or if a word has no token of
+    its own, such as a lone control character.
 
     Attributes
     ----------
@@ -24,7 +24,7 @@ class Units:
     cuts
         Positions in `ids`, ascending: unit ``u`` has the tokens ``[cuts[u], cuts[u + 1])``.
     spans
-        The first and last (included) given span of each unit.
+        The first and last (inclusive) character span that each unit covers.
     """
 
     ids: tuple[int, ...]
@@ -32,13 +32,13 @@ class Units:
     spans: tuple[tuple[int, int], ...]
 
 
-def divide(
+def divide_tokens(
     tokens: SafeTokenizer,
     text: str,
     spans: Sequence[tuple[int, int]],
     never_first: Collection[int] = (),
-) -> Units:
-    """Divide a text's tokens at the borders of spans of characters.
+) -> WordUnits:
+    """Divide the tokens of a text at the borders of character spans.
 
     Parameters
     ----------
@@ -47,16 +47,16 @@ def divide(
     text
         The text.
     spans
-        Characters ``[start, end)`` in order, not overlapping, with white space alone between them.
+        Characters ``[start, end)`` in order, not overlapping, with only white space between them.
     never_first
-        Tokens that no unit but the first may begin with.
+        SafeTokenizer with which no unit except the first may begin.
     """
     ids, offsets = tokens.encode_with_offsets(text)
     if not spans:
-        return Units((), (0,), ())
-    owner = _owners(text, spans)
-    # For each span the last token that touches it or an earlier one, and the first that touches
-    # it or a later one: a border between spans is a border between tokens if these do not cross.
+        return WordUnits((), (0,), ())
+    owner = _span_of_character(text, spans)
+    # For each span, the last token that touches it or an earlier one, and the first that touches
+    # it or a later one. A border between spans is a border between tokens if these do not cross.
     last = [-1] * len(spans)
     first = [len(ids)] * len(spans)
     for position, (start, end) in enumerate(offsets):
@@ -74,28 +74,28 @@ def divide(
             cuts.append(cut)
             begins.append(span)
     ends = [begin - 1 for begin in begins[1:]] + [len(spans) - 1]
-    return Units(tuple(ids), (*cuts, len(ids)), tuple(zip(begins, ends, strict=True)))
+    return WordUnits(tuple(ids), (*cuts, len(ids)), tuple(zip(begins, ends, strict=True)))
 
 
 def claim_units(
     tokens: SafeTokenizer, claim: str, closing: int
-) -> tuple[Units, list[tuple[int, int]]]:
-    """Return the units of a claim and their characters.
+) -> tuple[WordUnits, list[tuple[int, int]]]:
+    """Return the units of a claim and the characters ``[start, end)`` of each.
 
-    No unit begins with the token `closing`: behind a claim span it would read as the span's end.
+    No unit begins with the token `closing`, which would end the claim span before it.
     """
     words = word_spans(claim)
-    units = divide(tokens, claim, words, (closing,))
+    units = divide_tokens(tokens, claim, words, (closing,))
     return units, [(words[a][0], words[b][1]) for a, b in units.spans]
 
 
-def evidence_units(tokens: SafeTokenizer, text: Quotable) -> Units:
-    """Return the units of an evidence text; their spans number the words of `text`."""
-    return divide(tokens, text.text, [(word.start, word.end) for word in text.words])
+def evidence_units(tokens: SafeTokenizer, text: QuotableText) -> WordUnits:
+    """Return the units of an evidence text; their spans are numbers of words of `text`."""
+    return divide_tokens(tokens, text.text, [(word.start, word.end) for word in text.words])
 
 
-def _owners(text: str, spans: Sequence[tuple[int, int]]) -> list[int]:
-    """Return for each character the number of its span, -1 for white space between spans."""
+def _span_of_character(text: str, spans: Sequence[tuple[int, int]]) -> list[int]:
+    """Return the number of the span of each character, -1 for white space between spans."""
     owner = [-1] * len(text)
     for number, (start, end) in enumerate(spans):
         owner[start:end] = [number] * (end - start)

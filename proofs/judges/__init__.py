@@ -1,1 +1,1 @@
-"""Does the evidence suffice: judges, their features, networks and weights."""
+"""Sufficiency judges: do the claim's evidence sentences suffice to verify it?"""

@@ -1,7 +1,7 @@
-"""Judges of sufficiency (paper, table 6): from the two trivial ones to the generated proof.
+"""Basic sufficiency judges (paper, table 6): the two trivial ones, lexical and generated proofs.
 
-All have one method, ``judge``, which takes a batch of claims with their evidence, pairs of title
-and sentence. Without any evidence every judge finds it insufficient, and no model is asked.
+Every judge has the method ``judge``, which takes a batch of claims with their evidence. Without
+evidence, every judge decides that it is insufficient and runs no model.
 """
 
 from __future__ import annotations
@@ -10,41 +10,37 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from proofs.drafting.drafts import lexical_proof
-from proofs.judges.judgement import Judgement
-from proofs.lexicons.lexicon import SpanLexicon
-from proofs.lexicons.wordnet import default_lexicon
-from proofs.logic.operators import NatOp
-from proofs.logic.proof import MAX_STEPS, Proof, ProofStep
+from proofs.judges.judgement import Evidence, Judgement, uncovered
+from proofs.lexicons.lexicon import SpanLexicon, default_lexicon
+from proofs.logic.proof import MAX_STEPS, Proof
 
 if TYPE_CHECKING:  # the generator needs torch, the other judges do not
     from proofs.generation.generator import ProofGenerator
 
-Evidence = Sequence[tuple[str, str]]
-
 
 class NeverSufficient:
-    """Always asks for more: retrieval runs its full number of hops."""
+    """Judges all evidence insufficient, so that retrieval runs its full number of hops."""
 
     def judge(self, claims: Sequence[str], evidence: Sequence[Evidence]) -> list[Judgement]:
-        """Return an insufficient judgement without proof for each claim."""
+        """Return an insufficient judgement without a proof for each claim."""
         return [Judgement(False, None) for _ in zip(claims, evidence, strict=True)]
 
 
 class AlwaysSufficient:
-    """Content with any evidence: retrieval stops after the fewest hops that are allowed."""
+    """Judges any evidence sufficient, so that retrieval stops after the fewest hops."""
 
     def judge(self, claims: Sequence[str], evidence: Sequence[Evidence]) -> list[Judgement]:
-        """Return a judgement without proof for each claim, sufficient where there is evidence."""
+        """Return a judgement without a proof for each claim, sufficient if there is evidence."""
         return [Judgement(bool(texts), None) for _, texts in zip(claims, evidence, strict=True)]
 
 
 class LexicalJudge:
-    """Judges by a proof that chunks, alignment and lexicon suggest, without a model.
+    """Judges by the proof that chunks, alignment and a lexicon suggest, without a model.
 
     Parameters
     ----------
     lexicon
-        What is known about words; the built-in lexicon where not given.
+        Relates words and spans; the built-in lexicon by default.
     max_steps
         Most steps of a proof.
     """
@@ -54,12 +50,12 @@ class LexicalJudge:
         self._max_steps = max_steps
 
     def judge(self, claims: Sequence[str], evidence: Sequence[Evidence]) -> list[Judgement]:
-        """Return each claim's lexical proof and what follows from it."""
-        return [self._one(c, texts) for c, texts in zip(claims, evidence, strict=True)]
+        """Return the lexical proof of each claim and the decision that follows from it."""
+        return [self._judge(c, texts) for c, texts in zip(claims, evidence, strict=True)]
 
-    def _one(self, claim: str, evidence: Evidence) -> Judgement:
+    def _judge(self, claim: str, evidence: Evidence) -> Judgement:
         if not claim.split() or not evidence:
-            return nothing_to_go_on(claim)
+            return uncovered(claim)
         proof = lexical_proof(claim, evidence, lexicon=self._lexicon, max_steps=self._max_steps)
         return Judgement(proof.sufficient, proof)
 
@@ -67,13 +63,18 @@ class LexicalJudge:
 class GeneratedProofJudge:
     """Judges by the best proof that a trained model generates (paper, section 3.2).
 
-    A claim that is too long for the model to decode a proof of is judged insufficient, without one.
+    Evidence for a claim too long for the model to decode a proof of is insufficient, without proof.
 
     Parameters
     ----------
     generator
-        Writes the proofs. If it stops at independence, the judgement of insufficient evidence
-        carries no proof: what was written does not cover the claim.
+        Generates the proofs. If it stops at independence, judgements of insufficient evidence have
+        no proof, since the generated steps do not cover the claim.
+
+    Attributes
+    ----------
+    max_evidence
+        Most sentences of evidence that the model can read.
     """
 
     def __init__(self, generator: ProofGenerator) -> None:
@@ -81,25 +82,18 @@ class GeneratedProofJudge:
         self.max_evidence = generator.max_evidence
 
     def judge(self, claims: Sequence[str], evidence: Sequence[Evidence]) -> list[Judgement]:
-        """Return each claim's best proof and what follows from it."""
-        found = [nothing_to_go_on(c) for c, _ in zip(claims, evidence, strict=True)]
-        asked = [at for at, texts in enumerate(evidence) if texts and claims[at].split()]
+        """Return the best proof of each claim and the decision that follows from it."""
+        judgements = [uncovered(claim) for claim, _ in zip(claims, evidence, strict=True)]
+        provable = [at for at, texts in enumerate(evidence) if texts and claims[at].split()]
         proofs = self._generator.generate(
-            [claims[at] for at in asked], [evidence[at] for at in asked]
+            [claims[at] for at in provable], [evidence[at] for at in provable]
         )
-        for at, candidates in zip(asked, proofs, strict=True):
-            found[at] = Judgement(False, None)
+        for at, candidates in zip(provable, proofs, strict=True):
+            judgements[at] = Judgement(False, None)
             if candidates:
-                found[at] = self._judgement(candidates[0].proof)
-        return found
+                judgements[at] = self._judgement(candidates[0].proof)
+        return judgements
 
     def _judgement(self, proof: Proof) -> Judgement:
-        partial = self._generator.stop_at_independence and not proof.sufficient
-        return Judgement(proof.sufficient, None if partial else proof)
-
-
-def nothing_to_go_on(claim: str) -> Judgement:
-    """Return the judgement of a claim that nothing covers."""
-    whole = claim.strip()
-    proof = Proof((ProofStep(whole, "", NatOp.INDEPENDENCE),)) if whole else None
-    return Judgement(False, proof)
+        is_partial = self._generator.stop_at_independence and not proof.sufficient
+        return Judgement(proof.sufficient, None if is_partial else proof)

@@ -1,13 +1,14 @@
-"""A judge whose proof steps are scored by weighed evidence for and against their being covered.
+"""The calibrated judge: a lexical proof whose independent steps are chosen by a fitted score.
 
-Each step gets a score by a small network (`proofs.judges.network`) that reads the step's own
-features (`proofs.judges.support`) and those of the claim with its evidence
-(`proofs.judges.claim_features`). If any score exceeds a threshold, the highest step is independent
-of the evidence, together with those above the threshold that words leave uncovered. The evidence
-suffices where there is none: the proof is the decision, not a comment on it. A claim that one
-document covers nearly word for word, or denies, needs no score. Weights are fitted on claims whose
-evidence is known to suffice or not, the highest step standing for the claim (`training.judges`);
-what they are can be read in `proofs/data/calibrated.json`.
+A small network (`proofs.judges.network`) scores each step by its own features
+(`proofs.judges.proof_features`) and those of the claim (`proofs.judges.claim_features`); a higher
+score means that the step is covered less. If any score exceeds the threshold, the step with the
+highest score is independent, together with the steps above the threshold that words alone leave
+uncovered. Otherwise the evidence suffices. The proof is therefore the decision itself, not a
+comment on it. A claim that one document covers nearly verbatim, or denies, is not scored.
+
+The weights are fitted on claims whose evidence is labelled, with the highest score of its steps as
+the score of a claim (`training.judges`). They can be read in `proofs/data/calibrated.json`.
 """
 
 from __future__ import annotations
@@ -19,64 +20,63 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
-from proofs.drafting.drafts import RELATED_SIMILARITY, Draft, finish, unobjected
-from proofs.judges.basic import Evidence, nothing_to_go_on
+from proofs.drafting.drafts import RELATED_SIMILARITY, DraftStep, default_operator, to_proof
 from proofs.judges.claim_features import CLAIM_FEATURES
-from proofs.judges.judgement import Judgement
-from proofs.judges.network import Unit, read_units, score_of
-from proofs.judges.support import STEP_FEATURES, Support, SupportFinder
+from proofs.judges.judgement import Evidence, Judgement, uncovered
+from proofs.judges.network import HiddenUnit, network_score, read_units
+from proofs.judges.proof_features import STEP_FEATURES, FeatureExtractor, ProofFeatures
 from proofs.judges.weight_files import number, read_weights
-from proofs.lexicons.lexicon import SpanLexicon, is_bare_negation
-from proofs.lexicons.wordnet import default_lexicon
+from proofs.lexicons.lexicon import SpanLexicon, default_lexicon, is_bare_negation
 from proofs.logic.operators import REFUTING_OPERATORS, NatOp
 from proofs.logic.proof import MAX_STEPS, Proof
-from proofs.logic.words import located
+from proofs.logic.words import locate_spans
 
-# The least similarity of a step that is covered nearly word for word.
+# From this similarity on, a step is covered nearly verbatim.
 _VERBATIM = 0.9
-#: What a step's score is made of.
+#: The features of a step's score.
 FEATURES = (*CLAIM_FEATURES, *STEP_FEATURES)
+#: The bundled weights.
 WEIGHTS = Path(__file__).parents[1] / "data" / "calibrated.json"
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What scores the steps, and from which score on a step is independent.
+    """The weights of the network that scores steps, and the threshold of its scores.
 
     Attributes
     ----------
     units
-        The parts of a step's score, with a weight for each of `FEATURES`.
+        Hidden units, with a weight for each of `FEATURES`.
     threshold
-        Evidence with a step of a higher score does not suffice.
+        Evidence is insufficient if a step has a higher score.
     """
 
-    units: tuple[Unit, ...]
+    units: tuple[HiddenUnit, ...]
     threshold: float
 
     @classmethod
     def read(cls, path: Path) -> Weights:
-        """Read weights.
+        """Read a file of weights.
 
         Raises
         ------
         ValueError
-            Naming the file and the field that is missing, unknown or no number.
+            If a field is missing, unknown or not a number, with the file and the field.
         """
-        found = read_weights(path, ("units", "threshold"))
-        units = read_units(path, found["units"], FEATURES)
-        return cls(units, number(path, "threshold", found["threshold"]))
+        record = read_weights(path, ("units", "threshold"))
+        units = read_units(path, record["units"], FEATURES)
+        return cls(units, number(path, "threshold", record["threshold"]))
 
     def to_json(self) -> str:
         """Return the text of a file that `read` reads."""
         return json.dumps(asdict(self), indent=1) + "\n"
 
-    def scores(self, support: Support) -> list[float]:
-        """Return the score of each step; higher ones are less covered."""
-        claim = dict(zip(CLAIM_FEATURES, support.claim, strict=True))
+    def scores(self, features: ProofFeatures) -> list[float]:
+        """Return the score of each step; a higher score means less covered."""
+        claim = dict(zip(CLAIM_FEATURES, features.claim, strict=True))
         return [
-            score_of(self.units, claim | dict(zip(STEP_FEATURES, row, strict=True)))
-            for row in support.steps
+            network_score(self.units, claim | dict(zip(STEP_FEATURES, row, strict=True)))
+            for row in features.steps
         ]
 
 
@@ -86,9 +86,9 @@ class CalibratedJudge:
     Parameters
     ----------
     weights
-        Fitted weights; those of `WEIGHTS` where not given.
+        Fitted weights; those of `WEIGHTS` by default.
     lexicon
-        What is known about words; the built-in lexicon where not given.
+        Relates words and spans; the built-in lexicon by default.
     max_steps
         Most steps of a proof.
     """
@@ -100,95 +100,93 @@ class CalibratedJudge:
         *,
         max_steps: int = MAX_STEPS,
     ) -> None:
-        self._weights = weights or _fitted()
+        self._weights = weights or _bundled_weights()
         self._lexicon = lexicon or default_lexicon()
-        self._finder = SupportFinder(self._lexicon, max_steps=max_steps)
+        self._extractor = FeatureExtractor(self._lexicon, max_steps=max_steps)
 
     def judge(self, claims: Sequence[str], evidence: Sequence[Evidence]) -> list[Judgement]:
-        """Return each claim's scored proof and what follows from it."""
-        return [self._one(c, texts) for c, texts in zip(claims, evidence, strict=True)]
+        """Return the scored proof of each claim and the decision that follows from it."""
+        return [self._judge(c, texts) for c, texts in zip(claims, evidence, strict=True)]
 
-    def _one(self, claim: str, evidence: Evidence) -> Judgement:
+    def _judge(self, claim: str, evidence: Evidence) -> Judgement:
         if not claim.split() or not evidence:
-            return nothing_to_go_on(claim)
-        support = self._finder.find(claim, evidence)
-        said = said_by_one(support)
-        proof = finish(support.drafts) if said else self._proof(claim, support)
+            return uncovered(claim)
+        features = self._extractor.extract(claim, evidence)
+        if covered_by_one_document(features):
+            proof = to_proof(features.drafts)
+        else:
+            proof = self._scored_proof(claim, features)
         return Judgement(proof.sufficient, proof)
 
-    def _proof(self, claim: str, support: Support) -> Proof:
-        scores = self._weights.scores(support)
+    def _scored_proof(self, claim: str, features: ProofFeatures) -> Proof:
+        scores = self._weights.scores(features)
         highest = max(scores)
         steps = []
-        for one, score in zip(support.drafts, scores, strict=True):
-            independent = one.operator is NatOp.INDEPENDENCE
-            # Of the steps above the threshold those decide that the words leave uncovered, too,
-            # and the highest in any case: what the claim as a whole lacks raises all of them.
+        for step, score in zip(features.drafts, scores, strict=True):
+            independent = step.operator is NatOp.INDEPENDENCE
+            # A claim that lacks something raises the scores of all its steps. So besides the
+            # highest, only steps that words alone leave uncovered, too, become independent.
             decides = score > self._weights.threshold and (independent or score == highest)
-            # "Is not" alone would turn the step that it joined; what it denies stands elsewhere.
-            bare = one.similarity < RELATED_SIMILARITY and is_bare_negation(one.claim)
-            if one.aligned is None or decides or bare:
-                one = replace(one, operator=NatOp.INDEPENDENCE, bare=not independent)
+            # A lone "is not" would negate the step that it is merged with, but what it negates is
+            # stated elsewhere in the claim.
+            bare_negation = step.similarity < RELATED_SIMILARITY and is_bare_negation(step.claim)
+            if step.alignment is None or decides or bare_negation:
+                step = replace(step, operator=NatOp.INDEPENDENCE, unquoted=not independent)
             elif independent:
-                relation = self._lexicon.relation(one.claim, one.aligned.span)
-                unknown = unobjected(one.claim, one.aligned, self._lexicon)
-                one = replace(one, operator=relation or unknown)
-            steps.append(one)
-        return finish(_joined(claim, steps))
+                relation = self._lexicon.relation(step.claim, step.alignment.span)
+                default = default_operator(step.claim, step.alignment, self._lexicon)
+                step = replace(step, operator=relation or default)
+            steps.append(step)
+        return to_proof(_merge_unquotable(claim, steps))
 
 
-def said_by_one(support: Support) -> bool:
-    """Return whether one document covers every step nearly word for word.
+def covered_by_one_document(features: ProofFeatures) -> bool:
+    """Return whether one document covers every step nearly verbatim.
 
-    Then nothing has to be concluded from several documents, and what links them says nothing. A
-    document that the claim names may also turn steps round: of another one it would not be known
-    that it is about the same thing.
+    Nothing has to be concluded from several documents then, and their links say nothing. Steps may
+    also be refuted if the claim names the document; another document may be about something else.
     """
-    sources = {one.aligned.source for one in support.drafts if one.aligned}
-    named = sources <= support.named
-    return len(sources) == 1 and all(
-        one.operator is not NatOp.INDEPENDENCE
-        and (one.similarity >= _VERBATIM or (named and one.operator in REFUTING_OPERATORS))
-        for one in support.drafts
+    titles = {step.alignment.title for step in features.drafts if step.alignment}
+    is_named = titles <= features.named
+    return len(titles) == 1 and all(
+        step.operator is not NatOp.INDEPENDENCE
+        and (step.similarity >= _VERBATIM or (is_named and step.operator in REFUTING_OPERATORS))
+        for step in features.drafts
     )
 
 
-def _joined(claim: str, steps: Sequence[Draft]) -> list[Draft]:
-    """Join steps that are covered, but by nothing that can be shown, to one that has a quotation.
+def _merge_unquotable(claim: str, steps: Sequence[DraftStep]) -> list[DraftStep]:
+    """Merge covered steps whose alignment is unrelated with a covered step that quotes something.
 
-    They join the step before them, else the one behind; where both are independent, so are they.
+    They are merged with the previous step, otherwise with the next. Between independent steps they
+    become independent.
     """
-    found: list[Draft] = []
-    waiting = ""
-    for step, text in zip(steps, _texts(claim, steps), strict=True):
+    merged: list[DraftStep] = []
+    pending = ""  # the claim text of steps that wait for the next one
+    for step, text in zip(steps, _step_texts(claim, steps), strict=True):
         covered = step.operator is not NatOp.INDEPENDENCE
         if covered and step.similarity < RELATED_SIMILARITY:
-            if not waiting and found and found[-1].operator is not NatOp.INDEPENDENCE:
-                found[-1] = replace(found[-1], claim=found[-1].claim + text)
+            if not pending and merged and merged[-1].operator is not NatOp.INDEPENDENCE:
+                merged[-1] = replace(merged[-1], claim=merged[-1].claim + text)
             else:
-                waiting += text
+                pending += text
             continue
-        if waiting and covered:
-            step = replace(step, claim=waiting + text)
-        elif waiting:
-            found += [Draft(waiting, None, NatOp.INDEPENDENCE), replace(step, claim=text)]
-            waiting = ""
-            continue
-        else:
-            step = replace(step, claim=text)
-        found.append(step)
-        waiting = ""
-    if waiting:
-        found.append(Draft(waiting, None, NatOp.INDEPENDENCE))
-    return [replace(step, claim=step.claim.strip()) for step in found]
+        if pending and not covered:
+            merged.append(DraftStep(pending, None, NatOp.INDEPENDENCE))
+            pending = ""
+        merged.append(replace(step, claim=pending + text))
+        pending = ""
+    if pending:
+        merged.append(DraftStep(pending, None, NatOp.INDEPENDENCE))
+    return [replace(step, claim=step.claim.strip()) for step in merged]
 
 
-def _texts(claim: str, steps: Sequence[Draft]) -> list[str]:
-    """Return the claim's text up to the end of each step from the end of the one before."""
-    ends = [0, *(end for _, end in located(claim, (step.claim for step in steps)))]
+def _step_texts(claim: str, steps: Sequence[DraftStep]) -> list[str]:
+    """Return the claim's text from the end of the previous step to the end of each step."""
+    ends = [0, *(end for _, end in locate_spans(claim, (step.claim for step in steps)))]
     return [claim[begin:end] for begin, end in pairwise(ends)]
 
 
 @cache
-def _fitted() -> Weights:
+def _bundled_weights() -> Weights:
     return Weights.read(WEIGHTS)

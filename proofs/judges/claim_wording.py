@@ -1,83 +1,86 @@
-"""How a claim is worded: what tells how many documents it needs, before any evidence is read."""
+"""Counts of a claim's words that indicate how many documents it needs, without any evidence."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
 
-from proofs.logic.words import Word, pieces, word_list
+from proofs.logic.words import Word, split_words, word_list
 
-# Words of claims about things together, of things set apart, and of clauses about something else.
 _SHARING = word_list("both also same common and")
-_SETTING_APART = word_list("not other another different more older younger than before after")
+_CONTRAST = word_list("not other another different more older younger than before after")
 _RELATIVE = word_list("who whose which that where")
-# Words within names.
-_WITHIN = word_list("of the de von van la")
-_ENDS = frozenset(".!?")
+_NAME_CONNECTORS = word_list("of the de von van la")
+_SENTENCE_ENDS = frozenset(".!?")
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
-    """Counts of what a claim says in so many words.
+class ClaimWording:
+    """Counts of a claim's words.
 
     Attributes
     ----------
-    sharing, setting_apart, relative
-        Words such as "both", "another" and "whose".
+    sharing
+        Words that compare things as alike, such as "both".
+    contrast
+        Words that set things apart, such as "another".
+    relative
+        Relative pronouns and adverbs, such as "whose".
     definite
-        Descriptions: "the" before a word in lower case.
+        Definite descriptions: "the" before a word in lower case.
     sentences
-        Marks that end one, before a space or at the end.
+        Sentence ends: final marks before a space or the end.
     names
-        The normalised words of each name: of words that follow each other and begin in upper case,
-        with numbers behind the first one.
+        The normalised words of each name: successive words that begin in upper case, including
+        numbers after the first.
     """
 
     sharing: int
-    setting_apart: int
+    contrast: int
     relative: int
     definite: int
     sentences: int
     names: tuple[tuple[str, ...], ...]
 
     @classmethod
-    def of(cls, claim: str) -> Wording:
+    def count(cls, claim: str) -> ClaimWording:
         """Count the words of a claim."""
-        found = pieces(claim)
-        words = [word for word in found if word.norm]
+        tokens = split_words(claim)
+        words = [word for word in tokens if word.norm]
         norms = [word.norm for word in words]
         return cls(
             sum(norm in _SHARING for norm in norms),
-            sum(norm in _SETTING_APART for norm in norms),
+            sum(norm in _CONTRAST for norm in norms),
             sum(norm in _RELATIVE for norm in norms),
             sum(
-                one.norm == "the" and claim[after.start].islower() for one, after in pairwise(words)
+                word.norm == "the" and claim[after.start].islower()
+                for word, after in pairwise(words)
             ),
             sum(
-                not word.norm
-                and claim[word.start] in _ENDS
-                and claim[word.end : word.end + 1] in ("", " ")
-                for word in found
+                not token.norm
+                and claim[token.start] in _SENTENCE_ENDS
+                and claim[token.end : token.end + 1] in ("", " ")
+                for token in tokens
             ),
-            tuple(_names(claim, found)),
+            tuple(_names(claim, tokens)),
         )
 
 
-def _names(claim: str, found: list[Word]) -> list[tuple[str, ...]]:
+def _names(claim: str, tokens: list[Word]) -> list[tuple[str, ...]]:
     names: list[tuple[str, ...]] = []
-    run: list[str] = []
-    waiting: list[str] = []  # words that are part of a name if it goes on
-    for word in [*found, Word(0, 0, 0, "")]:
-        first = claim[word.start : word.end][:1]
-        # Names begin in upper case; numbers and scripts without cases may go on with one.
-        begins = first.isupper() and word.content
-        if begins or (run and word.norm and not first.islower()):
-            run += [*waiting, word.norm]
-            waiting = []
-        elif run and word.norm in _WITHIN:
-            waiting.append(word.norm)
+    name: list[str] = []
+    connectors: list[str] = []  # part of the name only if it continues after them
+    for word in [*tokens, Word(0, 0, 0, "")]:
+        initial = claim[word.start : word.end][:1]
+        # Names begin in upper case; numbers and caseless scripts may only continue them.
+        begins = initial.isupper() and word.is_content
+        if begins or (name and word.norm and not initial.islower()):
+            name += [*connectors, word.norm]
+            connectors = []
+        elif name and word.norm in _NAME_CONNECTORS:
+            connectors.append(word.norm)
         else:
-            if run:
-                names.append(tuple(run))
-            run, waiting = [], []
+            if name:
+                names.append(tuple(name))
+            name, connectors = [], []
     return names

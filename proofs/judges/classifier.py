@@ -1,4 +1,4 @@
-"""The paper's baseline without a proof: the encoder and a linear head say whether it is enough."""
+"""The paper's baseline without a proof: a linear classifier on encoder states."""
 
 from __future__ import annotations
 
@@ -6,23 +6,29 @@ from collections.abc import Sequence
 
 import torch
 
-from proofs.drafting.encoder_states import encoded_batches
-from proofs.generation.source_input import evidence_input
-from proofs.judges.basic import Evidence
-from proofs.judges.judgement import Judgement
+from proofs.drafting.encoder_states import encode_batches
+from proofs.generation.source_input import encode_source
+from proofs.judges.judgement import Evidence, Judgement
 from trie import SafeTokenizer, Seq2Seq
 
 
 class ClassifierJudge:
-    """Judges by a linear head on the encoder's states; there is no proof, so no reason either.
+    """Judges by a linear head on the encoder's states, without a proof.
 
     Parameters
     ----------
-    model, tokens
-        A seq2seq model, of which the encoder is used, and its tokenizer.
+    model
+        A seq2seq model, whose encoder is used.
+    tokens
+        Its tokenizer.
     weight, bias
-        The head: (2 * width,) and a scalar tensor. Evidence is sufficient where the sum is
+        The head: tensors of shape (2 * width,) and (). Evidence is sufficient if the logit is
         positive.
+
+    Attributes
+    ----------
+    max_evidence
+        Most sentences of evidence that the tokenizer has identifiers for.
     """
 
     def __init__(
@@ -33,27 +39,38 @@ class ClassifierJudge:
         self._weight, self._bias = weight.float().cpu(), bias.float().cpu()
 
     def judge(self, claims: Sequence[str], evidence: Sequence[Evidence]) -> list[Judgement]:
-        """Return a judgement without proof for each claim."""
+        """Return a judgement without a proof for each claim."""
         sufficient = [False for _ in zip(claims, evidence, strict=True)]
-        asked = [at for at, texts in enumerate(evidence) if texts and claims[at].split()]
-        if not asked:
+        scored = [at for at, texts in enumerate(evidence) if texts and claims[at].split()]
+        if not scored:
             return [Judgement(False, None) for _ in sufficient]
         states = pooled_states(
             self._model,
             self._tokens,
-            [claims[at] for at in asked],
-            [evidence[at] for at in asked],
+            [claims[at] for at in scored],
+            [evidence[at] for at in scored],
         )
-        scores = (states @ self._weight + self._bias).tolist()
-        for at, score in zip(asked, scores, strict=True):
-            sufficient[at] = score > 0
-        return [Judgement(one, None) for one in sufficient]
+        logits = (states @ self._weight + self._bias).tolist()
+        for at, logit in zip(scored, logits, strict=True):
+            sufficient[at] = logit > 0
+        return [Judgement(decision, None) for decision in sufficient]
 
 
 def pooled_states(
     model: Seq2Seq, tokens: SafeTokenizer, claims: Sequence[str], evidence: Sequence[Evidence]
 ) -> torch.Tensor:
-    """Return mean and first state of the encoder over claims, one at least, with their evidence.
+    """Return the mean and the first encoder state of each claim with its evidence.
+
+    Parameters
+    ----------
+    model
+        A seq2seq model.
+    tokens
+        Its tokenizer.
+    claims
+        The claims; at least one.
+    evidence
+        The evidence of each claim.
 
     Returns
     -------
@@ -61,13 +78,13 @@ def pooled_states(
         float32, (claims, 2 * width), on the CPU.
     """
     inputs = [
-        evidence_input(tokens, "prove", claim, texts, model.max_source).ids
+        encode_source(tokens, "prove", claim, texts, model.max_source).ids
         for claim, texts in zip(claims, evidence, strict=True)
     ]
     rows: dict[int, torch.Tensor] = {}
-    for batch, hidden, mask in encoded_batches(model, inputs):
-        kept = mask.unsqueeze(-1)
-        mean = (hidden.float() * kept).sum(1) / kept.sum(1)
-        found = torch.cat([mean, hidden[:, 0].float()], dim=-1).cpu()
-        rows.update(zip(batch, found, strict=True))
+    for positions, hidden, mask in encode_batches(model, inputs):
+        weights = mask.unsqueeze(-1)
+        mean = (hidden.float() * weights).sum(1) / weights.sum(1)
+        pooled = torch.cat([mean, hidden[:, 0].float()], dim=-1).cpu()
+        rows.update(zip(positions, pooled, strict=True))
     return torch.stack([rows[at] for at in range(len(inputs))])

@@ -1,25 +1,37 @@
-"""What a sufficiency judge says about a claim and its evidence."""
+"""The judgement of a sufficiency judge."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from proofs.logic.operators import Verdict
-from proofs.logic.proof import Proof
+from proofs.logic.operators import NatOp, Verdict
+from proofs.logic.proof import Proof, ProofStep
+
+#: The evidence of a claim: pairs of title and sentence.
+Evidence = Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Whether the evidence suffices to verify the claim, and the proof where there is one."""
+    """A judge's decision on a claim and its evidence.
+
+    Attributes
+    ----------
+    sufficient
+        Whether the evidence suffices to verify the claim.
+    proof
+        The proof, or None if the judge writes none.
+    """
 
     sufficient: bool
     proof: Proof | None
 
     @property
     def verdict(self) -> Verdict | None:
-        """What the proof says of the claim, which may be wrong; None without a proof.
+        """The proof's verdict on the claim, which may be wrong; None without a proof.
 
-        Evidence that the judge finds insufficient has no other verdict than NOT ENOUGH INFO.
+        The verdict on insufficient evidence is always NOT ENOUGH INFO.
         """
         if self.proof is None:
             return None
@@ -29,3 +41,10 @@ class Judgement:
     def missing(self) -> tuple[str, ...] | None:
         """The claim spans that the evidence does not cover; None without a proof."""
         return None if self.proof is None else self.proof.missing
+
+
+def uncovered(claim: str) -> Judgement:
+    """Return the judgement of a claim without evidence: one independent step, if it has words."""
+    whole = claim.strip()
+    proof = Proof((ProofStep(whole, "", NatOp.INDEPENDENCE),)) if whole else None
+    return Judgement(False, proof)

@@ -1,8 +1,7 @@
-"""Small networks whose numbers can be read: units that add up features and vote.
+"""Small readable networks: one hidden layer of tanh units over named features.
 
-They score documents (`admiral.ranking.document_scorer`) and steps of proofs
-(`proofs.judges.calibrated`), and are kept in JSON files in which every weight has the name of its
-feature.
+They score documents (`admiral.ranking.document_scorer`) and proof steps
+(`proofs.judges.calibrated`). Their files name the feature of every weight.
 """
 
 from __future__ import annotations
@@ -17,15 +16,17 @@ from proofs.judges.weight_files import bad_field, fields, number, numbers
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
-    """A part of a score: ``vote * tanh(bias + sum of weight * feature)``.
+class HiddenUnit:
+    """A hidden unit, which contributes ``vote * tanh(bias + sum of weight * feature)``.
 
     Attributes
     ----------
-    vote, bias
-        Finite numbers.
+    vote
+        The unit's weight in the output.
+    bias
+        The unit's bias.
     weights
-        The weight of each feature, by its name.
+        The weight of each feature, by name.
     """
 
     vote: float
@@ -33,8 +34,8 @@ class Unit:
     weights: Mapping[str, float]
 
 
-def score_of(units: Sequence[Unit], features: Mapping[str, float]) -> float:
-    """Return the sum of the units' votes on something with these features.
+def network_score(units: Sequence[HiddenUnit], features: Mapping[str, float]) -> float:
+    """Return the output of a network, the sum of its units, for the given features.
 
     Raises
     ------
@@ -43,13 +44,13 @@ def score_of(units: Sequence[Unit], features: Mapping[str, float]) -> float:
     """
     total = 0.0
     for unit in units:
-        weighed = (unit.weights[name] * value for name, value in features.items())
-        total += unit.vote * math.tanh(unit.bias + sum(weighed))
+        products = (unit.weights[name] * value for name, value in features.items())
+        total += unit.vote * math.tanh(unit.bias + sum(products))
     return total
 
 
-def read_units(path: Path, record: Any, names: Sequence[str]) -> tuple[Unit, ...]:
-    """Return the units of the field ``units`` of a file of weights.
+def read_units(path: Path, record: Any, names: Sequence[str]) -> tuple[HiddenUnit, ...]:
+    """Read the units of a network from the field ``units`` of a file of weights.
 
     Parameters
     ----------
@@ -58,22 +59,22 @@ def read_units(path: Path, record: Any, names: Sequence[str]) -> tuple[Unit, ...
     record
         The value of the field.
     names
-        The features of which each unit has a weight.
+        The features, each of which needs a weight in every unit.
 
     Raises
     ------
     ValueError
-        Naming the file and the field that is missing, unknown or no number.
+        If a field is missing, unknown or not a number, with the file and the field.
     """
     if not isinstance(record, list) or not record:
         raise bad_field(path, "units", "expected a list of units")
-    return tuple(_unit(path, f"units[{at}]", one, names) for at, one in enumerate(record))
+    return tuple(_read_unit(path, f"units[{at}]", unit, names) for at, unit in enumerate(record))
 
 
-def _unit(path: Path, where: str, record: Any, names: Sequence[str]) -> Unit:
-    found = fields(path, where, record, ("vote", "bias", "weights"))
-    return Unit(
-        number(path, f"{where}.vote", found["vote"]),
-        number(path, f"{where}.bias", found["bias"]),
-        numbers(path, f"{where}.weights", found["weights"], names),
+def _read_unit(path: Path, where: str, record: Any, names: Sequence[str]) -> HiddenUnit:
+    values = fields(path, where, record, ("vote", "bias", "weights"))
+    return HiddenUnit(
+        number(path, f"{where}.vote", values["vote"]),
+        number(path, f"{where}.bias", values["bias"]),
+        numbers(path, f"{where}.weights", values["weights"], names),
     )

@@ -7,18 +7,25 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-# So that no sum overflows.
-_LARGEST = 1_000_000
+# Keeps sums of products from overflowing.
+_MAX_MAGNITUDE = 1_000_000
 _REMEDY = "fit it anew"
 
 
 def read_weights(path: Path, names: Sequence[str]) -> dict[str, Any]:
-    """Return the object of a file, which has just these fields.
+    """Read a file of weights: a JSON object with exactly the given fields.
+
+    Parameters
+    ----------
+    path
+        The file.
+    names
+        The fields.
 
     Raises
     ------
     ValueError
-        Naming the file and, where there is one, the field.
+        If it is something else, with the file and the field.
     """
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
@@ -28,40 +35,58 @@ def read_weights(path: Path, names: Sequence[str]) -> dict[str, Any]:
 
 
 def fields(path: Path, where: str, record: Any, names: Sequence[str]) -> dict[str, Any]:
-    """Return a part of a file that is an object with just these fields; errors as above.
+    """Check that a part of a file is an object with exactly the given fields, and return it.
 
     Parameters
     ----------
+    path
+        The file, for errors.
     where
-        The field that holds it; empty for the whole.
+        The field that contains the part; empty for the whole file.
+    record
+        The part.
+    names
+        The fields.
+
+    Raises
+    ------
+    ValueError
+        If it is something else, with the file and the field.
     """
     if not isinstance(record, dict):
         raise bad_field(path, where, "expected an object")
     for name in sorted({*record, *names}):
         if (name in record) != (name in names):
             problem = "is missing" if name in names else "is unknown"
-            raise bad_field(path, _inner(where, name), problem)
+            raise bad_field(path, _join(where, name), problem)
     return record
 
 
 def numbers(path: Path, where: str, record: Any, names: Sequence[str]) -> dict[str, float]:
-    """Return `fields` that are numbers, none of them infinite or huge; errors as above."""
-    found = fields(path, where, record, names)
-    return {name: number(path, _inner(where, name), found[name]) for name in names}
+    """Return the `fields` of an object whose values are finite, not huge numbers.
+
+    Parameters and errors are those of `fields`.
+    """
+    values = fields(path, where, record, names)
+    return {name: number(path, _join(where, name), values[name]) for name in names}
 
 
 def number(path: Path, where: str, value: Any) -> float:
-    """Return the value of a field that is a number, neither infinite nor huge; errors as above."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= _LARGEST:
-        raise bad_field(path, where, f"expected a number of at most {_LARGEST:,}")
+    """Check that the value of a field is a finite, not huge number, and return it.
+
+    Parameters and errors are those of `fields`.
+    """
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not abs(value) <= _MAX_MAGNITUDE:
+        raise bad_field(path, where, f"expected a number of at most {_MAX_MAGNITUDE:,}")
     return float(value)
 
 
 def bad_field(path: Path, where: str, problem: str) -> ValueError:
-    """Return the error for a field; the whole where there is no name."""
+    """Return the error for a field, or for the whole file if `where` is empty."""
     place = f"field {where!r}: " if where else ""
     return ValueError(f"{path}: {place}{problem}; {_REMEDY}")
 
 
-def _inner(where: str, name: str) -> str:
+def _join(where: str, name: str) -> str:
     return f"{where}.{name}" if where else name

@@ -1,1 +1,1 @@
-"""What is known of the relation of two spans: built-in rules, word lists, WordNet."""
+"""Lexical knowledge about pairs of spans: built-in rules, word lists and WordNet."""

@@ -1,8 +1,8 @@
-"""Lexicons: what is known of the relation between two spans, word by word.
+"""Lexicons: the natural-logic relation of two spans, derived from the relations of their words.
 
-A lexicon answers for a pair of words (`WordLexicon` is the one interface, which files and WordNet
-share), and a span's relation follows from its words'. Built in are equality, values (numbers,
-dates, ordinals, nationalities), quantifiers and negation words.
+Word lists and WordNet implement one interface, `WordLexicon`, which relates pairs of words; a
+`SpanLexicon` combines the relations of words into one of spans. Equality, values (numbers, dates,
+ordinals, nationalities), quantifiers and negations are built in.
 """
 
 from __future__ import annotations
@@ -14,137 +14,13 @@ from typing import Protocol, runtime_checkable
 from proofs.lexicons import quantifiers
 from proofs.lexicons.phrases import Phrases
 from proofs.lexicons.quantifiers import Amounts, Share
-from proofs.lexicons.values import excludes, merged, same_value, value, within
+from proofs.lexicons.values import excludes, is_year_of, merge_values, same_value, value
+from proofs.lexicons.wordnet import open_wordnet
 from proofs.logic.composition import compose
 from proofs.logic.operators import NatOp
-from proofs.logic.words import NEGATIONS, is_content, pieces, stems, word_list
+from proofs.logic.words import NEGATIONS, is_content, split_words, stems, word_list
 
-
-class WordLexicon(Protocol):
-    """A source of knowledge about pairs of words."""
-
-    def word_relation(self, claim: str, evidence: str) -> NatOp | None:
-        """Return how two normalised words are related, or None where nothing is known."""
-        ...
-
-
-@runtime_checkable
-class PhraseLexicon(WordLexicon, Protocol):
-    """A word lexicon that knows phrases as words, too."""
-
-    @property
-    def phrases(self) -> frozenset[str]:
-        """Phrases of normalised words, divided by single spaces."""
-        ...
-
-
-class Lexicon(Protocol):
-    """A source of knowledge about pairs of spans."""
-
-    def relation(self, claim_span: str, evidence_span: str) -> NatOp | None:
-        """Return how a claim span is related to an evidence span, or None if that is unknown."""
-        ...
-
-
-class BuiltinLexicon:
-    """Equality of words up to inflection, and different values of one kind."""
-
-    def word_relation(self, claim: str, evidence: str) -> NatOp | None:
-        """Return how two normalised words are related; see `WordLexicon`."""
-        if claim == evidence:
-            return NatOp.EQUIVALENCE
-        if value(claim) is None:
-            # Stems of numbers and of years are themselves, so only words are compared here.
-            return None if stems(claim).isdisjoint(stems(evidence)) else NatOp.EQUIVALENCE
-        if value(evidence) is None:
-            return None
-        if same_value(claim, evidence):
-            return NatOp.EQUIVALENCE
-        if within(evidence, claim):
-            return NatOp.FORWARD
-        if within(claim, evidence):
-            return NatOp.REVERSE
-        return NatOp.ALTERNATION if excludes(claim, evidence) else None
-
-
-class SpanLexicon:
-    """Relations of spans from word lexicons; the first source that knows a pair decides.
-
-    A span relates as its content words do: one excluded value is alternation, else one antonym is
-    negation, else entailment in one direction is that, and all the same is equivalence. An odd
-    number of negation words on a side is a negation that is joined to the rest, and quantifiers
-    decide where the rest is the same. If a word of the claim has no relation to the evidence, the
-    span's is unknown.
-    """
-
-    def __init__(self, sources: Sequence[WordLexicon]) -> None:
-        self.sources = tuple(sources)
-        listed = (s.phrases for s in self.sources if isinstance(s, PhraseLexicon))
-        #: The phrases that some source knows.
-        self.phrases = Phrases(chain.from_iterable(listed))
-
-    def word_relation(self, claim: str, evidence: str) -> NatOp | None:
-        """Return the first source's answer for two normalised words."""
-        for source in self.sources:
-            relation = source.word_relation(claim, evidence)
-            if relation is not None:
-                return relation
-        return None
-
-    def relation(self, claim_span: str, evidence_span: str) -> NatOp | None:
-        """Return how a claim span is related to an evidence span; see `Lexicon`."""
-        claim, evidence = _norms(claim_span), _norms(evidence_span)
-        mine, other = self.phrases.merged(claim), self.phrases.merged(evidence)
-        known = self._relation(mine, other)
-        if known is None and (mine != claim or other != evidence):
-            return self._relation(claim, evidence)  # a word of a phrase may be what is said
-        return known
-
-    def _relation(self, claim: Sequence[str], evidence: Sequence[str]) -> NatOp | None:
-        mine, claim_rest = quantifiers.quantifier(claim)
-        other, evidence_rest = quantifiers.quantifier(evidence)
-        if isinstance(mine, Amounts) and other is None:
-            other, evidence_rest = quantifiers.amount(evidence)
-        elif isinstance(other, Amounts) and mine is None:
-            mine, claim_rest = quantifiers.amount(claim)
-        if mine is None or other is None or (mine == other and isinstance(mine, Share)):
-            return self._of_words(claim, evidence)
-        rest: NatOp | None = NatOp.EQUIVALENCE
-        if any(map(is_content, claim_rest)):
-            rest = self._of_words(claim_rest, evidence_rest)
-        if mine == other:
-            return rest
-        return quantifiers.relation(mine, other) if rest is NatOp.EQUIVALENCE else None
-
-    def turned(self, claim_span: str, evidence_span: str) -> bool:
-        """Whether one of two spans denies what the other says, though their relation is unknown.
-
-        A negation is of the words behind it, and decides where the other span has any of them.
-        """
-        claim, evidence = _norms(claim_span), _norms(evidence_span)
-        mine, others = _content(_scope(claim)), _content(_scope(evidence))
-        said = any(self._best(word, others) is NatOp.EQUIVALENCE for word in mine)
-        return said and _negated(claim) != _negated(evidence)
-
-    def _of_words(self, claim: Sequence[str], evidence: Sequence[str]) -> NatOp | None:
-        mine, others = _content(claim), _content(evidence)
-        if not mine or not others:
-            return None
-        relations = {self._best(word, others) for word in mine}
-        if None in relations:
-            return None
-        steps = [NatOp.NEGATION] * _negated(evidence)
-        steps += [_combined(r for r in relations if r is not None)]
-        steps += [NatOp.NEGATION] * _negated(claim)
-        known = compose(steps).operator
-        return None if known is NatOp.INDEPENDENCE else known
-
-    def _best(self, word: str, evidence: Sequence[str]) -> NatOp | None:
-        """Return the relation of `word` to the evidence word that fits it best."""
-        found = {self.word_relation(word, other) for other in evidence}
-        return next((r for r in _PREFERENCE if r in found), None)
-
-
+# The relation of a word to a span is the first of these that holds for any word of the span.
 _PREFERENCE = (
     NatOp.EQUIVALENCE,
     NatOp.FORWARD,
@@ -152,42 +28,188 @@ _PREFERENCE = (
     NatOp.NEGATION,
     NatOp.ALTERNATION,
 )
+# A "not" before one of these negates nothing: "not only a writer" was a writer.
+_FOCUS_WORDS = word_list("only just merely")
 
 
-# "Not only a writer" was a writer.
-_NO_NEGATION = word_list("only just merely")
+class WordLexicon(Protocol):
+    """A source of knowledge about pairs of words."""
+
+    def word_relation(self, claim: str, evidence: str) -> NatOp | None:
+        """Return the relation of two normalised words, or None if it is unknown."""
+        ...
 
 
-def _combined(relations: Iterable[NatOp]) -> NatOp:
-    """Return the relation of two phrases from the relations of their words."""
-    found = set(relations)
-    for operator in (NatOp.ALTERNATION, NatOp.NEGATION):
-        if operator in found:
-            return operator
-    return compose(found).operator  # equivalence and entailments, in any order
+@runtime_checkable
+class PhraseLexicon(WordLexicon, Protocol):
+    """A word lexicon with phrases among its words."""
+
+    @property
+    def phrases(self) -> frozenset[str]:
+        """Phrases of normalised words, separated by single spaces."""
+        ...
+
+
+class Lexicon(Protocol):
+    """A source of knowledge about pairs of spans."""
+
+    def relation(self, claim_span: str, evidence_span: str) -> NatOp | None:
+        """Return the relation of a claim span to an evidence span, or None if it is unknown."""
+        ...
+
+
+class BuiltinLexicon:
+    """Equality of words up to inflection, and exclusion of different values of one kind."""
+
+    def word_relation(self, claim: str, evidence: str) -> NatOp | None:
+        """Return the relation of two normalised words, or None if it is unknown."""
+        if claim == evidence:
+            return NatOp.EQUIVALENCE
+        if value(claim) is None:
+            # Numbers and years are their own stems, so this compares words only.
+            return None if stems(claim).isdisjoint(stems(evidence)) else NatOp.EQUIVALENCE
+        if value(evidence) is None:
+            return None
+        if same_value(claim, evidence):
+            return NatOp.EQUIVALENCE
+        if is_year_of(evidence, claim):
+            return NatOp.FORWARD
+        if is_year_of(claim, evidence):
+            return NatOp.REVERSE
+        return NatOp.ALTERNATION if excludes(claim, evidence) else None
+
+
+class SpanLexicon:
+    """Relates spans by their words; the first word lexicon that knows a pair decides.
+
+    An excluded value makes the relation alternation, otherwise an antonym makes it negation,
+    otherwise an entailment makes it an entailment; without any of these it is equivalence. An odd
+    number of negation words in a span is a negation that is composed with the rest. If only
+    quantifiers differ, they decide. If any content word of the claim has no relation to the
+    evidence, the relation of the spans is unknown.
+
+    Parameters
+    ----------
+    sources
+        Word lexicons, in order of precedence.
+
+    Attributes
+    ----------
+    sources
+        The word lexicons.
+    phrases
+        The phrases that they know.
+    """
+
+    def __init__(self, sources: Sequence[WordLexicon]) -> None:
+        self.sources = tuple(sources)
+        known = (s.phrases for s in self.sources if isinstance(s, PhraseLexicon))
+        self.phrases = Phrases(chain.from_iterable(known))
+
+    def word_relation(self, claim: str, evidence: str) -> NatOp | None:
+        """Return the relation of two normalised words in the first source that knows them."""
+        for source in self.sources:
+            relation = source.word_relation(claim, evidence)
+            if relation is not None:
+                return relation
+        return None
+
+    def relation(self, claim_span: str, evidence_span: str) -> NatOp | None:
+        """Return the relation of a claim span to an evidence span, or None if it is unknown."""
+        claim, evidence = _norms(claim_span), _norms(evidence_span)
+        merged_claim, merged_evidence = self.phrases.merge(claim), self.phrases.merge(evidence)
+        relation = self._relation(merged_claim, merged_evidence)
+        if relation is None and (merged_claim != claim or merged_evidence != evidence):
+            # The words of a phrase may be related even if the phrase is not.
+            return self._relation(claim, evidence)
+        return relation
+
+    def _relation(self, claim: Sequence[str], evidence: Sequence[str]) -> NatOp | None:
+        claimed, claim_rest = quantifiers.quantifier(claim)
+        stated, evidence_rest = quantifiers.quantifier(evidence)
+        if isinstance(claimed, Amounts) and stated is None:
+            stated, evidence_rest = quantifiers.amount(evidence)
+        elif isinstance(stated, Amounts) and claimed is None:
+            claimed, claim_rest = quantifiers.amount(claim)
+        equal_shares = claimed == stated and isinstance(claimed, Share)
+        if claimed is None or stated is None or equal_shares:
+            return self._content_relation(claim, evidence)
+        rest: NatOp | None = NatOp.EQUIVALENCE
+        if any(map(is_content, claim_rest)):
+            rest = self._content_relation(claim_rest, evidence_rest)
+        if claimed == stated:
+            return rest
+        return quantifiers.relation(claimed, stated) if rest is NatOp.EQUIVALENCE else None
+
+    def is_contradicted(self, claim_span: str, evidence_span: str) -> bool:
+        """Return whether one span negates the other, though `relation` may be unknown.
+
+        A negation applies to the words after it, so it counts only if the spans have an equivalent
+        word after any negation.
+        """
+        claim, evidence = _norms(claim_span), _norms(evidence_span)
+        claim_words, evidence_words = _content(_scope(claim)), _content(_scope(evidence))
+        shared = any(
+            self._best_relation(word, evidence_words) is NatOp.EQUIVALENCE for word in claim_words
+        )
+        return shared and _is_negated(claim) != _is_negated(evidence)
+
+    def _content_relation(self, claim: Sequence[str], evidence: Sequence[str]) -> NatOp | None:
+        """Return the relation of two spans without regard to quantifiers."""
+        claim_words, evidence_words = _content(claim), _content(evidence)
+        if not claim_words or not evidence_words:
+            return None
+        relations = {self._best_relation(word, evidence_words) for word in claim_words}
+        if None in relations:
+            return None
+        operators = [NatOp.NEGATION] * _is_negated(evidence)
+        operators += [_combine(r for r in relations if r is not None)]
+        operators += [NatOp.NEGATION] * _is_negated(claim)
+        operator = compose(operators).operator
+        return None if operator is NatOp.INDEPENDENCE else operator
+
+    def _best_relation(self, word: str, evidence: Sequence[str]) -> NatOp | None:
+        """Return the relation of a claim word to the evidence word that matches it best."""
+        relations = {self.word_relation(word, other) for other in evidence}
+        return next((r for r in _PREFERENCE if r in relations), None)
+
+
+def default_lexicon(*more: WordLexicon, wordnet: bool = False) -> SpanLexicon:
+    """Return the built-in lexicon, followed by the given ones and, on request, WordNet."""
+    database = open_wordnet() if wordnet else None
+    return SpanLexicon([BuiltinLexicon(), *more, *([] if database is None else [database])])
 
 
 def is_bare_negation(span: str) -> bool:
-    """Whether a span holds no more than a negation and stop words."""
+    """Return whether a span consists of a negation and stop words alone."""
     norms = _norms(span)
-    return bool(_negated(norms)) and not _content(norms)
+    return bool(_is_negated(norms)) and not _content(norms)
+
+
+def _combine(relations: Iterable[NatOp]) -> NatOp:
+    """Return the relation of two phrases, given the relations of their words."""
+    distinct = set(relations)
+    for operator in (NatOp.ALTERNATION, NatOp.NEGATION):
+        if operator in distinct:
+            return operator
+    return compose(distinct).operator  # equivalence and entailments commute
 
 
 def _norms(span: str) -> list[str]:
-    return merged([word.norm for word in pieces(span) if word.norm])
+    return merge_values([word.norm for word in split_words(span) if word.norm])
 
 
 def _content(norms: Sequence[str]) -> list[str]:
-    """Return the content words but for negations."""
+    """Return the content words except negations."""
     return [n for n in norms if is_content(n) and n not in NEGATIONS]
 
 
 def _scope(norms: Sequence[str]) -> Sequence[str]:
-    """Return the words behind the last negation, all where there is none."""
+    """Return the words after the last negation, or all words if there is none."""
     return norms[max((at + 1 for at, norm in enumerate(norms) if norm in NEGATIONS), default=0) :]
 
 
-def _negated(norms: Sequence[str]) -> int:
-    """Return 1 if a span holds an odd number of negation words, else 0."""
+def _is_negated(norms: Sequence[str]) -> int:
+    """Return 1 if a span has an odd number of negation words, otherwise 0."""
     pairs = zip(norms, [*norms[1:], ""], strict=False)
-    return sum(norm in NEGATIONS and after not in _NO_NEGATION for norm, after in pairs) % 2
+    return sum(norm in NEGATIONS and after not in _FOCUS_WORDS for norm, after in pairs) % 2

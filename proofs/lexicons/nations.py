@@ -1,8 +1,8 @@
-"""Nationalities and the countries that they name."""
+"""Nationalities and the countries that they belong to."""
 
 from __future__ import annotations
 
-# The adjectives of a nation, then its names, divided by semicolons; underscores stand for spaces.
+# Adjectives of a nation; names of its country. Underscores stand for spaces.
 _TABLE = """
 afghan; afghanistan / albanian; albania / algerian; algeria / american; united_states usa u.s u.s.a
 america / angolan; angola / argentine argentinian; argentina / armenian; armenia /
@@ -35,7 +35,7 @@ ugandan; uganda / ukrainian; ukraine / uruguayan; uruguay / uzbek; uzbekistan /
 venezuelan; venezuela / vietnamese; vietnam / welsh; wales / yemeni; yemen / zambian; zambia /
 zimbabwean; zimbabwe
 """
-_WITHIN = {
+_INCLUDES = {
     "british": ("english", "scottish", "welsh", "irish"),
     "korean": ("north korean", "south korean"),
 }
@@ -46,18 +46,19 @@ def _read() -> tuple[dict[str, str], dict[str, str]]:
     countries: dict[str, str] = {}
     for entry in _TABLE.split("/"):
         adjective, _, country = entry.partition(";")
-        named = [word.replace("_", " ") for word in adjective.split()]
-        adjectives |= dict.fromkeys(named, named[0])
-        countries |= dict.fromkeys((word.replace("_", " ") for word in country.split()), named[0])
+        forms = [word.replace("_", " ") for word in adjective.split()]
+        names = [word.replace("_", " ") for word in country.split()]
+        adjectives |= dict.fromkeys(forms, forms[0])
+        countries |= dict.fromkeys(names, forms[0])
     return adjectives, countries
 
 
-#: Nationality -> nation, and country -> nation; a nation is called by its first adjective.
+#: Nationality -> nation, and country -> nation. A nation is identified by its first adjective.
 NATIONALITIES, COUNTRIES = _read()
-#: The names that are of several words.
-LONG_NAMES = frozenset(name for name in (*NATIONALITIES, *COUNTRIES) if " " in name)
+#: The nationalities and countries of more than one word.
+MULTIWORD_NAMES = frozenset(name for name in (*NATIONALITIES, *COUNTRIES) if " " in name)
 
 
-def overlap(one: str, other: str) -> bool:
-    """Whether one of two nations includes the other."""
-    return other in _WITHIN.get(one, ()) or one in _WITHIN.get(other, ())
+def overlap(left: str, right: str) -> bool:
+    """Return whether one of two nations includes the other."""
+    return right in _INCLUDES.get(left, ()) or left in _INCLUDES.get(right, ())

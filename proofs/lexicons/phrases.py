@@ -1,4 +1,4 @@
-"""Phrases that lexicons know as one word: "motion picture" in a list of paraphrases."""
+"""Phrases that a lexicon treats as one word, such as "motion picture" in a list of paraphrases."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from collections.abc import Iterable, Sequence
 
 
 class Phrases:
-    """Finds phrases among words.
+    """Finds known phrases in a sequence of words.
 
     Parameters
     ----------
     known
-        Phrases of normalised words, divided by single spaces.
+        Phrases of normalised words, separated by single spaces.
     """
 
     def __init__(self, known: Iterable[str]) -> None:
         self._known = frozenset(known)
         self._longest = max((phrase.count(" ") + 1 for phrase in self._known), default=0)
 
-    def found(self, norms: Sequence[str]) -> list[tuple[int, int, str]]:
-        """Return first word, end and text of the phrases in a text, the longest at each word."""
+    def find(self, norms: Sequence[str]) -> list[tuple[int, int, str]]:
+        """Return (first word, end, phrase) for the longest phrase that begins at each word."""
         places = []
         for at in range(len(norms) if self._known else 0):
             for end in range(min(at + self._longest, len(norms)), at + 1, -1):
@@ -29,10 +29,10 @@ class Phrases:
                     break
         return places
 
-    def merged(self, norms: Sequence[str]) -> list[str]:
-        """Return the words of a text with each phrase as one word."""
+    def merge(self, norms: Sequence[str]) -> list[str]:
+        """Return the words with each phrase joined into one word."""
         words, at = [], 0
-        for first, end, text in self.found(norms):
+        for first, end, text in self.find(norms):
             if first >= at:
                 words += [*norms[at:first], text]
                 at = end

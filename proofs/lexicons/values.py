@@ -1,7 +1,7 @@
-"""Words that name one value among others: numbers, years, decades, ordinals, months, nations.
+"""Words with a value: numbers, years, decades, ordinals, months, nationalities and countries.
 
-Two different values of one kind exclude each other ("born in 1973", "born in 1980"), which is what
-the alternation operator says.
+Different values of one kind exclude each other ("born in 1973", "born in 1980"), which is the
+alternation operator.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from proofs.lexicons.nations import COUNTRIES, LONG_NAMES, NATIONALITIES, overlap
+from proofs.lexicons.nations import COUNTRIES, MULTIWORD_NAMES, NATIONALITIES, overlap
 from proofs.logic.words import word_list
 
 
@@ -43,7 +43,7 @@ _MONTHS = word_list(
 
 @lru_cache(maxsize=65536)
 def value(norm: str) -> tuple[str, str] | None:
-    """Return the kind and the value that a normalised word names, or None.
+    """Return the kind and the value of a normalised word, or None if it has no value.
 
     Kinds are ``year``, ``decade``, ``ordinal``, ``number``, ``month``, ``nationality`` and
     ``country``: ``"3rd"`` and ``"third"`` have the same value, ``("ordinal", "3")``.
@@ -68,64 +68,64 @@ def value(norm: str) -> tuple[str, str] | None:
 
 
 def number(norm: str) -> float | None:
-    """Return the number that a normalised word names, years among them; None for other words."""
+    """Return the number or year that a normalised word states, or None."""
     return float(norm) if _YEAR.fullmatch(norm) else _number(norm)
 
 
 def excludes(claim: str, evidence: str) -> bool:
-    """Whether two normalised words name different values of one kind.
+    """Return whether two normalised words have different values of one kind.
 
-    "One" is left out: it is a pronoun as often as a number. So are countries, many of which one
-    thing can have to do with, and nationalities of which one includes the other.
+    "One" excludes nothing, since it is a pronoun as often as a number. Nor do countries, since one
+    thing can involve several, or nationalities of which one includes the other.
     """
-    mine, other = value(claim), value(evidence)
-    if mine is None or other is None or "one" in (claim, evidence):
+    claimed, stated = value(claim), value(evidence)
+    if claimed is None or stated is None or "one" in (claim, evidence):
         return False
-    if {mine[0], other[0]} == {"decade", "year"}:
-        return not within(claim, evidence) and not within(evidence, claim)
-    if mine[0] != other[0] or mine[0] == "country":
+    if {claimed[0], stated[0]} == {"decade", "year"}:
+        return not is_year_of(claim, evidence) and not is_year_of(evidence, claim)
+    if claimed[0] != stated[0] or claimed[0] == "country":
         return False
-    return mine[1] != other[1] and not overlap(mine[1], other[1])
+    return claimed[1] != stated[1] and not overlap(claimed[1], stated[1])
 
 
 def same_value(claim: str, evidence: str) -> bool:
-    """Whether two normalised words name the same value ("3rd", "third"; "Iraqi", "Iraq")."""
-    mine, other = value(claim), value(evidence)
-    if mine is None or other is None or mine[1] != other[1]:
+    """Return whether two normalised words have the same value ("3rd", "third"; "Iraqi", "Iraq")."""
+    claimed, stated = value(claim), value(evidence)
+    if claimed is None or stated is None or claimed[1] != stated[1]:
         return False
-    return mine[0] == other[0] or {mine[0], other[0]} in _ALIKE
+    return claimed[0] == stated[0] or {claimed[0], stated[0]} in _COMPARABLE_KINDS
 
 
-def within(year: str, decade: str) -> bool:
-    """Whether the first of two normalised words is a year of the second, a decade."""
+def is_year_of(year: str, decade: str) -> bool:
+    """Return whether the first normalised word is a year of the second, a decade."""
     return bool(_YEAR.fullmatch(year) and _DECADE.fullmatch(decade)) and year[:3] == decade[:3]
 
 
-_ALIKE = ({"nationality", "country"}, {"number", "year"})
+_COMPARABLE_KINDS = ({"nationality", "country"}, {"number", "year"})
 
 
-def merged(norms: Sequence[str]) -> list[str]:
-    """Return the words of a span with what several of them name together as one word.
+def merge_values(norms: Sequence[str]) -> list[str]:
+    """Return the words of a span with each value of several words merged into one word.
 
-    Numbers become digits ("two hundred", "200"), days beside a month ordinals ("28", "28th"), and
-    the names of countries keep their space ("united states").
+    Spelled numbers become digits ("two hundred", "200"), days beside a month become ordinals ("28",
+    "28th"), and names of countries keep their space ("united states").
     """
-    found: list[str] = []
+    words: list[str] = []
     at = 0
     while at < len(norms):
-        end, amount = _spelled(norms, at)
+        end, amount = _read_number(norms, at)
         if end > at + 1:
-            found.append(f"{amount:.6f}".rstrip("0").rstrip("."))
-        elif " ".join(norms[at : at + 2]) in LONG_NAMES:
+            words.append(f"{amount:.6f}".rstrip("0").rstrip("."))
+        elif " ".join(norms[at : at + 2]) in MULTIWORD_NAMES:
             end = at + 2
-            found.append(" ".join(norms[at:end]))
+            words.append(" ".join(norms[at:end]))
         else:
             beside = (*norms[max(at - 1, 0) : at], *norms[at + 1 : at + 2])
             day = _DAY.fullmatch(norms[at]) and not _MONTHS.isdisjoint(beside)
-            found.append(f"{int(norms[at])}th" if day else norms[at])
+            words.append(f"{int(norms[at])}th" if day else norms[at])
             end = at + 1
         at = end
-    return found
+    return words
 
 
 def _number(norm: str) -> float | None:
@@ -134,17 +134,19 @@ def _number(norm: str) -> float | None:
     return float(norm.replace(",", "")) if _NUMBER.fullmatch(norm) else None
 
 
-def _spelled(norms: Sequence[str], at: int) -> tuple[int, float]:
-    """Return where a number that begins at a word ends, and the number; `at` where none begins."""
+def _read_number(norms: Sequence[str], at: int) -> tuple[int, float]:
+    """Return the end and the value of the number that begins at word `at`; end `at` if none."""
     total, part, end = 0.0, 0.0, at
-    least = float("inf")  # what the next scale must be below
+    last_scale = float("inf")  # scales must decrease: millions before thousands
     while end < len(norms):
         amount, scale = _number(norms[end]), _SCALES.get(norms[end])
         if scale == 100 and 0 < part < 10:
             part *= 100
-        elif scale is not None and scale > 100 and part and scale < least:
-            total, part, least = total + part * scale, 0.0, scale
-        elif amount is not None and _fits(norms[end], part, amount, first=end == at, least=least):
+        elif scale is not None and scale > 100 and part and scale < last_scale:
+            total, part, last_scale = total + part * scale, 0.0, scale
+        elif amount is not None and _continues(
+            norms[end], part, amount, first=end == at, last_scale=last_scale
+        ):
             part += amount
         elif norms[end] == "and" and end > at and norms[end - 1] in _SCALES:
             following = _number(norms[end + 1]) if end + 1 < len(norms) else None
@@ -156,14 +158,14 @@ def _spelled(norms: Sequence[str], at: int) -> tuple[int, float]:
     return end, total + part
 
 
-def _fits(norm: str, part: float, amount: float, *, first: bool, least: float) -> bool:
-    """Whether a word can go on with a number that stands at `part` ("forty" then "two")."""
+def _continues(norm: str, part: float, amount: float, *, first: bool, last_scale: float) -> bool:
+    """Return whether a word can continue a number whose value is `part` ("forty", then "two")."""
     if first:
         return True
     if norm not in _SMALL or amount == 0:
         return False
     if part == 0:
-        return amount < least
+        return amount < last_scale
     if part % 100 == 0:
         return amount < 100
     return part % 10 == 0 and part % 100 >= 20 and amount < 10

@@ -1,4 +1,4 @@
-"""Lexicons that are read from lists of words: paraphrases, antonyms."""
+"""Lexicons read from word lists, such as paraphrases and antonyms."""
 
 from __future__ import annotations
 
@@ -14,12 +14,19 @@ from proofs.logic.words import normalise
 
 @dataclass(frozen=True)
 class PairLexicon:
-    """Word pairs of one relation that holds in both directions, read from a file.
+    """Word pairs with one symmetric relation, read from a file.
 
     Each line holds two or more words; the first is paired with each of the others. Words are
-    divided by tabs, else by spaces; a language prefix such as ``en_`` is left out, and ``_`` stands
-    for a space. Lines that begin with ``#`` are comments. Words with spaces are `phrases`, which
-    span lexicons look up as one word.
+    separated by tabs or, in lines without tabs, by spaces. A language prefix such as ``en_`` is
+    dropped, and ``_`` stands for a space. Lines that begin with ``#`` are comments. Entries with
+    spaces are `phrases`, which span lexicons look up as one word.
+
+    Attributes
+    ----------
+    operator
+        The relation.
+    pairs
+        The words that each first word of a line is paired with.
     """
 
     operator: NatOp
@@ -27,12 +34,13 @@ class PairLexicon:
 
     @classmethod
     def read(cls, path: str | Path, operator: NatOp) -> PairLexicon:
-        """Read a list of pairs.
+        """Read a word list.
 
         Raises
         ------
         ValueError
-            Naming the file and the line that holds fewer than two words or is not UTF-8.
+            If a line has fewer than two words or is not UTF-8, with the file and the line; or if
+            the operator is not symmetric.
         OSError
             If the file cannot be read.
         """
@@ -50,25 +58,25 @@ class PairLexicon:
                 first, *others = _fields(text)
                 if not others:
                     raise ValueError(f"{path}:{number}: expected two words or more: {text!r}")
-                if first:  # not a mark, which no word is compared with
+                if first:  # punctuation normalises to nothing
                     pairs[first].update(filter(None, others))
         return cls(operator, {first: frozenset(others) for first, others in pairs.items()})
 
     @property
     def phrases(self) -> frozenset[str]:
-        """The entries of several words."""
+        """The entries of more than one word."""
         entries = {*self.pairs, *chain.from_iterable(self.pairs.values())}
         return frozenset(entry for entry in entries if " " in entry)
 
     def word_relation(self, claim: str, evidence: str) -> NatOp | None:
-        """Return the list's relation if it holds the pair in either order."""
-        found = evidence in self.pairs.get(claim, ()) or claim in self.pairs.get(evidence, ())
-        return self.operator if found else None
+        """Return the relation of the list if the pair is in it, in either order."""
+        listed = evidence in self.pairs.get(claim, ()) or claim in self.pairs.get(evidence, ())
+        return self.operator if listed else None
 
 
 def _fields(text: str) -> list[str]:
-    """Return the normalised words of a line, empty for marks."""
-    # Control characters are white space to Python, and words of some lists.
+    """Return the normalised entries of a line; punctuation becomes an empty entry."""
+    # Not str.split() alone: Python treats some control characters of real lists as white space.
     parts = text.split("\t" if "\t" in text else " ")
     bare = [part[3:] if part[:2].isalpha() and part[2:3] == "_" else part for part in parts if part]
     words = [map(normalise, part.replace("_", " ").split()) for part in bare]

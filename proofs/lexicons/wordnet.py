@@ -1,4 +1,4 @@
-"""WordNet through NLTK, where both are installed; nothing is ever downloaded."""
+"""Relations of words in WordNet, read through NLTK if both are installed; nothing is downloaded."""
 
 from __future__ import annotations
 
@@ -8,20 +8,18 @@ from functools import lru_cache
 from threading import Lock
 from typing import Any
 
-from proofs.lexicons.lexicon import BuiltinLexicon, SpanLexicon, WordLexicon
 from proofs.logic.operators import NatOp
 
 logger = logging.getLogger(__name__)
 
-
-# The most frequent senses of a word are compared, so many of each part of speech: some sense of
-# nearly any two words has to do with the other.
+# How many of a word's most frequent senses to compare, for each part of speech. With more, almost
+# any two words have related senses.
 SENSES = 1
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """What WordNet holds of a word: names of synsets, and words."""
+    """The names of a word's synsets, their hypernyms, direct hypernyms and antonyms."""
 
     senses: frozenset[str]
     ancestors: frozenset[str]
@@ -32,39 +30,40 @@ class _Entry:
 class WordNetLexicon:
     """Synonyms, antonyms, hypernyms and co-hyponyms of WordNet.
 
-    A shared sense is equivalence, an antonym negation; evidence whose sense lies below the claim's
-    entails it, and the other way round; different children of one parent may exclude each other.
+    A shared sense is equivalence and an antonym is negation. Evidence with a hyponym of the claim's
+    word entails it, and vice versa. Co-hyponyms, different children of one parent, may exclude each
+    other.
 
     Parameters
     ----------
     reader
         NLTK's WordNet corpus reader.
     co_hyponyms
-        Whether children of one parent exclude each other. Often they do not ("singer", "actor"), so
-        that proofs with them decide less well.
+        Whether co-hyponyms exclude each other. Often they do not ("singer", "actor"), and proofs
+        with this rule decide less well.
     """
 
     def __init__(self, reader: Any, *, co_hyponyms: bool = False) -> None:
         self._reader = reader
         self._co_hyponyms = co_hyponyms
         self._entry = lru_cache(maxsize=50_000)(self._look_up)
-        self._lock = Lock()  # NLTK reads and seeks in files that all threads share
+        self._lock = Lock()  # NLTK's reader seeks in files that all threads share
 
     def word_relation(self, claim: str, evidence: str) -> NatOp | None:
-        """Return how two normalised words are related, None where WordNet knows nothing."""
-        mine, other = self._entry(claim), self._entry(evidence)
-        if mine is None or other is None:
+        """Return the relation of two normalised words, or None if WordNet has none."""
+        claimed, stated = self._entry(claim), self._entry(evidence)
+        if claimed is None or stated is None:
             return None
-        if mine.senses & other.senses:
+        if claimed.senses & stated.senses:
             return NatOp.EQUIVALENCE
-        if mine.antonyms & other.senses or other.antonyms & mine.senses:
+        if claimed.antonyms & stated.senses or stated.antonyms & claimed.senses:
             return NatOp.NEGATION
-        forward = bool(mine.senses & other.ancestors)
-        reverse = bool(other.senses & mine.ancestors)
+        forward = bool(claimed.senses & stated.ancestors)
+        reverse = bool(stated.senses & claimed.ancestors)
         if forward != reverse:
             return NatOp.FORWARD if forward else NatOp.REVERSE
-        apart = self._co_hyponyms and mine.parents & other.parents
-        return NatOp.ALTERNATION if apart else None
+        siblings = self._co_hyponyms and claimed.parents & stated.parents
+        return NatOp.ALTERNATION if siblings else None
 
     def _look_up(self, word: str) -> _Entry | None:
         with self._lock:
@@ -74,14 +73,14 @@ class WordNetLexicon:
         synsets = [s for part in "nvar" for s in self._reader.synsets(word, part)[:SENSES]]
         if not synsets:
             return None
-        above = [a for s in synsets for a in s.closure(_hypernyms)]
-        opposite = [a for s in synsets for lemma in s.lemmas() for a in lemma.antonyms()]
+        ancestors = [a for s in synsets for a in s.closure(_hypernyms)]
+        antonyms = [a for s in synsets for lemma in s.lemmas() for a in lemma.antonyms()]
         parents = _hypernyms(synsets[0]) if synsets[0].pos() == "n" else []
         return _Entry(
             frozenset(s.name() for s in synsets),
-            frozenset(s.name() for s in above),
+            frozenset(s.name() for s in ancestors),
             frozenset(s.name() for s in parents),
-            frozenset(lemma.synset().name() for lemma in opposite),
+            frozenset(lemma.synset().name() for lemma in antonyms),
         )
 
 
@@ -91,7 +90,7 @@ def _hypernyms(synset: Any) -> list[Any]:
 
 @lru_cache(maxsize=1)
 def open_wordnet() -> WordNetLexicon | None:
-    """Return the WordNet lexicon, or None, with one warning, where NLTK or its data is absent."""
+    """Return the WordNet lexicon, or None, with one warning, if NLTK or its data is absent."""
     try:
         from nltk.corpus import wordnet
 
@@ -106,9 +105,3 @@ def open_wordnet() -> WordNetLexicon | None:
     else:
         return WordNetLexicon(wordnet)
     return None
-
-
-def default_lexicon(*more: WordLexicon, wordnet: bool = False) -> SpanLexicon:
-    """Return the built-in lexicon with the given ones and, on request, WordNet behind it."""
-    found = open_wordnet() if wordnet else None
-    return SpanLexicon([BuiltinLexicon(), *more, *([found] if found is not None else [])])

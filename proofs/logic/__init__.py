@@ -1,1 +1,1 @@
-"""Natural logic: operators, their composition, proofs and their notation."""
+"""Natural logic: operators, the verdict automaton, proofs and their notation."""

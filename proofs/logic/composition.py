@@ -1,8 +1,9 @@
-"""Composition of operators: what follows for x and z from the relations of x to y and of y to z.
+"""Composition of operators: from the relations x-y and y-z to the relation x-z.
 
-Source: the join table of MacCartney and Manning (2009). Composing the six operators leads out of
-them (a negation that is then entailed is a cover), and some compositions leave several relations
-possible. So a `Relation` is a set of the seven basic ones.
+Source: the join table of MacCartney and Manning (2009), "An extended model of natural logic".
+Composing the six operators leads beyond them (a negation followed by an entailment is a cover), and
+some compositions leave several relations possible. A `Relation` is therefore a set of the seven
+basic relations.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from proofs.logic.operators import NatOp
 
 
 class Relation(Flag):
-    """The basic relations that two sets may stand in; a union is what is known of them.
+    """The basic relations between two sets; a union means that any one of them may hold.
 
-    Of basic relations exactly one holds between two sets that are neither empty nor everything.
-    `FORWARD` is the proper subset, `NEGATION` the complement, `ALTERNATION` disjointness that does
-    not exhaust everything, `COVER` overlap that does, and `INDEPENDENCE` all the rest. Written
-    between spans of evidence and claim: ``FORWARD`` says that the evidence entails the claim.
+    Exactly one basic relation holds between two sets that are neither empty nor universal.
+    `FORWARD` is the proper subset, `NEGATION` the complement, `ALTERNATION` disjointness that is
+    not exhaustive, `COVER` overlap that is exhaustive, and `INDEPENDENCE` everything else. Between
+    spans of evidence and claim, ``FORWARD`` means that the evidence entails the claim.
     """
 
     EQUIVALENCE = 1
@@ -33,18 +34,18 @@ class Relation(Flag):
 
     @classmethod
     def of(cls, operator: NatOp) -> Relation:
-        """Return what an operator says; that of independence, for which nothing is known, ANY."""
+        """Return the relation that an operator states; ANY for independence."""
         return cls.ANY if operator is NatOp.INDEPENDENCE else cls[operator.name]
 
     @property
     def operator(self) -> NatOp:
-        """The operator that says as much, independence where none of the others does."""
+        """The operator that states this relation, or independence if there is none."""
         return _OPERATORS.get(self, NatOp.INDEPENDENCE)
 
 
 _OPERATORS = {Relation.of(o): o for o in NatOp}
 _BASIC = dict(zip("=<>!|~#", Relation, strict=False))
-_TABLE = {
+_JOIN_TABLE = {
     # then:  =  <  >  !  |  ~  #
     "=": "=      <      >      !   |      ~      #",
     "<": "<      <      =<>|#  |   |      <!|~#  <|#",
@@ -56,17 +57,17 @@ _TABLE = {
 }
 
 
-def join(one: Relation, other: Relation) -> Relation:
-    """Return the relations possible for x and z, if `one` holds of x and y, `other` of y and z."""
+def join(left: Relation, right: Relation) -> Relation:
+    """Return the relations possible between x and z, given `left` for x-y and `right` for y-z."""
     result = Relation(0)
-    for first in one:
-        for second in other:
+    for first in left:
+        for second in right:
             result |= _JOINS[first, second]
     return result
 
 
 def compose(operators: Iterable[NatOp]) -> Relation:
-    """Return the relation that a sequence of operators comes to; equivalence for none."""
+    """Return the join of a sequence of operators; equivalence for an empty one."""
     relation = Relation.EQUIVALENCE
     for operator in operators:
         relation = join(relation, Relation.of(operator))
@@ -82,6 +83,6 @@ def _union(symbols: str) -> Relation:
 
 _JOINS = {
     (_BASIC[first], second): _union(entry)
-    for first, row in _TABLE.items()
+    for first, row in _JOIN_TABLE.items()
     for second, entry in zip(_BASIC.values(), row.split(), strict=True)
 }

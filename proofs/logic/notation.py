@@ -1,7 +1,7 @@
 r"""The written form of proofs: ``{ claim span } [ evidence span ] OP``, repeated.
 
-Brackets, braces and backslashes inside a span are written with a backslash before them, line breaks
-as ``\n`` and ``\r``, so that a proof of any text fits on one line and reads back unchanged.
+Inside a span, brackets, braces and backslashes are escaped with a backslash, and line breaks are
+written as ``\n`` and ``\r``. Every proof therefore fits on one line and reads back unchanged.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from proofs.logic.operators import NatOp
 
 _ESCAPES = {**{c: "\\" + c for c in "\\{}[]"}, "\n": "\\n", "\r": "\\r"}
-_WRITE = str.maketrans(_ESCAPES)
-_READ = {written[1]: char for char, written in _ESCAPES.items()}
+_ESCAPE_TABLE = str.maketrans(_ESCAPES)
+_UNESCAPED = {escape[1]: char for char, escape in _ESCAPES.items()}
 _OPERATORS = {operator.value: operator for operator in NatOp}
 
 
@@ -21,7 +21,17 @@ class ProofError(ValueError):
 
 
 class ProofSyntaxError(ProofError):
-    """A text that is not a proof: the `problem` and where it is, counted from 1."""
+    """A text that is not a proof.
+
+    Attributes
+    ----------
+    problem
+        What is wrong.
+    offset
+        The character at which it is wrong, from 0.
+    line, column
+        The same place, from 1.
+    """
 
     def __init__(self, problem: str, text: str, offset: int) -> None:
         self.problem, self.offset = problem, offset
@@ -30,47 +40,47 @@ class ProofSyntaxError(ProofError):
         super().__init__(f"line {self.line}, column {self.column}: {problem}")
 
 
-def write(steps: Iterable[tuple[str, str, NatOp]]) -> str:
+def format_steps(steps: Iterable[tuple[str, str, NatOp]]) -> str:
     """Return the notation of (claim span, evidence span, operator) triples."""
     parts = []
     for claim, evidence, operator in steps:
-        quoted = f"[ {evidence.translate(_WRITE)} ]" if evidence else "[ ]"
-        parts.append(f"{{ {claim.translate(_WRITE)} }} {quoted} {operator.value}")
+        quoted = f"[ {evidence.translate(_ESCAPE_TABLE)} ]" if evidence else "[ ]"
+        parts.append(f"{{ {claim.translate(_ESCAPE_TABLE)} }} {quoted} {operator.value}")
     return " ".join(parts)
 
 
-def read(text: str) -> Iterator[tuple[str, str, NatOp]]:
+def parse_steps(text: str) -> Iterator[tuple[str, str, NatOp]]:
     """Yield the (claim span, evidence span, operator) triples of a proof's notation.
 
     Raises
     ------
     ProofSyntaxError
-        Where the text departs from the notation.
+        At the first departure from the notation.
     """
-    offset = _skip(text, 0)
+    offset = _skip_spaces(text, 0)
     while offset < len(text):
-        claim, after_claim = _span(text, offset, "{", "}")
+        claim, claim_end = _parse_span(text, offset, "{", "}")
         if not claim:
             raise ProofSyntaxError("the claim span is empty", text, offset)
-        start = _skip(text, after_claim)
-        evidence, after_evidence = _span(text, start, "[", "]")
-        at = _skip(text, after_evidence)
+        evidence_start = _skip_spaces(text, claim_end)
+        evidence, evidence_end = _parse_span(text, evidence_start, "[", "]")
+        at = _skip_spaces(text, evidence_end)
         operator = _OPERATORS.get(text[at : at + 1])
         if operator is None:
-            found = repr(text[at]) if at < len(text) else "the end"
-            names = " ".join(_OPERATORS)
-            raise ProofSyntaxError(f"expected an operator ({names}), found {found}", text, at)
+            symbols = " ".join(_OPERATORS)
+            problem = f"expected an operator ({symbols}), found {_describe(text, at)}"
+            raise ProofSyntaxError(problem, text, at)
         if not evidence and operator is not NatOp.INDEPENDENCE:
             raise ProofSyntaxError(f"operator {operator.value} with empty evidence", text, at)
         yield claim, evidence, operator
-        offset = _skip(text, at + 1)
+        offset = _skip_spaces(text, at + 1)
 
 
-def _span(text: str, offset: int, opening: str, closing: str) -> tuple[str, int]:
-    """Return the unescaped content of a bracketed span and the offset behind it."""
+def _parse_span(text: str, offset: int, opening: str, closing: str) -> tuple[str, int]:
+    """Return the unescaped content of a bracketed span and the offset after it."""
     if text[offset : offset + 1] != opening:
-        found = repr(text[offset]) if offset < len(text) else "the end"
-        raise ProofSyntaxError(f"expected {opening!r}, found {found}", text, offset)
+        problem = f"expected {opening!r}, found {_describe(text, offset)}"
+        raise ProofSyntaxError(problem, text, offset)
     content: list[str] = []
     at = offset + 1
     while at < len(text):
@@ -83,15 +93,19 @@ def _span(text: str, offset: int, opening: str, closing: str) -> tuple[str, int]
             at += 1
             if at == len(text):
                 break
-            if text[at] not in _READ:
+            if text[at] not in _UNESCAPED:
                 raise ProofSyntaxError(f"unknown escape '\\{text[at]}'", text, at)
-            char = _READ[text[at]]
+            char = _UNESCAPED[text[at]]
         content.append(char)
         at += 1
     raise ProofSyntaxError(f"{opening!r} is never closed", text, offset)
 
 
-def _skip(text: str, offset: int) -> int:
+def _describe(text: str, offset: int) -> str:
+    return repr(text[offset]) if offset < len(text) else "the end"
+
+
+def _skip_spaces(text: str, offset: int) -> int:
     while offset < len(text) and text[offset].isspace():
         offset += 1
     return offset

@@ -11,9 +11,9 @@ from enum import Enum
 
 
 class NatOp(Enum):
-    """A natural-logic operator: how a claim span relates to an evidence span.
+    """A natural-logic operator (NatOp): the relation between a claim span and an evidence span.
 
-    The value is the symbol that stands for it in a written proof.
+    The value of each member is its symbol in a written proof.
     """
 
     EQUIVALENCE = "="
@@ -30,21 +30,22 @@ class NatOp(Enum):
 
 
 class Verdict(Enum):
-    """A state of the verdict automaton, named as in FEVER."""
+    """A state of the verdict automaton, named after the FEVER labels."""
 
     SUPPORTS = "SUPPORTS"
     REFUTES = "REFUTES"
     NOT_ENOUGH_INFO = "NOT ENOUGH INFO"
 
 
-# The operators of a sufficiency proof; `<` and `>` say nothing certain about sufficiency.
+#: The operators of a sufficiency proof (paper, section 3.2). Entailment in one direction, `<` and
+#: `>`, says nothing certain about sufficiency.
 SUFFICIENCY_OPERATORS = (
     NatOp.EQUIVALENCE,
     NatOp.NEGATION,
     NatOp.ALTERNATION,
     NatOp.INDEPENDENCE,
 )
-# Those of a step that says something else of the same thing.
+#: The operators of a step in which the evidence contradicts the claim.
 REFUTING_OPERATORS = (NatOp.NEGATION, NatOp.ALTERNATION)
 
 _PHRASES = {
@@ -65,7 +66,7 @@ _COLUMNS = (
     NatOp.REVERSE,
     NatOp.INDEPENDENCE,
 )
-_TABLE = {
+_TRANSITIONS = {
     # state: =  <  !  |  >  #
     _S: (_S, _S, _R, _R, _N, _N),
     _R: (_R, _N, _S, _N, _R, _N),
@@ -74,12 +75,12 @@ _TABLE = {
 
 
 def transition(state: Verdict, operator: NatOp) -> Verdict:
-    """Return the verdict automaton's next state."""
-    return _TABLE[state][_COLUMNS.index(operator)]
+    """Return the next state of the verdict automaton."""
+    return _TRANSITIONS[state][_COLUMNS.index(operator)]
 
 
 def verdict(operators: Iterable[NatOp]) -> Verdict:
-    """Run the verdict automaton over the operators of a proof, from the state SUPPORTS."""
+    """Run the verdict automaton over the operators of a proof, starting from SUPPORTS."""
     state = Verdict.SUPPORTS
     for operator in operators:
         state = transition(state, operator)

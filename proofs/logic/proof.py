@@ -1,32 +1,50 @@
-"""Proofs: records of how each span of a claim relates to the evidence."""
+"""Proofs: natural-logic relations between the spans of a claim and spans of the evidence."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from proofs.logic import notation, proof_html
-from proofs.logic.notation import ProofError
+from proofs.logic.notation import ProofError, ProofSyntaxError, format_steps, parse_steps
 from proofs.logic.operators import NatOp, Verdict, is_sufficient, verdict
+from proofs.logic.proof_html import proof_table
 from proofs.logic.words import has_content, word_spans
 
-# An evidence span has at most this many words (the method's rule), a proof this many steps (ours,
-# so that decoding is bounded; other bounds can be passed).
+#: Most words of an evidence span (paper, section 3.2).
 MAX_EVIDENCE_WORDS = 7
+#: Default for the most steps of a proof; it bounds decoding and is not in the paper.
 MAX_STEPS = 16
+
+
+class ProofFileError(ProofError):
+    """A line of a file that is not a proof; `line` and `column` count from 1."""
+
+    def __init__(self, path: Path, line: int, column: int, problem: str) -> None:
+        self.path, self.line, self.column = path, line, column
+        super().__init__(f"{path}: line {line}, column {column}: {problem}")
 
 
 @dataclass(frozen=True, slots=True)
 class ProofStep:
-    """One mutation: a claim span, the evidence span it turns into, and the operator.
+    """One mutation of a proof: a claim span becomes an evidence span.
 
-    `evidence` is empty only where the operator is independence; spans have no outer white space.
+    Spans have no outer white space.
+
+    Attributes
+    ----------
+    claim
+        The claim span.
+    evidence
+        The evidence span; may be empty only if the operator is independence.
+    operator
+        The relation between the two.
 
     Raises
     ------
     ProofError
-        If that does not hold.
+        If a span breaks these rules.
     """
 
     claim: str
@@ -77,7 +95,7 @@ class Proof:
         return tuple(s.claim for s in self.steps if s.operator is NatOp.INDEPENDENCE)
 
     def verdict(self) -> Verdict:
-        """Return what the proof says of the claim: the verdict automaton's last state."""
+        """Return the final state of the verdict automaton."""
         return verdict(self.operators)
 
     def in_words(self) -> list[str]:
@@ -85,17 +103,20 @@ class Proof:
         return [step.in_words() for step in self.steps]
 
     def to_html(self, evidence: Sequence[tuple[str, str]] = (), *, styled: bool = True) -> str:
-        """Return a fragment of HTML: the steps in words, with the titles that they quote from.
+        """Return an HTML table of the steps in words; see `proofs.logic.proof_html.proof_table`.
 
-        `evidence` are the (title, sentence) pairs of the proof; without them no titles are shown.
-        With `styled` the fragment brings its style, otherwise the page has
-        `proofs.logic.proof_html.STYLE`.
+        Parameters
+        ----------
+        evidence
+            The proof's pairs of title and sentence; without them no titles are shown.
+        styled
+            Whether to include the style sheet, `proofs.logic.proof_html.STYLE`.
         """
-        return proof_html.table(self._triples(), evidence, styled)
+        return proof_table(self._triples(), evidence, styled)
 
     def to_text(self) -> str:
-        """Return ``{ claim span } [ evidence span ] OP ...``; `parse` reads it back."""
-        return notation.write(self._triples())
+        """Return ``{ claim span } [ evidence span ] OP ...``, which `parse` reads back."""
+        return format_steps(self._triples())
 
     def _triples(self) -> Iterable[tuple[str, str, NatOp]]:
         return ((s.claim, s.evidence, s.operator) for s in self.steps)
@@ -107,11 +128,11 @@ class Proof:
         Raises
         ------
         ProofSyntaxError
-            With the line and column of the first fault.
+            With the line and column of the first error.
         """
-        steps = tuple(ProofStep(*triple) for triple in notation.read(text))
+        steps = tuple(ProofStep(*triple) for triple in parse_steps(text))
         if not steps:
-            raise notation.ProofSyntaxError("expected '{', found the end", text, len(text))
+            raise ProofSyntaxError("expected '{', found the end", text, len(text))
         return cls(steps)
 
     def to_json(self) -> list[dict[str, str]]:
@@ -122,25 +143,32 @@ class Proof:
         ]
 
     @classmethod
-    def from_json(cls, record: Iterable[Mapping[str, Any]]) -> Proof:
-        """Rebuild a proof from `to_json`'s list.
+    def from_json(cls, record: Iterable[Any]) -> Proof:
+        """Read a proof from the list that `to_json` returns.
 
         Raises
         ------
         ProofError
-            Naming the step and the field that is missing or wrong.
+            With the step and the field that is missing or wrong.
         """
-        return cls(tuple(_step_from_json(number, item) for number, item in enumerate(record, 1)))
+        return cls(tuple(_step_from_json(number, step) for number, step in enumerate(record, 1)))
 
     def validate(self, claim: str, evidence: Sequence[tuple[str, str]]) -> None:
-        """Check that the proof covers `claim` and quotes `evidence`, (title, sentence) pairs.
+        """Check that the proof covers the claim and quotes the evidence.
+
+        Parameters
+        ----------
+        claim
+            The claim.
+        evidence
+            Pairs of title and sentence.
 
         Raises
         ------
         ProofError
-            If the claim spans do not partition the claim at word boundaries from left to right,
-            or an evidence span is not quoted from one sentence or its title, is longer than seven
-            words, or holds stop words alone.
+            If the claim spans do not partition the claim at word boundaries from left to right, or
+            an evidence span is not quoted from one sentence or title, is longer than seven words,
+            or consists of stop words alone.
         """
         _check_partition([step.claim for step in self.steps], claim)
         texts = [text for pair in evidence for text in pair]
@@ -155,18 +183,48 @@ class Proof:
                 raise ProofError(f"{step.evidence!r} holds stop words alone")
 
 
-def _step_from_json(number: int, item: Mapping[str, Any]) -> ProofStep:
+def read_proofs(path: str | Path) -> Iterator[Proof]:
+    """Yield the proofs of a UTF-8 file with one proof in its written form per line.
+
+    Empty lines are skipped.
+
+    Raises
+    ------
+    ProofFileError
+        At the first line that is not a proof, with the file, the line and the column (of the
+        byte, if the line is not UTF-8).
+    OSError
+        If the file cannot be read.
+    """
+    path = Path(path)
+    with path.open("rb") as file:
+        for number, raw in enumerate(file, 1):
+            try:
+                line = raw.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+            except UnicodeDecodeError as error:
+                problem = f"not UTF-8 ({error.reason})"
+                raise ProofFileError(path, number, error.start + 1, problem) from None
+            if not line.strip():
+                continue
+            try:
+                yield Proof.parse(line)
+            except ProofSyntaxError as error:
+                raise ProofFileError(path, number, error.offset + 1, error.problem) from None
+
+
+def _step_from_json(number: int, record: Any) -> ProofStep:
+    """Read a step from its JSON object; `number` counts from 1."""
     where = f"step {number} of the proof"
-    if not isinstance(item, Mapping):
-        raise ProofError(f"{where}: expected an object, found {type(item).__name__}")
+    if not isinstance(record, Mapping):
+        raise ProofError(f"{where}: expected an object, found {type(record).__name__}")
     for field in ("claim", "evidence", "operator"):
-        if not isinstance(item.get(field), str):
+        if not isinstance(record.get(field), str):
             raise ProofError(f"{where}: field {field!r} is missing or not a string")
     try:
-        operator = NatOp(item["operator"])
+        operator = NatOp(record["operator"])
     except ValueError:
-        raise ProofError(f"{where}: unknown operator {item['operator']!r}") from None
-    return ProofStep(item["claim"], item["evidence"], operator)
+        raise ProofError(f"{where}: unknown operator {record['operator']!r}") from None
+    return ProofStep(record["claim"], record["evidence"], operator)
 
 
 def _check_partition(spans: Sequence[str], claim: str) -> None:

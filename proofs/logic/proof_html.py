@@ -1,6 +1,6 @@
-"""Proofs as HTML: a table that says step by step what the claim says and what the evidence says.
+"""Proofs as HTML: a table with the claim span, the operator in words and the evidence span.
 
-The fragment refers to nothing outside itself and may be put into any page.
+The fragment refers to nothing outside itself and can be placed in any page.
 """
 
 from __future__ import annotations
@@ -22,54 +22,56 @@ STYLE = """
 """
 
 
-def table(
+def proof_table(
     steps: Iterable[tuple[str, str, NatOp]],
     evidence: Sequence[tuple[str, str]] = (),
     styled: bool = True,
 ) -> str:
-    """Return the table of (claim span, evidence span, operator) triples.
+    """Return the HTML table of (claim span, evidence span, operator) triples.
 
     Parameters
     ----------
     steps
         The steps of a proof.
     evidence
-        Pairs of title and sentence; the title of what a span is quoted from is shown beside it.
+        Pairs of title and sentence. The title of the quoted document is shown beside each span.
     styled
-        Whether the fragment brings its style; a page of many proofs has `STYLE` once.
+        Whether to include the style sheet. A page of many proofs includes `STYLE` once instead.
     """
-    rows, near = [], None
+    rows, previous_title = [], None
     for claim, quoted, operator in steps:
-        title = source(quoted, evidence, near) if quoted else None
-        near = title or near
+        title = cited_title(quoted, evidence, previous_title) if quoted else None
+        previous_title = title or previous_title
         closest = "closest: " if operator is NatOp.INDEPENDENCE and quoted else ""
-        said = f"“{escaped(quoted)}”" if quoted else ""
-        cited = f" <cite>{escaped(title)}</cite>" if title else ""
+        quotation = f"“{escaped(quoted)}”" if quoted else ""
+        citation = f" <cite>{escaped(title)}</cite>" if title else ""
         rows.append(
             f'<tr class="{operator.name.lower()}"><td>“{escaped(claim)}”</td>'
-            f"<td>{escaped(operator.phrase)}</td><td>{closest}{said}{cited}</td></tr>\n"
+            f"<td>{escaped(operator.phrase)}</td><td>{closest}{quotation}{citation}</td></tr>\n"
         )
     head = "<tr><th>The claim</th><th></th><th>The evidence</th></tr>\n"
     style = f"<style>{STYLE}</style>\n" if styled else ""
     return f'{style}<table class="proof">\n{head}{"".join(rows)}</table>\n'
 
 
-def source(quoted: str, evidence: Sequence[tuple[str, str]], near: str | None = None) -> str | None:
-    """Return the title of the document that a span is quoted from, None if it is from none.
+def cited_title(
+    quoted: str, evidence: Sequence[tuple[str, str]], preferred: str | None = None
+) -> str | None:
+    """Return the title of the document that a span is quoted from, or None if there is none.
 
-    Of several documents that hold the span, `near` comes first, then the first one whose sentence
-    holds it, then the first one whose title does.
+    If several documents contain the span, `preferred` wins, then the first document with the span
+    in a sentence, then the first with the span in its title.
     """
     in_sentences = [title for title, sentence in evidence if quoted in sentence]
-    found = [*in_sentences, *(title for title, _ in evidence if quoted in title)]
-    return near if near in found else next(iter(found), None)
+    titles = [*in_sentences, *(title for title, _ in evidence if quoted in title)]
+    return preferred if preferred in titles else next(iter(titles), None)
 
 
 def escaped(text: str) -> str:
-    """Return a text on one line for use between tags.
+    """Return a text on one line, escaped for use between HTML tags.
 
-    Control characters and lone surrogates, which HTML cannot hold, are shown as escapes; the
-    direction of writing that a text sets ends with it.
+    Control characters and lone surrogates, which HTML cannot hold, are shown as escapes. Changes
+    of writing direction are isolated from the surrounding text.
     """
     shown = "".join(
         ascii(char)[1:-1] if unicodedata.category(char) in ("Cc", "Cs", "Cn") else char

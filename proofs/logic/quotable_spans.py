@@ -1,8 +1,8 @@
-"""Which spans of an evidence text a proof may quote.
+"""The spans of an evidence text that a proof may quote.
 
-The rule is the same for annotation, for the grammar and for validation: at most seven words, not
-stop words alone, of one sentence or title. Words that hold ``]`` are left out, since a closing
-bracket inside a quotation could not be told from its end while it is decoded.
+Annotation, the grammar and validation share this rule: at most seven words of one sentence or
+title, not stop words alone. Words that contain ``]`` are excluded, since the decoder could not tell
+a closing bracket inside a quotation from the end of the quotation.
 """
 
 from __future__ import annotations
@@ -11,43 +11,50 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from proofs.logic.proof import MAX_EVIDENCE_WORDS
-from proofs.logic.words import Word, pieces
+from proofs.logic.words import Word, split_words
 
-# Bounds against texts that are no sentences; no model reads that far.
+# Limits for input that is not a sentence; no model reads that far.
 _MAX_CHARACTERS = 8192
-_MAX_PIECES = 512
+_MAX_WORDS = 512
 _MAX_SPAN_CHARACTERS = 120
 
 
 @dataclass(frozen=True, slots=True)
-class Quotable:
-    """A title or sentence, the document that it belongs to, and its words.
+class QuotableText:
+    """A title or sentence of the evidence.
 
-    `text` is cut, at white space, where the original is too long to be a sentence.
+    Attributes
+    ----------
+    text
+        The text, cut at white space if it is too long to be a sentence.
+    title
+        The title of the document that the text belongs to.
+    words
+        The words of the text.
     """
 
     text: str
-    source: str
+    title: str
     words: tuple[Word, ...]
 
     @classmethod
-    def of(cls, text: str, source: str) -> Quotable:
-        """Divide a text into words."""
+    def from_text(cls, text: str, title: str) -> QuotableText:
+        """Split a text into words, and cut it if it is too long."""
         if len(text) > _MAX_CHARACTERS:
             text = text[:_MAX_CHARACTERS]
             text = text[: max((i for i, c in enumerate(text) if c.isspace()), default=0)]
-        words = pieces(text)
-        if len(words) > _MAX_PIECES:
-            # Not in the middle of a word and the punctuation around it.
-            words = [w for w in words if w.index < words[_MAX_PIECES].index]
+        words = split_words(text)
+        if len(words) > _MAX_WORDS:
+            # Do not cut between a word and the punctuation around it.
+            words = [w for w in words if w.index < words[_MAX_WORDS].index]
             text = text[: words[-1].end] if words else ""
-        return cls(text, source, tuple(words))
+        return cls(text, title, tuple(words))
 
-    def lasts(self, first: int) -> Iterator[int]:
-        """Yield every `last` such that words `first` to `last` (included) may be quoted."""
-        begin, content = self.words[first], False
+    def span_ends(self, first: int) -> Iterator[int]:
+        """Yield every `last` such that words `first` to `last` (inclusive) may be quoted."""
+        begin, has_content = self.words[first], False
         if not begin.norm:
-            return  # a quotation begins with a word, though it may end with a bracket
+            return  # a quotation may end with punctuation, but not begin with it
         for last in range(first, len(self.words)):
             word = self.words[last]
             if (
@@ -56,19 +63,25 @@ class Quotable:
                 or "]" in self.text[word.start : word.end]
             ):
                 return
-            content |= word.content
-            if content:
+            has_content |= word.is_content
+            if has_content:
                 yield last
 
     def quote(self, first: int, last: int) -> str:
-        """Return the original text of words `first` to `last`."""
+        """Return the original text of words `first` to `last` (inclusive)."""
         return self.text[self.words[first].start : self.words[last].end]
 
 
-def quotables(evidence: Iterable[tuple[str, str]]) -> list[Quotable]:
-    """Return each text of the evidence once: a title before the sentences of its document."""
-    texts: dict[str, str] = {}
+def quotable_texts(evidence: Iterable[tuple[str, str]]) -> list[QuotableText]:
+    """Return the distinct texts of the evidence, each title before its document's sentences.
+
+    Parameters
+    ----------
+    evidence
+        Pairs of title and sentence.
+    """
+    titles: dict[str, str] = {}
     for title, sentence in evidence:
-        texts.setdefault(title, title)
-        texts.setdefault(sentence, title)
-    return [Quotable.of(text, source) for text, source in texts.items()]
+        titles.setdefault(title, title)
+        titles.setdefault(sentence, title)
+    return [QuotableText.from_text(text, title) for text, title in titles.items()]

@@ -1,4 +1,4 @@
-"""Words of a text with their positions: what counts as a word, a stop word, the same word."""
+"""Words of a text with their positions, stop words, negations, normal forms and stems."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from functools import lru_cache
 
 import snowballstemmer  # type: ignore[import-untyped]
 
-# A claim span or evidence span ends where a word does; white space divides words.
+# Words are separated by white space; claim and evidence spans end at word ends.
 _WORD = re.compile(r"\S+")
-_PARTS = re.compile(r"[-‐-―/·]+")
+_COMPOUND_MARKS = re.compile(r"[-‐-―/·]+")
 _STEMMER = snowballstemmer.stemmer("english")
 
 
@@ -23,7 +23,7 @@ def word_list(text: str) -> frozenset[str]:
 
 STOP_WORDS = word_list(
     """
-    a about above after again against all also am an and any are as at be because been before being
+    a about above after against all also am an and any are as at be because been before being
     below between both but by can could did do does doing down during each few for from further had
     has have having he her here hers herself him himself his how i if in into is it its itself just
     may me might more most must my myself now of off on once only or other our ours out
@@ -32,7 +32,7 @@ STOP_WORDS = word_list(
     which while who whom whose why will with within would you your yours
     """
 )
-# Words that turn a statement round. They are content: "not" decides a claim.
+#: Words that negate a statement. They are content words: "not" decides a claim.
 NEGATIONS = word_list(
     "not no never none neither nor nobody nothing nowhere hardly without cannot n't isn't wasn't "
     "aren't weren't doesn't didn't don't hasn't haven't hadn't won't wouldn't can't couldn't "
@@ -42,10 +42,17 @@ NEGATIONS = word_list(
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A piece of a text at characters ``[start, end)``.
+    """A word of a text, or a punctuation mark beside one.
 
-    `index` is the number of the word, counted by white space, that the piece belongs to. `norm` is
-    the piece in lower case without accents, possessive or outer punctuation; empty for punctuation.
+    Attributes
+    ----------
+    start, end
+        Characters ``[start, end)`` of the text.
+    index
+        The number of the white-space-separated word that this one is part of.
+    norm
+        The word in lower case without accents, possessive ending or outer punctuation; empty for
+        punctuation.
     """
 
     start: int
@@ -54,70 +61,70 @@ class Word:
     norm: str
 
     @property
-    def content(self) -> bool:
-        """Whether the piece is more than punctuation or a stop word."""
+    def is_content(self) -> bool:
+        """Whether the word is neither punctuation nor a stop word."""
         return is_content(self.norm)
 
 
 @lru_cache(maxsize=65536)
 def is_content(norm: str) -> bool:
-    """Whether a normalised piece is more than punctuation or a stop word."""
+    """Return whether a normalised word is neither punctuation nor a stop word."""
     return norm not in STOP_WORDS and any(c.isalnum() for c in norm)
 
 
 def word_spans(text: str) -> list[tuple[int, int]]:
-    """Return the character spans of the words of `text`, divided by white space."""
+    """Return the character spans of the white-space-separated words of `text`."""
     return [m.span() for m in _WORD.finditer(text)]
 
 
-def located(text: str, spans: Iterable[str]) -> list[tuple[int, int]]:
-    """Return where spans that follow each other in a text begin and end.
+def locate_spans(text: str, spans: Iterable[str]) -> list[tuple[int, int]]:
+    """Return the characters ``[start, end)`` of spans that follow one another in a text.
 
     Raises
     ------
     ValueError
-        If a span is not in the text behind the one before.
+        If a span does not occur in the text after the previous one.
     """
-    found, end = [], 0
+    places, end = [], 0
     for span in spans:
         start = text.index(span, end)
         end = start + len(span)
-        found.append((start, end))
-    return found
+        places.append((start, end))
+    return places
 
 
-def pieces(text: str) -> list[Word]:
-    """Split `text` into words, with the punctuation around a word as pieces of their own.
+def split_words(text: str) -> list[Word]:
+    """Split a text into words and the punctuation marks around them.
 
-    ``"Seth Meyers (born 1973),"`` has the pieces ``Seth Meyers ( born 1973 ) ,``.
+    ``"Seth Meyers (born 1973),"`` is split into ``Seth Meyers ( born 1973 ) ,``.
     """
-    found: list[Word] = []
+    words: list[Word] = []
     for index, (start, end) in enumerate(word_spans(text)):
         left, right = start, end
         while left < end and _is_punctuation(text[left]):
             left += 1
         while right > left and _is_punctuation(text[right - 1]):
             right -= 1
-        found.extend(Word(i, i + 1, index, "") for i in range(start, left))
+        words.extend(Word(i, i + 1, index, "") for i in range(start, left))
         if left < right:
-            found.append(Word(left, right, index, normalise(text[left:right])))
-        found.extend(Word(i, i + 1, index, "") for i in range(right, end))
-    return found
+            words.append(Word(left, right, index, normalise(text[left:right])))
+        words.extend(Word(i, i + 1, index, "") for i in range(right, end))
+    return words
 
 
 def has_content(text: str) -> bool:
-    """Whether `text` has a word that is not a stop word."""
-    return any(word.content for word in pieces(text))
+    """Return whether a text has a word that is not a stop word."""
+    return any(word.is_content for word in split_words(text))
 
 
 @lru_cache(maxsize=65536)
 def normalise(word: str) -> str:
-    """Return the word in lower case without accents, possessive ending or outer punctuation."""
+    """Return a word in lower case without accents, possessive ending or outer punctuation."""
     if word.isascii() and word.isalnum():
         return word.lower()
-    # The stemmer refuses lone surrogates.
-    sound = word.encode("utf-8", "replace").decode("utf-8")
-    folded = unicodedata.normalize("NFKD", sound.casefold())
+    # The stemmer rejects lone surrogates.
+    encodable = word.encode("utf-8", "replace").decode("utf-8")
+    folded = unicodedata.normalize("NFKD", encodable.casefold())
     plain = "".join(c for c in folded if not unicodedata.combining(c)).replace("’", "'")
     plain = plain.strip("".join({c for c in plain if _is_punctuation(c)}))
     return plain.removesuffix("'s")
@@ -125,9 +132,9 @@ def normalise(word: str) -> str:
 
 @lru_cache(maxsize=65536)
 def stems(norm: str) -> frozenset[str]:
-    """Return the stems of a normalised word: of the whole and of the parts of a compound."""
-    parts = [part for part in _PARTS.split(norm) if any(c.isalnum() for c in part)]
-    whole = norm[:64]  # the stemmer's time grows with the word; no word is that long
+    """Return the Snowball stems of a normalised word and of the parts of a compound."""
+    parts = [part for part in _COMPOUND_MARKS.split(norm) if any(c.isalnum() for c in part)]
+    whole = norm[:64]  # stemming time grows with length, and no real word is longer
     return frozenset(_STEMMER.stemWord(part[:64]) for part in [whole, *parts] if part)
 
 

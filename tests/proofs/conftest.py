@@ -1,4 +1,4 @@
-"""Tokenizers of both kinds that the grammar must work with."""
+"""Byte-level and WordPiece tokenizers for the tests of generation."""
 
 from __future__ import annotations
 

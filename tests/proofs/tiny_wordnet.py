@@ -1,4 +1,4 @@
-"""A database of ten synsets in WordNet's file format, for tests that need no real one."""
+"""A database of ten synsets in WordNet's file format."""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ from functools import cache, partial
 from admiral.reranking.encoder_inputs import RerankerInput, reranker_inputs
 from proofs import NatOp, ProofError, target_ids
 from proofs.generation.source_input import encode_source
-from training.data.continuations import Target
 from training.data.copy_alignment import copy_alignment
+from training.data.gold_continuations import Target
 from training.data.samples import ProveSample, RerankSample, RetrieveSample, Sample
 from trie import SafeTokenizer
 from trie.model.safe_tokenizer import IDENTIFIERS

@@ -13,7 +13,7 @@ from torch import nn
 from admiral.models.checkpoint import Checkpoint
 from proofs.judges.calibrated import FEATURES, Weights
 from proofs.judges.classifier import pooled_states
-from proofs.judges.proof_features import ProofFeatures, FeatureExtractor
+from proofs.judges.proof_features import FeatureExtractor, ProofFeatures
 from proofs.lexicons.lexicon import default_lexicon
 from training.fitting.network_fit import FitSettings, fit_network, row_mask
 from training.fitting.sufficiency_examples import SufficiencyExample, sentence_claims

@@ -1,11 +1,11 @@
-"""Annotated proofs agree with what is known, and say it of the right spans."""
+"""Annotated proofs agree with the label of the evidence."""
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proofs import AnnotationError, NatOp, Verdict, annotate, lexical_proof
-from tests.proofs.hostile import claims, evidence
+from tests.proofs.hostile_texts import claims, evidence
 
 CLAIM = "The lighthouse at Port Merrow was built by an Irish engineer born in 1873."
 LIGHTHOUSE = (
@@ -18,7 +18,7 @@ OTHER = ("Bo Lind", "Bo Lind (born 1901 in Oslo) was a Norwegian painter.")
 
 @settings(deadline=None, max_examples=150)
 @given(claims, evidence, st.booleans(), st.sampled_from([None, True, False]))
-def test_the_proof_agrees_with_what_is_known(
+def test_annotation_agrees_with_the_label(
     claim: str, texts: list, sufficient: bool, refuted: bool | None
 ) -> None:
     try:
@@ -41,7 +41,7 @@ def _operators(proof) -> dict[str, str]:
     return {step.claim: step.operator.value for step in proof.steps}
 
 
-def test_full_evidence_needs_no_repair() -> None:
+def test_full_evidence_is_not_repaired() -> None:
     proof = annotate(CLAIM, [LIGHTHOUSE, ENGINEER], True, False)
     assert proof == lexical_proof(CLAIM, [LIGHTHOUSE, ENGINEER])
     assert {step.claim: step.evidence for step in proof.steps} == {
@@ -54,7 +54,7 @@ def test_full_evidence_needs_no_repair() -> None:
     }
 
 
-def test_withheld_evidence_leaves_its_spans_open() -> None:
+def test_spans_of_withheld_evidence_are_independent() -> None:
     proof = annotate(CLAIM, [LIGHTHOUSE, OTHER], False, withheld=[ENGINEER])
     assert _operators(proof) == {
         "The lighthouse": "=",
@@ -66,7 +66,7 @@ def test_withheld_evidence_leaves_its_spans_open() -> None:
     }
 
 
-def test_another_value_of_the_same_thing_refutes() -> None:
+def test_different_value_refutes() -> None:
     wrong = CLAIM.replace("Irish", "Italian")
     proof = annotate(wrong, [LIGHTHOUSE, ENGINEER], True, True)
     assert _operators(proof)["by an Italian engineer"] == "|"
@@ -77,13 +77,14 @@ def test_repair_changes_the_fewest_operators() -> None:
     sure = annotate(CLAIM, [LIGHTHOUSE, ENGINEER], True, False)
     repaired = annotate(CLAIM, [LIGHTHOUSE, ENGINEER], False)
     changed = [a != b for a, b in zip(sure.operators, repaired.operators, strict=True)]
-    assert sum(changed) == 1 and len(repaired.missing) == 1
+    assert sum(changed) == 1
+    assert len(repaired.missing) == 1
     refuted = annotate(CLAIM, [LIGHTHOUSE, ENGINEER], True, True)
     changed = [a != b for a, b in zip(sure.operators, refuted.operators, strict=True)]
     assert sum(changed) == 1
 
 
-def test_what_cannot_be_annotated_is_an_error() -> None:
+def test_impossible_annotations_raise() -> None:
     with pytest.raises(AnnotationError, match="no words"):
         annotate(" \n", [LIGHTHOUSE], False)
     for nothing in ([], [("", "")], [("The", "of the ] ,")]):
@@ -92,6 +93,6 @@ def test_what_cannot_be_annotated_is_an_error() -> None:
         assert set(annotate(CLAIM, nothing, False).operators) == {NatOp.INDEPENDENCE}
 
 
-def test_enormous_evidence_is_read_to_a_limit() -> None:
+def test_huge_evidence_is_truncated() -> None:
     proof = annotate(CLAIM, [("x" * 100_000, "word " * 100_000), LIGHTHOUSE], True)
     proof.validate(CLAIM, [LIGHTHOUSE])

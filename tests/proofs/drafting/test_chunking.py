@@ -1,4 +1,4 @@
-"""Chunks partition the claim and follow its grammar."""
+"""Tests of the chunking of claims."""
 
 import time
 from itertools import pairwise
@@ -8,11 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proofs.drafting.chunking import chunk
-from tests.proofs.hostile import claims
+from tests.proofs.hostile_texts import claims
 
 
 @given(claims, st.integers(1, 9), st.integers(1, 20))
-def test_chunks_partition_the_claim_at_words(claim: str, max_words: int, max_chunks: int) -> None:
+def test_chunks_partition_the_claim_at_word_boundaries(
+    claim: str, max_words: int, max_chunks: int
+) -> None:
     spans = chunk(claim, max_words=max_words, max_chunks=max_chunks)
     assert " ".join(claim[a:b] for a, b in spans).split() == claim.split()
     assert all(claim[a:b].split() for a, b in spans)
@@ -25,16 +27,14 @@ def test_chunks_partition_the_claim_at_words(claim: str, max_words: int, max_chu
 
 
 @given(st.integers(1, 300), st.integers(1, 20))
-def test_joined_chunks_are_at_most_twice_the_average(words: int, max_chunks: int) -> None:
+def test_joined_chunks_are_at_most_twice_the_average_length(words: int, max_chunks: int) -> None:
     claim = "word " * words
     longest = max(b - a for a, b in chunk(claim, max_chunks=max_chunks)) // 5 + 1
     assert longest <= max(7, -(-2 * words // max_chunks))
 
 
 @given(claims, st.integers(1, 9), st.integers(1, 20))
-def test_the_shortest_neighbours_are_joined_first(
-    claim: str, max_words: int, max_chunks: int
-) -> None:
+def test_joining_equals_repeated_shortest_pair(claim: str, max_words: int, max_chunks: int) -> None:
     spans = chunk(claim, max_words=max_words, max_chunks=len(claim))
     while len(spans) > max_chunks:
         counts = [len(claim[a:b].split()) for a, b in spans]
@@ -45,7 +45,7 @@ def test_the_shortest_neighbours_are_joined_first(
 
 
 @pytest.mark.parametrize("text", ["word ", "Word, said in ", "the "])
-def test_an_enormous_claim_takes_a_moment(text: str) -> None:
+def test_huge_claim_is_chunked_quickly(text: str) -> None:
     claim = text * 50_000
     began = time.process_time()
     assert len(chunk(claim)) <= 16
@@ -67,10 +67,10 @@ def test_an_enormous_claim_takes_a_moment(text: str) -> None:
         ("", ""),
     ],
 )
-def test_chunks_read_well(claim: str, expected: str) -> None:
+def test_chunk_examples(claim: str, expected: str) -> None:
     assert " | ".join(claim[a:b] for a, b in chunk(claim)) == expected
 
 
-def test_limits_are_checked() -> None:
+def test_invalid_limits_raise() -> None:
     with pytest.raises(ValueError, match="max_words"):
         chunk("a", max_words=0)

@@ -1,11 +1,11 @@
-"""Proofs from a model: valid whatever its weights are, and the ones it was taught."""
+"""Generated proofs are valid for any weights, and a trained model generates its training proofs."""
 
 import pytest
 import torch
 
 from proofs import GeneratedProofJudge, NatOp, ProofGenerator, annotate, target_ids
-from proofs.generation.source_input import evidence_input
-from tests.proofs.models import bart
+from proofs.generation.source_input import encode_source
+from tests.proofs.untrained_bart import bart
 from trie import SafeTokenizer, Seq2Seq
 
 CLAIM = "The lighthouse was built by an Irish engineer."
@@ -20,7 +20,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_untrained_models_write_valid_proofs(tokens: SafeTokenizer, seed: int) -> None:
+def test_untrained_models_generate_valid_proofs(tokens: SafeTokenizer, seed: int) -> None:
     generator = ProofGenerator(
         Seq2Seq(bart(tokens, seed)), tokens, beam_size=3, batch_size=3, max_length=60
     )
@@ -36,23 +36,24 @@ def test_untrained_models_write_valid_proofs(tokens: SafeTokenizer, seed: int) -
     assert [[p.proof for p in one] for one in alone] == [[p.proof for p in one] for one in found]
 
 
-def test_claims_that_do_not_fit_have_no_proof(tokens: SafeTokenizer) -> None:
+def test_claims_too_long_to_decode_have_no_proof(tokens: SafeTokenizer) -> None:
     generator = ProofGenerator(Seq2Seq(bart(tokens, positions=64)), tokens)
     claims = [CLAIM, " ", "word " * 200]
     found = generator.generate(claims, [[ENGINEER]] * 3)
     assert [bool(candidates) for candidates in found] == [True, False, False]
     judgements = GeneratedProofJudge(generator).judge(claims, [[ENGINEER]] * 3)
-    assert judgements[2].sufficient is False and judgements[2].proof is None
+    assert judgements[2].sufficient is False
+    assert judgements[2].proof is None
 
 
-def test_a_taught_model_decides_by_the_evidence(tokens: SafeTokenizer) -> None:
+def test_trained_model_decides_by_the_evidence(tokens: SafeTokenizer) -> None:
     """Overfit two annotated proofs; the judge then tells full from partial evidence."""
     cases = [([LIGHTHOUSE, ENGINEER], True), ([LIGHTHOUSE], False)]
     model = bart(tokens, positions=256)
     proofs = [annotate(CLAIM, texts, sufficient) for texts, sufficient in cases]
     pairs = [
         (
-            evidence_input(tokens, "prove", CLAIM, texts, 256).ids,
+            encode_source(tokens, "prove", CLAIM, texts, 256).ids,
             target_ids(tokens, proof, CLAIM, texts),
         )
         for (texts, _), proof in zip(cases, proofs, strict=True)
@@ -82,6 +83,6 @@ def test_a_taught_model_decides_by_the_evidence(tokens: SafeTokenizer) -> None:
     assert [j.proof is None for j in quick] == [False, True]
 
 
-def test_settings_are_checked(tokens: SafeTokenizer) -> None:
+def test_invalid_settings_raise(tokens: SafeTokenizer) -> None:
     with pytest.raises(ValueError, match="beam_size"):
         ProofGenerator(Seq2Seq(bart(tokens)), tokens, beam_size=0)

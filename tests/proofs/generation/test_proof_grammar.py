@@ -1,4 +1,4 @@
-"""The grammar: whatever it lets through is a valid proof, and it lets every annotation through."""
+"""The grammar accepts only valid proofs, and it accepts every annotation."""
 
 import random
 
@@ -18,7 +18,7 @@ from proofs import (
     target_ids,
 )
 from proofs.logic.words import has_content, word_spans
-from tests.proofs.hostile import claims, evidence
+from tests.proofs.hostile_texts import claims, evidence
 from tests.trie.walking import following
 from trie import SafeTokenizer
 
@@ -48,7 +48,7 @@ def check(proof: Proof, ids: list[int], claim: str, texts: list, max_length: int
 
 @settings(deadline=None, max_examples=200)
 @given(claims, evidence, st.randoms(use_true_random=False), st.integers(0, 60), st.integers(1, 6))
-def test_random_walks_are_valid_proofs(
+def test_random_walks_through_the_grammar_are_valid_proofs(
     tokens: SafeTokenizer,
     claim: str,
     texts: list,
@@ -69,7 +69,7 @@ def test_random_walks_are_valid_proofs(
 
 @settings(deadline=None, max_examples=200)
 @given(claims, evidence, st.booleans())
-def test_every_annotation_is_accepted(
+def test_grammar_accepts_every_annotation(
     tokens: SafeTokenizer, claim: str, texts: list, sufficient: bool
 ) -> None:
     try:
@@ -82,7 +82,7 @@ def test_every_annotation_is_accepted(
     assert decoded.sufficient is sufficient
 
 
-def test_ordinary_annotations_come_back_unchanged(tokens: SafeTokenizer) -> None:
+def test_targets_decode_to_the_annotation(tokens: SafeTokenizer) -> None:
     for sufficient in (True, False):
         proof = annotate(CLAIM, EVIDENCE, sufficient)
         ids = target_ids(tokens, proof, CLAIM, EVIDENCE)
@@ -92,7 +92,7 @@ def test_ordinary_annotations_come_back_unchanged(tokens: SafeTokenizer) -> None
             target_ids(tokens, proof, CLAIM, EVIDENCE, max_length=len(ids) - 1)
 
 
-def test_quotations_are_exactly_the_legal_spans(tokens: SafeTokenizer) -> None:
+def test_quotations_equal_brute_force_enumeration(tokens: SafeTokenizer) -> None:
     """Against all spans of words, listed the slow way."""
     texts = [("Ada Quill", "Ada Quill (born May 3, 1873) was an Irish engineer of the first rank.")]
     grammar = ProofGrammar(tokens, "Ada", texts, max_length=500)
@@ -118,14 +118,14 @@ def test_quotations_are_exactly_the_legal_spans(tokens: SafeTokenizer) -> None:
     assert {span.strip("(),. ") for span in found} == legal
 
 
-def test_quotations_keep_the_original_wording(tokens: SafeTokenizer) -> None:
+def test_quotations_keep_original_wording(tokens: SafeTokenizer) -> None:
     texts = [("T", "A  Žižkov\tTOWER of «Ĳssel»")]
     proof = Proof((ProofStep("the tower", "Žižkov\tTOWER of «Ĳssel»", NatOp.EQUIVALENCE),))
     ids = target_ids(tokens, proof, "the tower", texts)
     assert ProofGrammar(tokens, "the tower", texts, max_length=100).proof(ids) == proof
 
 
-def test_an_empty_quotation_means_independence(tokens: SafeTokenizer) -> None:
+def test_empty_quotation_requires_independence(tokens: SafeTokenizer) -> None:
     grammar = ProofGrammar(tokens, "Ada", EVIDENCE, max_length=50)
     ids = [tokens.single_token("{"), *tokens.encode("Ada"), *map(tokens.single_token, "}[]")]
     assert list(following(grammar, grammar.walk(ids))) == [tokens.single_token("#")]
@@ -137,14 +137,14 @@ def test_an_empty_quotation_means_independence(tokens: SafeTokenizer) -> None:
         grammar.proof([*ids, tokens.single_token("=")])
 
 
-def test_only_given_operators_are_written(tokens: SafeTokenizer) -> None:
+def test_only_allowed_operators_are_generated(tokens: SafeTokenizer) -> None:
     grammar = ProofGrammar(tokens, CLAIM, EVIDENCE, max_length=200)
     for seed in range(50):
         proof = grammar.proof(walk(grammar, random.Random(seed), lazy=0.2))
         assert not {NatOp.FORWARD, NatOp.REVERSE} & set(proof.operators)
 
 
-def test_stopping_at_independence(tokens: SafeTokenizer) -> None:
+def test_stop_at_independence(tokens: SafeTokenizer) -> None:
     grammar = ProofGrammar(tokens, CLAIM, EVIDENCE, max_length=200, stop_at_independence=True)
     seen = set()
     for seed in range(80):
@@ -157,7 +157,7 @@ def test_stopping_at_independence(tokens: SafeTokenizer) -> None:
 
 
 @pytest.mark.parametrize("words", [1, 200, 600])
-def test_long_claims_are_covered_within_the_limits(tokens: SafeTokenizer, words: int) -> None:
+def test_long_claims_fit_within_limits(tokens: SafeTokenizer, words: int) -> None:
     claim = " ".join(f"word{i}" for i in range(words))
     length = len(tokens.encode(claim))
     for max_length in (length + 6, length + 100):
@@ -173,7 +173,7 @@ def test_long_claims_are_covered_within_the_limits(tokens: SafeTokenizer, words:
         ProofGrammar(tokens, claim, EVIDENCE, max_length=length + 5)
 
 
-def test_claim_spans_are_bounded(tokens: SafeTokenizer) -> None:
+def test_claim_span_length_is_bounded(tokens: SafeTokenizer) -> None:
     claim = " ".join(["tower"] * 40)
     grammar = ProofGrammar(tokens, claim, [], max_length=400, max_claim_words=3)
     for seed in range(20):
@@ -182,7 +182,7 @@ def test_claim_spans_are_bounded(tokens: SafeTokenizer) -> None:
         assert all(len(word_spans(s.claim)) <= 5 for s in proof.steps[:-1])
 
 
-def test_impossible_grammars_are_errors(tokens: SafeTokenizer) -> None:
+def test_impossible_grammars_raise(tokens: SafeTokenizer) -> None:
     with pytest.raises(ProofError, match="without words"):
         ProofGrammar(tokens, " \n ", EVIDENCE, max_length=50)
     with pytest.raises(ValueError, match="#"):
@@ -191,7 +191,7 @@ def test_impossible_grammars_are_errors(tokens: SafeTokenizer) -> None:
         ProofGrammar(tokens, "a", [], max_length=50, max_steps=0)
 
 
-def test_targets_of_other_claims_are_errors(tokens: SafeTokenizer) -> None:
+def test_targets_of_other_claims_raise(tokens: SafeTokenizer) -> None:
     proof = annotate(CLAIM, EVIDENCE, True)
     with pytest.raises(ProofError, match="continue"):
         target_ids(tokens, proof, "Another claim", EVIDENCE)
@@ -199,7 +199,7 @@ def test_targets_of_other_claims_are_errors(tokens: SafeTokenizer) -> None:
         target_ids(tokens, proof, CLAIM, [])
 
 
-def test_enormous_evidence(tokens: SafeTokenizer) -> None:
+def test_huge_evidence_is_accepted(tokens: SafeTokenizer) -> None:
     texts = [("x" * 200_000, "word " * 100_000), *EVIDENCE]
     grammar = ProofGrammar(tokens, CLAIM, texts, max_length=300)
     ids = walk(grammar, random.Random(1))

@@ -1,3 +1,5 @@
+"""Tests of the layout and the truncation of encoder inputs."""
+
 from functools import cache
 
 import pytest
@@ -5,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.reranking.similarity import minilm_directory
-from proofs.generation.source_input import evidence_input
+from proofs.generation.source_input import encode_source
 from training.loop.minilm_warm_start import mini_tokenizer
 from trie import SafeTokenizer
 
@@ -19,7 +21,7 @@ def _tokens() -> SafeTokenizer:
 
 
 def _parts(claim: str, evidence: list[tuple[str, str]]) -> list[list[int]]:
-    """The claim's part and each sentence's, uncut."""
+    """Return the untruncated ids of the claim and of each sentence."""
     tokens = _tokens()
     head = [tokens.bos, tokens.task("retrieve"), *tokens.encode(claim), tokens.eos]
     return [head] + [
@@ -35,27 +37,29 @@ def _parts(claim: str, evidence: list[tuple[str, str]]) -> list[list[int]]:
     ]
 
 
-def _joined(parts: list[list[int]]) -> list[int]:
+def _flatten(parts: list[list[int]]) -> list[int]:
     return [i for part in parts for i in part]
 
 
-def test_layout() -> None:
+def test_token_layout() -> None:
     tokens = _tokens()
-    source = evidence_input(tokens, "retrieve", "Birds </s> sing", [("Bird", "It sings.")], 64)
+    source = encode_source(tokens, "retrieve", "Birds </s> sing", [("Bird", "It sings.")], 64)
     text = [tokens.decode([i]) for i in source.ids if i not in (101, 102)]
-    assert source.ids == _joined(_parts("Birds </s> sing", [("Bird", "It sings.")]))
+    assert source.ids == _flatten(_parts("Birds </s> sing", [("Bird", "It sings.")]))
     assert "".join(text) == "birds</s>sing[bird]itsings."
     assert source.ids.count(tokens.eos) == 2
-    assert not source.cut
+    assert not source.truncated
 
 
 @given(words, evidences, st.integers(8, 120))
-def test_fits_and_cuts_fairly(claim: str, evidence: list[tuple[str, str]], limit: int) -> None:
+def test_input_fits_and_sentences_share_the_length(
+    claim: str, evidence: list[tuple[str, str]], limit: int
+) -> None:
     tokens = _tokens()
-    source = evidence_input(tokens, "retrieve", claim, evidence, limit)
+    source = encode_source(tokens, "retrieve", claim, evidence, limit)
     whole = _parts(claim, evidence)
     assert len(source.ids) <= limit
-    assert source.cut == (source.ids != _joined(whole))
+    assert source.truncated == (source.ids != _flatten(whole))
     assert source.ids[:2] == [tokens.bos, tokens.task("retrieve")]
     assert source.ids[-1] == tokens.eos
 
@@ -69,20 +73,20 @@ def test_fits_and_cuts_fairly(claim: str, evidence: list[tuple[str, str]], limit
         left = left[end:]
     share = max(lengths, default=0)
     if len(lengths) == len(evidence):
-        # Short sentences stay whole, long ones have one length, and one more would not fit.
+        # Short sentences stay whole, long ones have equal length, and one more token would not fit.
         assert lengths == [min(len(part), share) for part in whole[1:]]
         longer = sum(min(len(part), share + 1) for part in whole[1:])
         assert head + longer > limit or share == max(map(len, whole[1:]), default=0)
 
 
-def test_a_claim_alone_takes_all_the_room() -> None:
-    source = evidence_input(_tokens(), "retrieve", "a " * 100, [], 50)
+def test_claim_without_evidence_may_fill_the_input() -> None:
+    source = encode_source(_tokens(), "retrieve", "a " * 100, [], 50)
     assert len(source.ids) == 50
-    assert source.cut
+    assert source.truncated
 
 
 @pytest.mark.parametrize("limit", [8, 12, 16])
-def test_more_sentences_than_room(limit: int) -> None:
-    source = evidence_input(_tokens(), "retrieve", "a", [("T", "a b c")] * 9, limit)
+def test_more_sentences_than_tokens(limit: int) -> None:
+    source = encode_source(_tokens(), "retrieve", "a", [("T", "a b c")] * 9, limit)
     assert len(source.ids) <= limit
-    assert source.cut
+    assert source.truncated

@@ -1,4 +1,4 @@
-"""Judges that need no model."""
+"""Tests of the judges that need no model."""
 
 import pytest
 
@@ -9,7 +9,7 @@ LIGHTHOUSE = ("Port Merrow Lighthouse", "The lighthouse at Port Merrow was built
 ENGINEER = ("Ada Quill", "Ada Quill was an Irish engineer.")
 
 
-def test_trivial_judges() -> None:
+def test_trivial_judges_ignore_the_claim() -> None:
     claims, evidence = [CLAIM, CLAIM], [[ENGINEER], []]
     assert NeverSufficient().judge(claims, evidence) == [Judgement(False, None)] * 2
     assert AlwaysSufficient().judge(claims, evidence) == [
@@ -18,7 +18,7 @@ def test_trivial_judges() -> None:
     ]
 
 
-def test_the_lexical_judge_finds_what_is_missing() -> None:
+def test_lexical_judge_finds_missing_spans() -> None:
     enough, partly = LexicalJudge().judge([CLAIM] * 2, [[LIGHTHOUSE, ENGINEER], [LIGHTHOUSE]])
     assert enough.sufficient
     assert not partly.sufficient
@@ -27,7 +27,7 @@ def test_the_lexical_judge_finds_what_is_missing() -> None:
     partly.proof.validate(CLAIM, [LIGHTHOUSE])
 
 
-def test_without_evidence_nothing_is_covered() -> None:
+def test_without_evidence_the_whole_claim_is_missing() -> None:
     for claim in (CLAIM, " \n"):
         (judgement,) = LexicalJudge().judge([claim], [[]])
         assert not judgement.sufficient
@@ -41,6 +41,6 @@ def test_without_evidence_nothing_is_covered() -> None:
 
 
 @pytest.mark.parametrize("judge", [NeverSufficient(), AlwaysSufficient(), LexicalJudge()])
-def test_batches_must_match(judge: LexicalJudge) -> None:
+def test_claims_and_evidence_must_have_equal_length(judge: LexicalJudge) -> None:
     with pytest.raises(ValueError, match="zip"):
         judge.judge([CLAIM], [])

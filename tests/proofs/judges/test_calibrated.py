@@ -1,4 +1,4 @@
-"""The judge of scored steps: its proof is its decision, whatever the texts and the weights are."""
+"""Tests of the calibrated judge and its weights."""
 
 import json
 from pathlib import Path
@@ -8,24 +8,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proofs import NatOp, default_lexicon
-from proofs.judges.calibrated import FEATURES, WEIGHTS, CalibratedJudge, Weights, said_by_one
+from proofs.judges.calibrated import (
+    FEATURES,
+    WEIGHTS,
+    CalibratedJudge,
+    Weights,
+    covered_by_one_document,
+)
 from proofs.judges.claim_features import CLAIM_FEATURES
-from proofs.judges.network import Unit
-from proofs.judges.support import STEP_FEATURES, SupportFinder
-from tests.proofs.hostile import claims, evidence
+from proofs.judges.network import HiddenUnit
+from proofs.judges.proof_features import STEP_FEATURES, FeatureExtractor
+from tests.proofs.hostile_texts import claims, evidence
 
 CLAIM = "The lighthouse at Port Merrow was built by an Irish engineer."
 LIGHTHOUSE = ("Port Merrow Lighthouse", "The lighthouse at Port Merrow was built by Ada Quill.")
 ENGINEER = ("Ada Quill", "Ada Quill was an Irish engineer.")
-FINDER = SupportFinder(default_lexicon())
+EXTRACTOR = FeatureExtractor(default_lexicon())
 
 
 def weights(threshold: float = 0.0, **features: float) -> Weights:
-    return Weights((Unit(1.0, 0.0, dict.fromkeys(FEATURES, 0.0) | features),), threshold)
+    return Weights((HiddenUnit(1.0, 0.0, dict.fromkeys(FEATURES, 0.0) | features),), threshold)
 
 
 def test_features_can_be_counted_by_hand() -> None:
-    support = FINDER.find(CLAIM, [LIGHTHOUSE, ENGINEER, ("Rain", "It rains.")])
+    support = EXTRACTOR.extract(CLAIM, [LIGHTHOUSE, ENGINEER, ("Rain", "It rains.")])
     assert [one.claim for one in support.drafts] == [
         "The lighthouse",
         "at Port Merrow",
@@ -35,18 +41,20 @@ def test_features_can_be_counted_by_hand() -> None:
     claim = dict(zip(CLAIM_FEATURES, support.claim, strict=True))
     assert (claim["words"], claim["steps"], claim["documents"]) == (1.1, 4, 3)
     assert (claim["named"], claim["links"], claim["linked"], claim["largest"]) == (0, 1, 2, 2)
-    lacking = FINDER.find(CLAIM, [LIGHTHOUSE])
+    lacking = EXTRACTOR.extract(CLAIM, [LIGHTHOUSE])
     last = dict(zip(STEP_FEATURES, lacking.steps[-1], strict=True))
     assert (last["names"], last["others"], last["independent"]) == (1, 1, 1)
     assert last["coverage"] == last["linked_coverage"] == 0
     assert dict(zip(STEP_FEATURES, support.steps[-1], strict=True))["coverage"] == 1
 
 
-def test_the_steps_that_decide_are_the_independent_ones() -> None:
+def test_deciding_steps_are_independent() -> None:
     judge = CalibratedJudge(weights(0.5, names=1.0))
     enough, partly = judge.judge([CLAIM] * 2, [[LIGHTHOUSE, ENGINEER], [LIGHTHOUSE]])
-    assert enough.sufficient and enough.proof is not None
-    assert partly.proof is not None and partly.proof.missing == ("by an Irish engineer.",)
+    assert enough.sufficient
+    assert enough.proof is not None
+    assert partly.proof is not None
+    assert partly.proof.missing == ("by an Irish engineer.",)
     assert not partly.sufficient
     # A step that the words cover is independent where its score says so, and quotes nothing then.
     (strict,) = CalibratedJudge(weights(0.7, coverage=1.0)).judge([CLAIM], [[LIGHTHOUSE]])
@@ -55,13 +63,15 @@ def test_the_steps_that_decide_are_the_independent_ones() -> None:
     assert all(not s.evidence for s in strict.proof.steps if s.operator is NatOp.INDEPENDENCE)
 
 
-def test_what_nothing_is_shown_for_joins_its_neighbour() -> None:
+def test_unquotable_steps_merge_with_a_neighbour() -> None:
     content = CalibratedJudge(weights(1.0))  # no step scores more than 0
     joined, alone = content.judge([CLAIM, CLAIM], [[LIGHTHOUSE], [("Rain", "It rains.")]])
-    assert joined.sufficient and joined.proof is not None
+    assert joined.sufficient
+    assert joined.proof is not None
     assert joined.proof.steps[-1].claim == "was built by an Irish engineer."
     assert joined.proof.steps[-1].evidence.startswith("was built")
-    assert not alone.sufficient and alone.proof is not None
+    assert not alone.sufficient
+    assert alone.proof is not None
     assert alone.proof.operators == (NatOp.INDEPENDENCE,)
 
 
@@ -74,7 +84,7 @@ numbers = st.floats(-3, 3)
     st.dictionaries(st.sampled_from(FEATURES), numbers),
     numbers,
 )
-def test_the_proof_is_the_decision(
+def test_proof_agrees_with_the_decision(
     claim: str, texts: list[tuple[str, str]], chosen: dict[str, float], threshold: float
 ) -> None:
     fitted = weights(threshold, **chosen)
@@ -83,8 +93,8 @@ def test_the_proof_is_the_decision(
     judgement.proof.validate(claim, texts)
     assert judgement.sufficient == judgement.proof.sufficient
     if texts:
-        support = FINDER.find(claim, texts)
-        if said_by_one(support):
+        support = EXTRACTOR.extract(claim, texts)
+        if covered_by_one_document(support):
             assert judgement.sufficient
             return
         high = [score > threshold for score in fitted.scores(support)]
@@ -97,7 +107,7 @@ def test_the_proof_is_the_decision(
             assert not any(high) or lacking[scores.index(max(scores))]
 
 
-def test_the_fitted_weights_tell_full_evidence_from_partial() -> None:
+def test_bundled_weights_separate_full_from_partial_evidence() -> None:
     judgements = CalibratedJudge().judge([CLAIM] * 3, [[LIGHTHOUSE, ENGINEER], [LIGHTHOUSE], []])
     assert [one.sufficient for one in judgements] == [True, False, False]
     assert CalibratedJudge().judge(["  "], [[ENGINEER]])[0].proof is None
@@ -107,7 +117,7 @@ def test_the_fitted_weights_tell_full_evidence_from_partial() -> None:
 @pytest.mark.parametrize(
     "claim", ["Paris is the capital of France.", "The cat sat on the mat.", ENGINEER[1]]
 )
-def test_what_the_evidence_says_word_for_word_is_covered(claim: str, title: str) -> None:
+def test_verbatim_evidence_is_sufficient(claim: str, title: str) -> None:
     (judgement,) = CalibratedJudge().judge([claim], [[(title, claim)]])
     assert judgement.sufficient
     assert judgement.proof is not None
@@ -130,17 +140,17 @@ def test_what_the_evidence_says_word_for_word_is_covered(claim: str, title: str)
          "The second film was made by a Norwegian engineer.", False),
     ],
 )  # fmt: skip
-def test_what_one_document_says_or_denies(claim: str, title: str, said: str, is_said: bool) -> None:
-    assert said_by_one(FINDER.find(claim, [(title, said)])) is is_said
+def test_covered_by_one_document(claim: str, title: str, said: str, is_said: bool) -> None:
+    assert covered_by_one_document(EXTRACTOR.extract(claim, [(title, said)])) is is_said
     if is_said:
         (judgement,) = CalibratedJudge(weights(-1e6)).judge([claim], [[(title, said)]])
         assert judgement.sufficient
 
 
-def test_what_two_documents_say_is_not_said_by_one() -> None:
+def test_two_documents_are_not_one() -> None:
     said = "The lighthouse at Port Merrow was built by Ada Quill, an Irish engineer."
-    assert said_by_one(FINDER.find(CLAIM, [("Port Merrow Lighthouse", said)]))
-    assert not said_by_one(FINDER.find(CLAIM, [LIGHTHOUSE, ENGINEER]))
+    assert covered_by_one_document(EXTRACTOR.extract(CLAIM, [("Port Merrow Lighthouse", said)]))
+    assert not covered_by_one_document(EXTRACTOR.extract(CLAIM, [LIGHTHOUSE, ENGINEER]))
 
 
 @pytest.mark.parametrize(
@@ -157,7 +167,9 @@ def test_what_two_documents_say_is_not_said_by_one() -> None:
         ({"colour": 1.0}, "field 'colour': is unknown"),
     ],
 )
-def test_bad_weights_are_named(tmp_path: Path, change: dict[str, object], says: str) -> None:
+def test_bad_weights_raise_with_the_field(
+    tmp_path: Path, change: dict[str, object], says: str
+) -> None:
     path = tmp_path / "weights.json"
     path.write_text(json.dumps(json.loads(WEIGHTS.read_text()) | change))
     with pytest.raises(ValueError, match=says):
@@ -172,7 +184,7 @@ def test_bad_weights_are_named(tmp_path: Path, change: dict[str, object], says: 
             Weights.read(path)
 
 
-def test_weights_survive_the_file(tmp_path: Path) -> None:
+def test_weights_round_trip(tmp_path: Path) -> None:
     before = weights(0.25, names=1.5)
     (tmp_path / "weights.json").write_text(before.to_json())
     assert Weights.read(tmp_path / "weights.json") == before

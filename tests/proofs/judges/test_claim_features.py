@@ -1,12 +1,14 @@
 """Features of a claim with its evidence, counted by hand."""
 
 from hypothesis import given
+from hypothesis import strategies as st
 
 from proofs import default_lexicon
-from proofs.drafting.drafts import draft
-from proofs.judges.claim_features import CLAIM_FEATURES, claim_features
-from proofs.judges.document_links import Links
-from tests.proofs.hostile import claims, evidence
+from proofs.drafting.drafts import draft_steps
+from proofs.judges.claim_features import CLAIM_FEATURES, WordCoverage, claim_features
+from proofs.judges.document_links import DocumentLinks
+from proofs.logic.words import split_words
+from tests.proofs.hostile_texts import claims, evidence
 
 CLAIM = "The builder of Port Merrow Lighthouse and Ada Quill were both engineers."
 TOWER = ("Port Merrow Lighthouse (Ireland)", "Joan Firth built it in a year.")
@@ -14,35 +16,37 @@ JOAN = ("Joan Firth", "Joan Firth was an engineer who built Port Merrow Lighthou
 ADA = ("Ada Quill", "Ada Quill was one of the first engineers.")
 RAIN = ("Rain", "The builder of clouds.")
 
+words = st.sampled_from(["ada", "quill", "cork", "rain", "the"])
+
 
 def features(claim: str, texts: list[tuple[str, str]]) -> dict[str, float]:
-    drafts = draft(claim, texts, default_lexicon(), 16)
-    return dict(
-        zip(
-            CLAIM_FEATURES,
-            claim_features(claim, texts, Links.of(claim, texts), drafts),
-            strict=True,
-        )
-    )
+    steps = draft_steps(claim, texts, default_lexicon(), 16)
+    values = claim_features(claim, texts, DocumentLinks.find(claim, texts), steps)
+    return dict(zip(CLAIM_FEATURES, values, strict=True))
 
 
 def test_features_can_be_counted_by_hand() -> None:
-    found = features(CLAIM, [TOWER, JOAN, ADA, RAIN])
-    assert (found["words"], found["sharing"], found["definite"]) == (1.2, 2, 1)
-    assert (found["proper_names"], found["untitled"]) == (2, 0)
-    assert (found["documents"], found["named"]) == (4, 2)
-    # The lighthouse stands behind "of", and leads to Joan Firth.
-    assert (found["described"], found["described_alone"], found["described_open"]) == (1, 0, 0)
-    assert (found["links"], found["mutual"], found["linked"], found["largest"]) == (1, 1, 2, 2)
-    assert (found["between_named"], found["between_unnamed"]) == (0, 0)
-    assert (found["reached"], found["alone"], found["linked_unnamed"]) == (3, 1, 1)
-    assert (found["bridges"], found["led"], found["leading"], found["sentences"]) == (1, 1, 1, 3)
-    # Rain alone has "builder"; nothing has "were", a stop word, which does not count.
-    assert (found["uncovered"], found["uncovered_by_linked"], found["stray"]) == (0, 1, 1)
+    values = features(CLAIM, [TOWER, JOAN, ADA, RAIN])
+    assert (values["words"], values["sharing"], values["definite"]) == (1.2, 2, 1)
+    assert (values["proper_names"], values["untitled"]) == (2, 0)
+    assert (values["documents"], values["named"]) == (4, 2)
+    # The lighthouse follows "of", and names Joan Firth.
+    assert (values["described"], values["described_alone"], values["described_open"]) == (1, 0, 0)
+    assert (values["links"], values["mutual"], values["linked"], values["largest"]) == (1, 1, 2, 2)
+    assert (values["between_named"], values["between_unnamed"]) == (0, 0)
+    assert (values["reached"], values["alone"], values["linked_unnamed"]) == (3, 1, 1)
+    assert (values["bridges"], values["led"], values["leading"], values["sentences"]) == (
+        1,
+        1,
+        1,
+        3,
+    )
+    # Only Rain has "builder"; no document has "were", but stop words do not count.
+    assert (values["uncovered"], values["uncovered_by_linked"], values["stray"]) == (0, 1, 1)
 
 
-def test_each_feature_has_its_name() -> None:
-    """Values of which few are alike: no two features can have changed places."""
+def test_each_feature_has_its_own_name() -> None:
+    """The values of most features differ, so that no two can be swapped."""
     claim = (
         "Who built Cork Bridge before Ada Quill, Ida Penn and Joan Firth, whose mills that other "
         "town sold, came? The bridge and the old mill are in Lund."
@@ -68,17 +72,36 @@ def test_each_feature_has_its_name() -> None:
     }  # fmt: skip
 
 
-def test_a_missing_document_shows() -> None:
-    found = features(CLAIM, [TOWER, ADA, RAIN])
-    assert (found["described"], found["described_alone"], found["described_open"]) == (1, 1, 1)
-    assert (found["links"], found["leading"], found["led"], found["alone"]) == (0, 0, 0, 2)
+def test_missing_document_changes_link_features() -> None:
+    values = features(CLAIM, [TOWER, ADA, RAIN])
+    assert (values["described"], values["described_alone"], values["described_open"]) == (1, 1, 1)
+    assert (values["links"], values["leading"], values["led"], values["alone"]) == (0, 0, 0, 2)
     assert features(CLAIM, [RAIN])["untitled"] == 2
 
 
 @given(claims.filter(str.split), evidence)
-def test_hostile_texts_have_features_too(claim: str, texts: list[tuple[str, str]]) -> None:
-    found = features(claim, texts)
-    assert found["reached"] <= found["documents"] and found["bridges"] <= found["linked_unnamed"]
-    assert found["described_alone"] <= found["described_open"] <= found["described"]
-    assert found["described"] <= found["named"] <= found["documents"]
-    assert 0 <= found["largest_share"] <= 1 and found["uncovered"] <= found["uncovered_by_linked"]
+def test_features_of_hostile_texts_are_consistent(claim: str, texts: list[tuple[str, str]]) -> None:
+    values = features(claim, texts)
+    assert values["reached"] <= values["documents"]
+    assert values["bridges"] <= values["linked_unnamed"]
+    assert values["described_alone"] <= values["described_open"] <= values["described"]
+    assert values["described"] <= values["named"] <= values["documents"]
+    assert 0 <= values["largest_share"] <= 1
+    assert values["uncovered"] <= values["uncovered_by_linked"]
+
+
+@given(
+    st.lists(words).map(" ".join), st.lists(st.lists(words), max_size=4), st.sets(st.integers(0, 3))
+)
+def test_word_coverage_equals_brute_force(
+    claim: str, documents: list[list[str]], chosen: set[int]
+) -> None:
+    coverage = WordCoverage.find(claim, documents)
+    norms = [word.norm for word in split_words(claim) if word.is_content]
+    holders = [[at for at, words in enumerate(documents) if norm in words] for norm in norms]
+    assert coverage.missing(chosen) == sum(not set(places) & chosen for places in holders)
+    assert coverage.exclusive() == {
+        at: count for at in range(len(documents)) if (count := holders.count([at]))
+    }
+    counts = [sum(at in places for places in holders) for at in range(len(documents))]
+    assert coverage.largest_share == (max(counts, default=0) / len(norms) if norms else 0)

@@ -1,12 +1,12 @@
-"""How documents of the evidence hang together, beside a slow search of all pairs and paths."""
+"""Links between documents, compared with a brute-force search."""
 
 import itertools
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proofs.judges.document_links import Links
-from tests.proofs.hostile import claims, evidence
+from proofs.judges.document_links import DocumentLinks
+from tests.proofs.hostile_texts import claims, evidence
 
 BRIDGE = ("Port Merrow Lighthouse (Ireland)", "It was built by Ada Quill.")
 PERSON = ("Ada Quill", "An engineer from Cork.")
@@ -15,25 +15,27 @@ OTHER = ("Corkscrew", "A tool.")
 CLAIM = "Port Merrow Lighthouse was built by an engineer from Cork."
 
 
-def test_a_chain_leads_from_the_claim_to_its_documents() -> None:
-    links = Links.of(CLAIM, [BRIDGE, PERSON, CITY, OTHER, (BRIDGE[0], "It is white.")])
+def test_links_form_a_chain_from_the_claim() -> None:
+    links = DocumentLinks.find(CLAIM, [BRIDGE, PERSON, CITY, OTHER, (BRIDGE[0], "It is white.")])
     assert links.titles == tuple(title for title, _ in (BRIDGE, PERSON, CITY, OTHER))
     assert links.named == (True, False, True, False)
     assert [sorted(n) for n in links.neighbours] == [[1], [0, 2], [1], []]
-    assert [sorted(n) for n in links.naming] == [[1], [2], [], []] and links.largest == 3
-    assert links.useful == links.reached == {0, 1, 2}
-    broken = Links.of("Ada built it.", [BRIDGE, CITY])
+    assert [sorted(n) for n in links.naming] == [[1], [2], [], []]
+    assert links.largest == 3
+    assert links.relevant == links.reached == {0, 1, 2}
+    broken = DocumentLinks.find("Ada built it.", [BRIDGE, CITY])
     assert broken.naming == (frozenset(),) * 2
-    assert broken.reached == frozenset() and broken.largest == 1
-    assert Links.of(CLAIM, []).largest == 0
+    assert broken.reached == frozenset()
+    assert broken.largest == 1
+    assert DocumentLinks.find(CLAIM, []).largest == 0
 
 
 words = st.lists(st.sampled_from(["Ada", "Quill", "Cork", "of", "(x)"]), max_size=4).map(" ".join)
 
 
 @given(words, st.lists(st.tuples(words, words), max_size=5))
-def test_groups_are_those_of_all_paths(claim: str, texts: list[tuple[str, str]]) -> None:
-    links = Links.of(claim, texts)
+def test_components_equal_transitive_closure(claim: str, texts: list[tuple[str, str]]) -> None:
+    links = DocumentLinks.find(claim, texts)
     count = len(links.titles)
     linked = {(a, b) for a in range(count) for b in links.neighbours[a]}
     assert all((b, a) in linked and a != b for a, b in linked)
@@ -46,6 +48,6 @@ def test_groups_are_those_of_all_paths(claim: str, texts: list[tuple[str, str]])
 
 
 @given(claims, evidence)
-def test_hostile_texts_have_links_too(claim: str, texts: list[tuple[str, str]]) -> None:
-    links = Links.of(claim, texts)
-    assert links.reached <= links.useful <= set(range(len(links.titles)))
+def test_links_of_hostile_texts_are_consistent(claim: str, texts: list[tuple[str, str]]) -> None:
+    links = DocumentLinks.find(claim, texts)
+    assert links.reached <= links.relevant <= set(range(len(links.titles)))

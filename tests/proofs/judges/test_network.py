@@ -1,4 +1,4 @@
-"""Networks of units: their scores beside numpy's, and files that are not theirs."""
+"""Networks compared with numpy, and errors in their files."""
 
 from pathlib import Path
 from typing import Any
@@ -8,19 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proofs.judges.network import Unit, read_units, score_of
+from proofs.judges.network import HiddenUnit, network_score, read_units
 
 NAMES = ("a", "b", "c")
 NUMBERS = st.floats(-5, 5)
 ROWS = st.lists(NUMBERS, min_size=3, max_size=3)
-UNITS = st.builds(Unit, NUMBERS, NUMBERS, ROWS.map(lambda row: dict(zip(NAMES, row, strict=True))))
+UNITS = st.builds(
+    HiddenUnit, NUMBERS, NUMBERS, ROWS.map(lambda row: dict(zip(NAMES, row, strict=True)))
+)
 
 
 @given(st.lists(UNITS, min_size=1, max_size=4), ROWS)
-def test_the_score_is_the_sum_of_votes(units: list[Unit], row: list[float]) -> None:
+def test_network_score_equals_numpy(units: list[HiddenUnit], row: list[float]) -> None:
     weights = np.array([list(unit.weights.values()) for unit in units])
     votes, biases = (np.array([getattr(one, name) for one in units]) for name in ("vote", "bias"))
-    found = score_of(units, dict(zip(NAMES, row, strict=True)))
+    found = network_score(units, dict(zip(NAMES, row, strict=True)))
     assert np.isclose(found, votes @ np.tanh(weights @ np.array(row) + biases), atol=1e-12)
 
 
@@ -36,6 +38,6 @@ def test_the_score_is_the_sum_of_votes(units: list[Unit], row: list[float]) -> N
         ([{"vote": "1", "bias": 0, "weights": dict.fromkeys("abc", 1)}], r"\.vote': expected a n"),
     ],
 )
-def test_bad_units_are_named(record: Any, says: str) -> None:
+def test_bad_units_raise_with_the_field(record: Any, says: str) -> None:
     with pytest.raises(ValueError, match=says):
         read_units(Path("w.json"), record, NAMES)

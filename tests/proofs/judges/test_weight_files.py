@@ -1,4 +1,4 @@
-"""Every number of a file of weights has a name, and every name a number."""
+"""Tests of reading files of weights."""
 
 from __future__ import annotations
 
@@ -18,23 +18,24 @@ HERE = Path("weights.json")
 
 
 @given(st.dictionaries(st.text(), FINE))
-def test_numbers_are_what_was_written(record: dict[str, float]) -> None:
+def test_numbers_are_read_as_floats(record: dict[str, float]) -> None:
     found = numbers(HERE, "", record, tuple(record))
-    assert found == record and all(isinstance(one, float) for one in found.values())
+    assert found == record
+    assert all(isinstance(one, float) for one in found.values())
 
 
 @given(
     st.dictionaries(st.sampled_from("abcd"), FINE, min_size=1),
     st.sampled_from([None, "7", True, [], 1_000_001, -1e7, 10**400, float("nan"), float("-inf")]),
 )
-def test_what_is_no_number_is_named(record: dict[str, Any], wrong: Any) -> None:
+def test_bad_number_raises_with_the_field(record: dict[str, Any], wrong: Any) -> None:
     name = max(record)
     with pytest.raises(ValueError, match=rf"^weights.json: field 'x.{name}': expected a number"):
         numbers(HERE, "x", record | {name: wrong}, tuple(record))
 
 
 @given(st.sets(st.sampled_from("abcd")), st.sets(st.sampled_from("abcd")))
-def test_fields_are_those_that_are_wanted(given_: set[str], wanted: set[str]) -> None:
+def test_fields_must_match_exactly(given_: set[str], wanted: set[str]) -> None:
     record = dict.fromkeys(given_, 1)
     if given_ == wanted:
         assert fields(HERE, "", record, sorted(wanted)) == record
@@ -46,7 +47,7 @@ def test_fields_are_those_that_are_wanted(given_: set[str], wanted: set[str]) ->
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff{}", b"[" * 10**5, None])
-def test_what_is_no_file_of_weights_is_told(tmp_path: Path, content: bytes | None) -> None:
+def test_bad_file_raises(tmp_path: Path, content: bytes | None) -> None:
     path = tmp_path / "weights.json"
     if content is not None:
         path.write_bytes(content)

@@ -1,4 +1,4 @@
-"""The built-in lexicon: relations of words and what they make of spans."""
+"""Tests of the built-in lexicon and its relations of spans."""
 
 import pytest
 from hypothesis import given
@@ -71,7 +71,7 @@ CONVERSE = {NatOp.FORWARD: NatOp.REVERSE, NatOp.REVERSE: NatOp.FORWARD}
 
 
 @given(words, words)
-def test_relations_of_words_read_backwards(one: str, other: str) -> None:
+def test_word_relations_have_converses(one: str, other: str) -> None:
     lexicon = BuiltinLexicon()
     there, back = lexicon.word_relation(one, other), lexicon.word_relation(other, one)
     assert back == CONVERSE.get(there, there)
@@ -79,6 +79,6 @@ def test_relations_of_words_read_backwards(one: str, other: str) -> None:
 
 
 @given(st.lists(st.sampled_from([*WORDS, "at", "least", "no", "all", "some"]), max_size=5))
-def test_a_span_says_the_same_as_itself(parts: list[str]) -> None:
+def test_span_is_equivalent_to_itself_or_unknown(parts: list[str]) -> None:
     span = " ".join(parts)
     assert default_lexicon().relation(span, span) in (NatOp.EQUIVALENCE, None)

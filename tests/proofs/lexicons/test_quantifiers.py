@@ -1,4 +1,4 @@
-"""Quantifiers against the sets that they stand for, listed one by one."""
+"""Quantifiers compared with the sets that they denote."""
 
 from itertools import product
 
@@ -36,14 +36,16 @@ def relation_of(claim: set, evidence: set, everything: set) -> NatOp | None:
 
 def read(text: str) -> Quantifier:
     found, rest = quantifier([*text.split(), "things"])
-    assert found is not None and rest == ["things"]
+    assert found is not None
+    assert rest == ["things"]
     return found
 
 
-def test_amounts_relate_as_their_sets_do() -> None:
+def test_amount_relations_equal_set_relations() -> None:
     for one, other in product(TEXTS, repeat=2):
         claim, evidence = read(one), read(other)
-        assert isinstance(claim, Amounts) and isinstance(evidence, Amounts)
+        assert isinstance(claim, Amounts)
+        assert isinstance(evidence, Amounts)
         sets = [{n for n in POSSIBLE if holds(q, n)} for q in (claim, evidence)]
         assert relation(claim, evidence) is relation_of(*sets, set(POSSIBLE)), (one, other)
 
@@ -60,7 +62,7 @@ def test_amounts_relate_as_their_sets_do() -> None:
         ("not most", {0, 1, 2}),
     ],
 )
-def test_shares_relate_as_their_sets_of_five_things_do(text: str, shares: set[int]) -> None:
+def test_share_relations_equal_set_relations(text: str, shares: set[int]) -> None:
     everything = set(range(6))
     others = {"all": {5}, "no": {0}, "some": everything - {0}, "most": {3, 4, 5}}
     for other, theirs in others.items():
@@ -68,7 +70,7 @@ def test_shares_relate_as_their_sets_of_five_things_do(text: str, shares: set[in
         assert relation(read(text), read(other)) is expected, (text, other)
 
 
-def test_only_quantifiers_are_found() -> None:
+def test_other_words_are_no_quantifiers() -> None:
     assert quantifier(["over", "things"]) == (None, ["over", "things"])
     assert quantifier(["in", "1873"]) == (None, ["in", "1873"])
     assert amount(["seven", "things"])[1] == ["things"]

@@ -1,4 +1,4 @@
-"""Lists of words read back, in the formats that such lists come in."""
+"""Tests of reading and using word lists."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from proofs.logic.words import normalise
 WORDS = st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=5)
 
 
-def test_antonyms_and_paraphrases(tmp_path: Path) -> None:
+def test_antonyms_and_paraphrases_relate_spans(tmp_path: Path) -> None:
     antonyms, paraphrases = tmp_path / "antonyms.txt", tmp_path / "paraphrases.txt"
     antonyms.write_text("# comment\nen_alive en_dead\n\nbig\tsmall\n", encoding="utf-8")
     paraphrases.write_text("1,800 1800\nwed married\n\x1d \x16\n. wed\n", encoding="utf-8")
@@ -32,7 +32,7 @@ def test_antonyms_and_paraphrases(tmp_path: Path) -> None:
         assert judgement.sufficient is (known is lexicon)
 
 
-def test_entries_of_several_words(tmp_path: Path) -> None:
+def test_phrases_relate_spans(tmp_path: Path) -> None:
     paraphrases, antonyms = tmp_path / "paraphrases.txt", tmp_path / "antonyms.txt"
     paraphrases.write_text(
         "motion picture\tfilm\nprime minister\thead of the Government\n"
@@ -61,13 +61,14 @@ def test_entries_of_several_words(tmp_path: Path) -> None:
             ("Merrow was a flop.", "Merrow was a box office hit.", "was a box office hit", "!"),
         ]:
             (judgement,) = judge.judge([claim], [[("Merrow", said)]])
-            assert judgement.sufficient and judgement.proof is not None
+            assert judgement.sufficient
+            assert judgement.proof is not None
             last = judgement.proof.steps[-1]
             assert (last.evidence, last.operator.value) == (quoted, operator)
 
 
 @given(st.lists(st.lists(WORDS, min_size=2, max_size=4), max_size=5))
-def test_pairs_are_those_of_the_lines(
+def test_pairs_equal_the_lines(
     tmp_path_factory: pytest.TempPathFactory, lines: list[list[str]]
 ) -> None:
     path = tmp_path_factory.mktemp("lists") / "list.txt"
@@ -82,7 +83,7 @@ def test_pairs_are_those_of_the_lines(
 
 
 @pytest.mark.parametrize(("content", "line"), [(b"a b\nlonely\n", 2), (b"\xff b\n", 1)])
-def test_bad_lists_name_file_and_line(tmp_path: Path, content: bytes, line: int) -> None:
+def test_bad_list_raises_with_file_and_line(tmp_path: Path, content: bytes, line: int) -> None:
     path = tmp_path / "list.txt"
     path.write_bytes(content)
     with pytest.raises(ValueError, match=rf"list\.txt:{line}"):

@@ -1,10 +1,8 @@
-"""WordNet: its relations, its installation, and that it may be absent."""
+"""WordNet's relations, its installation and its absence."""
 
 from __future__ import annotations
 
 import logging
-import shutil
-import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +10,6 @@ import pytest
 from click.testing import CliRunner
 
 from proofs import LexicalJudge, NatOp, annotate, default_lexicon
-from proofs.lexicons import wordnet
 from proofs.lexicons.install_wordnet import WordNetError, install, main
 from proofs.lexicons.wordnet import WordNetLexicon, open_wordnet
 from tests.proofs import tiny_wordnet
@@ -30,7 +27,7 @@ def database(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def search_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
-    """Where alone NLTK looks for data, with nothing of it loaded."""
+    """The only folder in which NLTK looks for data, with no data loaded."""
     from nltk.corpus.reader import WordNetCorpusReader
     from nltk.corpus.util import LazyCorpusLoader
 
@@ -41,9 +38,8 @@ def search_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Pat
     monkeypatch.setattr(nltk.data, "path", [str(tmp_path / "nltk_data")])
     open_wordnet.cache_clear()
     yield tmp_path / "nltk_data"
-    if isinstance(
-        unloaded, WordNetCorpusReader
-    ):  # what the loader turns into; it leaves files open
+    # Once used, the loader has become a reader, which leaves its files open.
+    if isinstance(unloaded, WordNetCorpusReader):
         for file in unloaded._data_file_map.values():
             file.close()
     open_wordnet.cache_clear()
@@ -79,7 +75,7 @@ def test_relations(
     assert (relation and relation.value) == expected
 
 
-def test_relations_read_backwards(database: Path, search_path: Path) -> None:
+def test_relations_have_converses(database: Path, search_path: Path) -> None:
     reader = opened(database, search_path)._reader
     for lexicon in (WordNetLexicon(reader), WordNetLexicon(reader, co_hyponyms=True)):
         for one in WORDS:
@@ -91,7 +87,7 @@ def test_relations_read_backwards(database: Path, search_path: Path) -> None:
     assert lexicon.word_relation("city", "person") is None
 
 
-def test_proofs_have_six_operators(database: Path, search_path: Path) -> None:
+def test_proofs_use_six_operators_and_annotations_four(database: Path, search_path: Path) -> None:
     opened(database, search_path)
     lexicon = default_lexicon(wordnet=True)
     general, specific = "Bo Lind is an entertainer.", "Bo Lind is a comedian."
@@ -101,15 +97,16 @@ def test_proofs_have_six_operators(database: Path, search_path: Path) -> None:
     ]:
         evidence = [("Bo Lind", said)]
         (judgement,) = LexicalJudge(lexicon).judge([claim], [evidence])
-        assert judgement.verdict is not None and judgement.verdict.value == verdict
-        # What is trained on knows four of them.
+        assert judgement.verdict is not None
+        assert judgement.verdict.value == verdict
+        # Annotations have only four operators.
         for sufficient in (True, False):
             proof = annotate(claim, evidence, sufficient, lexicon=lexicon)
             assert {o.value for o in proof.operators} <= set("=#")
             assert proof.sufficient is sufficient
 
 
-def test_absence_is_reported_once(search_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_absence_is_logged_once(search_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         lexicon = default_lexicon(wordnet=True)
         assert default_lexicon(wordnet=True).relation("a dog", "dogs") is NatOp.EQUIVALENCE
@@ -118,39 +115,39 @@ def test_absence_is_reported_once(search_path: Path, caplog: pytest.LogCaptureFi
     assert "python -m proofs.lexicons.install_wordnet" in record.getMessage()
 
 
-def test_installing_from_folders_and_archives(database: Path, search_path: Path) -> None:
-    forms = database.parent / "forms.tgz"
-    with tarfile.open(forms, "w:gz") as archive:
-        for path in database.glob("*.exc"):
-            archive.add(path, f"package/data/{path.name}")
-            path.unlink()
-    zipped = shutil.make_archive(str(database.parent / "files"), "zip", database)
-    with pytest.raises(WordNetError, match=r"noun\.exc, verb\.exc.*in none of the sources"):
-        install([Path(zipped)], search_path)
-    assert list(search_path.rglob("*")) == [search_path / "corpora"]
-    for _ in range(2):  # once more replaces it
-        made = install([Path(zipped), forms], search_path)
-    assert made == search_path / "corpora" / "wordnet"
-    assert list(made.parent.iterdir()) == [made]
-    assert len((made / "lexnames").read_text().splitlines()) == 45
+def test_install_copies_the_files_of_all_folders(database: Path, search_path: Path) -> None:
+    exceptions = database.parent / "exceptions" / "data"
+    exceptions.mkdir(parents=True)
+    for path in database.glob("*.exc"):
+        path.rename(exceptions / path.name)
+    with pytest.raises(WordNetError, match=r"noun\.exc, verb\.exc.*not in the given folders"):
+        install([database], search_path)
+    assert not search_path.exists()
+    for _ in range(2):  # the second installation replaces the first
+        target = install([database, exceptions.parent], search_path)
+    assert target == search_path / "corpora" / "wordnet"
+    assert list(target.parent.iterdir()) == [target]
+    assert len((target / "lexnames").read_text().splitlines()) == 45
     lexicon = open_wordnet()
-    assert lexicon is not None and lexicon.word_relation("sang", "sing") is NatOp.EQUIVALENCE
+    assert lexicon is not None
+    assert lexicon.word_relation("sang", "sing") is NatOp.EQUIVALENCE
 
 
-def test_the_command(database: Path, search_path: Path, tmp_path: Path) -> None:
-    done = CliRunner().invoke(main, ["--to", str(search_path), str(database)])
-    assert (done.exit_code, done.output) == (0, f"{search_path / 'corpora' / 'wordnet'}\n")
-    for bad, says in [
-        (Path(__file__), "is damaged, or no folder or archive"),
-        (tmp_path / "x", "No "),
-    ]:
-        done = CliRunner().invoke(main, ["--to", str(search_path), str(bad)])
-        assert done.exit_code == 1 and f"Error: {bad}: " in done.output and says in done.output
+def test_install_command(database: Path, search_path: Path, tmp_path: Path) -> None:
+    run = CliRunner().invoke(main, ["--to", str(search_path), str(database)])
+    assert (run.exit_code, run.output) == (0, f"{search_path / 'corpora' / 'wordnet'}\n")
+    run = CliRunner().invoke(main, ["--to", str(search_path), str(search_path / "corpora" / "x")])
+    assert run.exit_code == 2
+    assert "does not exist" in run.output
+    (tmp_path / "empty").mkdir()
+    run = CliRunner().invoke(main, ["--to", str(search_path), str(tmp_path / "empty")])
+    assert run.exit_code == 1
+    assert "not in the given folders" in run.output
 
 
 @pytest.mark.data
 def test_the_real_wordnet() -> None:
-    lexicon = wordnet.open_wordnet()
+    lexicon = open_wordnet()
     if lexicon is None:
         pytest.skip("WordNet's data is not installed: python -m proofs.lexicons.install_wordnet")
     for claim, evidence, expected in [

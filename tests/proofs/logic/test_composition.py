@@ -1,4 +1,4 @@
-"""Joins of operators: their laws, the relations of sets, and the verdict automaton."""
+"""Joins of relations: algebraic laws, comparison with sets, and the verdict automaton."""
 
 from functools import lru_cache
 from itertools import product
@@ -41,12 +41,12 @@ def joins_of_sets(size: int) -> dict[tuple[Relation, Relation], Relation]:
 
 
 @pytest.mark.parametrize("size", range(2, 6))
-def test_joins_hold_of_all_sets_of_small_universes(size: int) -> None:
+def test_join_contains_all_relations_of_small_sets(size: int) -> None:
     for (one, other), happens in joins_of_sets(size).items():
         assert happens in join(one, other)
 
 
-def test_joins_promise_no_more_than_happens() -> None:
+def test_join_equals_relations_of_sets() -> None:
     assert joins_of_sets(5) == {pair: join(*pair) for pair in product(BASIC, repeat=2)}
 
 
@@ -58,13 +58,15 @@ def test_join_is_associative_with_equivalence_as_identity() -> None:
 
 
 @given(relations, relations, relations)
-def test_less_known_gives_less_known(one: Relation, other: Relation, more: Relation) -> None:
+def test_join_is_monotonic_and_distributes_over_union(
+    one: Relation, other: Relation, more: Relation
+) -> None:
     assert join(one, other) in join(one | more, other)
     assert join(one, other) in join(one, other | more)
     assert join(one | more, other) == join(one, other) | join(more, other)
 
 
-def test_read_backwards_a_join_is_the_converse_join() -> None:
+def test_converse_of_join_is_join_of_converses() -> None:
     def converse(relation: Relation) -> Relation:
         result = Relation(0)
         for basic in relation:
@@ -75,7 +77,7 @@ def test_read_backwards_a_join_is_the_converse_join() -> None:
         assert converse(join(one, other)) == join(converse(other), converse(one))
 
 
-def test_the_verdict_is_that_of_the_join() -> None:
+def test_verdict_automaton_agrees_with_join() -> None:
     supports = Relation.EQUIVALENCE | Relation.FORWARD
     refutes = Relation.NEGATION | Relation.ALTERNATION
     for length in range(6):
@@ -89,7 +91,7 @@ def test_the_verdict_is_that_of_the_join() -> None:
             assert verdict(operators) is expected
 
 
-def test_what_operators_cannot_say_is_independence() -> None:
+def test_relations_without_operator_are_independence() -> None:
     for operator in NatOp:
         assert compose([operator]).operator is operator
     assert compose([]).operator is NatOp.EQUIVALENCE

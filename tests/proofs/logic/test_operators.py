@@ -1,4 +1,4 @@
-"""Operators: the sufficiency rule and the verdict automaton, against the design's table."""
+"""The sufficiency rule and the verdict automaton, compared with the published table."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,16 +12,14 @@ COLUMNS = "=<!|>#"
 NAMES = {"S": Verdict.SUPPORTS, "R": Verdict.REFUTES, "N": Verdict.NOT_ENOUGH_INFO}
 
 
-def test_the_automaton_is_the_published_table() -> None:
+def test_verdict_automaton_equals_published_table() -> None:
     for state, row in TABLE.items():
         for symbol, following in zip(COLUMNS, row, strict=True):
             assert transition(NAMES[state], NatOp(symbol)) is NAMES[following]
 
 
 @given(OPERATORS, OPERATORS)
-def test_a_verdict_continues_from_the_state_of_its_beginning(
-    one: list[NatOp], other: list[NatOp]
-) -> None:
+def test_verdict_continues_from_any_prefix(one: list[NatOp], other: list[NatOp]) -> None:
     state = verdict(one)
     for operator in other:
         state = transition(state, operator)
@@ -29,12 +27,12 @@ def test_a_verdict_continues_from_the_state_of_its_beginning(
 
 
 @given(OPERATORS, OPERATORS)
-def test_equivalence_changes_nothing(one: list[NatOp], other: list[NatOp]) -> None:
+def test_equivalence_does_not_change_the_verdict(one: list[NatOp], other: list[NatOp]) -> None:
     assert verdict([*one, NatOp.EQUIVALENCE, *other]) is verdict(one + other)
 
 
 @given(OPERATORS)
-def test_independence_decides(operators: list[NatOp]) -> None:
+def test_independence_makes_a_proof_insufficient(operators: list[NatOp]) -> None:
     assert is_sufficient(operators) == ("#" not in [o.value for o in operators])
     if not is_sufficient(operators):
         assert verdict(operators) is Verdict.NOT_ENOUGH_INFO
@@ -45,7 +43,7 @@ def test_double_negation_cancels(operators: list[NatOp]) -> None:
     assert verdict([NatOp.NEGATION, NatOp.NEGATION, *operators]) is verdict(operators)
 
 
-def test_every_operator_has_words() -> None:
+def test_every_operator_has_a_phrase() -> None:
     assert NatOp.EQUIVALENCE.phrase == "says the same as"
     assert NatOp.NEGATION.phrase == "is refuted by"
     assert NatOp.ALTERNATION.phrase == "contradicts"

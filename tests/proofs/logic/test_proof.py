@@ -1,12 +1,22 @@
-"""Proofs: notation, JSON, words and validation."""
+"""Proofs: notation, JSON, words, validation and files."""
 
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proofs import NatOp, Proof, ProofError, ProofStep, ProofSyntaxError, Verdict
+from proofs import (
+    NatOp,
+    Proof,
+    ProofError,
+    ProofFileError,
+    ProofStep,
+    ProofSyntaxError,
+    Verdict,
+    read_proofs,
+)
 
 CLAIM = "Ada Quill built the lighthouse in 1874."
 EVIDENCE = [("Ada Quill", "In 1873 Ada Quill (1840-1901) built the Port Merrow lighthouse.")]
@@ -28,30 +38,34 @@ proofs = st.lists(steps, min_size=1, max_size=5).map(lambda s: Proof(tuple(s)))
 
 
 @given(proofs)
-def test_notation_reads_back(proof: Proof) -> None:
+def test_notation_round_trips(proof: Proof) -> None:
     text = proof.to_text()
     assert Proof.parse(text) == proof
-    assert "\n" not in text and "\r" not in text
+    assert "\n" not in text
+    assert "\r" not in text
 
 
 @given(proofs)
-def test_json_reads_back(proof: Proof) -> None:
+def test_json_round_trips(proof: Proof) -> None:
     assert Proof.from_json(json.loads(json.dumps(proof.to_json()))) == proof
 
 
 @given(st.text(alphabet="{}[]=!|#<> \\ab\n", max_size=30))
-def test_any_text_is_a_proof_or_a_syntax_error_inside_it(text: str) -> None:
+def test_any_text_parses_or_raises_inside_it(text: str) -> None:
+    problem: ProofSyntaxError | None = None
     try:
         proof = Proof.parse(text)
     except ProofSyntaxError as error:
-        assert 0 <= error.offset <= len(text)
-        lines = text.split("\n")
-        assert 1 <= error.column <= len(lines[error.line - 1]) + 1
-    else:
+        problem = error
+    if problem is None:
         assert Proof.parse(proof.to_text()) == proof
+    else:
+        assert 0 <= problem.offset <= len(text)
+        lines = text.split("\n")
+        assert 1 <= problem.column <= len(lines[problem.line - 1]) + 1
 
 
-def test_notation_of_the_paper() -> None:
+def test_notation_follows_the_paper() -> None:
     assert PROOF.to_text() == (
         "{ Ada Quill } [ Ada Quill ] = { built the lighthouse } [ ] # { in 1874. } [ In 1873 ] |"
     )
@@ -71,13 +85,13 @@ def test_notation_of_the_paper() -> None:
         ("{ a", "line 1, column 1", "never closed"),
     ],
 )
-def test_syntax_errors_name_line_and_column(text: str, place: str, problem: str) -> None:
+def test_syntax_errors_have_line_and_column(text: str, place: str, problem: str) -> None:
     with pytest.raises(ProofSyntaxError, match=place) as caught:
         Proof.parse(text)
     assert problem in str(caught.value)
 
 
-def test_what_a_proof_says() -> None:
+def test_properties_of_a_proof() -> None:
     assert not PROOF.sufficient
     assert PROOF.missing == ("built the lighthouse",)
     assert PROOF.verdict() is Verdict.NOT_ENOUGH_INFO
@@ -91,7 +105,7 @@ def test_what_a_proof_says() -> None:
     assert Proof((PROOF.steps[0], PROOF.steps[2])).verdict() is Verdict.REFUTES
 
 
-def test_steps_and_proofs_are_checked() -> None:
+def test_invalid_steps_and_proofs_raise() -> None:
     for claim, evidence, operator in [
         ("", "b", NatOp.EQUIVALENCE),
         (" a", "b", NatOp.EQUIVALENCE),
@@ -113,7 +127,7 @@ def test_steps_and_proofs_are_checked() -> None:
         ([], "at least one"),
     ],
 )
-def test_json_errors_name_the_step(record: list, problem: str) -> None:
+def test_json_errors_have_the_step(record: list, problem: str) -> None:
     with pytest.raises(ProofError, match=problem):
         Proof.from_json(record)
 
@@ -132,7 +146,9 @@ def test_validation_accepts_a_valid_proof() -> None:
         (CLAIM, [("Ada", "In 1873 she built it.")], "not quoted"),
     ],
 )
-def test_validation_rejects(claim: str, evidence: list, problem: str) -> None:
+def test_validation_rejects_other_claims_and_evidence(
+    claim: str, evidence: list, problem: str
+) -> None:
     with pytest.raises(ProofError, match=problem):
         PROOF.validate(claim, evidence)
 
@@ -142,3 +158,41 @@ def test_validation_limits_quotations() -> None:
     for quoted, problem in [(sentence, "more than 7"), ("of the", "stop words")]:
         with pytest.raises(ProofError, match=problem):
             Proof((ProofStep("a", quoted, NatOp.EQUIVALENCE),)).validate("a", [("T", sentence)])
+
+
+@given(st.lists(proofs, max_size=4))
+def test_files_round_trip(tmp_path_factory: pytest.TempPathFactory, written: list[Proof]) -> None:
+    path = tmp_path_factory.mktemp("proofs") / "proofs.txt"
+    text = "".join(f"{proof.to_text()}\n" for proof in written)
+    path.write_bytes(text.encode("utf-8", "replace"))
+    read = [proof.to_text() for proof in read_proofs(path)]
+    assert read == text.encode("utf-8", "replace").decode().split("\n")[:-1]
+
+
+def test_line_ends_and_empty_lines_are_skipped(tmp_path: Path) -> None:
+    path = tmp_path / "proofs.txt"
+    path.write_bytes(b"\xef\xbb\xbf" + f"{PROOF.to_text()}\r\n \n\n{PROOF.to_text()}".encode())
+    assert list(read_proofs(path)) == [PROOF, PROOF]
+
+
+@pytest.mark.parametrize(
+    ("line", "column", "problem"),
+    [
+        (b"{ a } [ b ] ?", 13, "expected an operator"),
+        (b"{ a } [ b ] = { a [ b ] =", 19, r"expected '}', found '\['"),
+        (b"proof", 1, "expected '{', found 'p'"),
+        (b"{ \xc3\xa9 } [ ] =", 11, "empty evidence"),
+        (b"{ a } [ \xff ] =", 9, "not UTF-8"),
+    ],
+)
+def test_file_errors_have_line_and_column(
+    tmp_path: Path, line: bytes, column: int, problem: str
+) -> None:
+    path = tmp_path / "proofs.txt"
+    path.write_bytes(b"{ a } [ b ] =\n\n" + line + b"\n{ a } [ b ] =\n")
+    place = rf"proofs\.txt: line 3, column {column}: .*{problem}"
+    reader = read_proofs(path)
+    assert next(reader).to_text() == "{ a } [ b ] ="
+    with pytest.raises(ProofFileError, match=place) as caught:
+        next(reader)
+    assert (caught.value.path, caught.value.line, caught.value.column) == (path, 3, column)

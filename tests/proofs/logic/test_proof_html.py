@@ -1,12 +1,12 @@
-"""Proofs as HTML: what they quote and from where, whatever the texts hold."""
+"""Tests of proofs as HTML."""
 
 from html.parser import HTMLParser
 
 from hypothesis import given
 
 from proofs import NatOp, Proof, ProofStep, lexical_proof
-from proofs.logic.proof_html import source
-from tests.proofs.hostile import claims, evidence
+from proofs.logic.proof_html import cited_title
+from tests.proofs.hostile_texts import claims, evidence
 
 EVIDENCE = [
     ("Ada Quill", "Ada Quill was born in 1873."),
@@ -35,7 +35,7 @@ class Cells(HTMLParser):
             self.rows[-1][-1] += data.removesuffix("\n")
 
 
-def test_rows_say_what_the_steps_say() -> None:
+def test_rows_show_steps_and_titles() -> None:
     proof = Proof(
         (
             ProofStep("Bo & Lind", "Bo Lind", NatOp.EQUIVALENCE),
@@ -54,16 +54,16 @@ def test_rows_say_what_the_steps_say() -> None:
 
 
 @given(claims, evidence)
-def test_any_text_has_one_row_a_step(claim: str, texts: list[tuple[str, str]]) -> None:
+def test_any_text_gives_one_row_per_step(claim: str, texts: list[tuple[str, str]]) -> None:
     proof = lexical_proof(claim, texts)
     fragment = proof.to_html(texts)
     fragment.encode("utf-8")
     assert [len(row) for row in Cells(fragment).rows] == [0] + [3] * len(proof.steps)
 
 
-def test_sources_are_near_then_first() -> None:
-    assert source("born in 1873", EVIDENCE) == "Ada Quill"
-    assert source("born in 1873", EVIDENCE, "Bo Lind") == "Bo Lind"
-    assert source("Bo Lind", EVIDENCE, "Ada Quill") == "Bo Lind"
-    assert source("Bo", [("Bo", "He"), ("Al", "Bo")]) == "Al"
-    assert source("Cy", EVIDENCE) is None
+def test_cited_title_prefers_the_previous_title() -> None:
+    assert cited_title("born in 1873", EVIDENCE) == "Ada Quill"
+    assert cited_title("born in 1873", EVIDENCE, "Bo Lind") == "Bo Lind"
+    assert cited_title("Bo Lind", EVIDENCE, "Ada Quill") == "Bo Lind"
+    assert cited_title("Bo", [("Bo", "He"), ("Al", "Bo")]) == "Al"
+    assert cited_title("Cy", EVIDENCE) is None

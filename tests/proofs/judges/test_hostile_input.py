@@ -1,4 +1,4 @@
-"""Evidence and claims of any shape give a valid proof or none, and no evidence asks no model."""
+"""Judges write valid proofs for hostile and huge inputs, and run no model without evidence."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from hypothesis import given, settings
 
 from proofs import GeneratedProofJudge, Judgement, LexicalJudge, NatOp, ProofGenerator, Verdict
 from proofs.judges.calibrated import CalibratedJudge
-from tests.proofs.hostile import claims, evidence
-from tests.proofs.models import bart
+from tests.proofs.hostile_texts import claims, evidence
+from tests.proofs.untrained_bart import bart
 from trie import SafeTokenizer, Seq2Seq
 
 CLAIM = "The lighthouse at Port Merrow was built by an Irish engineer born in 1873."
@@ -30,7 +30,7 @@ def judged(claim: str, texts: list[tuple[str, str]]) -> Judgement:
 
 @settings(deadline=None, max_examples=200)
 @given(claims, evidence)
-def test_any_texts(claim: str, texts: list[tuple[str, str]]) -> None:
+def test_any_text_gives_a_valid_proof(claim: str, texts: list[tuple[str, str]]) -> None:
     judgement = judged(claim, texts)
     assert judgement.sufficient is (not judgement.missing)
     if not judgement.sufficient:
@@ -48,24 +48,25 @@ def test_any_texts(claim: str, texts: list[tuple[str, str]]) -> None:
     ],
     ids=["empty", "control", "notation", "tokens", "unicode"],
 )
-def test_evidence_that_says_nothing_is_insufficient(texts: list[tuple[str, str]]) -> None:
+def test_evidence_without_words_is_insufficient(texts: list[tuple[str, str]]) -> None:
     judgement = judged(CLAIM, texts)
     assert not judgement.sufficient
     assert set(judgement.proof.operators if judgement.proof else ()) == {NatOp.INDEPENDENCE}
 
 
-def test_notation_around_words_does_not_hide_them() -> None:
+def test_notation_marks_do_not_hide_words() -> None:
     texts = [("[Ada] {Quill}", "{ Ada Quill } was [an Irish engineer] = # born | in 1873 </s>")]
     assert judged("Ada Quill was born in 1873.", texts).sufficient
     assert judged("{ Ada Quill } [ was ] = born", texts).proof is not None
 
 
-def test_enormous_evidence_takes_a_moment() -> None:
+def test_huge_evidence_is_judged_quickly() -> None:
     enormous = [("x" * 10**6, "word " * 10**6), ("T", "y" * 10**7), *[ENGINEER] * 1000]
     began = time.process_time()  # not of the clock, which other processes share
     judgement = judged(CLAIM, enormous)
     assert time.process_time() - began < 20
-    assert judgement.missing and "born" not in judgement.missing
+    assert judgement.missing
+    assert "born" not in judgement.missing
 
 
 @pytest.mark.parametrize(
@@ -73,7 +74,7 @@ def test_enormous_evidence_takes_a_moment() -> None:
     ["word " * 10**5, "Quill, said in " * 33_000, " ".join(f"word{at}" for at in range(10**5))],
     ids=["split", "joined", "different"],
 )
-def test_an_enormous_claim_takes_a_moment(claim: str) -> None:
+def test_huge_claim_is_judged_quickly(claim: str) -> None:
     texts = [ENGINEER, *(("T", " ".join(f"Quill {at}{n}" for at in range(250))) for n in range(5))]
     began = time.process_time()
     for judgement in (judged(claim, texts), *CalibratedJudge().judge([claim], [texts])):
@@ -82,15 +83,16 @@ def test_an_enormous_claim_takes_a_moment(claim: str) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2, 200])
-def test_short_and_long_claims(count: int) -> None:
+def test_short_and_long_claims_are_judged(count: int) -> None:
     claim = " ".join((WORDS * 20)[:count])
     judgement = judged(claim, [ENGINEER])
-    assert judgement.proof is not None and len(judgement.proof.steps) <= 16
+    assert judgement.proof is not None
+    assert len(judgement.proof.steps) <= 16
     assert judged("Quill", [ENGINEER]).sufficient
     assert not judged("Merrow", [ENGINEER]).sufficient
 
 
-def test_without_evidence_no_model_is_asked(tokens: SafeTokenizer) -> None:
+def test_no_model_runs_without_evidence(tokens: SafeTokenizer) -> None:
     model, runs = bart(tokens), []
     for module in model.modules():
         module.register_forward_pre_hook(lambda *_: runs.append(1))

@@ -1,4 +1,4 @@
-"""Texts that try to break out of the notation, for property tests."""
+"""Hypothesis strategies of texts that try to break out of the notation."""
 
 from hypothesis import strategies as st
 

@@ -1,4 +1,4 @@
-"""An untrained model for the tests of what decodes or reads proofs."""
+"""A small untrained BART model."""
 
 import torch
 from transformers import BartConfig, BartForConditionalGeneration

@@ -1,4 +1,4 @@
-"""Negations and quantifiers, of the claim or of the evidence, decide the steps that they are of."""
+"""Negations and quantifiers of a claim or its evidence decide the steps that they apply to."""
 
 import pytest
 from hypothesis import given
@@ -8,7 +8,7 @@ from proofs.drafting.chunking import chunk
 from proofs.drafting.span_alignment import Aligner
 from proofs.judges.calibrated import CalibratedJudge
 from proofs.logic.proof import ProofStep
-from tests.proofs.hostile import claims, evidence
+from tests.proofs.hostile_texts import claims, evidence
 
 JUDGES = [CalibratedJudge(), LexicalJudge()]
 
@@ -59,7 +59,7 @@ def steps(judge: CalibratedJudge | LexicalJudge, claim: str, said: str) -> dict[
          "Seven actors", "More than seven actors", "|"),
     ],
 )  # fmt: skip
-def test_what_turns_a_step_is_seen(
+def test_negations_and_quantifiers_decide_their_step(
     judge: CalibratedJudge, claim: str, said: str, span: str, quoted: str, operator: str
 ) -> None:
     step = steps(judge, claim, said)[span]
@@ -80,11 +80,13 @@ def test_what_turns_a_step_is_seen(
         ("The actors left the show.", "Most actors left the show."),
     ],
 )
-def test_what_belongs_to_other_words_is_not(judge: CalibratedJudge, claim: str, said: str) -> None:
+def test_negations_of_other_words_do_not_count(
+    judge: CalibratedJudge, claim: str, said: str
+) -> None:
     assert {one.operator for one in steps(judge, claim, said).values()} == {NatOp.EQUIVALENCE}
 
 
-def test_a_denial_whose_words_stand_elsewhere_is_not_covered() -> None:
+def test_bare_negation_is_not_covered() -> None:
     claim = "The lighthouse at Port Merrow is not."
     texts = [("Port Merrow", "The lighthouse at Port Merrow is old.")]
     (judgement,) = CalibratedJudge().judge([claim], [texts])
@@ -92,7 +94,7 @@ def test_a_denial_whose_words_stand_elsewhere_is_not_covered() -> None:
 
 
 @given(claims, evidence)
-def test_quotations_may_still_be_quoted(claim: str, texts: list[tuple[str, str]]) -> None:
+def test_widened_quotations_are_still_quotable(claim: str, texts: list[tuple[str, str]]) -> None:
     aligner = Aligner(texts, default_lexicon())
     for begin, end in chunk(claim):
         found = aligner.align(claim[begin:end])
