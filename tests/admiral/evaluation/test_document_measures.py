@@ -26,7 +26,9 @@ from tests.admiral.evaluation.small_runs import answer, gold
         max_size=4,
     )
 )
-def test_ir_measures_scores_match_their_definitions(claims: list[tuple[list[str], list[frozenset[str]]]]) -> None:
+def test_ir_measures_scores_match_their_definitions(
+    claims: list[tuple[list[str], list[frozenset[str]]]],
+) -> None:
     pytest.importorskip("ir_measures", reason="the extra 'scorers' installs ir-measures")
     every = [
         Pair(

@@ -47,7 +47,10 @@ def test_document_measures() -> None:
 def test_sentence_measures() -> None:
     every = pairs(
         (gold([A, B], [C]), answer(A, ("X", 0), B)),
-        (gold([A]), answer(*[("X", n) for n in range(5)], A)),  # only the first five sentences count
+        (
+            gold([A]),
+            answer(*[("X", n) for n in range(5)], A),
+        ),  # only the first five sentences count
         (gold([A]), answer()),  # no sentences: precision 1 by the scorer's rule
         (gold([A]), None),  # no prediction: precision 0
         (gold(), answer(B)),  # no gold evidence: recall 1

@@ -59,7 +59,9 @@ def test_recall_and_exact_match_agree_with_counting(
 
 
 @given(sets, titles)
-def test_best_overlap_agrees_with_its_definition(gold: list[frozenset[str]], found: list[str]) -> None:
+def test_best_overlap_agrees_with_its_definition(
+    gold: list[frozenset[str]], found: list[str]
+) -> None:
     overlap = best_overlap(gold, found)
     scores = []
     for one in gold:

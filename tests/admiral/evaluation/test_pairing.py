@@ -29,7 +29,9 @@ def test_titles_are_normalised() -> None:
 
 
 def test_files_of_different_data_sets_are_rejected() -> None:
-    with pytest.raises(AdmiralError, match=r"its ids are such as '1', those of the predictions such as '8', '9'"):
+    with pytest.raises(
+        AdmiralError, match=r"its ids are such as '1', those of the predictions such as '8', '9'"
+    ):
         pair_claims([gold([("A", 0)])], {"8": answer(id="8"), "9": answer(id="9")})
     other = Prediction("1", (), claim="Another claim.")
     with pytest.raises(AdmiralError, match=r"claim '1': .*another claim \('Another claim.'\) than"):

@@ -124,7 +124,7 @@ def test_invalid_results_name_line_and_field(
         ("1 Q0 %FF 1 1 x\n", r":1: is neither JSON nor six columns"),
         ("1 Q0 A 1 nan x\n", r":1: field 'score': nan is not finite"),
         ("1 Q0 A 1 2 x\n1 Q0 A 2 1 x\n", r":2: field 'document': 'A' occurs twice for query '1'"),
-        (json.dumps(record("1")) + "\n3\n", r":2: .*an object is needed"),
+        (json.dumps(record("1")) + "\n3\n", r":2: .*instead of an object"),
     ],
 )
 def test_invalid_files_are_rejected(tmp_path: Path, text: str, message: str) -> None:

@@ -26,7 +26,9 @@ PAIRS = {"id": 1, "claim": "c", "label": "SUPPORTED", "evidence": [["A", 0]]}
     ("name", "one"),
     [("hover", HOVER), ("fever", FEVER), ("feverous", FEVEROUS), ("fever", PAIRS)],
 )
-def test_task_is_inferred_from_the_gold_file(tmp_path: Path, name: str, one: dict[str, Any]) -> None:
+def test_task_is_inferred_from_the_gold_file(
+    tmp_path: Path, name: str, one: dict[str, Any]
+) -> None:
     path = written(tmp_path / "gold.jsonl", [one])
     assert infer_task(path).name == name
     claims = read_task_claims(EVALUATION_TASKS[name], path)
@@ -77,7 +79,9 @@ def test_notes_say_what_a_run_lacks() -> None:
     silent = evaluate(EVALUATION_TASKS["fever"], claims, {"1": answer(verdict=None)}, [1])
     assert "no answer has a proof, so no labels are measured" in silent.notes
     half = {"1": answer(verdict=None), "2": answer(id="2")}
-    assert "1 answer without a proof" in " ".join(evaluate(EVALUATION_TASKS["fever"], claims, half, [1]).notes)
+    assert "1 answer without a proof" in " ".join(
+        evaluate(EVALUATION_TASKS["fever"], claims, half, [1]).notes
+    )
     pages = evaluate(EVALUATION_TASKS["fever"], claims[1:], {"2": answer(id="2")}, [1])
     assert "the gold file names documents and no sentences" in pages.notes
     assert not any(m.section.startswith("sentences") for m in pages.measures)
