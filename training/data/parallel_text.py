@@ -1,8 +1,8 @@
-r"""fairseq's parallel text: ``<split>.source`` and ``<split>.target``, one sample per line.
+r"""Parallel text of fairseq: ``<split>.source`` and ``<split>.target``, one sample per line.
 
-fairseq reads both files as UTF-8 and takes LF, CR and CR LF for the end of a line, nothing else. A
-text that holds one of them would shift every later pair, so it is refused, or escaped (``\n``,
-``\r``, and ``\\`` for the backslash) where the caller asks for that.
+fairseq reads both files as UTF-8 and ends lines at LF, CR and CR LF. A text that contains one of
+these would shift all later pairs. It is refused or, if requested, escaped (``\n``, ``\r``, and
+``\\`` for the backslash).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ESCAPE = re.compile(r"\\.?", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class TextPair:
-    """One sample of a sequence-to-sequence model: what goes in and what comes out."""
+    """One sample of a sequence-to-sequence model: its input and its output."""
 
     source: str
     target: str
@@ -36,7 +36,7 @@ class TextPair:
 def parallel_paths(directory: Path, split: str) -> tuple[Path, Path]:
     """Return the two files of a split such as ``train`` or ``valid``."""
     if not re.fullmatch(r"\w[\w.-]*", split):
-        raise AdmiralError(f"{split!r} is no name of a split. Use one such as 'train' or 'valid'.")
+        raise AdmiralError(f"{split!r} is not the name of a split. Use one such as 'train' or 'valid'.")
     source, target = (directory / f"{split}.{side}" for side in _SIDES)
     return source, target
 
@@ -44,17 +44,17 @@ def parallel_paths(directory: Path, split: str) -> tuple[Path, Path]:
 def write_parallel_text(
     directory: Path, split: str, pairs: Iterable[TextPair], *, escape: bool = False
 ) -> int:
-    """Write one split, a pair at a time, and return the number of pairs.
+    """Write one split and return the number of pairs.
 
-    Both files take their names when they are complete. A crash leaves the old pair or the new
-    one, or at worst a lone source, never two files that do not belong together.
+    Both files are renamed into place when they are complete. A crash leaves the old files, the new
+    ones, or a source without target, but never two files that do not belong together.
 
     Parameters
     ----------
     directory
-        Made if it is not there.
+        Directory of the files; created if it is missing.
     split
-        Name of the files, without the ending.
+        Name of the files without extension.
     pairs
         The samples.
     escape
@@ -63,16 +63,16 @@ def write_parallel_text(
     Raises
     ------
     RecordError
-        At a text with a line break (without `escape`) or a lone surrogate.
+        If a text contains a line break (without `escape`) or a lone surrogate.
     AdmiralError
-        Where the disk cannot be written.
+        If a file cannot be written.
     """
     final = parallel_paths(directory, split)
     number = 0
     try:
         directory.mkdir(parents=True, exist_ok=True)
         with ExitStack() as stack:
-            # Left in the opposite order: the source gets its name, then the target.
+            # Contexts exit in reverse order: the source is renamed first, then the target.
             files = [stack.enter_context(replacing(path)) for path in reversed(final)][::-1]
             for number, pair in enumerate(pairs, start=1):
                 lines = [
@@ -86,7 +86,7 @@ def write_parallel_text(
             for file in files:
                 file.flush()
                 os.fsync(file.fileno())
-            # Without its target, a source is an error to every reader; so the target leaves first.
+            # Readers refuse a source without target, so the old target is removed first.
             final[1].unlink(missing_ok=True)
     except OSError as error:
         raise AdmiralError(
@@ -97,22 +97,22 @@ def write_parallel_text(
 
 
 def read_parallel_text(directory: Path, split: str, *, escaped: bool = False) -> Iterator[TextPair]:
-    """Read one split, a pair at a time.
+    """Yield the pairs of one split.
 
     Parameters
     ----------
     directory, split
         As in `write_parallel_text`.
     escaped
-        The text was written with ``escape=True``.
+        Whether the text was written with ``escape=True``.
 
     Raises
     ------
     RecordError
-        At the first line that is not UTF-8, holds a carriage return or (if `escaped`) a broken
-        escape, or has no partner in the other file.
+        If a line is not UTF-8, contains a carriage return or (if `escaped`) an invalid escape, or
+        has no counterpart in the other file.
     AdmiralError
-        Where a file is missing or cannot be read.
+        If a file is missing or cannot be read.
     """
     paths = parallel_paths(directory, split)
     with ExitStack() as stack:
@@ -132,7 +132,7 @@ def read_parallel_text(directory: Path, split: str, *, escaped: bool = False) ->
                     raise RecordError(
                         f"{path}:{number}",
                         "",
-                        f"the file ends, but {paths[1 - side].name} goes on",
+                        f"the file ends, but {paths[1 - side].name} continues",
                         "Write the split again.",
                     )
             source, target = (
@@ -144,10 +144,10 @@ def read_parallel_text(directory: Path, split: str, *, escaped: bool = False) ->
 
 def _line(text: str, where: str, side: str, escape: bool) -> bytes:
     if escape:
-        text = _BREAK.sub(lambda found: _ESCAPES[found[0]], text)
+        text = _BREAK.sub(lambda match: _ESCAPES[match[0]], text)
     elif "\n" in text or "\r" in text:
         raise RecordError(
-            where, side, "the text holds a line break", "Remove it, or write with escape=True."
+            where, side, "the text contains a line break", "Remove it, or write with escape=True."
         )
     try:
         return text.encode() + b"\n"
@@ -164,13 +164,13 @@ def _text(line: bytes, where: str, escaped: bool) -> str:
     line = line.removesuffix(b"\n").removesuffix(b"\r")  # files from Windows end lines in CR LF
     if b"\r" in line:
         raise RecordError(
-            where, "", "a carriage return, which fairseq takes for a line end", "Remove it."
+            where, "", "a carriage return, at which fairseq ends the line", "Remove it."
         )
     try:
         text = line.decode()
     except UnicodeDecodeError as error:
         raise RecordError(where, "", f"not UTF-8 ({error.reason})", "Convert the file.") from error
-    return _ESCAPE.sub(lambda found: _original(found[0], where), text) if escaped else text
+    return _ESCAPE.sub(lambda match: _original(match[0], where), text) if escaped else text
 
 
 def _original(escape: str, where: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from admiral.errors import RecordError
 from admiral.storage.atomic_files import write_atomically
 from proofs import NatOp, Proof, ProofStep
-from training.data.continuations import MAX_TARGETS, Target, gold_continuations
+from training.data.gold_continuations import MAX_TARGETS, Target, gold_continuations
 
 
 @dataclass(frozen=True, slots=True)

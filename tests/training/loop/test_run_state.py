@@ -23,7 +23,7 @@ def trained(width: int = 3) -> tuple[nn.Linear, torch.optim.AdamW]:
     return module, optimizer
 
 
-def test_a_state_comes_back(tmp_path: Path) -> None:
+def test_a_state_round_trips(tmp_path: Path) -> None:
     module, optimizer = trained()
     state = TrainingState(
         step=2,
@@ -53,7 +53,7 @@ def test_a_state_comes_back(tmp_path: Path) -> None:
     assert torch.equal(module.weight, other.weight)
 
 
-def test_a_damaged_state_is_named(tmp_path: Path) -> None:
+def test_a_truncated_state_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "state.safetensors"
     module, optimizer = trained()
     save_state(path, module, optimizer, TrainingState())
@@ -62,7 +62,7 @@ def test_a_damaged_state_is_named(tmp_path: Path) -> None:
         read_state(path)
 
 
-def test_a_changed_number_is_noticed(tmp_path: Path) -> None:
+def test_a_changed_weight_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "state.safetensors"
     module, optimizer = trained()
     save_state(path, module, optimizer, TrainingState(step=1))
@@ -77,24 +77,24 @@ def test_a_changed_number_is_noticed(tmp_path: Path) -> None:
 def test_a_state_of_another_model_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "state.safetensors"
     save_state(path, *trained(), TrainingState())
-    with pytest.raises(AdmiralError, match="is of another model"):
+    with pytest.raises(AdmiralError, match="belongs to another model"):
         load_tensors(path, *trained(4))
-    with pytest.raises(AdmiralError, match="is of another model"):
+    with pytest.raises(AdmiralError, match="belongs to another model"):
         load_tensors(path, nn.Sequential(nn.Linear(3, 2)), trained()[1])
 
 
-def test_a_state_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> None:
+def test_a_failed_save_keeps_the_previous_state(tmp_path: Path) -> None:
     path = tmp_path / "state.safetensors"
     save_state(path, *trained(), TrainingState(step=1))
     before = path.read_bytes()
-    with full_disk(64), pytest.raises(AdmiralError, match=r"state\.safetensors: .* make room"):
+    with full_disk(64), pytest.raises(AdmiralError, match=r"state\.safetensors: .* Free some disk space"):
         save_state(path, *trained(), TrainingState(step=2))
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_what_a_killed_run_left_is_cleared_away(tmp_path: Path) -> None:
+def test_temporary_files_of_a_killed_run_are_removed(tmp_path: Path) -> None:
     path = tmp_path / "state.safetensors"
-    (tmp_path / ".tmpAx3fUW").write_bytes(b"half")  # as safetensors calls what it writes
+    (tmp_path / ".tmpAx3fUW").write_bytes(b"half")  # the name of a temporary file of safetensors
     save_state(path, *trained(), TrainingState())
     assert list(tmp_path.iterdir()) == [path]
