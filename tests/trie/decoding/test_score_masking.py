@@ -72,5 +72,6 @@ def test_cached_masks_fit_the_scores() -> None:
         patch.setattr(trie.decoding.score_masking, "_WIDE", 0)
         for width, dtype in [(5, torch.float32), (9, torch.float32), (9, torch.float64)]:
             kept, _ = masker.mask(torch.zeros(1, width, dtype=dtype), next_tokens, FALLBACK)
-            assert kept.shape == (1, width) and kept.dtype == dtype
+            assert kept.shape == (1, width)
+            assert kept.dtype == dtype
             assert torch.isfinite(kept).nonzero()[:, 1].tolist() == [1, 3]

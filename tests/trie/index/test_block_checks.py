@@ -64,15 +64,15 @@ def test_damaged_values_are_never_returned(
     content[at] ^= data.draw(st.integers(1, 255))
     path.write_bytes(content)
     trie = TokenTrie.open(directory)
-    refused = 0
+    rejected = []
     for node in data.draw(st.permutations(range(intact.nodes))):
         try:
             assert _read(trie, node) == _read(intact, node)
         except TrieFileError as error:
-            assert error.path == path
-            refused += 1
+            rejected.append(error.path)
+    assert set(rejected) <= {path}
     if path.name != "tokens.npy" or intact.nodes > 1:
-        assert refused
+        assert rejected
     for _ in range(2):
         with pytest.raises(TrieFileError, match=path.name):
             trie.check()
@@ -94,14 +94,13 @@ def test_invariants_hold_even_with_matching_checksums(
     seal(directory)
     trie = TokenTrie.open(directory)
     try:
-        found = list(spells(trie).values())
-    except TrieFileError as error:
-        assert error.path.stem == name
-        with pytest.raises(TrieFileError, match=name):
+        read = list(spells(trie).values())
+    except TrieFileError:
+        with pytest.raises(TrieFileError, match=rf"{name}\.npy"):
             trie.check()
         return
     trie.check()
-    assert TokenTrie.build(found).digest == _reopened(trie, tmp_path_factory.mktemp("again")).digest
+    assert TokenTrie.build(read).digest == _reopened(trie, tmp_path_factory.mktemp("again")).digest
 
 
 def _reopened(trie: TokenTrie, directory: Path) -> TokenTrie:
@@ -120,7 +119,8 @@ def test_only_blocks_that_are_read_are_checked(wide: Path) -> None:
     _change(wide, "tokens", _set(150, 7))
     _change(wide, "rows", _set(10, 7))
     trie = TokenTrie.open(wide)
-    assert trie.path(64) == [126] and trie.rows(101).tolist() == [99]
+    assert trie.path(64) == [126]
+    assert trie.rows(101).tolist() == [99]
     for _ in range(2):
         for read in (trie.path, trie.walk):
             with pytest.raises(TrieFileError, match=r"tokens\.npy: damaged"):
@@ -129,7 +129,8 @@ def test_only_blocks_that_are_read_are_checked(wide: Path) -> None:
             trie.children(trie.root)
         with pytest.raises(TrieFileError, match=r"rows\.npy: damaged"):
             trie.rows(60)
-    assert trie.path(64) == [126] and trie.rows(101).tolist() == [99]
+    assert trie.path(64) == [126]
+    assert trie.rows(101).tolist() == [99]
 
 
 @pytest.mark.parametrize("at", [64, 128, 192])

@@ -22,7 +22,8 @@ def test_arrays_are_read_back(shape: tuple[int, ...], kind: str, tmp_path: Path)
     np.save(tmp_path / "a.npy", array)
     for mapped in (False, True):
         found = open_array(tmp_path / "a.npy", mapped=mapped)
-        assert found.dtype == array.dtype and found.shape == shape
+        assert found.dtype == array.dtype
+        assert found.shape == shape
         assert np.array_equal(found, array)
 
 

@@ -35,7 +35,8 @@ def _same(trie: TokenTrie, node: int, oracle: dict[Any, Any]) -> int:
     assert trie.ends(node) == bool(oracle[None])
     expected = sorted(token for token in oracle if token is not None)
     tokens, nodes = trie.children(node)
-    assert tokens.dtype == np.int64 and tokens.tolist() == expected
+    assert tokens.dtype == np.int64
+    assert tokens.tolist() == expected
     for absent in {-1, 0, 2, 4, 256, 65536, 2**31, 2**40} - set(expected):
         assert trie.child(node, absent) == -1
     assert [trie.child(node, token) for token in expected] == nodes.tolist()

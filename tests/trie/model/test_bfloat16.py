@@ -34,7 +34,8 @@ def test_only_linear_layers_are_converted() -> None:
     assert linear
     for name, parameter in model.named_parameters():
         if name.rpartition(".")[0] in linear:
-            assert parameter.dtype == torch.bfloat16 and not parameter.requires_grad
+            assert parameter.dtype == torch.bfloat16
+            assert not parameter.requires_grad
         else:
             assert torch.equal(parameter, before[name])
 
@@ -46,7 +47,7 @@ def test_converted_models_are_rejected() -> None:
         Seq2Seq(model)
     model.get_encoder().layers[0].self_attn.k_proj.weight = nn.Parameter(torch.empty(0))
     with pytest.raises(
-        ValueError, match="the weights of .*k_proj were converted; load the model again"
+        ValueError, match=r"the weights of .*k_proj were converted; load the model again"
     ):
         Seq2Seq(model)
 
@@ -55,5 +56,6 @@ def test_layers_without_bias_or_weights() -> None:
     layers = nn.Sequential(nn.Linear(3, 2, bias=False), nn.Linear(2, 2))
     layers[1].weight = nn.Parameter(torch.empty(0))
     convert_linears_to_bfloat16(layers)
-    assert layers[0].bias is None and layers[0].weight.dtype == torch.bfloat16
+    assert layers[0].bias is None
+    assert layers[0].weight.dtype == torch.bfloat16
     assert not layers[1].weight.numel()

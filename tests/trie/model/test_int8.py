@@ -47,7 +47,8 @@ def test_errors_are_bounded(tokens: int, width: int, outputs: list[int], power: 
     weights = [part.weight.detach().clone() for part in parts]
     exact = FloatLinears(*parts)(hidden)
     for one, found, weight in zip(exact, Int8Linears(*parts)(hidden), weights, strict=True):
-        assert found.dtype == torch.float32 and found.shape == one.shape
+        assert found.dtype == torch.float32
+        assert found.shape == one.shape
         row = hidden.abs().amax(1, keepdim=True) / 254
         column = weight.abs().amax(1) / 254
         bound = hidden.abs().sum(1, keepdim=True) * column + row * weight.abs().sum(1)
@@ -79,7 +80,8 @@ def test_nan_and_infinity_are_kept(value: float) -> None:
     hidden = torch.ones(2, 8)
     hidden[1, 3] = value
     _, (found,) = both(hidden, 4)
-    assert found[0].isfinite().all() and not found[1].isfinite().any()
+    assert found[0].isfinite().all()
+    assert not found[1].isfinite().any()
 
 
 def test_rows_are_independent() -> None:

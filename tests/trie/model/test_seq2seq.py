@@ -69,7 +69,8 @@ def test_steps_equal_the_full_forward_pass(seed: int, changes: dict[str, object]
     for at in range(ours.max_target):
         last = torch.tensor([[beam[-1:] for beam in one] for one in written])
         logits = ours.step(encoded, cache, last)[:, :, 0]
-        assert logits.shape == (len(active), beams, VOCABULARY) and logits.dtype == torch.float32
+        assert logits.shape == (len(active), beams, VOCABULARY)
+        assert logits.dtype == torch.float32
         for row, number in enumerate(active):
             for beam in range(beams):
                 expected = full_logits(model, inputs[number], written[row][beam])[-1]
