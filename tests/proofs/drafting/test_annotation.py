@@ -24,7 +24,7 @@ def test_annotation_agrees_with_the_label(
     try:
         proof = annotate(claim, texts, sufficient, refuted)
     except AnnotationError:
-        # Only where nothing can be quoted: then no word of the claim is covered either.
+        # Only if nothing can be quoted; then no word of the claim is covered either.
         assert sufficient
         assert all(not step.evidence for step in lexical_proof(claim, texts).steps)
         return

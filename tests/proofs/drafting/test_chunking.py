@@ -38,7 +38,7 @@ def test_joining_equals_repeated_shortest_pair(claim: str, max_words: int, max_c
     spans = chunk(claim, max_words=max_words, max_chunks=len(claim))
     while len(spans) > max_chunks:
         counts = [len(claim[a:b].split()) for a, b in spans]
-        sums = [one + other for one, other in pairwise(counts)]
+        sums = [left + right for left, right in pairwise(counts)]
         at = sums.index(min(sums))
         spans[at : at + 2] = [(spans[at][0], spans[at + 1][1])]
     assert chunk(claim, max_words=max_words, max_chunks=max_chunks) == spans

@@ -23,11 +23,11 @@ SHORT = ContextualSimilarity(Seq2Seq(bart(TOKENS, positions=12)), TOKENS)
 
 def test_similarities_have_shape_and_range() -> None:
     claim, texts = "Ada Quill was an engineer.", ["", "She built it (in 1873).", "Quill"]
-    found = SIMILARITY.compare(claim, texts)
-    assert [tuple(m.shape) for m in found] == [
+    similarities = SIMILARITY.compare(claim, texts)
+    assert [tuple(m.shape) for m in similarities] == [
         (len(split_words(text)), len(split_words(claim))) for text in texts
     ]
-    assert all(m.min() >= 0 and m.max() <= 0.8 for m in found[1:])
+    assert all(m.min() >= 0 and m.max() <= 0.8 for m in similarities[1:])
 
 
 def test_same_word_in_same_context_has_maximum_similarity() -> None:
@@ -39,15 +39,15 @@ def test_same_word_in_same_context_has_maximum_similarity() -> None:
 def test_batching_does_not_change_similarities() -> None:
     texts = [f"The lighthouse {'was built ' * n}in 1873." for n in range(20)]
     together = SIMILARITY.compare("It was built.", texts)
-    for text, found in zip(texts, together, strict=True):
+    for text, similarities in zip(texts, together, strict=True):
         (alone,) = SIMILARITY.compare("It was built.", [text])
-        torch.testing.assert_close(found, alone, atol=1e-5, rtol=0)
+        torch.testing.assert_close(similarities, alone, atol=1e-5, rtol=0)
 
 
 def test_words_beyond_the_input_have_no_similarity() -> None:
-    (found,) = SHORT.compare("engineer", ["engineer " * 30])
-    assert found[0].sum() > 0
-    assert found[-1].sum() == 0
+    (similarities,) = SHORT.compare("engineer", ["engineer " * 30])
+    assert similarities[0].sum() > 0
+    assert similarities[-1].sum() == 0
 
 
 @settings(deadline=None, max_examples=60)
@@ -67,10 +67,10 @@ def test_contextual_annotation_agrees_with_the_label(claim: str, texts: list) ->
 def test_contextual_alignment_finds_unrelated_words() -> None:
     """Of two sentences without a word in common, choose the one with similar contexts."""
     claim, span = "Quill was an engineer.", "engineer"
-    alike, other = ("A", "Quill was an engineex."), ("B", "Zzz ppp kkk.")
-    assert Aligner([alike, other], default_lexicon()).align("qqq") is not None
-    found = Aligner([other, alike], default_lexicon(), claim, SIMILARITY).align(
+    similar, other = ("A", "Quill was an engineex."), ("B", "Zzz ppp kkk.")
+    assert Aligner([similar, other], default_lexicon()).align("qqq") is not None
+    alignment = Aligner([other, similar], default_lexicon(), claim, SIMILARITY).align(
         span, start=claim.index(span)
     )
-    assert found is not None
-    assert found.title == "A"
+    assert alignment is not None
+    assert alignment.title == "A"

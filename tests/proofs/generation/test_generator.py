@@ -25,29 +25,31 @@ def test_untrained_models_generate_valid_proofs(tokens: SafeTokenizer, seed: int
         Seq2Seq(bart(tokens, seed)), tokens, beam_size=3, batch_size=3, max_length=60
     )
     claims, evidence = zip(*HOSTILE, strict=True)
-    found = generator.generate(claims, evidence)
-    for claim, texts, candidates in zip(claims, evidence, found, strict=True):
+    proofs_of_claims = generator.generate(claims, evidence)
+    for claim, texts, candidates in zip(claims, evidence, proofs_of_claims, strict=True):
         assert 1 <= len(candidates) <= 3
         scores = [candidate.score for candidate in candidates]
         assert scores == sorted(scores, reverse=True)
         for candidate in candidates:
             candidate.proof.validate(claim, texts)
     alone = [generator.generate([c], [e])[0] for c, e in HOSTILE]
-    assert [[p.proof for p in one] for one in alone] == [[p.proof for p in one] for one in found]
+    assert [[p.proof for p in candidates] for candidates in alone] == [
+        [p.proof for p in candidates] for candidates in proofs_of_claims
+    ]
 
 
 def test_claims_too_long_to_decode_have_no_proof(tokens: SafeTokenizer) -> None:
     generator = ProofGenerator(Seq2Seq(bart(tokens, positions=64)), tokens)
     claims = [CLAIM, " ", "word " * 200]
-    found = generator.generate(claims, [[ENGINEER]] * 3)
-    assert [bool(candidates) for candidates in found] == [True, False, False]
+    proofs_of_claims = generator.generate(claims, [[ENGINEER]] * 3)
+    assert [bool(candidates) for candidates in proofs_of_claims] == [True, False, False]
     judgements = GeneratedProofJudge(generator).judge(claims, [[ENGINEER]] * 3)
     assert judgements[2].sufficient is False
     assert judgements[2].proof is None
 
 
 def test_trained_model_decides_by_the_evidence(tokens: SafeTokenizer) -> None:
-    """Overfit two annotated proofs; the judge then tells full from partial evidence."""
+    """Overfit two annotated proofs; the judge must then separate full from partial evidence."""
     cases = [([LIGHTHOUSE, ENGINEER], True), ([LIGHTHOUSE], False)]
     model = bart(tokens, positions=256)
     proofs = [annotate(CLAIM, texts, sufficient) for texts, sufficient in cases]

@@ -30,7 +30,7 @@ EVIDENCE = [
 
 
 def walk(grammar: ProofGrammar, choose: random.Random, lazy: float = 0.5) -> list[int]:
-    """Return a random sequence; with probability `lazy` the rarer kinds of token are taken."""
+    """Return a random accepted sequence; with probability `lazy`, prefer the first tokens."""
     state, ids = grammar.start, []
     while ahead := following(grammar, state):
         allowed = list(ahead)
@@ -93,7 +93,7 @@ def test_targets_decode_to_the_annotation(tokens: SafeTokenizer) -> None:
 
 
 def test_quotations_equal_brute_force_enumeration(tokens: SafeTokenizer) -> None:
-    """Against all spans of words, listed the slow way."""
+    """Compare with all spans of words that satisfy the rules."""
     texts = [("Ada Quill", "Ada Quill (born May 3, 1873) was an Irish engineer of the first rank.")]
     grammar = ProofGrammar(tokens, "Ada", texts, max_length=500)
     legal = set()
@@ -103,19 +103,19 @@ def test_quotations_equal_brute_force_enumeration(tokens: SafeTokenizer) -> None
             for end in range(begin + 1, min(begin + 7, len(words)) + 1):
                 if has_content(span := " ".join(words[begin:end])):
                     legal.add(span.strip("(),. "))
-    found = set()
+    quoted = set()
     prefix = [tokens.single_token("{"), *tokens.encode("Ada"), *map(tokens.single_token, "}[")]
-    # Depth first through everything between the brackets.
+    # Depth-first search of everything between the brackets.
     agenda = [(grammar.walk(prefix), ())]
     while agenda:
         state, ids = agenda.pop()
-        for token, behind in following(grammar, state).items():
+        for token, next_state in following(grammar, state).items():
             if token != tokens.single_token("]"):
-                agenda.append((behind, (*ids, token)))
+                agenda.append((next_state, (*ids, token)))
             elif ids:
                 whole = [*prefix, *ids, token, tokens.single_token("="), tokens.eos]
-                found.add(grammar.proof(whole).steps[0].evidence)
-    assert {span.strip("(),. ") for span in found} == legal
+                quoted.add(grammar.proof(whole).steps[0].evidence)
+    assert {span.strip("(),. ") for span in quoted} == legal
 
 
 def test_quotations_keep_original_wording(tokens: SafeTokenizer) -> None:
@@ -178,7 +178,7 @@ def test_claim_span_length_is_bounded(tokens: SafeTokenizer) -> None:
     grammar = ProofGrammar(tokens, claim, [], max_length=400, max_claim_words=3)
     for seed in range(20):
         proof = grammar.proof(walk(grammar, random.Random(seed)))
-        # Twice 40 words in 16 steps is more than three words a step; the last takes the rest.
+        # 2 * 40 words / 16 steps exceeds three words, and the last step takes the rest.
         assert all(len(word_spans(s.claim)) <= 5 for s in proof.steps[:-1])
 
 

@@ -31,21 +31,21 @@ def weights(threshold: float = 0.0, **features: float) -> Weights:
 
 
 def test_features_can_be_counted_by_hand() -> None:
-    support = EXTRACTOR.extract(CLAIM, [LIGHTHOUSE, ENGINEER, ("Rain", "It rains.")])
-    assert [one.claim for one in support.drafts] == [
+    features = EXTRACTOR.extract(CLAIM, [LIGHTHOUSE, ENGINEER, ("Rain", "It rains.")])
+    assert [item.claim for item in features.drafts] == [
         "The lighthouse",
         "at Port Merrow",
         "was built",
         "by an Irish engineer.",
     ]
-    claim = dict(zip(CLAIM_FEATURES, support.claim, strict=True))
+    claim = dict(zip(CLAIM_FEATURES, features.claim, strict=True))
     assert (claim["words"], claim["steps"], claim["documents"]) == (1.1, 4, 3)
     assert (claim["named"], claim["links"], claim["linked"], claim["largest"]) == (0, 1, 2, 2)
     lacking = EXTRACTOR.extract(CLAIM, [LIGHTHOUSE])
     last = dict(zip(STEP_FEATURES, lacking.steps[-1], strict=True))
     assert (last["names"], last["others"], last["independent"]) == (1, 1, 1)
     assert last["coverage"] == last["linked_coverage"] == 0
-    assert dict(zip(STEP_FEATURES, support.steps[-1], strict=True))["coverage"] == 1
+    assert dict(zip(STEP_FEATURES, features.steps[-1], strict=True))["coverage"] == 1
 
 
 def test_deciding_steps_are_independent() -> None:
@@ -56,7 +56,7 @@ def test_deciding_steps_are_independent() -> None:
     assert partly.proof is not None
     assert partly.proof.missing == ("by an Irish engineer.",)
     assert not partly.sufficient
-    # A step that the words cover is independent where its score says so, and quotes nothing then.
+    # A step that words cover is independent if its score says so, and then quotes nothing.
     (strict,) = CalibratedJudge(weights(0.7, coverage=1.0)).judge([CLAIM], [[LIGHTHOUSE]])
     assert strict.proof is not None
     assert strict.proof.missing[:3] == ("The lighthouse", "at Port Merrow", "was built")
@@ -93,23 +93,23 @@ def test_proof_agrees_with_the_decision(
     judgement.proof.validate(claim, texts)
     assert judgement.sufficient == judgement.proof.sufficient
     if texts:
-        support = EXTRACTOR.extract(claim, texts)
-        if covered_by_one_document(support):
+        features = EXTRACTOR.extract(claim, texts)
+        if covered_by_one_document(features):
             assert judgement.sufficient
             return
-        high = [score > threshold for score in fitted.scores(support)]
+        high = [score > threshold for score in fitted.scores(features)]
         assert not (any(high) and judgement.sufficient)
-        if all(one.similarity >= 0.3 for one in support.drafts):
+        if all(item.similarity >= 0.3 for item in features.drafts):
             assert judgement.sufficient == (not any(high))
             lacking = [op is NatOp.INDEPENDENCE for op in judgement.proof.operators]
-            scores = fitted.scores(support)
+            scores = fitted.scores(features)
             assert all(is_high or not lacks for is_high, lacks in zip(high, lacking, strict=True))
             assert not any(high) or lacking[scores.index(max(scores))]
 
 
 def test_bundled_weights_separate_full_from_partial_evidence() -> None:
     judgements = CalibratedJudge().judge([CLAIM] * 3, [[LIGHTHOUSE, ENGINEER], [LIGHTHOUSE], []])
-    assert [one.sufficient for one in judgements] == [True, False, False]
+    assert [item.sufficient for item in judgements] == [True, False, False]
     assert CalibratedJudge().judge(["  "], [[ENGINEER]])[0].proof is None
 
 
@@ -122,39 +122,39 @@ def test_verbatim_evidence_is_sufficient(claim: str, title: str) -> None:
     assert judgement.sufficient
     assert judgement.proof is not None
     assert set(judgement.proof.operators) == {NatOp.EQUIVALENCE}
-    (other,) = CalibratedJudge().judge([claim], [[(title, "It rains in the hills.")]])
-    assert not other.sufficient
+    (unrelated,) = CalibratedJudge().judge([claim], [[(title, "It rains in the hills.")]])
+    assert not unrelated.sufficient
 
 
 @pytest.mark.parametrize(
-    ("claim", "title", "said", "is_said"),
+    ("claim", "title", "sentence", "covered"),
     [
         ("Ada Quill was an engineer.", "Ada Quill", "Ada Quill was an engineer.", True),
         ("Ada Quill was an engineer.", "Rain", "Ada Quill was an engineer.", True),
         ("Ada Quill was an engineer.", "Ada Quill", "Ada Quill was not an engineer.", True),
         ("Ada Quill was born in 1873.", "Ada Quill", "Ada Quill was born in 1874.", True),
         ("Ada Quill was a painter.", "Ada Quill", "Ada Quill was an engineer.", False),
-        # Another film, for all that is known.
+        # Possibly another film.
         ("The film was released in 1990.", "Rain", "The film was released in 1991.", False),
         ("The first film was made by an Irish engineer.", "Zed",
          "The second film was made by a Norwegian engineer.", False),
     ],
 )  # fmt: skip
-def test_covered_by_one_document(claim: str, title: str, said: str, is_said: bool) -> None:
-    assert covered_by_one_document(EXTRACTOR.extract(claim, [(title, said)])) is is_said
-    if is_said:
-        (judgement,) = CalibratedJudge(weights(-1e6)).judge([claim], [[(title, said)]])
+def test_covered_by_one_document(claim: str, title: str, sentence: str, covered: bool) -> None:
+    assert covered_by_one_document(EXTRACTOR.extract(claim, [(title, sentence)])) is covered
+    if covered:
+        (judgement,) = CalibratedJudge(weights(-1e6)).judge([claim], [[(title, sentence)]])
         assert judgement.sufficient
 
 
 def test_two_documents_are_not_one() -> None:
-    said = "The lighthouse at Port Merrow was built by Ada Quill, an Irish engineer."
-    assert covered_by_one_document(EXTRACTOR.extract(CLAIM, [("Port Merrow Lighthouse", said)]))
+    sentence = "The lighthouse at Port Merrow was built by Ada Quill, an Irish engineer."
+    assert covered_by_one_document(EXTRACTOR.extract(CLAIM, [("Port Merrow Lighthouse", sentence)]))
     assert not covered_by_one_document(EXTRACTOR.extract(CLAIM, [LIGHTHOUSE, ENGINEER]))
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "message"),
     [
         ({"threshold": "high"}, "field 'threshold': expected a number"),
         ({"threshold": float("nan")}, "field 'threshold': expected a number"),
@@ -168,19 +168,19 @@ def test_two_documents_are_not_one() -> None:
     ],
 )
 def test_bad_weights_raise_with_the_field(
-    tmp_path: Path, change: dict[str, object], says: str
+    tmp_path: Path, change: dict[str, object], message: str
 ) -> None:
     path = tmp_path / "weights.json"
     path.write_text(json.dumps(json.loads(WEIGHTS.read_text()) | change))
-    with pytest.raises(ValueError, match=says):
+    with pytest.raises(ValueError, match=message):
         Weights.read(path)
-    for content, says in (
+    for content, message in (
         ("{", "not a file of weights"),
         ("[" * 10**5, "not a file"),
         ("[]", "n: ex"),
     ):
         path.write_text(content)
-        with pytest.raises(ValueError, match=says):
+        with pytest.raises(ValueError, match=message):
             Weights.read(path)
 
 

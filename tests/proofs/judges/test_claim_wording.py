@@ -10,13 +10,13 @@ from tests.proofs.hostile_texts import claims
 
 
 def test_counts_of_an_example() -> None:
-    found = ClaimWording.count(
+    wording = ClaimWording.count(
         "The director of The Hurt Locker, who was born in California, is not the older sister of "
         "Ada Quill. Both also acted."
     )
-    assert (found.sharing, found.contrast, found.relative) == (2, 2, 1)
-    assert (found.definite, found.sentences) == (2, 2)
-    assert found.names == (("hurt", "locker"), ("california",), ("ada", "quill"))
+    assert (wording.sharing, wording.contrast, wording.relative) == (2, 2, 1)
+    assert (wording.definite, wording.sentences) == (2, 2)
+    assert wording.names == (("hurt", "locker"), ("california",), ("ada", "quill"))
 
 
 def test_names_continue_over_connectors_and_end_with_the_sentence() -> None:
@@ -31,11 +31,11 @@ def test_names_continue_over_connectors_and_end_with_the_sentence() -> None:
 
 @given(claims)
 def test_names_occur_in_the_claim(claim: str) -> None:
-    found = ClaimWording.count(claim)
+    wording = ClaimWording.count(claim)
     norms = [word.norm for word in split_words(claim) if word.norm]
-    for name in found.names:
+    for name in wording.names:
         starts = range(len(norms) - len(name) + 1)
         assert any(tuple(norms[at : at + len(name)]) == name for at in starts)
-    assert found.relative == len(
+    assert wording.relative == len(
         [norm for norm in norms if re.fullmatch("who|whose|which|that|where", norm)]
     )

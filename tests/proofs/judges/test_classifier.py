@@ -25,12 +25,12 @@ def test_pooled_states_ignore_padding(tokens: SafeTokenizer) -> None:
 
 def test_linear_head_decides(tokens: SafeTokenizer) -> None:
     encoder = Seq2Seq(bart(tokens))
-    one, other = pooled_states(encoder, tokens, CLAIMS[:2], EVIDENCE[:2])
-    weight = one - other
-    bias = -(weight @ (one + other)) / 2
+    first, second = pooled_states(encoder, tokens, CLAIMS[:2], EVIDENCE[:2])
+    weight = first - second
+    bias = -(weight @ (first + second)) / 2
     judge = ClassifierJudge(encoder, tokens, weight, bias)
-    found = judge.judge(CLAIMS, EVIDENCE)
-    assert found == [Judgement(said, None) for said in (True, False, False, False)]
+    judgements = judge.judge(CLAIMS, EVIDENCE)
+    assert judgements == [Judgement(decision, None) for decision in (True, False, False, False)]
     opposite = ClassifierJudge(encoder, tokens, -weight, -bias).judge(CLAIMS, EVIDENCE)
     assert [j.sufficient for j in opposite] == [False, True, False, False]
-    assert judge.judge(CLAIMS[2:], EVIDENCE[2:]) == found[2:]
+    assert judge.judge(CLAIMS[2:], EVIDENCE[2:]) == judgements[2:]

@@ -19,7 +19,7 @@ WORDS = ["The", "Irish", "engineer", "did", "not", "build", "3", "towers", "in",
 
 
 def judged(claim: str, texts: list[tuple[str, str]]) -> Judgement:
-    """The lexical judgement, checked in every form that a person may see it in."""
+    """Return the lexical judgement, and check its proof in every form of output."""
     (judgement,) = LexicalJudge().judge([claim], [texts])
     assert judgement.proof is not None
     judgement.proof.validate(claim, texts)
@@ -62,7 +62,7 @@ def test_notation_marks_do_not_hide_words() -> None:
 
 def test_huge_evidence_is_judged_quickly() -> None:
     enormous = [("x" * 10**6, "word " * 10**6), ("T", "y" * 10**7), *[ENGINEER] * 1000]
-    began = time.process_time()  # not of the clock, which other processes share
+    began = time.process_time()  # CPU time, to which other processes do not add
     judgement = judged(CLAIM, enormous)
     assert time.process_time() - began < 20
     assert judgement.missing

@@ -13,8 +13,8 @@ from tests.proofs.hostile_texts import claims, evidence
 JUDGES = [CalibratedJudge(), LexicalJudge()]
 
 
-def steps(judge: CalibratedJudge | LexicalJudge, claim: str, said: str) -> dict[str, ProofStep]:
-    texts = [("Ada Quill" if "Ada" in said else "Show", said)]
+def steps(judge: CalibratedJudge | LexicalJudge, claim: str, sentence: str) -> dict[str, ProofStep]:
+    texts = [("Ada Quill" if "Ada" in sentence else "Show", sentence)]
     (judgement,) = judge.judge([claim], [texts])
     assert judgement.proof is not None
     judgement.proof.validate(claim, texts)
@@ -23,16 +23,16 @@ def steps(judge: CalibratedJudge | LexicalJudge, claim: str, said: str) -> dict[
 
 @pytest.mark.parametrize("judge", JUDGES)
 @pytest.mark.parametrize(
-    ("claim", "said", "span", "quoted", "operator"),
+    ("claim", "sentence", "span", "quoted", "operator"),
     [
-        # What the claim denies.
+        # The claim is negated.
         ("Ada Quill is not in Paris.", "Ada Quill is in Paris.",
          "is not in Paris.", "is in Paris", "!"),
         ("Ada Quill never built a tower.", "Ada Quill built a tower.",
          "Ada Quill never built a tower.", "Ada Quill built a tower", "!"),
         ("Ada Quill was not an old Irish engineer.", "Ada Quill was an Irish engineer.",
          "was not an old Irish engineer.", "was an Irish engineer", "!"),
-        # What the evidence denies.
+        # The evidence is negated.
         ("Ada Quill is in Paris.", "Ada Quill is not in Paris.", "is in Paris.",
          "not in Paris", "!"),
         ("Ada Quill was an Irish engineer.", "Ada Quill was not an Irish engineer.",
@@ -45,10 +45,10 @@ def steps(judge: CalibratedJudge | LexicalJudge, claim: str, said: str) -> dict[
          "hosted the show.", "never hosted the show", "!"),
         ("Ada Quill hosted the show.", "Ada Quill hardly hosted the show.",
          "hosted the show.", "hardly hosted the show", "!"),
-        # Both.
+        # Both are negated.
         ("Ada Quill is not in Paris.", "Ada Quill is not in Paris.",
          "is not in Paris.", "is not in Paris", "="),
-        # How many.
+        # Quantifiers.
         ("All actors left the show.", "No actors left the show.", "All actors", "No actors", "|"),
         ("No actors left the show.", "All actors left the show.", "No actors", "All actors", "|"),
         ("All actors left the show.", "Not all of the actors left the show.",
@@ -60,15 +60,15 @@ def steps(judge: CalibratedJudge | LexicalJudge, claim: str, said: str) -> dict[
     ],
 )  # fmt: skip
 def test_negations_and_quantifiers_decide_their_step(
-    judge: CalibratedJudge, claim: str, said: str, span: str, quoted: str, operator: str
+    judge: CalibratedJudge, claim: str, sentence: str, span: str, quoted: str, operator: str
 ) -> None:
-    step = steps(judge, claim, said)[span]
+    step = steps(judge, claim, sentence)[span]
     assert (step.evidence, step.operator.value) == (quoted, operator)
 
 
 @pytest.mark.parametrize("judge", JUDGES)
 @pytest.mark.parametrize(
-    ("claim", "said"),
+    ("claim", "sentence"),
     [
         ("Ada Quill was an engineer.", "Ada Quill, who never married, was an engineer."),
         ("Ada Quill was an engineer.", "Not married, Ada Quill was an engineer."),
@@ -81,9 +81,9 @@ def test_negations_and_quantifiers_decide_their_step(
     ],
 )
 def test_negations_of_other_words_do_not_count(
-    judge: CalibratedJudge, claim: str, said: str
+    judge: CalibratedJudge, claim: str, sentence: str
 ) -> None:
-    assert {one.operator for one in steps(judge, claim, said).values()} == {NatOp.EQUIVALENCE}
+    assert {step.operator for step in steps(judge, claim, sentence).values()} == {NatOp.EQUIVALENCE}
 
 
 def test_bare_negation_is_not_covered() -> None:
@@ -97,7 +97,7 @@ def test_bare_negation_is_not_covered() -> None:
 def test_widened_quotations_are_still_quotable(claim: str, texts: list[tuple[str, str]]) -> None:
     aligner = Aligner(texts, default_lexicon())
     for begin, end in chunk(claim):
-        found = aligner.align(claim[begin:end])
-        if found is not None:
-            ProofStep(claim[begin:end], found.span, NatOp.EQUIVALENCE)
-            assert len(found.span.split()) <= 7
+        alignment = aligner.align(claim[begin:end])
+        if alignment is not None:
+            ProofStep(claim[begin:end], alignment.span, NatOp.EQUIVALENCE)
+            assert len(alignment.span.split()) <= 7

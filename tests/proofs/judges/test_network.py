@@ -21,13 +21,13 @@ UNITS = st.builds(
 @given(st.lists(UNITS, min_size=1, max_size=4), ROWS)
 def test_network_score_equals_numpy(units: list[HiddenUnit], row: list[float]) -> None:
     weights = np.array([list(unit.weights.values()) for unit in units])
-    votes, biases = (np.array([getattr(one, name) for one in units]) for name in ("vote", "bias"))
-    found = network_score(units, dict(zip(NAMES, row, strict=True)))
-    assert np.isclose(found, votes @ np.tanh(weights @ np.array(row) + biases), atol=1e-12)
+    votes, biases = (np.array([getattr(unit, name) for unit in units]) for name in ("vote", "bias"))
+    score = network_score(units, dict(zip(NAMES, row, strict=True)))
+    assert np.isclose(score, votes @ np.tanh(weights @ np.array(row) + biases), atol=1e-12)
 
 
 @pytest.mark.parametrize(
-    ("record", "says"),
+    ("record", "message"),
     [
         ([], "'units': expected a list"),
         ({}, "'units': expected a list"),
@@ -38,6 +38,6 @@ def test_network_score_equals_numpy(units: list[HiddenUnit], row: list[float]) -
         ([{"vote": "1", "bias": 0, "weights": dict.fromkeys("abc", 1)}], r"\.vote': expected a n"),
     ],
 )
-def test_bad_units_raise_with_the_field(record: Any, says: str) -> None:
-    with pytest.raises(ValueError, match=says):
+def test_bad_units_raise_with_the_field(record: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         read_units(Path("w.json"), record, NAMES)

@@ -19,9 +19,9 @@ HERE = Path("weights.json")
 
 @given(st.dictionaries(st.text(), FINE))
 def test_numbers_are_read_as_floats(record: dict[str, float]) -> None:
-    found = numbers(HERE, "", record, tuple(record))
-    assert found == record
-    assert all(isinstance(one, float) for one in found.values())
+    values = numbers(HERE, "", record, tuple(record))
+    assert values == record
+    assert all(isinstance(value, float) for value in values.values())
 
 
 @given(
@@ -35,15 +35,15 @@ def test_bad_number_raises_with_the_field(record: dict[str, Any], wrong: Any) ->
 
 
 @given(st.sets(st.sampled_from("abcd")), st.sets(st.sampled_from("abcd")))
-def test_fields_must_match_exactly(given_: set[str], wanted: set[str]) -> None:
-    record = dict.fromkeys(given_, 1)
-    if given_ == wanted:
-        assert fields(HERE, "", record, sorted(wanted)) == record
+def test_fields_must_match_exactly(actual: set[str], expected: set[str]) -> None:
+    record = dict.fromkeys(actual, 1)
+    if actual == expected:
+        assert fields(HERE, "", record, sorted(expected)) == record
         return
-    first = min(given_ ^ wanted)
-    says = f"field '{first}': is {'missing' if first in wanted else 'unknown'}; fit it anew"
-    with pytest.raises(ValueError, match=re.escape(says)):
-        fields(HERE, "", record, sorted(wanted))
+    first = min(actual ^ expected)
+    message = f"field '{first}': is {'missing' if first in expected else 'unknown'}; fit it anew"
+    with pytest.raises(ValueError, match=re.escape(message)):
+        fields(HERE, "", record, sorted(expected))
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff{}", b"[" * 10**5, None])

@@ -71,11 +71,11 @@ CONVERSE = {NatOp.FORWARD: NatOp.REVERSE, NatOp.REVERSE: NatOp.FORWARD}
 
 
 @given(words, words)
-def test_word_relations_have_converses(one: str, other: str) -> None:
+def test_word_relations_have_converses(left: str, right: str) -> None:
     lexicon = BuiltinLexicon()
-    there, back = lexicon.word_relation(one, other), lexicon.word_relation(other, one)
-    assert back == CONVERSE.get(there, there)
-    assert lexicon.word_relation(one, one) is NatOp.EQUIVALENCE
+    forth, back = lexicon.word_relation(left, right), lexicon.word_relation(right, left)
+    assert back == CONVERSE.get(forth, forth)
+    assert lexicon.word_relation(left, left) is NatOp.EQUIVALENCE
 
 
 @given(st.lists(st.sampled_from([*WORDS, "at", "least", "no", "all", "some"]), max_size=5))

@@ -12,7 +12,7 @@ TEXTS = [
       "fewer than", "less than", "over", "under", "up to", "exactly", "no fewer than",
       "no more than")),
 ]  # fmt: skip
-# Halves stand for all that lies between whole numbers, 9 for all that is more.
+# Halves represent the numbers between whole numbers.
 POSSIBLE = [n / 2 for n in range(18)]
 
 
@@ -22,7 +22,7 @@ def holds(quantity: Amounts, n: float) -> bool:
 
 
 def relation_of(claim: set, evidence: set, everything: set) -> NatOp | None:
-    """What the definitions of natural logic say of evidence and claim."""
+    """Return the relation of evidence and claim by the definitions of natural logic."""
     if claim == evidence:
         return NatOp.EQUIVALENCE
     if evidence < claim:
@@ -35,19 +35,19 @@ def relation_of(claim: set, evidence: set, everything: set) -> NatOp | None:
 
 
 def read(text: str) -> Quantifier:
-    found, rest = quantifier([*text.split(), "things"])
-    assert found is not None
+    quantity, rest = quantifier([*text.split(), "things"])
+    assert quantity is not None
     assert rest == ["things"]
-    return found
+    return quantity
 
 
 def test_amount_relations_equal_set_relations() -> None:
-    for one, other in product(TEXTS, repeat=2):
-        claim, evidence = read(one), read(other)
+    for left, right in product(TEXTS, repeat=2):
+        claim, evidence = read(left), read(right)
         assert isinstance(claim, Amounts)
         assert isinstance(evidence, Amounts)
         sets = [{n for n in POSSIBLE if holds(q, n)} for q in (claim, evidence)]
-        assert relation(claim, evidence) is relation_of(*sets, set(POSSIBLE)), (one, other)
+        assert relation(claim, evidence) is relation_of(*sets, set(POSSIBLE)), (left, right)
 
 
 @pytest.mark.parametrize(
@@ -64,10 +64,10 @@ def test_amount_relations_equal_set_relations() -> None:
 )
 def test_share_relations_equal_set_relations(text: str, shares: set[int]) -> None:
     everything = set(range(6))
-    others = {"all": {5}, "no": {0}, "some": everything - {0}, "most": {3, 4, 5}}
-    for other, theirs in others.items():
-        expected = relation_of(shares, theirs, everything)
-        assert relation(read(text), read(other)) is expected, (text, other)
+    sets_of_words = {"all": {5}, "no": {0}, "some": everything - {0}, "most": {3, 4, 5}}
+    for right, counts in sets_of_words.items():
+        expected = relation_of(shares, counts, everything)
+        assert relation(read(text), read(right)) is expected, (text, right)
 
 
 def test_other_words_are_no_quantifiers() -> None:

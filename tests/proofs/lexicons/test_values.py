@@ -36,9 +36,9 @@ def test_spelled_numbers_merge_into_digits(number: int) -> None:
 
 
 @given(st.integers(0, 9999), st.integers(0, 9999))
-def test_ordinals_are_equal_or_exclude_each_other(one: int, other: int) -> None:
-    assert same_value(f"{one}th", f"{other}th") is (one == other)
-    assert excludes(f"{one}th", f"{other}th") is (one != other)
+def test_ordinals_are_equal_or_exclude_each_other(left: int, right: int) -> None:
+    assert same_value(f"{left}th", f"{right}th") is (left == right)
+    assert excludes(f"{left}th", f"{right}th") is (left != right)
 
 
 @given(st.lists(st.sampled_from(NASTY) | st.text(max_size=4), max_size=6))

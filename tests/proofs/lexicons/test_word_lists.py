@@ -27,9 +27,9 @@ def test_antonyms_and_paraphrases_relate_spans(tmp_path: Path) -> None:
     assert lexicon.word_relation("1,800", "1800") is NatOp.EQUIVALENCE
     assert default_lexicon().relation("she is alive", "she was dead") is None
     evidence = [("Ada", "Ada married Al in Oslo.")]
-    for known in (lexicon, default_lexicon()):
-        (judgement,) = LexicalJudge(known).judge(["Ada wed in Oslo."], [evidence])
-        assert judgement.sufficient is (known is lexicon)
+    for tested in (lexicon, default_lexicon()):
+        (judgement,) = LexicalJudge(tested).judge(["Ada wed in Oslo."], [evidence])
+        assert judgement.sufficient is (tested is lexicon)
 
 
 def test_phrases_relate_spans(tmp_path: Path) -> None:
@@ -55,12 +55,12 @@ def test_phrases_relate_spans(tmp_path: Path) -> None:
         relation = lexicon.relation(claim, evidence)
         assert (relation and relation.value) == expected, claim
     for judge in (LexicalJudge(lexicon), CalibratedJudge(lexicon=lexicon)):
-        for claim, said, quoted, operator in [
+        for claim, sentence, quoted, operator in [
             ("Merrow is a motion picture.", "Merrow is a film.", "is a film", "="),
             ("Merrow is a film.", "Merrow is a motion picture.", "is a motion picture", "="),
             ("Merrow was a flop.", "Merrow was a box office hit.", "was a box office hit", "!"),
         ]:
-            (judgement,) = judge.judge([claim], [[("Merrow", said)]])
+            (judgement,) = judge.judge([claim], [[("Merrow", sentence)]])
             assert judgement.sufficient
             assert judgement.proof is not None
             last = judgement.proof.steps[-1]
@@ -75,11 +75,11 @@ def test_pairs_equal_the_lines(
     path.write_text("".join(" ".join(line) + "\n" for line in lines), encoding="utf-8")
     lexicon = PairLexicon.read(path, NatOp.ALTERNATION)
     norms = [[normalise(word) for word in line] for line in lines]
-    pairs = {(line[0], other) for line in norms for other in line[1:]}
-    for one in {word for line in norms for word in line}:
-        for other in {word for line in norms for word in line}:
-            known = (one, other) in pairs or (other, one) in pairs
-            assert (lexicon.word_relation(one, other) is NatOp.ALTERNATION) is known
+    pairs = {(line[0], right) for line in norms for right in line[1:]}
+    for left in {word for line in norms for word in line}:
+        for right in {word for line in norms for word in line}:
+            listed = (left, right) in pairs or (right, left) in pairs
+            assert (lexicon.word_relation(left, right) is NatOp.ALTERNATION) is listed
 
 
 @pytest.mark.parametrize(("content", "line"), [(b"a b\nlonely\n", 2), (b"\xff b\n", 1)])

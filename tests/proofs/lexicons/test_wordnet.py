@@ -78,11 +78,11 @@ def test_relations(
 def test_relations_have_converses(database: Path, search_path: Path) -> None:
     reader = opened(database, search_path)._reader
     for lexicon in (WordNetLexicon(reader), WordNetLexicon(reader, co_hyponyms=True)):
-        for one in WORDS:
-            assert lexicon.word_relation(one, one) is NatOp.EQUIVALENCE
-            for other in WORDS:
-                there, back = lexicon.word_relation(one, other), lexicon.word_relation(other, one)
-                assert back == CONVERSE.get(there, there)
+        for left in WORDS:
+            assert lexicon.word_relation(left, left) is NatOp.EQUIVALENCE
+            for right in WORDS:
+                forth, back = lexicon.word_relation(left, right), lexicon.word_relation(right, left)
+                assert back == CONVERSE.get(forth, forth)
     assert lexicon.word_relation("comedian", "singer") is NatOp.ALTERNATION
     assert lexicon.word_relation("city", "person") is None
 
@@ -91,11 +91,11 @@ def test_proofs_use_six_operators_and_annotations_four(database: Path, search_pa
     opened(database, search_path)
     lexicon = default_lexicon(wordnet=True)
     general, specific = "Bo Lind is an entertainer.", "Bo Lind is a comedian."
-    for claim, said, verdict in [
+    for claim, sentence, verdict in [
         (general, specific, "SUPPORTS"),
         (specific, general, "NOT ENOUGH INFO"),
     ]:
-        evidence = [("Bo Lind", said)]
+        evidence = [("Bo Lind", sentence)]
         (judgement,) = LexicalJudge(lexicon).judge([claim], [evidence])
         assert judgement.verdict is not None
         assert judgement.verdict.value == verdict

@@ -16,7 +16,7 @@ relations = st.integers(1, Relation.ANY.value).map(Relation)
 
 
 def relation_of(x: int, y: int, everything: int) -> Relation:
-    """The basic relation of two sets, written as bits, by their definition."""
+    """Return the basic relation of two sets, given as bits, by definition."""
     if x == y:
         return Relation.EQUIVALENCE
     if x & y in (x, y):
@@ -29,21 +29,21 @@ def relation_of(x: int, y: int, everything: int) -> Relation:
 
 @lru_cache
 def joins_of_sets(size: int) -> dict[tuple[Relation, Relation], Relation]:
-    """All that happens to sets neither empty nor full of a universe of so many elements."""
+    """Return all joins that occur for the non-trivial subsets of a universe of `size` elements."""
     everything = 2**size - 1
     sets = range(1, everything)
     relation = {(x, y): relation_of(x, y, everything) for x in sets for y in sets}
-    found: dict[tuple[Relation, Relation], Relation] = {}
+    joins: dict[tuple[Relation, Relation], Relation] = {}
     for x, y, z in product(sets, repeat=3):
         pair = relation[x, y], relation[y, z]
-        found[pair] = found.get(pair, Relation(0)) | relation[x, z]
-    return found
+        joins[pair] = joins.get(pair, Relation(0)) | relation[x, z]
+    return joins
 
 
 @pytest.mark.parametrize("size", range(2, 6))
 def test_join_contains_all_relations_of_small_sets(size: int) -> None:
-    for (one, other), happens in joins_of_sets(size).items():
-        assert happens in join(one, other)
+    for (left, right), relations_of_pair in joins_of_sets(size).items():
+        assert relations_of_pair in join(left, right)
 
 
 def test_join_equals_relations_of_sets() -> None:
@@ -51,19 +51,19 @@ def test_join_equals_relations_of_sets() -> None:
 
 
 def test_join_is_associative_with_equivalence_as_identity() -> None:
-    for one in BASIC:
-        assert join(Relation.EQUIVALENCE, one) == one == join(one, Relation.EQUIVALENCE)
+    for left in BASIC:
+        assert join(Relation.EQUIVALENCE, left) == left == join(left, Relation.EQUIVALENCE)
     for a, b, c in product(BASIC, repeat=3):
         assert join(join(a, b), c) == join(a, join(b, c))
 
 
 @given(relations, relations, relations)
 def test_join_is_monotonic_and_distributes_over_union(
-    one: Relation, other: Relation, more: Relation
+    left: Relation, right: Relation, more: Relation
 ) -> None:
-    assert join(one, other) in join(one | more, other)
-    assert join(one, other) in join(one, other | more)
-    assert join(one | more, other) == join(one, other) | join(more, other)
+    assert join(left, right) in join(left | more, right)
+    assert join(left, right) in join(left, right | more)
+    assert join(left | more, right) == join(left, right) | join(more, right)
 
 
 def test_converse_of_join_is_join_of_converses() -> None:
@@ -73,8 +73,8 @@ def test_converse_of_join_is_join_of_converses() -> None:
             result |= CONVERSE.get(basic, basic)
         return result
 
-    for one, other in product(BASIC, repeat=2):
-        assert converse(join(one, other)) == join(converse(other), converse(one))
+    for left, right in product(BASIC, repeat=2):
+        assert converse(join(left, right)) == join(converse(right), converse(left))
 
 
 def test_verdict_automaton_agrees_with_join() -> None:

@@ -19,16 +19,16 @@ def test_verdict_automaton_equals_published_table() -> None:
 
 
 @given(OPERATORS, OPERATORS)
-def test_verdict_continues_from_any_prefix(one: list[NatOp], other: list[NatOp]) -> None:
-    state = verdict(one)
-    for operator in other:
+def test_verdict_continues_from_any_prefix(prefix: list[NatOp], suffix: list[NatOp]) -> None:
+    state = verdict(prefix)
+    for operator in suffix:
         state = transition(state, operator)
-    assert verdict(one + other) is state
+    assert verdict(prefix + suffix) is state
 
 
 @given(OPERATORS, OPERATORS)
-def test_equivalence_does_not_change_the_verdict(one: list[NatOp], other: list[NatOp]) -> None:
-    assert verdict([*one, NatOp.EQUIVALENCE, *other]) is verdict(one + other)
+def test_equivalence_does_not_change_the_verdict(prefix: list[NatOp], suffix: list[NatOp]) -> None:
+    assert verdict([*prefix, NatOp.EQUIVALENCE, *suffix]) is verdict(prefix + suffix)
 
 
 @given(OPERATORS)
