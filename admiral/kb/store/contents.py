@@ -200,7 +200,7 @@ class Contents:
 
 def _inconsistent_error(snapshot: Snapshot) -> AdmiralError:
     return AdmiralError(
-        f"{snapshot.path}: its parts do not hold the same documents. Build it again with "
+        f"{snapshot.path}: its files do not hold the same documents. Build it again with "
         "`admiral index`."
     )
 

@@ -1,4 +1,4 @@
-"""Combined indexes with removed rows give the results of combined new index."""
+"""Combined indexes with removed rows give the results of one new index."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def search_combined(
     k: int,
     weights: tuple[float, float],
 ) -> list[list[tuple[int, float]]]:
-    """Build an index of each part and search them as combined."""
+    """Build an index of each part and search them as one."""
     folders = []
     for number, part in enumerate(parts):
         folders.append(folder / f"{number}-{len(list(folder.iterdir()))}")

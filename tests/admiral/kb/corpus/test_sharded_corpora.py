@@ -1,4 +1,4 @@
-"""A build in shards equals a build in whole_kb process."""
+"""A build in shards equals a build in one process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ QUERIES = ["harbour lamp", "the painter of the river", "T7 1973", "nothing"]
 
 
 def write(folder: Path, *, titles: int, seed: int = 0) -> Path:
-    """Write files of unequal lengths, whole_kb of them empty; few distinct titles give duplicates."""
+    """Write files of unequal lengths, one of them empty; few titles give duplicates."""
     rng = random.Random(seed)
     for number in range(7):
         file = folder / f"part-{number}.jsonl"
