@@ -36,7 +36,7 @@ class TextPair:
 def parallel_paths(directory: Path, split: str) -> tuple[Path, Path]:
     """Return the two files of a split such as ``train`` or ``valid``."""
     if not re.fullmatch(r"\w[\w.-]*", split):
-        raise AdmiralError(f"{split!r} is not the name of a split. Use one such as 'train' or 'valid'.")
+        raise AdmiralError(f"{split!r} is not the name of a split. Use for example 'train'.")
     source, target = (directory / f"{split}.{side}" for side in _SIDES)
     return source, target
 

@@ -87,7 +87,7 @@ def test_a_failed_save_keeps_the_previous_state(tmp_path: Path) -> None:
     path = tmp_path / "state.safetensors"
     save_state(path, *trained(), TrainingState(step=1))
     before = path.read_bytes()
-    with full_disk(64), pytest.raises(AdmiralError, match=r"state\.safetensors: .* Free some disk space"):
+    with full_disk(64), pytest.raises(AdmiralError, match=r"state\.safetensors: .* Free some disk"):
         save_state(path, *trained(), TrainingState(step=2))
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
