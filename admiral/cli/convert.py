@@ -70,6 +70,6 @@ def _report(conversion: Conversion) -> None:
     for notice in conversion.notices:
         click.echo(f"Note: {notice}.", err=True)
     click.echo(
-        f"{conversion.directory}: {conversion.parameters:,} parameters, "
+        f"{conversion.directory}: {conversion.n_parameters:,} parameters, "
         f"{conversion.vocabulary:,} tokens"
     )

@@ -120,9 +120,9 @@ def synthesize_command(
         if done < count:
             raise AdmiralError(
                 f"{output}: holds the {done:,} claims that could be written, not {count:,}: of "
-                f"{len(opened):,} documents {synthesizer.n_mentioning:,} name another one that can be "
-                "described, and another pass over them gave hardly any new claims. Add documents, "
-                "or allow other --hops or --labels"
+                f"{len(opened):,} documents {synthesizer.n_mentioning:,} name another one that can "
+                "be described, and another pass over them gave hardly any new claims. Add "
+                "documents, or allow other --hops or --labels"
             )
 
 
@@ -133,7 +133,7 @@ def _nothing(synthesizer: Synthesizer, documents: int, hops: tuple[int, int]) ->
             "so no claims can be written. Add `links` to the corpus, or documents that name others"
         )
     return (
-        f"no claims of {hops[0]} to {hops[1]} documents can be written: {synthesizer.n_mentioning:,} of "
-        f"{documents:,} documents name another one, but none of these can be described without its "
-        "name. Allow more --hops, or add documents that define their subject"
+        f"no claims of {hops[0]} to {hops[1]} documents can be written: "
+        f"{synthesizer.n_mentioning:,} of {documents:,} documents name another one, but none of "
+        "these can be described without its name. Allow more --hops, or add documents that define their subject"
     )

@@ -42,7 +42,7 @@ def test_download(admiral: Admiral, base: str, tmp_path: Path) -> None:
     assert b"hotpotqa-abstracts" in done.stderr
     assert (out / FILE).read_text() == "[]"
     done = admiral(*command, "--file", FILE)
-    assert done.stdout.decode() == f"{out / FILE} was there already\n"
+    assert done.stdout.decode() == f"{out / FILE} exists already\n"
     done = admiral(*command)
     assert done.returncode == 1
     assert b"404" in done.stderr
