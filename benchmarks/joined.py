@@ -28,7 +28,7 @@ from admiral.io.claims import read_claims
 from admiral.kb import KnowledgeBase
 from admiral.kb.bm25 import BACKENDS
 from admiral.models.checkpoint import load_checkpoint, locate_checkpoint
-from benchmarks.index import read, write_corpus
+from benchmarks.kb_building import read, write_corpus
 from benchmarks.timing import best
 from benchmarks.updates import timed
 

@@ -2,8 +2,9 @@
 
 Run as ``python -m benchmarks.judges CLAIMS.jsonl --kb KB``. The claims come with gold sentences in
 a format of `admiral.gold`. Each is judged twice, with its gold evidence and with one gold document
-withheld, filled up with distractors (`training.fitting.sufficiency_examples`). ``--pages`` adds documents
-that the knowledge base lacks, such as those of FEVEROUS: in any format of `admiral index`.
+withheld, filled up with distractors (`training.fitting.sufficiency_examples`). ``--pages`` adds
+documents that the knowledge base lacks, such as those of FEVEROUS, in any format of
+`admiral index`.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ from admiral.errors import AdmiralError
 from admiral.gold import GoldClaim, read_gold
 from admiral.io.claims import evenly_spaced
 from benchmarks.command import ADMIRAL
-from benchmarks.index import measure, read, sizes, write_corpus
+from benchmarks.kb_building import measure, read, sizes, write_corpus
 from benchmarks.more_documents import enlarged
 from benchmarks.retrieval import recalls
 

@@ -25,7 +25,7 @@ import torch
 from admiral import Admiral, Claim, RetrievalConfig, RetrievalResult, load_config
 from admiral.io.claims import evenly_spaced, read_claims
 from admiral.kb import KnowledgeBase
-from admiral.reranking.bm25_sentences import TermReranker
+from admiral.reranking.bm25_sentences import BM25Reranker
 from admiral.reranking.cross_encoder import CrossEncoderReranker
 from admiral.reranking.similarity import SimilarityReranker
 from admiral.retrieval.hop_retriever import TrieHopRetriever
@@ -41,7 +41,7 @@ _STAGES: list[tuple[str, type, str]] = [
     ("mentions", TitleMentionFinder, "in_text"),
     ("mentions", TitleMentionFinder, "in_evidence"),
     ("similarity", SimilarityReranker, "score"),
-    ("terms", TermReranker, "score"),
+    ("terms", BM25Reranker, "score"),
     ("cross-encoder", CrossEncoderReranker, "score"),
     ("beam search", TrieHopRetriever, "expand"),
     ("beam search: encoder", Seq2Seq, "encode"),

@@ -1,4 +1,4 @@
-"""Ways to keep token sequences, for `benchmarks.trie`."""
+"""Ways to keep token sequences, for `benchmarks.trie_comparison`."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ from admiral.models.checkpoint import Checkpoint, load_checkpoint, locate_checkp
 from admiral.records import Document, ScoredTitle, Sentence
 from admiral.retrieval.hop_retriever import TrieHopRetriever
 from benchmarks.command import ADMIRAL
-from benchmarks.index import read, size, write_corpus
+from benchmarks.kb_building import read, size, write_corpus
 from benchmarks.timing import best
 
 FEW, MANY, REMOVED, REPLACED = 100, 10_000, 100, 900

@@ -1,6 +1,6 @@
 """Indexing beside Anserini's: time, memory and disk, on the same text in the same run.
 
-    python -m benchmarks.index --corpus corpus.jsonl.gz [--bm25 lucene] [--limit 50000]
+    python -m benchmarks.kb_building --corpus corpus.jsonl.gz [--bm25 lucene] [--limit 50000]
 
 Builds a knowledge base of the corpus (everything that `admiral index` does), then the BM25 index
 alone, then Anserini's own index, the last two from the same JSON collection. Each runs in a

@@ -1,6 +1,7 @@
 """Generated proofs: how many fail to parse, cover or quote, and what they cost.
 
-Run as ``python -m benchmarks.proofs --kb KB --count 10000 --beams 2``. Claims are sentences of the
+Run as ``python -m benchmarks.proof_decoding --kb KB --count 10000 --beams 2``. Claims are
+sentences of the
 knowledge base, evidence is drawn from it at random; every fourth pair is hostile: marks of the
 notation, control characters, lone surrogates, special tokens and white space of all sorts in any
 order. Times compare whole proofs, proofs that stop at the first uncovered step, and as many tokens

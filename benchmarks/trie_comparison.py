@@ -1,6 +1,6 @@
 """The token trie beside a marisa trie and nested dicts of the same sequences, in one run.
 
-    python -m benchmarks.trie [--titles TITLES.gz] [--count 5400000]
+    python -m benchmarks.trie_comparison [--titles TITLES.gz] [--count 5400000]
 
 Each is built in a process of its own and opened in another one, whose growth is its memory; while
 that one has it open, a second process opens it, too, whose growth without what the two share is the
@@ -71,7 +71,15 @@ def measure(name: str, step: str, folder: Path) -> dict[str, Any]:
 
 def run(name: str, step: str, folder: Path) -> dict[str, Any]:
     """Take a measurement in another process."""
-    command = [sys.executable, "-m", "benchmarks.trie", "--measure", name, step, str(folder)]
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.trie_comparison",
+        "--measure",
+        name,
+        step,
+        str(folder),
+    ]
     done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
     found: dict[str, Any] = json.loads(done.stdout)
     return found
