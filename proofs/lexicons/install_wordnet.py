@@ -10,7 +10,6 @@ import shutil
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import click
 
@@ -70,15 +69,19 @@ def install(folders: Iterable[Path], nltk_data: Path) -> Path:
         )
     target = nltk_data / "corpora" / "wordnet"
     target.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(prefix=".wordnet.", dir=target.parent) as temporary:
-        new = Path(temporary) / "new"
-        new.mkdir()
+    temporary = target.with_name(".wordnet.new")
+    shutil.rmtree(temporary, ignore_errors=True)  # of an installation that was killed
+    new = temporary / "new"
+    new.mkdir(parents=True)
+    try:
         for name in _FILES:
             shutil.copyfile(paths[name], new / name)
         (new / "lexnames").write_text(_lexnames(), encoding="ascii")
         if target.exists():
-            target.rename(Path(temporary) / "old")
+            target.rename(temporary / "old")
         new.rename(target)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
     return target
 
 
