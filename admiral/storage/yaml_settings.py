@@ -1,4 +1,4 @@
-"""Settings of any program: a dataclass's defaults, then a YAML file, then ``key=value``."""
+"""Read settings: the defaults of a dataclass, then a YAML file, then ``key=value`` overrides."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ def read_settings(
     path: Path | None = None,
     overrides: Sequence[str] = (),
 ) -> T:
-    """Return settings, checked.
+    """Read and validate settings.
 
     Parameters
     ----------
     kind
-        A dataclass of scalars with defaults.
+        A dataclass of scalar fields with defaults.
     problems
-        Yields (key, what is wrong and what would be right) for each bad value.
+        Yields (key, problem and remedy) for each invalid value.
     path
-        A YAML file of settings; keys that it leaves out keep their defaults.
+        A YAML file; keys that it omits keep their defaults.
     overrides
-        ``key=value`` strings, later ones winning over earlier ones and all over the file.
+        ``key=value`` strings. They take precedence over the file, and later ones over earlier ones.
 
     Raises
     ------
     AdmiralError
-        For an unreadable file, an unknown key, a value of the wrong type or out of range; the
-        message names the file (or the override) and the key.
+        If the file cannot be read, a key is unknown, or a value has the wrong type or is out of
+        range. The message names the file or override, and the key.
     """
     items = (*_file_items(path), *map(parse_override, overrides))
     return build_settings(kind, problems, items)
@@ -51,27 +51,35 @@ def build_settings(
     problems: Callable[[T], Iterable[tuple[str, str]]],
     items: Iterable[tuple[str, str, Any]],
 ) -> T:
-    """Return settings from (origin, key, value), later ones winning; the origin is for messages.
+    """Build and validate settings from a list of values.
+
+    Parameters
+    ----------
+    kind, problems
+        As in `read_settings`.
+    items
+        (origin, key, value), of which later ones take precedence. The origin, such as a file name,
+        is for error messages.
 
     Raises
     ------
     AdmiralError
-        As in `read_settings`.
+        In the same cases as `read_settings`.
     """
     config = OmegaConf.structured(kind)
     types: dict[str, type] = {f.name: type(f.default) for f in fields(cast(Any, kind))}
-    source: dict[str, str] = {}
+    origins: dict[str, str] = {}
     for origin, key, value in items:
         _set(config, types, origin, key, value)
-        source[key] = origin
+        origins[key] = origin
     try:
         loaded = cast(T, OmegaConf.to_object(config))
-    except OmegaConfBaseException as error:  # an interpolation that leads nowhere
+    except OmegaConfBaseException as error:  # such as an interpolation of an unknown key
         key = error.full_key or ""
-        place = source.get(key, "settings")
-        raise AdmiralError(f"{place}: key {key!r}: {first_line(error)}") from error
+        origin = origins.get(key, "settings")
+        raise AdmiralError(f"{origin}: key {key!r}: {first_line(error)}") from error
     for key, problem in problems(loaded):
-        raise AdmiralError(f"{source.get(key, 'default')}: key {key!r}: {problem}")
+        raise AdmiralError(f"{origins.get(key, 'default')}: key {key!r}: {problem}")
     return loaded
 
 
@@ -81,7 +89,7 @@ def _set(config: DictConfig, types: dict[str, type], origin: str, key: str, valu
         remedy = f"Did you mean {close[0]!r}?" if close else f"Known keys: {', '.join(types)}."
         raise AdmiralError(f"{origin}: key {key!r}: no such setting. {remedy}")
     kind = types[key]
-    # OmegaConf would turn true into 1 and 4.0 into 4 without a word; neither was meant.
+    # OmegaConf would silently convert true to 1.
     if kind in (int, float) and isinstance(value, bool):
         raise AdmiralError(f"{origin}: key {key!r}: {value} is not a number")
     try:
@@ -110,9 +118,9 @@ def _file_items(path: Path | None) -> Iterator[tuple[str, str, Any]]:
 
 
 def parse_override(override: str) -> tuple[str, str, str]:
-    """Return (the override itself, key, value) of ``key=value``; `AdmiralError` if it is not."""
+    """Split ``key=value`` into (override, key, value); raise `AdmiralError` for other text."""
     key, equals, value = override.partition("=")
     if not equals or not key.strip():
         raise AdmiralError(f"setting {override!r}: expected key=value")
-    # The text is given to the typed node as it is: as YAML, kb=1e5 or kb=yes would change.
+    # The text is converted by the typed field. Parsed as YAML, kb=1e5 or kb=yes would change.
     return override, key.strip(), value.strip()

@@ -23,7 +23,8 @@ def tiny(tmp_path: Path) -> Path:
 
 def test_a_plain_hub_model_is_a_checkpoint(tiny: Path) -> None:
     loaded = load_checkpoint(tiny)
-    assert loaded.head is None and loaded.path == tiny
+    assert loaded.head is None
+    assert loaded.path == tiny
 
 
 def test_other_architectures_are_refused(tmp_path: Path) -> None:
@@ -54,8 +55,10 @@ def test_missing_weights_are_an_error(tiny: Path) -> None:
 def test_a_folder_with_other_files_is_not_a_replaceable_checkpoint(
     tiny: Path, tmp_path: Path
 ) -> None:
-    assert is_checkpoint(tiny) and is_checkpoint(locate_checkpoint("mini"))
-    assert not is_checkpoint(tiny / "config.json") and not is_checkpoint(tmp_path / "absent")
+    assert is_checkpoint(tiny)
+    assert is_checkpoint(locate_checkpoint("mini"))
+    assert not is_checkpoint(tiny / "config.json")
+    assert not is_checkpoint(tmp_path / "absent")
     for name in ("notes.txt", "src"):
         shutil.copytree(tiny, tmp_path / name)
         (tmp_path / name / name).mkdir()

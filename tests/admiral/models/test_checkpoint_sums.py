@@ -38,7 +38,8 @@ def test_an_unchanged_checkpoint_has_no_problems(checkpoint: Path) -> None:
 def test_the_bundled_checkpoint_has_no_problems() -> None:
     assert verify_checkpoint("mini") == []
     result = CliRunner().invoke(verify_command, ["--model", "mini"])
-    assert result.exit_code == 0 and result.output.endswith("mini: sound\n")
+    assert result.exit_code == 0
+    assert result.output.endswith("mini: sound\n")
 
 
 def test_every_flipped_bit_is_found(checkpoint: Path) -> None:
@@ -52,7 +53,8 @@ def test_every_flipped_bit_is_found(checkpoint: Path) -> None:
             file.write_bytes(changed)
             problems = verify_checkpoint(checkpoint)
             # A changed list blames the file whose line it is.
-            assert problems and (name == SUMS or [name in p for p in problems] == [True])
+            assert problems
+            assert name == SUMS or [name in p for p in problems] == [True]
         for cut in (0, 1, len(content) // 2, len(content) - 1):
             file.write_bytes(content[:cut])
             assert verify_checkpoint(checkpoint)

@@ -74,7 +74,7 @@ def test_a_missing_apple_gpu_is_an_error(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_int8_is_refused_where_it_is_not_supported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    with pytest.raises(AdmiralError, match="'precision': int8 runs on processors only, not on"):
+    with pytest.raises(AdmiralError, match="'precision': int8 runs on CPUs only, not on"):
         choose_dtype(RetrievalConfig(precision="int8", device="cuda:1"))
     monkeypatch.setattr(int8, "int8_is_supported", lambda: False)
     with pytest.raises(AdmiralError, match=r"'precision': int8 needs .* VNNI; use fp32 or bf16"):

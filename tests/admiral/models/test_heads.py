@@ -25,7 +25,8 @@ def test_heads_round_trip(tmp_path: Path) -> None:
     head = RerankHead(4)
     save_head(tmp_path, head, torch.float16)
     found = load_head(tmp_path, 4)
-    assert found is not None and found.score.weight.dtype == torch.float32
+    assert found is not None
+    assert found.score.weight.dtype == torch.float32
     assert torch.equal(found.score.weight, head.score.weight.half().float())
     assert head.score.weight.dtype == torch.float32
     hidden = torch.randn(2, 3, 4)

@@ -60,6 +60,11 @@ def allowing(count: int, batch_size: int = 2) -> FakeSystem:
     return system
 
 
+async def collect(stream: AsyncIterator[RetrievalResult], results: list[RetrievalResult]) -> None:
+    async for result in stream:
+        results.append(result)
+
+
 def texts(results: Sequence[RetrievalResult]) -> list[str]:
     return [result.claim.text for result in results]
 
@@ -255,10 +260,9 @@ def test_claims_before_an_error_get_their_results() -> None:
     async def run_calls() -> None:
         for claims in (stream(), slow()):
             async with allowing(3) as system:
-                results = []
+                results: list[RetrievalResult] = []
                 with pytest.raises(ValueError, match="line 6"):
-                    async for result in system.aretrieve_many(claims):
-                        results.append(result)
+                    await collect(system.aretrieve_many(claims), results)
                 assert texts(results) == [f"claim {number}" for number in range(5)]
 
     asyncio.run(run_calls())
@@ -266,10 +270,9 @@ def test_claims_before_an_error_get_their_results() -> None:
 
 def test_claims_before_an_empty_one_get_their_results(quick: Admiral) -> None:
     async def run_calls() -> None:
-        results = []
+        results: list[RetrievalResult] = []
         with pytest.raises(AdmiralError, match="claim 'c': is empty"):
-            async for result in quick.aretrieve_many([*CLAIMS, Claim("c", " ")], hops=1):
-                results.append(result)
+            await collect(quick.aretrieve_many([*CLAIMS, Claim("c", " ")], hops=1), results)
         assert [result.claim for result in results] == CLAIMS
 
     asyncio.run(run_calls())

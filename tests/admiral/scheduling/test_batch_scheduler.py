@@ -70,6 +70,14 @@ def in_a_new_thread(call: Callable[[], int]) -> int:
         return new.submit(call).result()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def no_garbage_collection() -> Iterator[None]:
+    """Skip the collection after lack of memory, which takes most of the time of these tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("admiral.scheduling.batch_scheduler.free_cached_memory", lambda: None)
+        yield
+
+
 @pytest.fixture
 def three_threads(set_threads: Callable[[int], None]) -> None:
     """Set a default that differs from the workers' numbers, whatever the environment sets."""
@@ -184,13 +192,12 @@ def test_an_error_of_the_stream_comes_after_the_claims_before_it(workers: int) -
         yield from claims(6)
         raise ValueError("line 7 is bad")
 
-    states = []
+    states: list[FakeState] = []
     scheduler = BatchScheduler(
         FakeHops([1, 3, 2, 1, 1, 2]), batch_size=4, workers=workers, threads=workers
     )
     with pytest.raises(ValueError, match="line 7"):
-        for state in scheduler.run(stream()):
-            states.append(state)
+        states.extend(scheduler.run(stream()))
     assert ids(states) == list(range(6))
 
 

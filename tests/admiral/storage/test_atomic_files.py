@@ -63,7 +63,9 @@ def test_only_regular_files_are_replaced(tmp_path: Path) -> None:
     for path in (pipe, loop, through, tmp_path):
         with pytest.raises(AdmiralError, match=r"is not a regular file\. Name a file"):
             write(path, "new")
-    assert pipe.is_fifo() and loop.is_symlink() and through.is_symlink()
+    assert pipe.is_fifo()
+    assert loop.is_symlink()
+    assert through.is_symlink()
     assert sorted(os.listdir(tmp_path)) == ["loop", "pipe", "through"]
     read_end, write_end = os.pipe()
     try:  # a pipe without a path, as /dev/stdout may be
