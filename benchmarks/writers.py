@@ -12,9 +12,8 @@ from admiral.download.addresses import RemoteFile
 from admiral.download.fetch import fetch
 from admiral.errors import AdmiralError
 from benchmarks import writers_cli, writers_kb, writers_training
-from benchmarks.writer import ABSENT, Writer, files_seen
+from benchmarks.writer import Writer, files_seen
 from benchmarks.writers_kb import nothing
-from proofs.lexicons.install_wordnet import WordNetError, install
 from trie import TokenTrie, UpdatedTrie
 
 
@@ -42,35 +41,6 @@ def download(folder: Path, url: str) -> None:
     fetch(RemoteFile("file", url), folder / "file", attempts=1)
 
 
-def wordnet_before(folder: Path) -> None:
-    """Write a source of WordNet, and have an older one installed."""
-    for version in ("old", "new"):
-        source = folder / version
-        source.mkdir()
-        for part in ("noun", "verb", "adj", "adv"):
-            for name in (f"data.{part}", f"index.{part}", f"{part}.exc"):
-                (source / name).write_text(version)
-        (source / "index.sense").write_text(version)
-    install([folder / "old"], folder / "nltk_data")
-
-
-def wordnet(folder: Path) -> None:
-    """Install the new one."""
-    try:
-        install([folder / "new"], folder / "nltk_data")
-    except (WordNetError, OSError) as error:  # what its command line tells
-        raise AdmiralError(str(error)) from error
-
-
-def wordnet_seen(folder: Path) -> Any:
-    """Return what the installed files hold."""
-    place = folder / "nltk_data/corpora/wordnet"
-    if not place.exists():
-        return ABSENT
-    found = {path.name: path.read_text() for path in place.iterdir()}
-    return [len(found), sorted({text for name, text in found.items() if name != "lexnames"})]
-
-
 def journal(folder: Path, count: int) -> None:
     """Write the changes of a trie."""
     try:
@@ -85,11 +55,6 @@ def journal_seen(folder: Path) -> Any:
     return len(UpdatedTrie.open(folder / "changes", TokenTrie.build([[1, 2], [3]])))
 
 
-def between_renames(seen: Any) -> bool:
-    """Whether nothing is there, as when an installation is killed between two renames."""
-    return bool(seen == ABSENT)
-
-
 def writers() -> list[Writer]:
     """Return all writers; one of them fetches from a server that this starts."""
     return [
@@ -102,7 +67,6 @@ def writers() -> list[Writer]:
             partial(download, url=serve()),
             partial(files_seen, names=["file"]),
         ),
-        Writer("WordNet", wordnet_before, wordnet, wordnet_seen, between=between_renames),
         # A killed writer's file has a name of its own, which is read by nobody.
         Writer(
             "changes of a trie",

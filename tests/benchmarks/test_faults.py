@@ -62,7 +62,7 @@ def test_a_careless_writer_is_found_out_and_a_careful_one_is_not(tmp_path: Path)
 
 
 def test_the_writers_stand_it() -> None:
-    quick = ("index", "add", "samples", "weights", "parallel text", "download", "WordNet")
+    quick = ("index", "add", "samples", "weights", "parallel text", "download")
     only = [word for name in quick for word in ("--only", name)]
     command = [sys.executable, "-m", "benchmarks.faults", "--rounds", "8", *only]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
