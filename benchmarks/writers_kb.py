@@ -11,8 +11,8 @@ from typing import Any
 
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, add, build, compact, demo_kb, info, join, remove, verify
-from admiral.kb.demo import DEMO
 from admiral.models.checkpoint import load_checkpoint
+from admiral.storage.bundled_names import DEMO
 from benchmarks.writer import ABSENT, Writer
 from trie import TokenTrie
 

@@ -71,5 +71,5 @@ def _report(conversion: Conversion) -> None:
         click.echo(f"Note: {notice}.", err=True)
     click.echo(
         f"{conversion.directory}: {conversion.n_parameters:,} parameters, "
-        f"{conversion.vocabulary:,} tokens"
+        f"{conversion.vocab_size:,} tokens"
     )

@@ -135,5 +135,6 @@ def _nothing(synthesizer: Synthesizer, documents: int, hops: tuple[int, int]) ->
     return (
         f"no claims of {hops[0]} to {hops[1]} documents can be written: "
         f"{synthesizer.n_mentioning:,} of {documents:,} documents name another one, but none of "
-        "these can be described without its name. Allow more --hops, or add documents that define their subject"
+        "these can be described without its name. Allow more --hops, or add documents that define "
+        "their subject"
     )

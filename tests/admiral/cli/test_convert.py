@@ -50,7 +50,7 @@ def test_a_converted_model_converts_back(
     assert main(["convert", "hf-to-fairseq", str(model), middle]) == 0
     shown = capsys.readouterr()
     assert shown.out.startswith(f"{middle}: ")
-    assert shown.out.endswith(" weights, 7 tokens\n")
+    assert shown.out.endswith(" parameters, 7 tokens\n")
     assert shown.err.startswith("Note: the tokenizer has no GPT-2 byte pairs")
     assert main(["convert", "fairseq-to-hf", middle, back]) == 0
     before, after = (
