@@ -16,7 +16,7 @@ import httpx
 import admiral
 from admiral.download.addresses import RemoteFile
 from admiral.errors import AdmiralError
-from admiral.storage.atomic_files import explain_write_errors, sync_path
+from admiral.storage.atomic_files import explain_write_errors, publish_file
 from admiral.storage.locks import WriterLock
 
 ProgressCallback = Callable[[int, int | None], None]
@@ -88,9 +88,8 @@ def fetch(
                 raise AdmiralError(
                     f"{file.url}: the download {mismatch}; it was deleted. Try again later"
                 )
-            partial.replace(target)
+            publish_file(partial, target)
             _validator_path(partial).unlink(missing_ok=True)
-            sync_path(target.parent)
     return True
 
 

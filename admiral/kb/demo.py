@@ -8,7 +8,6 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 import platformdirs
-from filelock import FileLock
 
 from admiral.errors import AdmiralError
 from admiral.kb.bm25 import check_backend
@@ -18,6 +17,7 @@ from admiral.kb.store.manifest import read_manifest
 from admiral.kb.store.manifest_records import FORMAT_VERSION
 from admiral.storage.bundled_names import DEMO
 from admiral.storage.checksums import check_files
+from admiral.storage.locks import WriterLock
 
 logger = logging.getLogger(__name__)
 
@@ -52,7 +52,8 @@ def demo_kb(bm25: str | None = None) -> Path:
             return target
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            with FileLock(target.with_name(f"{name}.building")):
+            lock_file = target.with_name(f"{name}.building")
+            with WriterLock(lock_file, target, "building it", wait=True):
                 # Another process may have built it while this one waited for the lock.
                 if not _usable(target):
                     logger.info("building the demo knowledge base in %s", target)
