@@ -57,7 +57,7 @@ def test_from_joining_to_verifying(admiral: Admiral, shards: list[Path], tmp_pat
         1,
         f"{shards[1]}: no such knowledge base",
     )
-    assert done.stderr.startswith(f"error: {kb}: 1 problem. Mend what is named, or join".encode())
+    assert done.stderr.startswith(f"error: {kb}: 1 problem. Repair it, or join".encode())
     (tmp_path / "gone").rename(shards[1])
     facts = json.loads(admiral("info", "--kb", kb, "--json").stdout)
     assert (facts["hidden"], facts["counts"]["documents"], len(facts["members"])) == (1, 5, 2)
