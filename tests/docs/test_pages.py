@@ -12,7 +12,7 @@ import yaml
 
 from admiral import RetrievalConfig
 from tests.docs.code_blocks import GENERATED, OF_EXPERIMENTS, PAGES, ROOT
-from training.run_config import TrainConfig
+from training.loop.run_config import TrainConfig
 
 CHANGELOG = ROOT / "CHANGELOG.md"
 WRITTEN = [page for page in (*PAGES, CHANGELOG) if page != GENERATED]

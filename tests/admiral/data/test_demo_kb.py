@@ -10,7 +10,7 @@ import pytest
 
 from admiral.io.claims import read_claims
 from admiral.kb.corpus.readers import detect_format, read_corpus
-from admiral.kb.corpus.readers.base import Record
+from admiral.kb.corpus.readers.corpus_records import Record
 
 FOLDER = files("admiral") / "data" / "demo"
 
