@@ -1,4 +1,4 @@
-# make retrieve   set up .venv where needed and answer one claim over the demo knowledge base
+# make retrieve   set up .venv where needed and find evidence for one claim in the demo knowledge base
 # make test       set up what is missing and run every quick check
 # make test-all   the same with the slow tests, and new random examples for the property tests
 # make docs       build the documentation site into site/; fails on any warning

@@ -23,7 +23,7 @@ from admiral.reranking.sentence_scores import z_scores
 #: - ``mentioned_last``: reciprocal rank, in that order, among the documents that the last evidence
 #:   mentions;
 #: - ``evidence_last``: reciprocal position of its best sentence in the last evidence;
-#: - ``evidence_share``: share of the hops with a sentence of it in their evidence;
+#: - ``evidence_share``: share of the hops whose evidence has a sentence of it;
 #: - ``standing_first``, ``standing_last``: z-score of its best sentence among the best sentences of
 #:   all documents, at the first and last hop;
 #: - ``seen_last``: 1 if the last hop read it, else 0;
@@ -64,7 +64,7 @@ class HopResults(Protocol):
 
 
 def document_features(state: HopResults) -> dict[str, tuple[float, ...]]:
-    """Compute the features of every document that was found, read or mentioned.
+    """Compute the features of every document that was found, read or mentioned by evidence.
 
     Parameters
     ----------

@@ -70,7 +70,7 @@ class HopLoop:
             state.next_step = NextStep.READ
 
     def _expand(self, batch: Sequence[SearchState]) -> None:
-        """Find the document sets of the next hop; claims without any stop."""
+        """Find the document sets of the next hop; claims that get none stop."""
         expanded = self._stages.hop_retriever.expand(
             [state.claim.text for state in batch],
             [state.evidence for state in batch],

@@ -2,7 +2,7 @@
 
 The model reads the claim and the evidence, and generates the identifiers of evidence sentences and
 one title. Each sequence stands for a document set: the documents of the sentences and the titled
-one. Several sequences may stand for the same set; `score_document_sets` adds them up.
+one. Several sequences may stand for the same set; `score_document_sets` sums their probabilities.
 """
 
 from __future__ import annotations
@@ -185,8 +185,8 @@ class TrieHopRetriever:
     ) -> Iterator[tuple[tuple[str, ...], str]]:
         """Yield the kept documents and the new document that a sequence stands for.
 
-        There is more than one reading if the tokenizer spells several titles alike. They share the
-        sequence and its score.
+        There is more than one reading if the tokenizer encodes several titles alike. They share
+        the sequence and its score.
         """
         if isinstance(constraint, HopConstraint):
             numbers, rows = constraint.parse(ids)

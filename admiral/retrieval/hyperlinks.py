@@ -1,4 +1,4 @@
-"""An option of the hop retriever: read the hyperlinks of each evidence sentence, too."""
+"""An option of the hop retriever: also read the hyperlinks of each evidence sentence."""
 
 from __future__ import annotations
 

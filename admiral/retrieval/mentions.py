@@ -44,7 +44,7 @@ class TitleMentionFinder:
         """
         documents = {s.title: self._kb.document(s.title) for s in evidence}
 
-        @cache  # evidence sentences are usually among the first sentences, too
+        @cache  # evidence sentences are usually among the first sentences as well
         def mentioned(title: str, index: int) -> list[str]:
             return self._titles_in_sentence(documents[title], index)
 

@@ -31,7 +31,7 @@ def recorded_settings(config: RetrievalConfig) -> dict[str, Any]:
 
 
 def identity(name: str) -> str:
-    """Return a text that identifies a checkpoint, a knowledge base or a file.
+    """Return a string that identifies a checkpoint, a knowledge base or a file.
 
     For a bundled one, this is its name. For a file, it is its name and a hash of its content. For a
     directory, it is the directory's name and a hash: of the manifest of a knowledge base, of the
@@ -56,7 +56,7 @@ def identity(name: str) -> str:
 
 
 def _files(path: Path) -> list[Path]:
-    """Return the files whose content identifies a path; not all of them need exist."""
+    """Return the files whose content identifies a path; some of them may not exist."""
     if path.is_file():
         return [path]
     manifest = path / "manifest.json"

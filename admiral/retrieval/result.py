@@ -1,4 +1,4 @@
-"""The result of a finished search: ranked documents, evidence, and warnings about cut claims."""
+"""The result of a finished search: ranked documents, evidence, warnings about truncated claims."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def cut_claim_warnings(
     limits
         Number of tokens of a claim that each model reads, by the name of the model.
     tokens
-        The tokenizer that counts. Models with another one split a text into about as many tokens.
+        The tokenizer that counts. Those of other models split a text into about as many tokens.
     """
     if not limits:
         return ()

@@ -40,7 +40,7 @@ def build_stages(kb: KnowledgeBase, checkpoint: Checkpoint, config: RetrievalCon
     Raises
     ------
     AdmiralError
-        If a stage lacks a file or a package, or a setting is more than the model can do.
+        If a stage lacks a file or a package, or a setting exceeds what the model supports.
     """
     generator = TrieHopRetriever(
         checkpoint.model,

@@ -72,7 +72,7 @@ def find_mentions(titles: Titles, text: str) -> Iterator[Mention]:
     """Yield the mentions in `text`, left to right, without overlap.
 
     A mention is the longest word sequence that begins with a capital letter or a digit and equals a
-    title, with or without its qualifier. It includes directly following punctuation if the title
+    title, with or without its qualifier. It includes the punctuation that follows if the title
     does. Titles are matched by spelling alone.
 
     Parameters
@@ -95,7 +95,7 @@ def find_mentions(titles: Titles, text: str) -> Iterator[Mention]:
 def _longest(
     titles: Titles, text: str, words: Sequence[re.Match[str]]
 ) -> tuple[int, Mention | None]:
-    """Return the number of words of the longest mention that starts at the first word, and it."""
+    """Return the number of words of the longest mention from the first word on, and the mention."""
     start = words[0].start()
     if not (text[start].isupper() or text[start].isdigit()):
         return 0, None
@@ -114,7 +114,7 @@ def _longest(
 
 
 def _max_words(titles: Titles, text: str, words: Sequence[re.Match[str]]) -> int:
-    """Return an upper bound of a mention's words: no title begins with one word more."""
+    """Return an upper bound on the words of a mention: no title begins with one word more."""
     for length in range(1, len(words)):
         if next(titles.complete(text[words[0].start() : words[length].start() + 1]), None) is None:
             return length

@@ -52,12 +52,12 @@ class BatchScheduler(Generic[C]):
     Parameters
     ----------
     step
-        Advances each claim of a batch by one hop, and sets `stopped` of those that are done. If
-        memory runs out, it is called again with fewer claims; it must keep what it had completed.
+        Advances each claim of a batch by one hop, and sets `stopped` on those that are done. If
+        memory runs out, it is called again with fewer claims; it must keep what it has completed.
     batch_size
         Number of claims that are processed at a time.
     workers
-        Maximum number of threads that share a batch. A worker that is alone runs in the caller's
+        Maximum number of threads that share a batch. A worker that runs alone uses the caller's
         thread.
     threads
         Number of torch threads, shared by the workers. Workers that start together divide the free
@@ -74,7 +74,7 @@ class BatchScheduler(Generic[C]):
     ) -> None:
         self._step, self._batch_size, self._threads = step, batch_size, threads
         self._workers = min(workers, batch_size, threads)
-        self._max_claims: float = math.inf  # of one call of the step; lowered if memory runs out
+        self._max_claims: float = math.inf  # per call of the step; lowered if memory runs out
 
     def run(self, claims: Iterable[C], ready: Callable[[], bool] = lambda: True) -> Iterator[C]:
         """Yield the claims in order, each after it has stopped.

@@ -1,6 +1,6 @@
 """Enumerate the gold continuations of a hop: identifiers of sentences and the title after them.
 
-A hop is correct if it extends gold documents by another gold document, whichever that is. So an
+A hop is correct if it extends gold documents by another gold document, no matter which. So an
 input has a set of targets, and the loss is the negative log of their summed probability.
 """
 
@@ -51,7 +51,7 @@ def gold_continuations(
     Returns
     -------
     tuple of Target
-        Empty if every gold document is named already.
+        Empty if the best choices of sentences name every gold document already.
     """
     count = min(hop, len(set(evidence)))
     targets: list[Target] = []

@@ -11,7 +11,7 @@ from admiral.models.heads import RerankHead
 from training.data.batches import Batch, Counts, RerankBatch, SequenceBatch
 from training.loop.guided_attention import GuidedAttention
 
-_GOLD_WEIGHT = 3.0  # of gold sentences, which are rare
+_GOLD_WEIGHT = 3.0  # of gold sentences in the logistic loss, because they are rare
 
 
 class MultiTaskModel(nn.Module):
@@ -125,7 +125,7 @@ def packed_decoder(
 
 
 def _additive(allowed: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Return a mask to be added to attention scores: 0, or the least number of its type."""
+    """Return a mask to be added to attention scores: 0, or the lowest number of its type."""
     zeros = torch.zeros(allowed.shape, dtype=dtype, device=allowed.device)
     return zeros.masked_fill(~allowed, torch.finfo(dtype).min)
 
