@@ -272,7 +272,7 @@ def test_int8_is_a_setting(admiral: Admiral, emmy: dict[str, Any]) -> None:
         (["A.", "--set", "precision=int4"], "'int4' is not one of auto, fp32, bf16, int8"),
         (["  "], "the claim: is empty"),
         ([b"caf\xe9"], "the claim: is not text"),
-        (["A.", "--hops", "often"], "'often' is neither 'dynamic' nor a number"),
+        (["A.", "--hops", "often"], "'often' is not 'dynamic' or a number"),
         (["A.", "--hops", "0"], "hops"),
         (["A.", "--top-k", "0"], "'top_k': 0 is too small"),
         (["A.", "--set", "hopps=3"], "Did you mean 'hops'?"),
