@@ -22,7 +22,7 @@ _EXAMPLE = '{"id": "1", "documents": [{"title": "..."}], "evidence": [], "hops":
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What a run predicts for one claim. Titles are normalised (`normalise_title`).
+    """The prediction of a run for one claim. Titles are normalised (`normalise_title`).
 
     Attributes
     ----------

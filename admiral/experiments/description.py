@@ -43,7 +43,7 @@ class System:
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeBaseRecipe:
-    """How to build a knowledge base of the experiment, unless it exists.
+    """Build instructions for a knowledge base of the experiment.
 
     Attributes
     ----------

@@ -52,7 +52,7 @@ _NO_SET_LOG_PROBABILITY = math.log(1e-6)
 
 
 class HopResults(Protocol):
-    """What the hops of a claim found; see `admiral.retrieval.state.SearchState`."""
+    """The part of `admiral.retrieval.state.SearchState` that the features read."""
 
     candidates: list[ScoredTitle] | None
     claim_mentions: list[str]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from transformers import BertModel
 
 _MAX_LENGTH = 128
-# Tokens of a claim besides the two special tokens. Evidence gets the room that the claim leaves.
+# Tokens of a claim without the two special tokens. Evidence gets the remaining room.
 MAX_CLAIM_TOKENS = _MAX_LENGTH - 2
 # Number of cached embeddings: 50 MB at 1.5 kB each. A claim reads about 400 sentences.
 _CACHE_SIZE = 1 << 15

@@ -12,7 +12,7 @@ from admiral.retrieval.mentions import interleaved
 
 
 class NextStep(Enum):
-    """What the hop loop does next with a claim that has not stopped."""
+    """The next step of the hop loop for a claim that has not stopped."""
 
     FIRST_STAGE = auto()
     """Find candidate documents from the claim alone."""
@@ -24,7 +24,7 @@ class NextStep(Enum):
 
 @dataclass(slots=True)
 class SearchState:
-    """What is known about one claim.
+    """The state of the search for one claim.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class SearchState:
         Parameters
         ----------
         count
-            Maximum number of documents. There is always room for one besides the evidence.
+            Maximum number of documents. There is always room for one in addition to the evidence.
         """
         candidates = [candidate.title for candidate in self.candidates or ()]
         if not self.hops:

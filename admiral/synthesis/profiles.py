@@ -50,7 +50,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What a document says about its subject.
+    """A statement of a document about its subject.
 
     Attributes
     ----------

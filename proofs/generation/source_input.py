@@ -2,7 +2,7 @@
 
 The layout is ``<s> [task] [hop] claim </s> [id] [ title ] sentence </s> ...`` (paper, appendix
 A.1). The task token, the hop token and the identifier before each sentence are present if the
-checkpoint's vocabulary has them: a small model span_trie ``<e1>`` more reliably than it counts
+checkpoint's vocabulary has them: a small model copies ``<e1>`` more reliably than it counts
 sentences, and the hop token is its only clue to the number of identifiers that the hop grammar
 requires.
 """
