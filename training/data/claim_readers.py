@@ -80,7 +80,7 @@ def fool_me_twice(path: Path) -> Iterator[ClaimAndPassages]:
     """Read FoolMeTwice: each claim with the gold and the retrieved sentences of one page."""
     for where, record in _records(path):
         gold = _texts(record, "gold_evidence", where)
-        sentences = tuple(dict.fromkeys([*_texts(record, "retrieved_examples", where), *gold]))
+        sentences = tuple(dict.fromkeys([*_texts(record, "retrieved_evidence", where), *gold]))
         title = clean_title(_field(record, "wikipedia_page", str, where))
         evidence = tuple((title, sentences.index(text)) for text in dict.fromkeys(gold))
         yield (

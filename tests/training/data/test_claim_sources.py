@@ -40,7 +40,7 @@ FOOL = {
     "label": "REFUTES",
     "wikipedia_page": "Salt Mill",
     "gold_evidence": [{"section_header": "History", "text": "It burned in 1900."}],
-    "retrieved_examples": [
+    "retrieved_evidence": [
         {"section_header": "History", "text": "It was sold in 1890."},
         {"section_header": "History", "text": "It burned in 1900."},
     ],
