@@ -87,8 +87,8 @@ class RetrievalConfig:
     cross_encoder_documents: int = setting(
         20,
         "Documents that the cross-encoder reads at each hop, with the reranker `combined`. They "
-        "are those that similarity and BM25 rank best.",
-        bounds=_COUNT,
+        "are those that similarity and BM25 rank best. With 0, it is left out.",
+        bounds=(0, 1_000_000),
     )
     rerank_sentences: int = setting(
         64,
@@ -100,6 +100,12 @@ class RetrievalConfig:
         True,
         "Use the titles that texts mention. Documents that the claim names become candidates; "
         "those that the evidence names or links to are read at the next hop and are ranked higher.",
+    )
+    generator: bool = setting(
+        True,
+        "Use the documents that the model generates. Without them, the first stage has no "
+        "generated titles, and later hops read the documents of the evidence, those that it "
+        "mentions, and the candidates of the first stage.",
     )
     title_beams: int = setting(
         10,

@@ -6,7 +6,8 @@
 4. `mentions` and `title_matching`: documents whose titles a text mentions.
 5. `evidence`: the sentences that a hop keeps.
 6. `hop_retriever`, `hop_grammar` and `identifiers`: the next document sets, by constrained
-   decoding; `hyperlinks` is an option of it.
+   decoding; `hyperlinks` is an option of it, and `no_generator` takes its place where nothing is
+   generated.
 7. `result`: the ranked documents and the warnings of a finished claim.
 
 `stage_assembly` builds the stages (`admiral.protocols`) that the settings name; `provenance`

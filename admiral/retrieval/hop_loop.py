@@ -70,14 +70,18 @@ class HopLoop:
             state.next_step = NextStep.READ
 
     def _expand(self, batch: Sequence[SearchState]) -> None:
-        """Find the document sets of the next hop; claims that get none stop."""
+        """Find the document sets of the next hop; claims that get none stop.
+
+        Without a generator, hops have no document sets and read mentions and candidates only.
+        """
         expanded = self._stages.hop_retriever.expand(
             [state.claim.text for state in batch],
             [state.evidence for state in batch],
             [len(state.hops) for state in batch],
         )
         for state, scored in zip(batch, expanded, strict=True):
-            if document_sets := checked_scores("hop_retriever", scored):
+            document_sets = checked_scores("hop_retriever", scored)
+            if document_sets or not self._config.generator:
                 state.document_sets.append(document_sets)
                 state.next_step = NextStep.READ
             else:

@@ -27,6 +27,7 @@ from admiral.retrieval.first_stage import Bm25FirstStage, FusedFirstStage
 from admiral.retrieval.hop_retriever import TrieHopRetriever
 from admiral.retrieval.hyperlinks import HyperlinkHopRetriever
 from admiral.retrieval.mentions import TitleMentionFinder
+from admiral.retrieval.no_generator import NoGenerator
 from proofs import NatOp, PairLexicon, SpanLexicon, default_lexicon
 from proofs.generation.generator import ProofGenerator
 from proofs.judges.basic import AlwaysSufficient, GeneratedProofJudge, LexicalJudge, NeverSufficient
@@ -42,22 +43,14 @@ def build_stages(kb: KnowledgeBase, checkpoint: Checkpoint, config: RetrievalCon
     AdmiralError
         If a stage lacks a file or a package, or a setting exceeds what the model supports.
     """
-    generator = TrieHopRetriever(
-        checkpoint.model,
-        checkpoint.tokens,
-        kb.title_trie(checkpoint.tokens),
-        kb,
-        beam_size=config.beam_size,
-        title_beams=max(config.title_beams, 1),
-        normalise=config.trie_normalised,
-        variant=config.variant,
-    )
+    generator = build_generator(kb, checkpoint, config) if config.generator else None
+    title_generator = generator if config.title_beams else None
     first_stage: FirstStage = Bm25FirstStage(kb)
-    if config.title_beams or config.mentions:
-        first_stage = FusedFirstStage(kb, generator if config.title_beams else None)
-    hop_retriever: HopRetriever = generator
+    if title_generator is not None or config.mentions:
+        first_stage = FusedFirstStage(kb, title_generator)
+    hop_retriever: HopRetriever = generator or NoGenerator()
     if config.hyperlinks:
-        hop_retriever = HyperlinkHopRetriever(generator, kb)
+        hop_retriever = HyperlinkHopRetriever(hop_retriever, kb)
     stages = Stages(
         first_stage,
         build_reranker(checkpoint, config),
@@ -74,6 +67,22 @@ def build_stages(kb: KnowledgeBase, checkpoint: Checkpoint, config: RetrievalCon
     return stages
 
 
+def build_generator(
+    kb: KnowledgeBase, checkpoint: Checkpoint, config: RetrievalConfig
+) -> TrieHopRetriever:
+    """Build the hop retriever that generates documents; it opens the title trie."""
+    return TrieHopRetriever(
+        checkpoint.model,
+        checkpoint.tokens,
+        kb.title_trie(checkpoint.tokens),
+        kb,
+        beam_size=config.beam_size,
+        title_beams=max(config.title_beams, 1),
+        normalise=config.trie_normalised,
+        variant=config.variant,
+    )
+
+
 def build_reranker(checkpoint: Checkpoint, config: RetrievalConfig) -> SentenceReranker:
     """Build the sentence reranker."""
     if config.reranker == "cross-encoder":
@@ -87,7 +96,7 @@ def build_reranker(checkpoint: Checkpoint, config: RetrievalConfig) -> SentenceR
         return similarity
     return CombinedReranker(
         [similarity, BM25Reranker()],
-        CrossEncoderReranker(checkpoint),
+        CrossEncoderReranker(checkpoint) if config.cross_encoder_documents else None,
         config.cross_encoder_documents,
     )
 

@@ -35,7 +35,7 @@ class SearchState:
     claim_mentions
         The titles that the claim mentions.
     document_sets
-        The document sets of each hop, best first.
+        The document sets of each hop, best first; none from the second hop on without a generator.
     hops
         The completed hops.
     read
@@ -95,12 +95,17 @@ class SearchState:
         """Return the evidence that the next hop builds on, for the reranker to read.
 
         These are the best evidence sentences of the documents that the best document set keeps from
-        the hop before: all of its documents but the last one, which is new.
+        the hop before: all of its documents but the last one, which is new. Without document sets,
+        as many documents are kept, those of the best evidence.
         """
         if not self.hops:
             return []
         best = {s.title: s for s in reversed(self.evidence)}  # the first and best sentence wins
-        return [best[title] for title in self.document_sets[-1][0].titles[:-1] if title in best]
+        if document_sets := self.document_sets[-1]:
+            kept = document_sets[0].titles[:-1]
+        else:
+            kept = tuple(dict.fromkeys(s.title for s in self.evidence))[: len(self.hops)]
+        return [best[title] for title in kept if title in best]
 
     def record_reading(self, sentences: Sequence[Sentence]) -> None:
         """Record the documents that a hop has read, with their best scores.

@@ -14,6 +14,8 @@ from admiral.protocols import Stages
 from admiral.ranking.features import FEATURES
 from admiral.records import Claim, DocumentSet, ScoredTitle, Sentence
 from admiral.retrieval.hop_loop import HopLoop, checked_scores
+from admiral.retrieval.no_generator import NoGenerator
+from admiral.retrieval.result import ranked_documents
 from admiral.retrieval.state import NextStep, SearchState
 from tests.admiral.retrieval.fakes import (
     FakeDocuments,
@@ -96,6 +98,24 @@ def test_no_document_set_is_a_dead_end_that_keeps_the_hops_before() -> None:
     state = run(fake_stages(hop_retriever=FakeHopRetriever(dead_end_at=2), judge=FakeJudge(99)))
     assert (len(state.hops), state.stopped) == (2, "dead_end")
     assert state.evidence == state.hops[1].evidence != ()
+
+
+def test_without_a_generator_hops_read_mentions_and_candidates() -> None:
+    reranker = FakeReranker({"a": 5, "b": 4, "c": 3, "m": 9})
+    stages = fake_stages(
+        reranker=reranker, hop_retriever=NoGenerator(), mention_finder=FakeMentionFinder()
+    )
+    state = run(stages, hops="3", generator=False, rerank_documents=4)
+    assert (len(state.hops), state.stopped) == (3, "max_hops")
+    assert [len(hop.document_sets) for hop in state.hops] == [3, 0, 0]
+    assert [titles(hop.evidence) for hop in state.hops] == [["a", "b"], ["m", "a"], ["m", "a"]]
+    (_, _, kept1), (_, read2, kept2), (_, read3, kept3) = reranker.calls
+    assert read2 == [["a", "b", "m", "c"]]  # evidence, then mentions and candidates in turn
+    assert read3 == [["m", "a", "b", "c"]]
+    assert [kept1, kept2] == [[[]], [[state.hops[0].evidence[0]]]]  # one document a completed hop
+    assert kept3 == [list(state.hops[1].evidence)]
+    documents = ranked_documents(state, small_config(generator=False), None)
+    assert {document.title for document in documents} == set("abcm")
 
 
 def test_no_candidate_is_a_dead_end() -> None:

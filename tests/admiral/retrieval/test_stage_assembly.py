@@ -44,6 +44,25 @@ def test_evidence_is_limited_by_the_identifiers_of_the_vocabulary(quick: Admiral
         build_stages(quick.kb, quick.checkpoint, replace(settings, evidence=343))
 
 
+def test_the_cross_encoder_may_be_left_out_of_the_combination(system: Admiral) -> None:
+    config = replace(system.config, reranker="combined", cross_encoder_documents=0)
+    reranker = build_reranker(system.checkpoint, config)
+    assert claim_limits(reranker) == {"the sentence encoder": 126}
+
+
+def test_without_a_generator_nothing_is_decoded(
+    quick: Admiral, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("admiral.retrieval.hop_retriever.beam_search", None)
+    monkeypatch.setattr(type(quick.kb), "title_trie", None)
+    config = replace(quick.config, generator=False, title_beams=5, hops="3", judge="never")
+    system = Admiral(quick.kb, quick.checkpoint, config)
+    result = system.retrieve(CLAIM)
+    assert [bool(hop.document_sets) for hop in result.hops] == [True, False, False]
+    assert all(hop.evidence for hop in result.hops)
+    assert "the hop retriever" not in system.stages.claim_limits
+
+
 @pytest.mark.parametrize(
     ("reranker", "limits"),
     [
