@@ -22,6 +22,7 @@ from trie.trie_errors import NoIdentifierError, TrieFileError
 if TYPE_CHECKING:
     from trie.decoding.beam_search import Hypothesis, beam_search
     from trie.decoding.logits_processor import ConstraintLogitsProcessor
+    from trie.decoding.sequence_scoring import score_sequences
     from trie.model.seq2seq import Seq2Seq
 
 __all__ = [
@@ -51,6 +52,7 @@ __all__ = [
     "UpdatedTrie",
     "beam_search",
     "repeated",
+    "score_sequences",
     "span_trie",
     "word_spans",
 ]
@@ -60,6 +62,7 @@ _LAZY = {
     "Hypothesis": "trie.decoding.beam_search",
     "Seq2Seq": "trie.model.seq2seq",
     "beam_search": "trie.decoding.beam_search",
+    "score_sequences": "trie.decoding.sequence_scoring",
 }
 
 
