@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Protocol
 
-from admiral.errors import AdmiralError
 from admiral.records import DocumentSet, Sentence
 from admiral.retrieval.hop_grammar import HopConstraint, TitlesConstraint
-from proofs.generation.source_input import encode_source, max_claim_tokens
-from trie import SafeTokenizer, Seq2Seq, Trie, TrieFileError, beam_search
+from admiral.retrieval.hop_input import HopInput, HopInputEncoder, trie_damage_reported
+from proofs.generation.source_input import max_claim_tokens
+from trie import SafeTokenizer, Seq2Seq, Trie, beam_search
 
 
 class RowTitles(Protocol):
@@ -26,28 +26,6 @@ class RowTitles(Protocol):
     def title(self, row: int) -> str:
         """Return the title of a row."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class _Input:
-    """One input of the model, with what is needed to read its output.
-
-    Attributes
-    ----------
-    index
-        Position of the claim in the batch.
-    ids
-        Token ids of the claim and the evidence.
-    constraint
-        The sequences that may be generated.
-    kept
-        Titles that belong to every document set (variant ``not-joint``).
-    """
-
-    index: int
-    ids: list[int]
-    constraint: HopConstraint | TitlesConstraint
-    kept: tuple[str, ...]
 
 
 class TrieHopRetriever:
@@ -93,9 +71,10 @@ class TrieHopRetriever:
         normalise: bool = False,
         variant: str = "ours",
     ) -> None:
-        self._model, self._tokens, self._trie, self._titles = model, tokens, trie, titles
+        self._model, self._titles = model, titles
+        self._encoder = HopInputEncoder(tokens, trie, model.max_source, variant)
         self._beam_size, self._title_beams = beam_size, title_beams
-        self._normalise, self._variant = normalise, variant
+        self._normalise = normalise
         # The claim may fill half of the input; the evidence fills the rest.
         self.claim_limits = {
             "the hop retriever": max_claim_tokens(tokens, "retrieve", model.max_source // 2)
@@ -115,12 +94,8 @@ class TrieHopRetriever:
             If a file of the trie is damaged.
         """
         document_sets: list[list[DocumentSet]] = [[] for _ in claims]
-        try:
-            inputs = [
-                model_input
-                for index, values in enumerate(zip(claims, evidence, hops, strict=True))
-                if (model_input := self._input(index, *values)) is not None
-            ]
+        with trie_damage_reported():
+            inputs = self._encoder.inputs(claims, evidence, hops)
             for beams, batch in (
                 (self._title_beams, [i for i in inputs if not hops[i.index]]),
                 (self._beam_size, [i for i in inputs if hops[i.index]]),
@@ -132,36 +107,10 @@ class TrieHopRetriever:
                         for ids, score in sequences
                         for kept, title in self._parse(model_input.constraint, ids, evidence[index])
                     )
-        except TrieFileError as error:
-            raise AdmiralError(
-                f"{error}. Delete {error.path.parent}; the trie is built again when it is needed."
-            ) from error
         return document_sets
 
-    def _input(
-        self, index: int, claim: str, evidence: Sequence[Sentence], hop: int
-    ) -> _Input | None:
-        """Return the input for a claim at a hop, or None if there is no evidence to hop from."""
-        sentences = evidence[:1] if self._variant == "top-1" else evidence
-        documents = tuple(dict.fromkeys(s.title for s in sentences))[:hop]
-        if hop and not documents:
-            return None
-        count = 0 if self._variant == "not-joint" else len(documents)
-        pairs = [(s.title, s.text) for s in sentences] if hop else []
-        source = encode_source(
-            self._tokens, "retrieve", claim, pairs, self._model.max_source, count
-        )
-        constraint: HopConstraint | TitlesConstraint
-        if self._variant == "joint-docs":
-            constraint = TitlesConstraint(self._trie, self._tokens, count + 1)
-        else:
-            identifiers = [(number, s.title) for number, s in enumerate(sentences)]
-            constraint = HopConstraint(self._trie, self._tokens, identifiers, count)
-        kept = documents if self._variant == "not-joint" else ()
-        return _Input(index, source.ids, constraint, kept)
-
     def _decode(
-        self, batch: Sequence[_Input], beams: int
+        self, batch: Sequence[HopInput], beams: int
     ) -> Iterator[list[tuple[Sequence[int], float]]]:
         """Yield the token ids and the log probability of each input's best sequences."""
         if not batch:
