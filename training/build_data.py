@@ -20,6 +20,7 @@ from admiral.kb.kb_paths import check_outside_folders
 from admiral.models.checkpoint import load_checkpoint
 from admiral.storage.output_paths import check_distinct_paths, check_output_path
 from proofs.drafting.contextual_similarity import ContextualSimilarity
+from training.data.catalogue_headings import with_headings
 from training.data.claim_sampler import BuildSettings
 from training.data.claim_sources import FORMATS, Source, titles_of
 from training.data.evidence_corpora import Corpus, ExtendedCorpus, read_documents
@@ -104,6 +105,13 @@ from trie.model.safe_tokenizer import IDENTIFIERS
     help="Evidence sentences in an input; use fewer for a first stage of training, in which the "
     "model learns to copy.",
 )
+@click.option(
+    "--headings",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    show_default=True,
+    help="Share of retrieval samples whose titles become catalogue headings, such as Meyers, Seth.",
+)
 @click.option("--seed", default=0, show_default=True)
 def main(
     out: Path,
@@ -120,13 +128,15 @@ def main(
     rerankings: int,
     rerank_documents: int,
     sentences: int,
+    headings: float,
     seed: int,
 ) -> None:
     """Write training samples to OUT (JSON Lines), the same ones for the same seed."""
     if (negatives == "beams") != (model is not None):
         raise click.UsageError("--negatives beams and --model go together.")
-    if math.isnan(short):
-        raise click.UsageError("--short is not a number.")
+    for option, value in (("--short", short), ("--headings", headings)):
+        if math.isnan(value):
+            raise click.UsageError(f"{option} is not a number.")
     settings = BuildSettings(
         sentences, splits, short, rerankings=rerankings, rerank_documents=rerank_documents
     )
@@ -161,7 +171,7 @@ def main(
                 excluded=excluded,
                 report=lambda line: click.echo(line, err=True),
             )
-            count = write_samples(out, samples)
+            count = write_samples(out, with_headings(samples, headings, seed))
     except AdmiralError as error:
         raise click.ClickException(str(error)) from error
     click.echo(f"{out}: {count:,} samples", err=True)

@@ -6,6 +6,7 @@ Run as ``python -m training.link_prediction --kb KB --count 100000 OUT.jsonl``.
 
 from __future__ import annotations
 
+import math
 from itertools import islice
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, locate
 from admiral.kb.kb_paths import check_outside_folders
 from admiral.storage.output_paths import check_distinct_paths, check_output_path
+from training.data.catalogue_headings import with_headings
 from training.data.claim_sources import titles_of
 from training.data.pseudo_claims import PseudoClaimSampler
 from training.data.samples import write_samples
@@ -31,15 +33,26 @@ from training.data.samples import write_samples
     type=click.Path(path_type=Path, exists=True),
     help="Development claims; their documents are in no chain; repeatable.",
 )
-def main(out: Path, name: str, count: int, seed: int, exclude: tuple[Path, ...]) -> None:
+@click.option(
+    "--headings",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    show_default=True,
+    help="Share of samples whose titles become catalogue headings, such as Meyers, Seth.",
+)
+def main(
+    out: Path, name: str, count: int, seed: int, exclude: tuple[Path, ...], headings: float
+) -> None:
     """Write COUNT samples of link prediction to OUT (JSON Lines), the same for the same seed."""
+    if math.isnan(headings):
+        raise click.UsageError("--headings is not a number.")
     try:
         check_output_path(out)
         check_distinct_paths(out, *exclude)
         check_outside_folders(out, name)
         with KnowledgeBase.open(locate(name)) as kb:
             samples = PseudoClaimSampler(kb, seed, titles_of(exclude)).samples()
-            written = write_samples(out, islice(samples, count))
+            written = write_samples(out, with_headings(islice(samples, count), headings, seed))
     except AdmiralError as error:
         raise click.ClickException(str(error)) from error
     click.echo(f"{out}: {written:,} samples", err=True)

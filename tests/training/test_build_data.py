@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from admiral.gold import read_gold
 from admiral.kb import demo_kb
 from training.build_data import main
+from training.data.catalogue_headings import with_headings
 from training.data.samples import ProveSample, RetrieveSample, read_samples
 
 DEMO = Path(str(resources.files("admiral"))) / "data" / "demo" / "claims.jsonl"
@@ -103,6 +104,18 @@ def test_failed_runs_leave_no_file(kb_path: str, tmp_path: Path) -> None:
     done = run("--kb", kb_path, "--source", f"gold:{claims}", tmp_path / "samples.jsonl")
     assert done.exit_code == 1 and "Traceback" not in done.output
     assert sorted(path.name for path in tmp_path.iterdir()) == ["claims.jsonl"]
+
+
+def test_titles_of_a_share_of_retrieval_samples_become_headings(
+    kb_path: str, tmp_path: Path
+) -> None:
+    claims, out = few(tmp_path / "claims.jsonl", 3), tmp_path / "samples.jsonl"
+    written = []
+    for share in (0, 1):
+        done = run("--kb", kb_path, "--source", f"gold:{claims}", "--headings", share, out)
+        assert done.exit_code == 0, done.output
+        written.append(list(read_samples(out)))
+    assert written[1] == list(with_headings(written[0], 1, seed=0)) != written[0]
 
 
 @pytest.mark.parametrize("option", ["--source", "--documents", "--exclude"])
