@@ -21,11 +21,11 @@ from admiral.errors import AdmiralError
 from admiral.experiments.experiment_record import FORMAT, RECORD_NAME
 from admiral.storage.atomic_files import write_atomically
 from benchmarks.results_plots import plots
-from benchmarks.results_tables import measured, published
+from benchmarks.results_tables import differences, measured, published
 
 Record = dict[str, Any]
 # The order of the page; experiments of one's own come last.
-_ORDER = ("demo", "baselines", "table", "efficiency")
+_ORDER = ("demo", "baselines", "ablations", "table", "efficiency")
 _SECTION = "\n## "
 _COMMAND = "    admiral experiment configs/experiments/"
 _HEAD = """# Results
@@ -81,6 +81,9 @@ def section(record: Record) -> Iterator[str]:
     yield from _facts(record)
     yield ""
     yield from measured(record)
+    if record.get("reference"):
+        yield ""
+        yield from differences(record)
     for name, title, _ in plots(record):
         yield ""
         yield f"![{title}](results/{name})"

@@ -1,4 +1,4 @@
-"""The tables of a recorded experiment: what was measured, and what the paper published."""
+"""The tables of a recorded experiment: measures, differences, and what the paper published."""
 
 from __future__ import annotations
 
@@ -78,6 +78,31 @@ def _cell(system: Record, column: str, group: str, first: bool) -> str:
                 return "–"
             return f"{one['value']:.3f} [{one['low']:.2f}, {one['high']:.2f}]"
     return "–"
+
+
+def differences(record: Record) -> Iterator[str]:
+    """Yield the lines of the differences to the reference, for the measures of the table."""
+    compared = [s for s in record["systems"] if s.get("differences")]
+    measured = {d["name"] for system in compared for d in system["differences"]}
+    columns = [column for column in record["show"] if column in measured]
+    yield f"Differences to `{record['reference']}`, with 95% intervals by paired bootstrap:"
+    yield ""
+    yield f"| system | claims | number | {' | '.join(columns)} |"
+    yield "|---" * (len(columns) + 3) + "|"
+    for system in compared:
+        for _, group in _groups(record, system):
+            of_group = [d for d in system["differences"] if d["group"] == group["name"]]
+            cells = [_difference(of_group, column) for column in columns]
+            yield (
+                f"| {system['name']} | {group['name']} | {group['claims']} | {' | '.join(cells)} |"
+            )
+
+
+def _difference(differences: list[Record], column: str) -> str:
+    one = next((d for d in differences if d["name"] == column), None)  # the first of the name
+    if one is None or one["difference"] is None:
+        return "–"
+    return f"{one['difference']:+.3f} [{one['low']:+.2f}, {one['high']:+.2f}]"
 
 
 def published(paper: Record) -> Iterator[str]:

@@ -139,8 +139,9 @@ def compare_command(
     the probability that equally good runs differ this much by chance. They are not corrected for
     the number of measures.
     """
-    from admiral.evaluation import bootstrap, tables
+    from admiral.evaluation.comparison import compare_evaluations
     from admiral.evaluation.predictions import read_predictions
+    from admiral.evaluation.tables import format_differences
     from admiral.evaluation.tasks import EVALUATION_TASKS, evaluate, infer_task, read_task_claims
 
     rules = EVALUATION_TASKS[task] if task else infer_task(gold)
@@ -148,17 +149,8 @@ def compare_command(
     first_result, second_result = (
         evaluate(rules, claims, read_predictions(path), _cut_offs(ks)) for path in (first, second)
     )
-    shared = {(m.section, m.name) for m in first_result.measures} & {
-        (m.section, m.name) for m in second_result.measures
-    }
-    before, after = (
-        [m for m in result.measures if (m.section, m.name) in shared]
-        for result in (first_result, second_result)
-    )
-    records: list[dict[str, Any]] = []
-    for group in first_result.groups if by_hops else first_result.groups[:1]:
-        comparison = bootstrap.paired_comparison(before, after, group, seed)
-        records += tables.difference_records(before, comparison, group)
+    groups = first_result.groups if by_hops else first_result.groups[:1]
+    records = compare_evaluations(first_result, second_result, groups, seed)
     notes = [
         *(f"first: {note}" for note in first_result.notes),
         *(f"second: {note}" for note in second_result.notes),
@@ -166,7 +158,7 @@ def compare_command(
     if as_json:
         _print_json(first_result, notes, {"differences": records})
     else:
-        _print_text(first_result, notes, tables.format_differences(records))
+        _print_text(first_result, notes, format_differences(records))
 
 
 def _cut_offs(ks: tuple[int, ...]) -> Sequence[int]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from admiral.evaluation.measures import Measure, mean_measure
-from admiral.evaluation.overlap import best_overlap, exact_match, recall_at_k
+from admiral.evaluation.overlap import best_overlap, covers_any_set, exact_match, recall_at_k
 from admiral.evaluation.pairing import Pair, count_noun
 
 RANKING_SECTION = "documents of the ranking"
@@ -49,10 +49,12 @@ def ranking_measures(pairs: Sequence[Pair], ks: Sequence[int]) -> list[Measure]:
 
 
 def evidence_measures(pairs: Sequence[Pair]) -> list[Measure]:
-    """Return precision, recall, F1 and exact match of the documents that evidence was taken from.
+    """Return measures of the documents that evidence was taken from.
 
-    Each value is the mean over claims (macro average). Where there are alternative gold sets, a
-    claim is scored against the set with the highest F1.
+    These are precision, recall, F1, exact match, and whether the evidence is complete, that is, has
+    a sentence of every gold document. Each value is the mean over claims (macro average). Where
+    there are alternative gold sets, precision, recall and F1 are those of the set with the highest
+    F1.
     """
 
     def component(number: int) -> Callable[[Pair], float]:
@@ -68,7 +70,13 @@ def evidence_measures(pairs: Sequence[Pair]) -> list[Measure]:
         pairs,
         lambda pair: set(_evidence_documents(pair)) in pair.title_sets,
     )
-    return [*measures, exact]
+    complete = _over_gold(
+        EVIDENCE_SECTION,
+        "evidence complete",
+        pairs,
+        lambda pair: covers_any_set(pair.title_sets, _evidence_documents(pair)),
+    )
+    return [*measures, exact, complete]
 
 
 def ir_measures_scores(pairs: Sequence[Pair], ks: Sequence[int]) -> list[Measure]:

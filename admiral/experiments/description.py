@@ -79,6 +79,8 @@ class Experiment:
         Cut-offs of the ranking; those of the task if empty.
     seed
         Seed of the resampling.
+    reference
+        Name of the system that the others are compared with; empty to compare none.
     overrides
         Changes by the command line, as ``key=value``.
     systems
@@ -98,6 +100,7 @@ class Experiment:
     limit: int
     ks: tuple[int, ...]
     seed: int
+    reference: str
     overrides: tuple[str, ...]
     systems: tuple[System, ...]
     knowledge_bases: dict[str, KnowledgeBaseRecipe]

@@ -24,7 +24,7 @@ from admiral.experiments.description import (
 from admiral.storage.yaml_settings import parse_override
 
 _KEYS = (
-    *("title", "task", "claims", "kb", "model", "limit", "ks", "seed"),
+    *("title", "task", "claims", "kb", "model", "limit", "ks", "seed", "reference"),
     *("knowledge_bases", "settings", "systems", "groups", "show", "paper"),
 )
 _FIELDS = ("task", "claims", "limit", "seed")  # that --set changes, apart from settings
@@ -65,6 +65,7 @@ def read_experiment(
     _check_keys(content, _KEYS, str(path))
     task = _choice(content, "task", tuple(EXPERIMENT_TASKS), path)
     recipes = dict(_recipes(content, path, kb_folder))
+    systems = tuple(_systems(content, path, recipes, settings))
     return Experiment(
         file=path,
         title=_text(content, "title", str(path)),
@@ -73,8 +74,9 @@ def read_experiment(
         limit=_count(content, "limit", str(path)),
         ks=tuple(_number(k, str(path), "ks") for k in _list(content, "ks", str(path))),
         seed=_count(content, "seed", str(path)),
+        reference=_reference(content, systems, path),
         overrides=tuple(overrides),
-        systems=tuple(_systems(content, path, recipes, settings)),
+        systems=systems,
         knowledge_bases=recipes,
         groups=tuple(map(str, _list(content, "groups", str(path)))),
         show=tuple(map(str, _list(content, "show", str(path)))),
@@ -171,6 +173,12 @@ def _systems(
             raise AdmiralError(f"{where}: key 'name': {system.name!r} is too similar to {other!r}")
         folders[system.folder] = system.name
         yield system
+
+
+def _reference(content: dict[str, Any], systems: Sequence[System], path: Path) -> str:
+    if "reference" not in content:
+        return ""
+    return _choice(content, "reference", tuple(system.name for system in systems), path)
 
 
 def _paper(content: dict[str, Any], path: Path) -> dict[str, Any]:

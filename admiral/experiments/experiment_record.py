@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from admiral.evaluation import tables
 from admiral.evaluation.bootstrap import confidence_intervals
+from admiral.evaluation.comparison import compare_evaluations
 from admiral.evaluation.predictions import normalise_title, read_predictions, read_results
-from admiral.evaluation.tasks import evaluate
+from admiral.evaluation.tasks import Evaluation, evaluate
 from admiral.evaluation.traces import Trace, read_traces
 from admiral.experiments.description import Experiment, System
 from admiral.gold import GoldClaim
@@ -35,6 +36,7 @@ def experiment_header(experiment: Experiment, claims: int) -> dict[str, Any]:
         "claims": {"file": experiment.claims.name, "sha256": checksum, "used": claims},
         "overrides": list(experiment.overrides),
         "seeds": {"bootstrap": experiment.seed},
+        "reference": experiment.reference,
         "groups": list(experiment.groups),
         "show": list(experiment.show),
         "paper": experiment.paper,
@@ -54,29 +56,72 @@ def knowledge_base_record(kb: str, builds: dict[str, dict[str, Any]]) -> dict[st
     }
 
 
-def evaluate_system(
-    experiment: Experiment, system: System, gold: list[GoldClaim], results: Path
-) -> dict[str, Any]:
-    """Return the measures of a system, with confidence intervals."""
+def results_file(out: Path, system: System) -> Path:
+    """Return the path of the results of a system in the directory of a run."""
+    return out / system.folder / "results.jsonl"
+
+
+def evaluate_systems(
+    experiment: Experiment, gold: Sequence[GoldClaim], out: Path
+) -> list[dict[str, Any]]:
+    """Return the measures of each system, and its differences to the reference of the experiment.
+
+    Parameters
+    ----------
+    experiment
+        The experiment, whose systems have run.
+    gold
+        Gold claims.
+    out
+        Directory of the run.
+    """
+    evaluations = {
+        system.name: _evaluate(experiment, system, gold, results_file(out, system))
+        for system in experiment.systems
+    }
+    records = []
+    for system in experiment.systems:
+        record = _measures(experiment, evaluations[system.name])
+        if not system.baseline:
+            traces = read_traces(results_file(out, system))
+            record["stopping"] = stopping_quality(gold, {t.prediction.id: t for t in traces})
+        if experiment.reference not in ("", system.name):
+            reference = evaluations[experiment.reference]
+            record["differences"] = _differences(experiment, reference, evaluations[system.name])
+        records.append(record)
+    return records
+
+
+def _evaluate(
+    experiment: Experiment, system: System, gold: Sequence[GoldClaim], results: Path
+) -> Evaluation:
     predictions = read_predictions(results)
     if system.baseline:  # it ranks documents and selects no sentences
         predictions = {
             id: replace(prediction, sentences=None) for id, prediction in predictions.items()
         }
-    evaluation = evaluate(experiment.evaluation_task, gold, predictions, experiment.ks)
+    return evaluate(experiment.evaluation_task, gold, predictions, experiment.ks)
+
+
+def _measures(experiment: Experiment, evaluation: Evaluation) -> dict[str, Any]:
+    """Return the measures of a system, with confidence intervals."""
     limits = [
         confidence_intervals(evaluation.measures, group, experiment.seed)
         for group in evaluation.groups
     ]
-    measured: dict[str, Any] = {
+    return {
         "notes": evaluation.notes,
         "groups": [{"name": g.name, "claims": int(g.members.sum())} for g in evaluation.groups],
         "measures": tables.measure_records(evaluation.measures, evaluation.groups, limits),
     }
-    if not system.baseline:
-        traces = {trace.prediction.id: trace for trace in read_traces(results)}
-        measured["stopping"] = stopping_quality(gold, traces)
-    return measured
+
+
+def _differences(
+    experiment: Experiment, reference: Evaluation, evaluation: Evaluation
+) -> list[dict[str, Any]]:
+    """Return the paired differences of a system to the reference, for the groups of the table."""
+    groups = [g for g in reference.groups if g.name in experiment.groups] or reference.groups
+    return compare_evaluations(reference, evaluation, groups, experiment.seed)
 
 
 def mean_seconds(results: Path) -> float:

@@ -13,10 +13,11 @@ from admiral.evaluation.tasks import read_task_claims
 from admiral.experiments.description import Experiment, KnowledgeBaseRecipe, System
 from admiral.experiments.experiment_record import (
     RECORD_NAME,
-    evaluate_system,
+    evaluate_systems,
     experiment_header,
     knowledge_base_record,
     mean_seconds,
+    results_file,
 )
 from admiral.experiments.job_process import read_measurements, run_in_process
 from admiral.gold import GoldClaim
@@ -84,8 +85,10 @@ def run_experiment(
     systems = []
     for number, system in enumerate(experiment.systems, 1):
         report(f"{system.name} ({number} of {len(experiment.systems)})")
-        systems.append(_run_system(experiment, system, gold, out, builds, overwrite, quiet))
-    record = experiment_header(experiment, len(gold)) | {"systems": systems}
+        systems.append(_run_system(system, gold, out, builds, overwrite, quiet))
+    evaluated = evaluate_systems(experiment, gold, out)
+    record = experiment_header(experiment, len(gold))
+    record["systems"] = [run | measures for run, measures in zip(systems, evaluated, strict=True)]
     text = json.dumps(record, ensure_ascii=False, indent=1, allow_nan=False)
     write_atomically(out / RECORD_NAME, [text.encode() + b"\n"])
     return record
@@ -142,7 +145,6 @@ def _build_knowledge_base(name: str, recipe: KnowledgeBaseRecipe, report: Report
 
 
 def _run_system(
-    experiment: Experiment,
     system: System,
     gold: list[GoldClaim],
     out: Path,
@@ -150,10 +152,11 @@ def _run_system(
     overwrite: bool,
     quiet: bool,
 ) -> dict[str, Any]:
-    folder = out / system.folder
-    with explain_write_errors(folder):
-        folder.mkdir(exist_ok=True)
-    results, measurements = folder / "results.jsonl", folder / "run.json"
+    """Run a system; return its settings, measurements and knowledge base."""
+    results = results_file(out, system)
+    measurements = results.with_name("run.json")
+    with explain_write_errors(results.parent):
+        results.parent.mkdir(exist_ok=True)
     previous = {} if overwrite else read_measurements(measurements)
     job = {
         "work": "retrieve",
@@ -177,5 +180,4 @@ def _run_system(
         "run": run,
         "seconds_per_claim": mean_seconds(results),
         "kb": knowledge_base_record(system.config.kb, builds),
-        **evaluate_system(experiment, system, gold, results),
     }

@@ -94,6 +94,22 @@ def test_the_page_has_tables_and_the_papers_figures(tmp_path: Path) -> None:
     assert text.count("a box; commit cccccccccccc with changes; admiral 1; seed of") == 2
 
 
+def test_differences_to_the_reference_have_a_table(tmp_path: Path) -> None:
+    found = [
+        {"name": name, "group": "all", "difference": value, "low": -0.25, "high": 0.05}
+        for name, value in (("recall@5", -0.1), ("recall@10", 0.0), ("F1", None))
+    ]
+    runs = written(
+        tmp_path,
+        one=record(system("All"), system("Less", differences=found), reference="All"),
+    )
+    text = page(read_runs(runs))
+    assert "Differences to `All`, with 95%" in text
+    assert "| system | claims | number | recall@5 | F1 |\n" in text  # of the columns shown
+    assert "| Less | all | 5 | -0.100 [-0.25, +0.05] | – |\n" in text
+    assert text.count("| All | all") == 1
+
+
 def test_groups_that_no_claim_is_of_are_named(tmp_path: Path) -> None:
     runs = written(tmp_path, one=record(system("One"), groups=["all", "2 hop"]))
     text = page(read_runs(runs))

@@ -49,7 +49,9 @@ def record(id: str, *sentences: Sentence, ranking: str = "", operator: str | Non
         "evidence": [
             {"title": t, "sentence_id": n, "text": "e", "score": 0.0} for t, n in sentences
         ],
-        "hops": [{"number": 1, "document_sets": [], "evidence": [], "proof": proof}],
+        "hops": [
+            {"number": 1, "document_sets": [], "evidence": [], "proof": proof, "sufficient": True}
+        ],
         "stopped": "sufficient",
     }
 

@@ -27,6 +27,7 @@ def read(folder: Path, text: str, *overrides: str, data: Path | None = None) -> 
 def test_missing_keys_have_defaults(tmp_path: Path) -> None:
     found = read(tmp_path, MINIMAL)
     assert (found.limit, found.ks, found.seed, found.show) == (0, (), 0, ())
+    assert found.reference == ""
     assert found.claims.name == "claims.jsonl"
     assert found.claims.is_file()
     assert found.evaluation_task.name == "hover"
@@ -68,6 +69,7 @@ def test_settings_of_a_system_override_those_of_all(tmp_path: Path) -> None:
         (MINIMAL + "limit: -1", r"key 'limit': -1 is not an integer"),
         (MINIMAL + "ks: [0]", r"key 'ks': 0 is not an integer"),
         (MINIMAL + "ks: 5", r"key 'ks': 5 is not a list"),
+        (MINIMAL + "reference: BM", r"key 'reference': 'BM' is not one of BM25"),
         (MINIMAL + "settings: {beam: 1}", r"settings: key 'beam': no such setting"),
         (MINIMAL + "settings: [beam_size]", r"key 'settings': expected 'key: value'"),
         (

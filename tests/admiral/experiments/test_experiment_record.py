@@ -8,9 +8,14 @@ from pathlib import Path
 from admiral.evaluation.predictions import Prediction
 from admiral.evaluation.sentence_sources import sentence_note
 from admiral.evaluation.traces import HopTrace, Trace
-from admiral.experiments.experiment_record import knowledge_base_record, stopping_quality
+from admiral.experiments.description_reader import read_experiment
+from admiral.experiments.experiment_record import (
+    evaluate_systems,
+    knowledge_base_record,
+    stopping_quality,
+)
 from admiral.kb import KnowledgeBase, build, join
-from tests.admiral.evaluation.small_runs import gold
+from tests.admiral.evaluation.small_runs import gold, record, written
 
 
 def trace(id: str, *hops: tuple[str, bool], stopped: str = "sufficient") -> Trace:
@@ -57,6 +62,49 @@ def test_no_claim_counts() -> None:
     }  # fmt: skip
 
 
+def test_systems_are_compared_with_the_reference(tmp_path: Path) -> None:
+    text = """
+    title: t
+    task: hover
+    claims: ${data}/claims.jsonl
+    ks: [1, 2]
+    reference: Whole
+    groups: [all]
+    systems: [{name: BM25, baseline: bm25}, {name: Whole}, {name: Part}]
+    """
+    (tmp_path / "e.yaml").write_text(text)
+    (tmp_path / "claims.jsonl").touch()
+    experiment = read_experiment(tmp_path / "e.yaml", data=tmp_path, kb_folder=tmp_path)
+    claims = [gold([("A", 0), ("B", 1)], id=id, hops=2) for id in "1234"]
+    for name, rankings in {
+        "bm25": ("CA", "CA", "CA", "CA"),
+        "whole": ("AB", "AB", "AB", "CA"),
+        "part": ("AB", "CA", "CA", "CA"),
+    }.items():
+        (tmp_path / name).mkdir()
+        written(
+            tmp_path / name / "results.jsonl",
+            (
+                record(id, *((title, 0) for title in ranking), ranking=ranking)
+                for id, ranking in zip("1234", rankings, strict=True)
+            ),
+        )
+    bm25, whole, part = evaluate_systems(experiment, claims, tmp_path)
+    assert "differences" not in whole
+    found = {d["name"]: d for d in reversed(part["differences"]) if d["group"] == "all"}
+    assert len(found) < len(part["differences"])  # a name may occur in several sections
+    assert {d["group"] for d in part["differences"]} == {"all"}
+    recall, complete = found["recall@2"], found["evidence complete"]
+    assert (recall["first"], recall["second"], recall["difference"]) == (0.75, 0.25, -0.5)
+    assert recall["low"] <= -0.5 <= recall["high"] <= 0
+    assert (complete["first"], complete["second"]) == (0.75, 0.25)
+    names = {d["name"] for d in bm25["differences"]}
+    assert "recall@2" in names
+    assert "evidence complete" not in names  # the baseline selects no sentences
+    assert "stopping" not in bm25
+    assert part["stopping"]["hops"] == 1
+
+
 def test_the_record_of_a_joined_knowledge_base(tmp_path: Path) -> None:
     for name in ("a", "b"):
         corpus = tmp_path / f"{name}.jsonl"
@@ -64,9 +112,9 @@ def test_the_record_of_a_joined_knowledge_base(tmp_path: Path) -> None:
         build(corpus, tmp_path / name, bm25="none", progress=False)
     kb = tmp_path / "all"
     join([tmp_path / "a", tmp_path / "b"], kb)
-    record = knowledge_base_record(str(kb), {})
+    made = knowledge_base_record(str(kb), {})
     with KnowledgeBase.open(kb) as opened:
-        assert record["digest"] == opened.digest
+        assert made["digest"] == opened.digest
         assert [one["name"] for one in opened.settings["sources"]] == ["a.jsonl", "b.jsonl"]
-    assert (record["name"], record["documents"], record["bm25"]) == ("all", 2, "none")
+    assert (made["name"], made["documents"], made["bm25"]) == ("all", 2, "none")
     assert "those of the corpus where it gives sentences" in sentence_note(kb / "x", str(kb))
