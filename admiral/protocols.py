@@ -129,6 +129,33 @@ class HopRetriever(Protocol):
         ...
 
 
+class TitleScorer(Protocol):
+    """Stage 4: score documents that any stage has found by the model of the hop retriever."""
+
+    def score(
+        self,
+        claims: Sequence[str],
+        evidence: Sequence[Sequence[Sentence]],
+        hops: Sequence[int],
+        titles: Sequence[Sequence[str]],
+    ) -> list[dict[str, float]]:
+        """Return how probable it is that the next document set contains each given title.
+
+        Parameters
+        ----------
+        claims, evidence, hops
+            As for `HopRetriever.expand`.
+        titles
+            For each claim, the titles to score, each once.
+
+        Returns
+        -------
+        list
+            For each claim, natural log probabilities by title; titles may be missing.
+        """
+        ...
+
+
 class DocumentScorer(Protocol):
     """Stage 5: score documents by their features (`admiral.ranking.features`), one claim a call."""
 
@@ -197,6 +224,9 @@ class Stages:
         Finds the documents of the next hop.
     mention_finder
         Finds the documents that claims and evidence mention; None to ignore mentions.
+    title_scorer
+        Scores the documents that a hop reads by the model of the hop retriever, for the features of
+        the document scorer; None to do without.
     document_scorer
         Scores documents by their features, for the choice of evidence and the final ranking; None
         to choose evidence by sentences alone and to rank by `admiral.ranking.fusion`.
@@ -207,6 +237,7 @@ class Stages:
     judge: SufficiencyJudge
     hop_retriever: HopRetriever
     mention_finder: MentionFinder | None = None
+    title_scorer: TitleScorer | None = None
     document_scorer: DocumentScorer | None = None
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -92,6 +92,7 @@ class HopLoop:
         config = self._config
         claims = [state.claim.text for state in batch]
         documents = [self._documents_to_read(state) for state in batch]
+        title_scores = self._title_scores(batch, documents)
         reranked = self._stages.reranker.score(
             claims, documents, [state.kept_sentences() for state in batch]
         )
@@ -99,16 +100,16 @@ class HopLoop:
             boost_mentioned(checked_scores("reranker", sentences), state.next_titles)
             for state, sentences in zip(batch, reranked, strict=True)
         ]
-        evidence = [self._choose(*pair) for pair in zip(batch, scored, strict=True)]
+        evidence = [self._choose(*each) for each in zip(batch, scored, title_scores, strict=True)]
         mentioned = [self._mentioned(sentences) for sentences in evidence]
         judgements = self._stages.judge.judge(
             claims, [[(s.title, s.text) for s in sentences] for sentences in evidence]
         )
         seconds = (time.perf_counter() - started) / len(batch)
-        for state, sentences, chosen, titles, judgement in zip(
-            batch, scored, evidence, mentioned, judgements, strict=True
+        for state, sentences, by_title, chosen, titles, judgement in zip(
+            batch, scored, title_scores, evidence, mentioned, judgements, strict=True
         ):
-            state.record_reading(sentences)
+            state.record_reading(sentences, by_title)
             state.mentioned.append(titles)
             hop = Hop(
                 len(state.hops) + 1,
@@ -132,7 +133,26 @@ class HopLoop:
             for title in titles
         ]
 
-    def _choose(self, state: SearchState, scored: Sequence[Sentence]) -> tuple[Sentence, ...]:
+    def _title_scores(
+        self, batch: Sequence[SearchState], documents: Sequence[Sequence[Document]]
+    ) -> list[dict[str, float]]:
+        """Return the generative scores of the documents that the hops read."""
+        scorer = self._stages.title_scorer
+        if scorer is None:
+            return [{} for _ in batch]
+        return scorer.score(
+            [state.claim.text for state in batch],
+            [state.evidence for state in batch],
+            [len(state.hops) for state in batch],
+            [[document.title for document in read] for read in documents],
+        )
+
+    def _choose(
+        self,
+        state: SearchState,
+        scored: Sequence[Sentence],
+        title_scores: Mapping[str, float],
+    ) -> tuple[Sentence, ...]:
         """Choose the evidence of a hop among the scored sentences.
 
         The features of the document scorer describe a completed hop, its evidence included. So a
@@ -142,7 +162,8 @@ class HopLoop:
         scorer = self._stages.document_scorer
         if scorer is None:
             return evidence
-        features = document_features(state.with_hop(scored, evidence, self._mentioned(evidence)))
+        after = state.with_hop(scored, evidence, self._mentioned(evidence), title_scores)
+        features = document_features(after)
         titles = dict.fromkeys(sentence.title for sentence in scored)
         relevance = {title: scorer.score(features[title]) for title in titles}
         return self._best(reweighted(scored, relevance))

@@ -17,6 +17,7 @@ from admiral.protocols import (
     SentenceReranker,
     Stages,
     SufficiencyJudge,
+    TitleScorer,
 )
 from admiral.ranking.document_scorer import NetworkDocumentScorer
 from admiral.reranking.bm25_sentences import BM25Reranker
@@ -28,6 +29,7 @@ from admiral.retrieval.hop_retriever import TrieHopRetriever
 from admiral.retrieval.hyperlinks import HyperlinkHopRetriever
 from admiral.retrieval.mentions import TitleMentionFinder
 from admiral.retrieval.no_generator import NoGenerator
+from admiral.retrieval.title_scoring import ForcedTitleScorer
 from proofs import NatOp, PairLexicon, SpanLexicon, default_lexicon
 from proofs.generation.generator import ProofGenerator
 from proofs.judges.basic import AlwaysSufficient, GeneratedProofJudge, LexicalJudge, NeverSufficient
@@ -57,6 +59,7 @@ def build_stages(kb: KnowledgeBase, checkpoint: Checkpoint, config: RetrievalCon
         build_judge(checkpoint, config),
         hop_retriever,
         TitleMentionFinder(kb) if config.mentions else None,
+        build_title_scorer(kb, checkpoint, config),
         build_document_scorer(config),
     )
     if stages.max_evidence is not None and config.evidence > stages.max_evidence:
@@ -80,6 +83,22 @@ def build_generator(
         title_beams=max(config.title_beams, 1),
         normalise=config.trie_normalised,
         variant=config.variant,
+    )
+
+
+def build_title_scorer(
+    kb: KnowledgeBase, checkpoint: Checkpoint, config: RetrievalConfig
+) -> TitleScorer | None:
+    """Build the title scorer; None where nothing reads its scores or the variant has none."""
+    used = config.generator and config.ranking == "learned" and config.variant != "joint-docs"
+    if not used:
+        return None
+    return ForcedTitleScorer(
+        checkpoint.model,
+        checkpoint.tokens,
+        kb.title_trie(checkpoint.tokens),
+        config.trie_normalised,
+        config.variant,
     )
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
+from types import MappingProxyType
 
 from admiral.records import Claim, DocumentSet, Hop, ScoredTitle, Sentence, Stopped
 from admiral.reranking.sentence_scores import best_scores
@@ -42,6 +43,9 @@ class SearchState:
         The titles of the documents that each hop read, sorted by their best sentence.
     best_scores
         For each hop, the score of the best sentence of each document that it read.
+    title_scores
+        For each hop, the generative scores of the documents that it read: the log probability that
+        the model, given the evidence of the hop before, names each of them.
     mentioned
         The titles that the evidence of each hop mentions.
     next_step
@@ -57,6 +61,7 @@ class SearchState:
     hops: list[Hop] = field(default_factory=list)
     read: list[list[str]] = field(default_factory=list)
     best_scores: list[dict[str, float]] = field(default_factory=list)
+    title_scores: list[dict[str, float]] = field(default_factory=list)
     mentioned: list[list[str]] = field(default_factory=list)
     next_step: NextStep = NextStep.FIRST_STAGE
     stopped: Stopped | None = None
@@ -107,8 +112,12 @@ class SearchState:
             kept = tuple(dict.fromkeys(s.title for s in self.evidence))[: len(self.hops)]
         return [best[title] for title in kept if title in best]
 
-    def record_reading(self, sentences: Sequence[Sentence]) -> None:
-        """Record the documents that a hop has read, with their best scores.
+    def record_reading(
+        self,
+        sentences: Sequence[Sentence],
+        title_scores: Mapping[str, float] = MappingProxyType({}),
+    ) -> None:
+        """Record the documents that a hop has read, with their scores.
 
         The first hop also defines its document sets, `D_1`: one set for each candidate, sorted by
         their best sentences; candidates that were not read come last.
@@ -117,17 +126,24 @@ class SearchState:
         ----------
         sentences
             The sentences that the hop has scored, best first.
+        title_scores
+            The generative scores of the documents.
         """
         titles = list(dict.fromkeys(sentence.title for sentence in sentences))
         self.read.append(titles)
         self.best_scores.append(best_scores(sentences))
+        self.title_scores.append(dict(title_scores))
         if not self.document_sets:
             rank = {title: number for number, title in enumerate(titles)}
             ordered = sorted(self.candidates or (), key=lambda c: rank.get(c.title, len(rank)))
             self.document_sets.append([DocumentSet((c.title,), c.score) for c in ordered])
 
     def with_hop(
-        self, sentences: Sequence[Sentence], evidence: tuple[Sentence, ...], mentioned: list[str]
+        self,
+        sentences: Sequence[Sentence],
+        evidence: tuple[Sentence, ...],
+        mentioned: list[str],
+        title_scores: Mapping[str, float] = MappingProxyType({}),
     ) -> SearchState:
         """Return a copy that has completed one more hop, for trying out a choice of evidence.
 
@@ -139,6 +155,8 @@ class SearchState:
             The sentences that it keeps.
         mentioned
             The titles that the evidence mentions.
+        title_scores
+            The generative scores of the documents that it has read.
         """
         hop = Hop(len(self.hops) + 1, (), evidence, None, False, 0.0)
         copy = replace(
@@ -147,10 +165,11 @@ class SearchState:
             hops=[*self.hops, hop],
             read=[*self.read],
             best_scores=[*self.best_scores],
+            title_scores=[*self.title_scores],
             mentioned=[*self.mentioned, mentioned],
             next_step=NextStep.EXPAND,
         )
-        copy.record_reading(sentences)
+        copy.record_reading(sentences, title_scores)
         return copy
 
     def first_hops(self, count: int) -> SearchState:
@@ -161,6 +180,7 @@ class SearchState:
             hops=self.hops[:count],
             read=self.read[:count],
             best_scores=self.best_scores[:count],
+            title_scores=self.title_scores[:count],
             mentioned=self.mentioned[:count],
             next_step=NextStep.EXPAND if self.hops[:count] else self.next_step,
         )

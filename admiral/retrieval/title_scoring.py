@@ -16,7 +16,7 @@ from admiral.retrieval.hop_retriever import log_sum_exp
 from trie import SafeTokenizer, Seq2Seq, Trie, score_sequences
 
 #: The log probability of documents that the model all but excludes. Differences below it are noise.
-MIN_LOG_PROBABILITY = -20.0
+MIN_LOG_PROBABILITY = math.log(1e-6)
 
 # The positions of the sentences that a sequence names, in ascending order.
 Choice = tuple[int, ...]
@@ -87,12 +87,8 @@ class ForcedTitleScorer:
                 inputs, [[self._sequence(choice) for choice in own] for own in choices]
             )
             forced = [
-                [
-                    (title, best)
-                    for title in titles[one.index]
-                    if (best := _best_without(title, one, *pair)) is not None
-                ]
-                for one, *pair in zip(inputs, choices, weights, strict=True)
+                list(_forced(titles[one.index], one, own, weight))
+                for one, own, weight in zip(inputs, choices, weights, strict=True)
             ]
             found = self._score(
                 inputs,
@@ -145,9 +141,14 @@ def _names(choice: Choice, title: str, one: HopInput) -> bool:
     return any(one.sentences[position].title == title for position in choice)
 
 
-def _best_without(
-    title: str, one: HopInput, choices: Sequence[Choice], weights: Sequence[float]
-) -> int | None:
-    """Return the number of the most probable choice that does not name a document, if any."""
-    without = [at for at, choice in enumerate(choices) if not _names(choice, title, one)]
-    return max(without, key=weights.__getitem__, default=None)
+def _forced(
+    titles: Sequence[str], one: HopInput, choices: Sequence[Choice], weights: Sequence[float]
+) -> Iterator[tuple[str, int]]:
+    """Yield titles with the number of the most probable choice that does not name their document.
+
+    Titles that every choice names are left out.
+    """
+    for title in titles:
+        without = [at for at, choice in enumerate(choices) if not _names(choice, title, one)]
+        if without:
+            yield title, max(without, key=weights.__getitem__)

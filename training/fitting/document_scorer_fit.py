@@ -20,7 +20,7 @@ _DOCUMENT_SCORER = FitSettings(units=8, iterations=300, learning_rate=0.03, ridg
 # by default if they were not read. What the others mean depends on the kind of claim: a claim that
 # names many documents may ask for another one. A better rank, z-score or share among the documents
 # that hops read, select or mention never counts against a document.
-_UNCONSTRAINED = ("first_stage", "named", "named_early", "seen_last", "probability")
+_UNCONSTRAINED = ("first_stage", "named", "named_early", "seen_last")
 
 # Features of documents, float32, (documents, features); and which of them are gold, bool.
 RankingExample = tuple[torch.Tensor, torch.Tensor]
@@ -41,12 +41,23 @@ def ranking_examples(
 
 
 def ranking_example(state: SearchState, claim: GoldClaim) -> RankingExample | None:
-    """Return features and labels of a claim's documents; None unless both labels occur."""
+    """Return features and labels of a claim's documents; None unless both labels occur.
+
+    Of alternative evidence sets, the one with the largest share of its documents found is gold. The
+    other sets' documents are left out, because they are neither needed nor wrong.
+    """
     features = document_features(state)
-    gold = torch.tensor([title in claim.titles for title in features], dtype=torch.bool)
+    shares = {one: sum(t in features for t in one) / len(one) for one in claim.title_sets}
+    titles = max(shares, key=shares.__getitem__, default=())
+    labels = {
+        title: title in titles
+        for title in features
+        if title in titles or title not in claim.all_titles
+    }
+    gold = torch.tensor(list(labels.values()), dtype=torch.bool)
     if not gold.any() or gold.all():
         return None
-    return torch.tensor(list(features.values())), gold
+    return torch.tensor([features[title] for title in labels]), gold
 
 
 def fit_document_scorer(

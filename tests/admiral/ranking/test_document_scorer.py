@@ -74,18 +74,20 @@ def test_weights_round_trip(scorer: NetworkDocumentScorer, tmp_path_factory: Any
 
 def test_the_bundled_weights_prefer_documents_with_high_features() -> None:
     low = dict.fromkeys(FEATURES, 0.0) | {
-        "standing_first": -1.0, "standing_last": -1.0, "probability": -13.8
+        "standing_first": -1.0, "standing_last": -1.0,
+        "probability_first": -13.8, "probability_last": -13.8,
     }  # fmt: skip
     high = dict.fromkeys(FEATURES, 1.0) | {
         "first_stage": 1 / 6, "read_first": 1 / 6, "read_last": 1 / 6, "mentioned_last": 1 / 6,
-        "standing_first": 2.0, "standing_last": 2.0, "probability": -0.1,
+        "standing_first": 2.0, "standing_last": 2.0, "probability_first": -0.1,
+        "probability_last": -0.1,
     }  # fmt: skip
     bundled = NetworkDocumentScorer.bundled()
     assert bundled.score(tuple(high.values())) > bundled.score(tuple(low.values())) + 1
 
 
 def test_bundled_weights_are_not_negative_but_for_free_features() -> None:
-    free = {"first_stage", "named", "named_early", "seen_last", "probability"}
+    free = {"first_stage", "named", "named_early", "seen_last", "probability_last"}
     for unit in NetworkDocumentScorer.bundled().units:
         assert unit.vote >= 0.0
         assert all(weight >= 0.0 for name, weight in unit.weights.items() if name not in free)

@@ -29,7 +29,8 @@ def states(draw: st.DrawFn) -> SearchState:
             state.document_sets.append([DocumentSet((t,), score) for t, score in sets])
         scores = sorted(draw(st.lists(st.floats(-9, 9), max_size=5)), reverse=True)
         sentences = [Sentence(draw(TITLES), at, "x", score) for at, score in enumerate(scores)]
-        state.record_reading(sentences)
+        title_scores = draw(st.dictionaries(TITLES, st.floats(-13, 0)))
+        state.record_reading(sentences, title_scores)
         state.mentioned.append(draw(LISTS))
         chosen = tuple(sentences[: draw(st.integers(0, 3))])
         hop = Hop(number + 1, tuple(state.document_sets[-1]), chosen, None, False, 0.0)
@@ -58,8 +59,7 @@ def expected_features(state: SearchState, title: str) -> dict[str, float]:
     mentioned = state.mentioned[-1] if state.mentioned else []
     read_mentions = sorted((t for t in mentioned if t in last_read), key=last_read.index)
     evidence = [[s.title for s in hop.evidence] for hop in state.hops]
-    last_sets = state.document_sets[-1] if hops > 1 else []
-    probabilities = [math.exp(s.score) for s in last_sets if title in s.titles and s.score >= -12]
+    floor = math.log(1e-6)
     return {
         "first_stage": reciprocal_rank([c.title for c in state.candidates or ()]),
         "named": float(title in state.claim_mentions),
@@ -77,7 +77,8 @@ def expected_features(state: SearchState, title: str) -> dict[str, float]:
         "standing_last": z_score(state.best_scores[-1]) if hops else -1.0,
         "seen_last": float(title in last_read),
         "mentioned_share": sum(title in titles for titles in state.mentioned) / max(hops, 1),
-        "probability": math.log(sum(probabilities) if probabilities else 1e-6),
+        "probability_first": state.title_scores[0].get(title, floor) if hops else floor,
+        "probability_last": state.title_scores[-1].get(title, floor) if hops > 1 else floor,
     }
 
 

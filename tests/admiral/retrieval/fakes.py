@@ -108,6 +108,24 @@ class FakeMentionFinder:
         return ["m"] if evidence else []
 
 
+class FakeTitleScorer:
+    """Score titles by a table (default -5)."""
+
+    def __init__(self, scores: Mapping[str, float] | None = None) -> None:
+        self.scores = scores or {}
+        self.calls: Calls = []
+
+    def score(
+        self,
+        claims: Sequence[str],
+        evidence: Sequence[Sequence[Sentence]],
+        hops: Sequence[int],
+        titles: Sequence[Sequence[str]],
+    ) -> list[dict[str, float]]:
+        self.calls.append((list(hops), [list(own) for own in titles]))
+        return [{title: self.scores.get(title, -5.0) for title in own} for own in titles]
+
+
 class FakeDocumentScorer:
     """Score documents by one feature, and reverse rankings."""
 

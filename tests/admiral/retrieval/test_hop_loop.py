@@ -25,6 +25,7 @@ from tests.admiral.retrieval.fakes import (
     FakeJudge,
     FakeMentionFinder,
     FakeReranker,
+    FakeTitleScorer,
     fake_stages,
     small_config,
 )
@@ -171,6 +172,21 @@ def test_evidence_comes_from_documents_that_the_scorer_prefers(
     assert set(titles(state.evidence)) == expected
     scores = [sentence.score for sentence in state.evidence]
     assert scores == sorted(scores, reverse=True)
+
+
+def test_every_document_that_a_hop_reads_gets_a_generative_score() -> None:
+    generative = FakeTitleScorer({"c": -0.1})
+    stages = fake_stages(
+        title_scorer=generative,
+        document_scorer=FakeDocumentScorer(FEATURES.index("probability_first"), 1.0),
+        reranker=FakeReranker({"a": 0.3, "b": 0.2, "c": 0.1}),
+    )
+    state = run(stages, hops="2")
+    (first_hops, first_read), (second_hops, second_read) = generative.calls
+    assert (first_hops, set(first_read[0])) == ([0], set(state.read[0]))
+    assert (second_hops, set(second_read[0])) == ([1], set(state.read[1]))
+    assert [set(scores) for scores in state.title_scores] == [set(read) for read in state.read]
+    assert titles(state.hops[0].evidence)[0] == "c"  # preferred for its generative score alone
 
 
 def test_after_an_error_the_hop_resumes_where_it_failed() -> None:
