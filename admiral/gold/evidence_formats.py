@@ -99,14 +99,44 @@ def parse_kilt(record: dict[str, Any], where: str) -> tuple[list[EvidenceSet], i
 
 
 def parse_pages(record: dict[str, Any], where: str) -> tuple[list[EvidenceSet], int]:
-    """Parse sets of documents: `gold_title_sets`, or `gold_pages_union` as one set."""
+    """Parse documents: `gold_title_sets`, `gold` as one set, or `gold_pages_union`.
+
+    Each page of `gold_pages_union` is a set of its own. The field holds the pages of all evidence
+    sets, most of which are alternatives.
+    """
     if "gold_title_sets" in record:
         field = "gold_title_sets"
         sets = [_list(one, field, where) for one in _list(record[field], field, where)]
+    elif "gold" in record:
+        field = "gold"
+        sets = [_list(record[field], field, where)]
     else:
         field = "gold_pages_union"
-        sets = [_list(record[field], field, where)]
+        sets = [[page] for page in _list(record[field], field, where)]
     return [tuple((_title(title, field, where), None) for title in one) for one in sets], 0
+
+
+def parse_hipporag(record: dict[str, Any], where: str) -> tuple[list[EvidenceSet], int]:
+    """Parse questions of HippoRAG: the titles of supporting facts or paragraphs, one set.
+
+    Sentence numbers of `supporting_facts` refer to `context`. They are dropped, because the corpus
+    holds the same passages as texts that are not split into sentences.
+    """
+    if "supporting_facts" in record:
+        (facts,), _ = _one_set(record, "supporting_facts", where)
+        return [tuple((title, None) for title, _ in facts)], 0
+    found = []
+    for number, paragraph in enumerate(_list(record["paragraphs"], "paragraphs", where)):
+        field = f"paragraphs[{number}]"
+        if not isinstance(paragraph, dict):
+            raise _bad(where, field, f"{_shown(paragraph)} is not an object")
+        supporting = paragraph.get("is_supporting", True)
+        if not isinstance(supporting, bool):
+            field += ".is_supporting"
+            raise _bad(where, field, f"{_shown(supporting)} is neither true nor false")
+        if supporting:
+            found.append((_title(paragraph.get("title"), f"{field}.title", where), None))
+    return [tuple(found)], 0
 
 
 def _one_set(record: dict[str, Any], field: str, where: str) -> tuple[list[EvidenceSet], int]:

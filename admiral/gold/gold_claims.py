@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from itertools import chain
 
 # Sentences that together are enough to verify a claim: (title, sentence number from 0), or
 # (title, None) where only the document is known.
@@ -93,10 +94,26 @@ class GoldClaim:
         return self.title_sets[0] if self.evidence else ()
 
     @property
+    def all_titles(self) -> tuple[str, ...]:
+        """Distinct documents of all evidence sets, in order."""
+        return evidence_titles(tuple(chain.from_iterable(self.evidence)))
+
+    @property
+    def has_alternatives(self) -> bool:
+        """Whether there are evidence sets of different documents."""
+        return len({frozenset(titles) for titles in self.title_sets}) > 1
+
+    @property
     def sentences(self) -> tuple[tuple[str, int], ...]:
         """Sentences of the first evidence set; empty if only documents are known."""
         first = self.evidence[0] if self.evidence else ()
         return tuple((title, number) for title, number in first if number is not None)
+
+    def sentence_numbers(self, title: str) -> tuple[int, ...]:
+        """Return the numbers of a document's sentences that are in any evidence set, in order."""
+        sentences = chain.from_iterable(self.evidence)
+        numbers = (number for other, number in sentences if other == title and number is not None)
+        return tuple(dict.fromkeys(numbers))
 
     @property
     def refuted(self) -> bool | None:

@@ -21,9 +21,12 @@ _PARSERS: dict[str, tuple[evidence_formats.Parser, tuple[str, ...]]] = {
     "fever": (evidence_formats.parse_fever, ("evidence",)),
     "feverous": (evidence_formats.parse_feverous, ("evidence",)),
     "kilt": (evidence_formats.parse_kilt, ("output",)),
-    "pages": (evidence_formats.parse_pages, ("gold_title_sets", "gold_pages_union")),
+    "pages": (evidence_formats.parse_pages, ("gold_title_sets", "gold", "gold_pages_union")),
+    "hipporag": (evidence_formats.parse_hipporag, ("supporting_facts", "paragraphs")),
 }
 FORMATS = tuple(_PARSERS)
+# Fields of the claim's text that are not called `claim`.
+_TEXT_FIELDS = {"kilt": "input", "hipporag": "question"}
 _EXAMPLE = '{"claim": "...", "evidence": [["title", 0]]}'
 
 
@@ -46,7 +49,11 @@ def read_gold(path: Path, name: str | None = None) -> Iterator[GoldClaim]:
     ``kilt``
         `input` and `output`: [{"answer": label, "provenance": [{"title": ...}, ...]}, ...].
     ``pages``
-        `gold_title_sets`: [[title, ...], ...], or `gold_pages_union`: [title, ...].
+        `gold_title_sets`: [[title, ...], ...], alternative sets; `gold`: [title, ...], one set; or
+        `gold_pages_union`: [title, ...], each page a set of its own.
+    ``hipporag``
+        `question`, and `supporting_facts`: [[title, sentence number], ...], of which only the
+        titles are read, or `paragraphs`: [{"title": ..., "is_supporting": true}, ...].
 
     Parameters
     ----------
@@ -93,6 +100,8 @@ def _record_format(record: dict[str, Any], where: str) -> str | None:
     RecordError
         If the record has no field for evidence.
     """
+    if "paragraphs" in record or ("question" in record and "supporting_facts" in record):
+        return "hipporag"
     for name in ("hover", "kilt"):
         if any(field in record for field in _PARSERS[name][1]):
             return name
@@ -122,12 +131,14 @@ def _claim(record: dict[str, Any], name: str | None, where: str, number: int) ->
                 where, fields[0], problem, "Correct it, or put each format into its own file"
             )
         sets, n_ignored = parse(record, where)
+    if name == "hipporag" and "_id" in record:
+        record = {**record, "id": record["_id"]}
     distinct: dict[frozenset[tuple[str, int | None]], EvidenceSet] = {}
     for evidence_set in filter(None, sets):
         distinct.setdefault(frozenset(evidence_set), tuple(dict.fromkeys(evidence_set)))
     return GoldClaim(
         claim_id(record, where, number),
-        claim_text(record, where, "input" if name == "kilt" else "claim"),
+        claim_text(record, where, _TEXT_FIELDS.get(name or "", "claim")),
         _label(record, name, where),
         tuple(distinct.values()),
         _hops(record, where),

@@ -48,6 +48,12 @@ RECORDS: dict[str, dict[str, Any]] = {
         ],
     },
     "pages": {"id": "g", "gold_title_sets": [[ADA, ENGINE], [ADA]], "label": "supports"},
+    "hipporag": {
+        "_id": "q",
+        "answer": "1843",
+        "supporting_facts": [[ADA, 1], [ENGINE, 0], [ADA, 2]],
+        "context": [[ADA, ["Some.", "More.", "Most."]], [ENGINE, ["It is."]], ["C", ["Other."]]],
+    },
 }
 BOTH = ((ADA, 1), (ENGINE, 0))
 EVIDENCE: dict[str, Any] = {
@@ -57,11 +63,13 @@ EVIDENCE: dict[str, Any] = {
     "feverous": (BOTH,),
     "kilt": (((ADA, None), (ENGINE, None)), ((ADA, None),)),
     "pages": (((ADA, None), (ENGINE, None)), ((ADA, None),)),
+    "hipporag": (((ADA, None), (ENGINE, None)),),
 }
+TEXT_FIELDS = {"kilt": "input", "hipporag": "question"}
 
 
 def record(name: str, **changes: Any) -> dict[str, Any]:
-    text = {"input" if name == "kilt" else "claim": CLAIM}
+    text = {TEXT_FIELDS.get(name, "claim"): CLAIM}
     return {**text, **RECORDS[name], **changes}
 
 
@@ -77,9 +85,9 @@ def test_every_format_is_read_and_detected(tmp_path: Path, name: str, named: boo
     (claim,) = read_gold(path, name if named else None)
     assert claim.claim == CLAIM
     assert claim.evidence == EVIDENCE[name]
-    assert claim.id == str(RECORDS[name].get("id", "h"))
+    assert claim.id == {"hover": "h", "hipporag": "q"}.get(name, str(RECORDS[name].get("id")))
     assert claim.n_ignored_elements == (4 if name == "feverous" else 0)
-    assert claim.hops == (2 if name in ("pairs", "hover", "feverous") else 1)
+    assert claim.hops == (2 if name in ("pairs", "hover", "feverous", "hipporag") else 1)
 
 
 def test_label_spellings_of_the_data_sets(tmp_path: Path) -> None:
@@ -105,6 +113,10 @@ def test_gold_claim_properties() -> None:
     assert claim.sentences == BOTH
     assert claim.title_sets == ((ADA, ENGINE), (ADA,))
     assert claim.hops == 1
+    assert claim.all_titles == (ADA, ENGINE)
+    assert claim.has_alternatives
+    assert (claim.sentence_numbers(ADA), claim.sentence_numbers(ENGINE)) == ((1, 0, 3), (0,))
+    assert not GoldClaim("1", CLAIM, None, (BOTH, ((ENGINE, 2), (ADA, 0)))).has_alternatives
     empty = GoldClaim("2", CLAIM, None, ())
     assert (empty.titles, empty.sentences, empty.hops) == ((), (), 0)
     assert GoldClaim("3", CLAIM, None, (((ADA, None),),)).sentences == ()
@@ -118,9 +130,35 @@ def test_claims_without_evidence_are_kept(tmp_path: Path) -> None:
     found = list(read_gold(path))
     assert [claim.evidence for claim in found] == [(), (), EVIDENCE["fever"], ()]
     assert [claim.id for claim in found] == ["1", "2", "7", "4"]
-    union = {"claim": CLAIM, "gold_pages_union": [ADA, ENGINE]}
-    (claim,) = read_gold(written(tmp_path / "u.jsonl", union))
+
+
+def test_documents_are_one_set_or_alternatives(tmp_path: Path) -> None:
+    together = {"claim": CLAIM, "gold": [ADA, ENGINE], "hops": 2, "answer": "1843"}
+    (claim,) = read_gold(written(tmp_path / "g.jsonl", together))
     assert claim.evidence == (((ADA, None), (ENGINE, None)),)
+    # The pages of all evidence sets: any of them may be enough.
+    union = {"claim": CLAIM, "gold_pages_union": [ADA, ENGINE, ADA]}
+    (claim,) = read_gold(written(tmp_path / "u.jsonl", union))
+    assert claim.evidence == (((ADA, None),), ((ENGINE, None),))
+    nothing = {"claim": CLAIM, "gold_pages_union": []}
+    (claim,) = read_gold(written(tmp_path / "n.jsonl", nothing))
+    assert claim.evidence == ()
+
+
+def test_questions_of_hipporag_with_paragraphs(tmp_path: Path) -> None:
+    paragraphs = [
+        {"idx": 0, "title": ENGINE, "paragraph_text": "It is.", "is_supporting": True},
+        {"idx": 1, "title": "C", "paragraph_text": "Other.", "is_supporting": False},
+        {"idx": 2, "title": ADA, "text": "Some."},  # supporting unless it says otherwise
+        {"idx": 3, "title": ENGINE, "paragraph_text": "It was.", "is_supporting": True},
+    ]
+    records = [{"id": "2hop__1", "question": CLAIM, "paragraphs": paragraphs}]
+    path = tmp_path / "musique.json"
+    path.write_text(json.dumps([*records, {"question": "Why?", "paragraphs": []}], indent=2))
+    first, second = read_gold(path)
+    assert (first.id, first.claim, first.label) == ("2hop__1", CLAIM, None)
+    assert first.evidence == (((ENGINE, None), (ADA, None)),)
+    assert (second.id, second.evidence) == ("2", ())
 
 
 def test_json_list_is_read_like_json_lines(tmp_path: Path) -> None:
@@ -164,7 +202,7 @@ def test_duplicate_sets_are_dropped_in_order(
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        ({"claim": CLAIM}, r":1: no gold evidence: none of the fields evidence, gold_pages_union"),
+        ({"claim": CLAIM}, r":1: no gold evidence: none of the fields evidence, gold, gold_pages"),
         (record("pairs", evidence="x"), r"field 'evidence': 'x' is not a list"),
         (record("pairs", evidence=[[ADA]]), r"field 'evidence': \['Ada.*is not \[title"),
         (record("pairs", evidence=[[ADA, True]]), r"True is not the number of a sentence"),
@@ -186,6 +224,18 @@ def test_duplicate_sets_are_dropped_in_order(
         (record("kilt", output=[{"provenance": [{}]}]), r"provenance': null is not a title"),
         (record("kilt", input=None), r"field 'input': is a JSON null"),
         (record("pages", gold_title_sets=[ADA]), r"'Ada Lovelace' is not a list"),
+        (record("pages", gold_title_sets=[[3]]), r"field 'gold_title_sets': 3 is not a title"),
+        ({"claim": CLAIM, "gold": ADA}, r"field 'gold': 'Ada Lovelace' is not a list"),
+        ({"claim": CLAIM, "gold_pages_union": [3]}, r"field 'gold_pages_union': 3 is not a title"),
+        (record("hipporag", supporting_facts=[ADA]), r"'supporting_facts': 'Ada.*is not \[title"),
+        (record("hipporag", question=3), r"field 'question': is a JSON number"),
+        ({"question": CLAIM, "paragraphs": [3]}, r"'paragraphs\[0\]': 3 is not an object"),
+        ({"question": CLAIM, "paragraphs": [{}]}, r"'paragraphs\[0\].title': null is not a title"),
+        (
+            {"question": CLAIM, "paragraphs": [{"title": ADA, "is_supporting": 1}]},
+            r"'paragraphs\[0\].is_supporting': 1 is neither true nor false",
+        ),
+        ({"paragraphs": []}, r"field 'question': is missing"),
     ],
 )
 def test_invalid_records_name_place_field_and_remedy(
