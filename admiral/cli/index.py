@@ -37,8 +37,8 @@ _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON obj
     "format",
     default="auto",
     show_default=True,
-    help="Format of the corpora: auto, jsonl, wiki-jsonl, fever, hotpotqa, feverous, kilt, beir or "
-    "text.",
+    help="Format of the corpora: auto, jsonl, wiki-jsonl, fever, hotpotqa, feverous, kilt, beir, "
+    "hipporag or text.",
 )
 @click.option(
     "--bm25",
@@ -73,9 +73,9 @@ def index_command(
     """Build a knowledge base from corpora.
 
     CORPUS is a file or a folder: JSON Lines, FEVER wiki-pages, a HotpotQA or HoVer dump, the
-    FEVEROUS database, the KILT knowledge source, corpus.jsonl of BEIR, or a folder of .txt and .md
-    files. Files may be compressed (.gz, .bz2, .xz, .zst). CORPUS may also be a URL that fsspec
-    opens, such as s3://bucket/folder.
+    FEVEROUS database, the KILT knowledge source, corpus.jsonl of BEIR, a corpus of HippoRAG (a JSON
+    array), or a folder of .txt and .md files. Files may be compressed (.gz, .bz2, .xz, .zst).
+    CORPUS may also be a URL that fsspec opens, such as s3://bucket/folder.
     """
     from admiral.kb import build
 

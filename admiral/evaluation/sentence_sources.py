@@ -14,6 +14,7 @@ _SENTENCES_BY_FORMAT = {
     "jsonl": f"those of the corpus where it gives sentences, otherwise {_SPLIT}",
     "kilt": _SPLIT,
     "beir": _SPLIT,
+    "hipporag": _SPLIT,
     "text": _SPLIT,
 }
 

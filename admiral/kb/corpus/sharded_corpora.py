@@ -16,7 +16,7 @@ from admiral.errors import RecordError
 from admiral.io.remote import Place, corpus_path
 from admiral.kb.corpus.corpora import BAD_RECORDS_SHOWN, Corpora
 from admiral.kb.corpus.file_ranges import FileRange, file_size, split_lines
-from admiral.kb.corpus.readers import Record, corpus_files, read_corpus
+from admiral.kb.corpus.readers import WHOLE_FILE_FORMATS, Record, corpus_files, read_corpus
 from admiral.kb.store.contents import DOCUMENTS
 from admiral.kb.store.document_store import DocumentStore
 from admiral.kb.store.document_writer import DocumentWriter
@@ -141,7 +141,7 @@ class ShardedCorpora(Corpora):
         # Absolute, because a worker may have another current directory.
         name = str(file.absolute() if isinstance(file, Path) else file)
         size = self._workers.bytes
-        if format in ("text", "feverous") or file_size(file) <= size:
+        if format in WHOLE_FILE_FORMATS or file_size(file) <= size:
             return [ShardFile(name)]
         return [ShardFile(name, *ends) for ends in split_lines(file, size)] or [ShardFile(name)]
 

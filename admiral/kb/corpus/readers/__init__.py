@@ -26,6 +26,7 @@ from admiral.kb.corpus.readers.corpus_records import (
 )
 from admiral.kb.corpus.readers.fever_pages import parse_fever
 from admiral.kb.corpus.readers.feverous_database import MAGIC, read_feverous
+from admiral.kb.corpus.readers.hipporag import array_objects, begins_with_array
 from admiral.kb.corpus.readers.hotpotqa import parse_hotpotqa
 from admiral.kb.corpus.readers.jsonl import parse_jsonl, parse_wiki_jsonl
 from admiral.kb.corpus.readers.kilt import parse_kilt
@@ -33,6 +34,7 @@ from admiral.kb.corpus.readers.plain_text import read_plain, text_files
 
 __all__ = [
     "FORMATS",
+    "WHOLE_FILE_FORMATS",
     "Record",
     "RecordOrError",
     "check_corpus",
@@ -49,8 +51,11 @@ FORMATS: dict[str, Callable[[Place], Iterator[RecordOrError]]] = {
     "feverous": read_feverous,
     "kilt": partial(read_json, parse=parse_kilt),
     "beir": partial(read_json, parse=parse_beir),
+    "hipporag": partial(read_json, parse=parse_jsonl, objects=array_objects),
     "text": read_plain,
 }
+# Formats of files that cannot be read from any line on.
+WHOLE_FILE_FORMATS = ("feverous", "hipporag", "text")
 # Number of records that format detection reads at most.
 _DETECTION_RECORDS = 100
 
@@ -107,8 +112,10 @@ def detect_format(path: Place) -> str:
         raise AdmiralError(
             f"{file}: cannot be read ({error.strerror}). Check its permissions."
         ) from error
-    for item in islice(json_objects(file), _DETECTION_RECORDS):
-        if not isinstance(item, RecordError) and (name := _format_of(item[1])):
+    is_array = begins_with_array(file)
+    objects = array_objects(file) if is_array else json_objects(file)
+    for item in islice(objects, _DETECTION_RECORDS):
+        if not isinstance(item, RecordError) and (name := _format_of(item[1], is_array)):
             return name
     raise AdmiralError(
         f"{file}: its first records match no known format. Name the format with --format "
@@ -116,7 +123,9 @@ def detect_format(path: Place) -> str:
     )
 
 
-def _format_of(value: dict[str, Any]) -> str | None:
+def _format_of(value: dict[str, Any], is_array: bool) -> str | None:
+    if is_array:
+        return "hipporag" if "title" in value and "text" in value else None
     if "id" in value and "lines" in value:
         return "fever"
     if "wikipedia_title" in value and "text" in value:

@@ -36,12 +36,16 @@ class Record:
 RecordOrError = Record | RecordError
 # Turns a JSON object and its position into a document, or None for a record without content.
 RecordParser = Callable[[dict[str, Any], str], Document | None]
+# Yields the JSON objects of a file with their lines, and errors for what is no object.
+ObjectReader = Callable[[Place], Iterator[tuple[int, dict[str, Any]] | RecordError]]
 
 
-def read_json(path: Place, parse: RecordParser) -> Iterator[RecordOrError]:
-    """Read one JSON Lines file, or all data files of a folder sorted by name."""
+def read_json(
+    path: Place, parse: RecordParser, objects: ObjectReader = json_objects
+) -> Iterator[RecordOrError]:
+    """Read one file of JSON objects, or all data files of a folder sorted by name."""
     for file in data_files(path):
-        for item in json_objects(file):
+        for item in objects(file):
             if isinstance(item, RecordError):
                 yield item
                 continue

@@ -16,7 +16,15 @@ from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError, RecordError
 from admiral.kb import build
-from admiral.kb.corpus.readers import FORMATS, Record, RecordOrError, detect_format, read_corpus
+from admiral.kb.corpus.readers import (
+    FORMATS,
+    Record,
+    RecordOrError,
+    detect_format,
+    hipporag,
+    read_corpus,
+)
+from admiral.kb.corpus.readers.hipporag import array_objects
 from admiral.kb.corpus.readers.plain_text import _heading
 from admiral.records import Document
 
@@ -239,3 +247,121 @@ def test_a_folder_that_cannot_be_listed_is_an_error(
     monkeypatch.setattr(os, "scandir", refusing)
     with pytest.raises(AdmiralError, match=r"closed: cannot be read \(Permission denied\)"):
         _read(tmp_path)
+
+
+PASSAGES = [
+    {"title": "Ida Penn", "text": "She drew mills. She was born in 1801.", "idx": 0},
+    {"title": "Salt Mill", "text": "It is a mill.", "idx": 1},
+]
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_array_of_hipporag(indent: int | None, tmp_path: Path) -> None:
+    path = tmp_path / "2wiki_corpus.json"
+    path.write_bytes(b"\xef\xbb\xbf \n" + json.dumps(PASSAGES, indent=indent).encode() + b"\n")
+    assert detect_format(path) == "hipporag"
+    items = _read(path)
+    assert _documents(items) == [
+        Document("Ida Penn", ("She drew mills.", "She was born in 1801.")),
+        Document("Salt Mill", ("It is a mill.",)),
+    ]
+    lines = [item.line for item in items if isinstance(item, Record)]
+    assert lines == ([2, 2] if indent is None else [3, 8])
+    packed = tmp_path / "packed.json.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    assert detect_format(packed) == "hipporag"
+    assert _documents(_read(packed)) == _documents(items)
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.dictionaries(st.sampled_from(["title", "text", "x"]), st.text(), max_size=3),
+            st.integers(),
+        ),
+    ),
+    st.sampled_from([None, 0, 3]),
+    st.text(" \n\t\r", max_size=3),
+)
+def test_members_of_an_array_are_those_of_json(
+    tmp_path_factory: pytest.TempPathFactory, members: list[object], indent: int | None, space: str
+) -> None:
+    path = tmp_path_factory.mktemp("corpus") / "c.json"
+    text = space + json.dumps(members, indent=indent) + space
+    path.write_bytes(text.encode())
+    items = list(array_objects(path))
+    assert len(items) == len(members)
+    for item, member in zip(items, members, strict=True):
+        if isinstance(item, RecordError):
+            assert not isinstance(member, dict)
+        else:
+            assert item[1] == member
+            if indent is None:
+                continue
+            # Each member begins on a line of its own, which is the one that is named.
+            rest = "\n".join(text.split("\n")[item[0] - 1 :])
+            assert json.JSONDecoder().raw_decode(rest.lstrip())[0] == member
+
+
+def test_bad_records_of_an_array_can_be_skipped(tmp_path: Path) -> None:
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps([*PASSAGES, 3, {"title": "A"}, {"text": "b"}], indent=1))
+    errors = [item for item in read_corpus(path, "hipporag") if isinstance(item, RecordError)]
+    assert [(e.where, e.field) for e in errors] == [
+        (f"{path}:12", ""),
+        (f"{path}:13", "sentences"),
+        (f"{path}:16", "title"),
+    ]
+    assert "a JSON int instead of an object" in str(errors[0])
+    report = build(path, tmp_path / "kb", bm25="none", progress=False, skip_bad=True)
+    assert (report.documents, report.bad) == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('{"A": ["b"]}', r"c\.json:1: not a JSON array \(it does not begin with"),
+        ('[\n{"title": "A", "text": "b"}\n{}]', r"c\.json:3: .*',' or '\]' is missing"),
+        ('[{"title": "A", "text": "b"},\n]', r"c\.json:2: not a JSON array \(Expecting value"),
+        ('[{"title": "A"\n', r"c\.json:2: not a JSON array"),
+        ("[]\n[]", r"c\.json:2: .*text after the array"),
+        ("[" * 100_000, r"c\.json:1: not a JSON array"),
+        ("[9" + "9" * 10_000 + "]", r"c\.json:1: not a JSON array"),
+    ],
+)
+def test_a_file_that_is_no_array_is_an_error(text: str, problem: str, tmp_path: Path) -> None:
+    path = tmp_path / "c.json"
+    path.write_text(text)
+    with pytest.raises(AdmiralError, match=problem) as caught:
+        list(read_corpus(path, "hipporag"))
+    assert not isinstance(caught.value, RecordError)  # it cannot be skipped
+
+
+def test_an_array_is_limited_and_in_utf8(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "c.json"
+    path.write_bytes(b'[\n{"title": "\xff"}]')
+    with pytest.raises(AdmiralError, match=r"c\.json:2: not UTF-8"):
+        detect_format(path)
+    monkeypatch.setattr(hipporag, "LARGEST_ARRAY", 2**20)
+    path.write_text("[" + " " * 2**20 + "]")
+    with pytest.raises(AdmiralError, match=r"larger than 1 MiB. Write it as JSON Lines"):
+        list(read_corpus(path, "hipporag"))
+
+
+def test_an_array_of_other_records_is_not_detected(tmp_path: Path) -> None:
+    path = tmp_path / "c.json"
+    path.write_text('[{"name": 1}]')
+    with pytest.raises(AdmiralError, match="match no known format"):
+        detect_format(path)
+    path.write_text("[]")
+    assert list(read_corpus(path, "hipporag")) == []
+
+
+def test_passages_with_one_title_are_merged_or_renamed(tmp_path: Path) -> None:
+    path = tmp_path / "musique_corpus.json"
+    path.write_text(json.dumps([*PASSAGES, {"title": "Ida Penn", "text": "She died."}], indent=1))
+    with pytest.raises(AdmiralError, match=r"corpus\.json:12: .*document at .*corpus\.json:2"):
+        build(path, tmp_path / "kb", bm25="none", progress=False)
+    for policy, titles in (("merge", 2), ("rename", 3)):
+        report = build(path, tmp_path / policy, bm25="none", progress=False, on_duplicate=policy)
+        assert (report.documents, report.duplicates) == (titles, 1)
