@@ -56,9 +56,9 @@ def recall_table(
 
 
 def _shows_all(result: RetrievalResult, gold: GoldClaim) -> bool:
-    """Return whether the evidence of the last hop has a sentence of every gold document."""
+    """Return whether the last evidence has a sentence of every document of a gold set."""
     shown = {normalise_title(sentence.title) for sentence in result.evidence}
-    return shown.issuperset(map(normalise_title, gold.titles))
+    return any(shown.issuperset(map(normalise_title, titles)) for titles in gold.title_sets)
 
 
 @click.command()

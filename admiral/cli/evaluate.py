@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from admiral.evaluation.tasks import Evaluation
 
 # The names of `admiral.evaluation.tasks.EVALUATION_TASKS`, whose import takes too long for --help.
-_TASKS = ("fever", "hover", "feverous")
+_TASKS = ("fever", "hover", "feverous", "qa")
 _FILE = click.Path(path_type=Path)
-# Larger than any ranking; ir-measures fails at numbers that exceed machine integers.
+# Larger than any ranking.
 _MAX_DOCUMENTS = 1_000_000
 _KS = click.option(
     "--k",
@@ -64,7 +64,7 @@ def evaluate_command(
     kb: str | None,
     submission: Path | None,
 ) -> None:
-    """Evaluate a run by the rules of FEVER, HoVer or FEVEROUS.
+    """Evaluate a run by the rules of FEVER, HoVer or FEVEROUS, or over multi-hop questions (qa).
 
     Gold claims are in the format of the data set or of the demo claims. Claims without a result
     count as wrong. Without --gold, only --submission is written, such as for a blind test set.

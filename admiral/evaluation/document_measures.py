@@ -11,24 +11,31 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from admiral.evaluation.measures import Measure, mean_measure
-from admiral.evaluation.overlap import best_overlap, covers_any_set, exact_match, recall_at_k
+from admiral.evaluation.overlap import (
+    best_overlap,
+    covers_any_set,
+    exact_match,
+    recall_at_k,
+    share_of_relevant_at_k,
+)
 from admiral.evaluation.pairing import Pair, count_noun
 
 RANKING_SECTION = "documents of the ranking"
 EVIDENCE_SECTION = "documents of the evidence"
 IR_MEASURES_SECTION = "ranking (ir-measures)"
 IR_MEASURES_MISSING = (
-    "Recall, MRR and nDCG need the package ir-measures: pip install 'admiral-retrieval[scorers]'"
+    "MRR and nDCG need the package ir-measures: pip install 'admiral-retrieval[scorers]'"
 )
 _NDCG_DEPTH = 10
 
 
 def ranking_measures(pairs: Sequence[Pair], ks: Sequence[int]) -> list[Measure]:
-    """Return all-gold recall@k for each `k`, and exact match, of the ranked documents.
+    """Return all-gold recall@k for each `k`, exact match, and R@k for each `k`, of the ranking.
 
-    Recall@k is the share of claims whose gold documents are all among the first k (the measure of
-    the paper's results tables; unlike recall@k of TREC, a claim scores 0 or 1). Exact match is the
-    share of claims whose n gold documents are the first n of the ranking.
+    recall@k is the share of claims whose gold documents are all among the first k (the measure of
+    the paper's results tables), so a claim scores 0 or 1. Exact match is the share of claims whose
+    n gold documents are the first n of the ranking. R@k is recall as in TREC and in question
+    answering: the share of a claim's gold documents among the first k, of all its sets.
 
     Parameters
     ----------
@@ -44,8 +51,14 @@ def ranking_measures(pairs: Sequence[Pair], ks: Sequence[int]) -> list[Measure]:
     def exact(pair: Pair) -> float:
         return exact_match(pair.title_sets, pair.documents)
 
-    recalls = [_over_gold(RANKING_SECTION, f"recall@{k}", pairs, recall(k)) for k in ks]
-    return [*recalls, _over_gold(RANKING_SECTION, "exact match", pairs, exact)]
+    def share(k: int) -> Callable[[Pair], float]:
+        return lambda pair: share_of_relevant_at_k(pair.title_sets, pair.documents, k)
+
+    return [
+        *(_over_gold(RANKING_SECTION, f"recall@{k}", pairs, recall(k)) for k in ks),
+        _over_gold(RANKING_SECTION, "exact match", pairs, exact),
+        *(_over_gold(RANKING_SECTION, f"R@{k}", pairs, share(k)) for k in ks),
+    ]
 
 
 def evidence_measures(pairs: Sequence[Pair]) -> list[Measure]:
@@ -79,8 +92,8 @@ def evidence_measures(pairs: Sequence[Pair]) -> list[Measure]:
     return [*measures, exact, complete]
 
 
-def ir_measures_scores(pairs: Sequence[Pair], ks: Sequence[int]) -> list[Measure]:
-    """Return R@k for each k, RR (whose mean is MRR) and nDCG@10 as ir-measures computes them.
+def ir_measures_scores(pairs: Sequence[Pair]) -> list[Measure]:
+    """Return RR (whose mean is MRR) and nDCG@10 as ir-measures computes them.
 
     A document is relevant if it is in any gold set of the claim. Claims without gold evidence do
     not count. Returns an empty list if ir-measures is not installed.
@@ -89,7 +102,7 @@ def ir_measures_scores(pairs: Sequence[Pair], ks: Sequence[int]) -> list[Measure
         import ir_measures
     except ImportError:
         return []
-    metrics = [*(ir_measures.R @ k for k in ks), ir_measures.RR, ir_measures.nDCG @ _NDCG_DEPTH]
+    metrics = [ir_measures.RR, ir_measures.nDCG @ _NDCG_DEPTH]
     with_gold = [pair for pair in pairs if pair.gold.evidence]
     qrels = {p.gold.id: dict.fromkeys(frozenset().union(*p.title_sets), 1) for p in with_gold}
     # ir-measures ranks by score, so the rank becomes a descending score.

@@ -43,8 +43,13 @@ def write_submission(
     Raises
     ------
     AdmiralError
-        If a prediction has no verdict or no sentences, or `path` cannot be written.
+        If there is no shared task of this name, a prediction has no verdict or no sentences, or
+        `path` cannot be written.
     """
+    if task not in _ENCODERS:
+        raise AdmiralError(
+            f"task {task}: is no shared task with submissions; there are {', '.join(_ENCODERS)}"
+        )
     entries = [(id, predictions.get(id, _NO_PREDICTION)) for id in ids]
     for id, prediction in entries:
         if prediction.verdict is None or prediction.sentences is None:

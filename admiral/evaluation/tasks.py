@@ -1,4 +1,4 @@
-"""The evaluation tasks (FEVER, HoVer, FEVEROUS-S) and the evaluation of a run by their rules."""
+"""The evaluation tasks (FEVER, HoVer, FEVEROUS-S, questions) and the evaluation of a run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from admiral.errors import AdmiralError
 from admiral.evaluation import fever, feverous, hover
 from admiral.evaluation.document_measures import (
     IR_MEASURES_MISSING,
+    evidence_measures,
     ir_measures_scores,
+    ranking_measures,
     short_ranking_notes,
 )
 from admiral.evaluation.measures import Group, Measure
@@ -81,6 +83,12 @@ def _select_all(gold: Sequence[GoldClaim]) -> tuple[list[GoldClaim], list[str]]:
     return list(gold), []
 
 
+def _document_measures(paired: PairedClaims, ks: Sequence[int]) -> list[Measure]:
+    """Return the measures of documents, for questions, which have no labels."""
+    result = ranking_measures(paired.pairs, ks)
+    return [*result, *evidence_measures(paired.pairs)] if paired.has_sentences else result
+
+
 _DEFAULT_KS = (5, 10, 20, 100)
 EVALUATION_TASKS = {
     task.name: task
@@ -97,13 +105,21 @@ EVALUATION_TASKS = {
             "feverous", "FEVEROUS-S", _DEFAULT_KS, ("feverous", "pairs"), feverous.select_claims,
             fever.groups, feverous.measures,
         ),
+        Task(
+            "qa", "multi-hop questions", (2, 5, 10, 100), ("hipporag", "pages", "pairs"),
+            _select_all, fever.groups, _document_measures,
+        ),
     )
 }  # fmt: skip
 
 
 def infer_task(path: Path) -> Task:
-    """Return the task whose format a gold file has; FEVER for formats that belong to no task."""
-    return EVALUATION_TASKS.get(detect_format(path) or "", EVALUATION_TASKS["fever"])
+    """Return the first task that a gold file's format belongs to."""
+    return _task_of_format(detect_format(path))
+
+
+def _task_of_format(name: str | None) -> Task:
+    return next(t for t in EVALUATION_TASKS.values() if name is None or name in t.formats)
 
 
 def read_task_claims(task: Task, path: Path) -> list[GoldClaim]:
@@ -116,7 +132,7 @@ def read_task_claims(task: Task, path: Path) -> list[GoldClaim]:
     """
     name = detect_format(path)
     if name is not None and name not in task.formats:
-        other = name if name in EVALUATION_TASKS else "fever"
+        other = _task_of_format(name).name
         raise AdmiralError(
             f"{path}: has the format {name}, to which the rules of {task.title} do not apply. "
             f"Evaluate it as {other}"
@@ -159,7 +175,7 @@ def evaluate(
     if not pairs:
         raise AdmiralError(f"no claim is left to evaluate. {' '.join(notes)}")
     paired = PairedClaims(pairs, all_claims.unknown_ids)
-    ir_scores = ir_measures_scores(pairs, ks)
+    ir_scores = ir_measures_scores(pairs)
     notes = [
         *notes,
         *paired.notes(),

@@ -69,6 +69,9 @@ def test_submissions_are_written_with_and_without_gold(
     done = admiral("evaluate", "feverous", "--predictions", run, "--submission", out)
     assert (done.returncode, done.stdout) == (0, b"")
     assert len(out.read_text().splitlines()) == 3
+    done = admiral("evaluate", "qa", "--predictions", run, "--submission", out)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"task qa: is no shared task with submissions; there are fever" in done.stderr
     done = admiral("evaluate", "fever", "--predictions", run)
     assert done.returncode == 2
     assert b"Give --gold FILE, or --submission" in done.stderr

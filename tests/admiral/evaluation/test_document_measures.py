@@ -1,4 +1,4 @@
-"""Recall, RR and nDCG of ir-measures against their definitions."""
+"""R@k, and RR and nDCG of ir-measures, against their definitions."""
 
 from __future__ import annotations
 
@@ -10,34 +10,37 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from admiral.evaluation.document_measures import ir_measures_scores
+from admiral.evaluation.document_measures import ir_measures_scores, ranking_measures
 from admiral.evaluation.pairing import Pair
 from tests.admiral.evaluation.small_runs import answer, gold
 
-
-@settings(max_examples=50, deadline=None)
-@given(
-    st.lists(
-        st.tuples(
-            st.lists(st.sampled_from("ABCDE"), unique=True),
-            st.lists(st.frozensets(st.sampled_from("ABCDE"), min_size=1), max_size=2),
-        ),
-        min_size=1,
-        max_size=4,
-    )
+Claims = list[tuple[list[str], list[frozenset[str]]]]
+# Rankings, each with the alternative sets of gold documents.
+CLAIMS = st.lists(
+    st.tuples(
+        st.lists(st.sampled_from("ABCDE"), unique=True),
+        st.lists(st.frozensets(st.sampled_from("ABCDE"), min_size=1), max_size=2),
+    ),
+    min_size=1,
+    max_size=4,
 )
-def test_ir_measures_scores_match_their_definitions(
-    claims: list[tuple[list[str], list[frozenset[str]]]],
-) -> None:
-    pytest.importorskip("ir_measures", reason="the extra 'scorers' installs ir-measures")
-    every = [
+
+
+def every_pair(claims: Claims) -> list[Pair]:
+    return [
         Pair(
             gold(*([(t, 0) for t in sorted(one)] for one in sets), id=str(n)),
             answer(ranking="".join(ranking), id=str(n)),
         )
         for n, (ranking, sets) in enumerate(claims)
     ]
-    found = {m.name: m.columns[:, 0] for m in ir_measures_scores(every, [2])}
+
+
+@settings(max_examples=50, deadline=None)
+@given(CLAIMS)
+def test_ir_measures_scores_match_their_definitions(claims: Claims) -> None:
+    pytest.importorskip("ir_measures", reason="the extra 'scorers' installs ir-measures")
+    found = {m.name: m.columns[:, 0] for m in ir_measures_scores(every_pair(claims))}
     for n, (ranking, sets) in enumerate(claims):
         relevant = frozenset().union(*sets)
         if not relevant:
@@ -46,11 +49,35 @@ def test_ir_measures_scores_match_their_definitions(
         hits = [at for at, title in enumerate(ranking) if title in relevant]
         gain = sum(1 / math.log2(at + 2) for at in hits)
         ideal = sum(1 / math.log2(at + 2) for at in range(len(relevant)))
-        assert found["R@2"][n] == pytest.approx(sum(at < 2 for at in hits) / len(relevant))
         assert found["RR"][n] == pytest.approx(1 / (hits[0] + 1) if hits else 0)
         assert found["nDCG@10"][n] == pytest.approx(gain / ideal)
 
 
 def test_no_scores_without_ir_measures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ir_measures", None)
-    assert ir_measures_scores([Pair(gold([("A", 0)]), answer(ranking="A"))], [5]) == []
+    assert ir_measures_scores([Pair(gold([("A", 0)]), answer(ranking="A"))]) == []
+
+
+@settings(max_examples=50, deadline=None)
+@given(CLAIMS)
+def test_r_at_k_is_the_share_that_ir_measures_computes(claims: Claims) -> None:
+    ir_measures = pytest.importorskip("ir_measures", reason="the extra 'scorers' installs it")
+    every = every_pair(claims)
+    found = {m.name: m.columns[:, 0] for m in ranking_measures(every, [2, 5])}
+    qrels = {p.gold.id: dict.fromkeys(p.gold.all_titles, 1) for p in every if p.gold.evidence}
+    run = {p.gold.id: {t: -n for n, t in enumerate(p.documents)} for p in every if p.gold.evidence}
+    scores = ir_measures.iter_calc([ir_measures.R @ 2, ir_measures.R @ 5], qrels, run)
+    counted = 0
+    for score in scores if qrels else ():
+        assert found[str(score.measure)][int(score.query_id)] == pytest.approx(score.value)
+        counted += 1
+    assert counted == 2 * len(qrels)
+    without = [n for n, pair in enumerate(every) if not pair.gold.evidence]
+    assert all(np.isnan(column[without]).all() for column in found.values())
+
+
+def test_r_at_k_is_the_share_and_recall_at_k_all_or_nothing() -> None:
+    pair = Pair(gold([("A", 0), ("B", 1), ("C", 0), ("D", 0)]), answer(ranking="AXBC"))
+    found = {m.name: m.columns[0, 0] for m in ranking_measures([pair], [2, 5])}
+    assert (found["R@2"], found["R@5"]) == (0.25, 0.75)
+    assert (found["recall@2"], found["recall@5"]) == (0, 0)

@@ -20,6 +20,7 @@ HOVER = {"uid": "1", "claim": "c", "supporting_facts": [["A", 0]], "label": "SUP
 FEVER = {"id": 1, "claim": "c", "label": "SUPPORTS", "evidence": [[[1, 2, "A", 0]]]}
 FEVEROUS = {"id": 1, "claim": "c", "label": "SUPPORTS", "evidence": [{"content": ["A_sentence_0"]}]}
 PAIRS = {"id": 1, "claim": "c", "label": "SUPPORTED", "evidence": [["A", 0]]}
+HIPPORAG = {"_id": 1, "question": "c", "supporting_facts": [["A", 0], ["B", 3]], "context": []}
 
 
 @pytest.mark.parametrize(
@@ -39,14 +40,33 @@ def test_task_is_inferred_from_the_gold_file(
 
 @pytest.mark.parametrize(
     ("name", "one", "other"),
-    [("hover", FEVER, "fever"), ("fever", HOVER, "hover"), ("feverous", FEVER, "fever")],
+    [
+        ("hover", FEVER, "fever"),
+        ("fever", HOVER, "hover"),
+        ("feverous", FEVER, "fever"),
+        ("fever", HIPPORAG, "qa"),
+    ],
 )
 def test_gold_files_of_other_data_sets_are_rejected(
     tmp_path: Path, name: str, one: dict[str, Any], other: str
 ) -> None:
     path = written(tmp_path / "gold.jsonl", [one])
-    with pytest.raises(AdmiralError, match=rf"the format {other}, .*Evaluate it as {other}"):
+    with pytest.raises(AdmiralError, match=rf"has the format .*Evaluate it as {other}"):
         read_task_claims(EVALUATION_TASKS[name], path)
+
+
+def test_questions_have_measures_of_documents_only(tmp_path: Path) -> None:
+    path = written(tmp_path / "questions.jsonl", [HIPPORAG])
+    task = infer_task(path)
+    assert task.name == "qa"
+    claims = read_task_claims(task, path)
+    result = evaluate(task, claims, {"1": answer(("A", 0), ranking="AXXXB")})
+    assert {m.section for m in result.measures} == {
+        "documents of the ranking", "documents of the evidence", "ranking (ir-measures)"
+    }  # fmt: skip
+    shown = {m.name: m.value(result.groups[0].members) for m in result.measures}
+    assert (shown["R@2"], shown["R@5"], shown["recall@2"], shown["recall@5"]) == (0.5, 1, 0, 1)
+    assert [group.name for group in result.groups] == ["all", "2 documents"]
 
 
 def test_every_task_accepts_the_pairs_format(tmp_path: Path) -> None:

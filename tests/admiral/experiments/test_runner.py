@@ -125,5 +125,7 @@ def test_errors_of_processes_are_reported(folder: Path) -> None:
         run(folder, "model=nowhere")
     assert not (folder / "out").exists()  # nothing was started
     (folder / "corpus.jsonl").write_text("{}\n")
-    with pytest.raises(AdmiralError, match=r"corpus.jsonl.* the format cannot be told"):
+    with pytest.raises(
+        AdmiralError, match=r"corpus.jsonl: its first records match no known format"
+    ):
         run(folder, overwrite=True)
