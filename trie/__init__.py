@@ -1,7 +1,7 @@
 """Token tries, decoding constraints and constrained beam search over tokens.
 
-The parts that need torch (`beam_search`, `ConstraintLogitsProcessor`, `Seq2Seq`) are imported on
-first access, so that tries and their files can be read without it.
+The parts that need torch (`beam_search`, `ConstraintLogitsProcessor`, `Seq2Seq`, `SequenceScorer`)
+are imported on first access, so that tries and their files can be read without it.
 """
 
 from importlib import import_module
@@ -22,7 +22,7 @@ from trie.trie_errors import NoIdentifierError, TrieFileError
 if TYPE_CHECKING:
     from trie.decoding.beam_search import Hypothesis, beam_search
     from trie.decoding.logits_processor import ConstraintLogitsProcessor
-    from trie.decoding.sequence_scoring import score_sequences
+    from trie.decoding.sequence_scoring import SequenceScorer
     from trie.model.seq2seq import Seq2Seq
 
 __all__ = [
@@ -41,6 +41,7 @@ __all__ = [
     "SafeTokenizer",
     "Segment",
     "Seq2Seq",
+    "SequenceScorer",
     "SpanFrom",
     "TokenSet",
     "TokenTrie",
@@ -52,7 +53,6 @@ __all__ = [
     "UpdatedTrie",
     "beam_search",
     "repeated",
-    "score_sequences",
     "span_trie",
     "word_spans",
 ]
@@ -61,8 +61,8 @@ _LAZY = {
     "ConstraintLogitsProcessor": "trie.decoding.logits_processor",
     "Hypothesis": "trie.decoding.beam_search",
     "Seq2Seq": "trie.model.seq2seq",
+    "SequenceScorer": "trie.decoding.sequence_scoring",
     "beam_search": "trie.decoding.beam_search",
-    "score_sequences": "trie.decoding.sequence_scoring",
 }
 
 

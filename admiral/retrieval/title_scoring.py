@@ -13,7 +13,7 @@ from itertools import combinations
 from admiral.records import Sentence
 from admiral.retrieval.hop_input import HopInput, HopInputEncoder, trie_damage_reported
 from admiral.retrieval.hop_retriever import log_sum_exp
-from trie import SafeTokenizer, Seq2Seq, Trie, score_sequences
+from trie import SafeTokenizer, Seq2Seq, SequenceScorer, Trie
 
 #: The log probability of documents that the model all but excludes. Differences below it are noise.
 MIN_LOG_PROBABILITY = math.log(1e-6)
@@ -83,19 +83,18 @@ class ForcedTitleScorer:
         with trie_damage_reported():
             inputs = self._encoder.inputs(claims, evidence, hops)
             choices = [list(_choices(one)) for one in inputs]
-            weights = self._score(
-                inputs, [[self._sequence(choice) for choice in own] for own in choices]
-            )
+            constraints = [one.constraint for one in inputs] if self._normalise else None
+            scorer = SequenceScorer(self._model, [one.ids for one in inputs], constraints)
+            weights = scorer.score([[self._sequence(choice) for choice in own] for own in choices])
             forced = [
                 list(_forced(titles[one.index], one, own, weight))
                 for one, own, weight in zip(inputs, choices, weights, strict=True)
             ]
-            found = self._score(
-                inputs,
+            found = scorer.score(
                 [
                     [self._sequence(own[at], title) for title, at in pairs]
                     for own, pairs in zip(choices, forced, strict=True)
-                ],
+                ]
             )
         for one, own, weight, pairs, values in zip(
             inputs, choices, weights, forced, found, strict=True
@@ -113,12 +112,6 @@ class ForcedTitleScorer:
                 )
                 scores[one.index][title] = max(score, MIN_LOG_PROBABILITY)
         return scores
-
-    def _score(
-        self, inputs: Sequence[HopInput], sequences: Sequence[Sequence[Sequence[int]]]
-    ) -> list[list[float]]:
-        constraints = [one.constraint for one in inputs] if self._normalise else None
-        return score_sequences(self._model, [one.ids for one in inputs], sequences, constraints)
 
     def _sequence(self, choice: Choice, title: str | None = None) -> list[int]:
         """Return the tokens of a choice and an opening bracket, and those of a complete title."""

@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from trie.constraints.constraint import Constraint
-from trie.decoding.next_tokens import ConstraintBatch
 from trie.index.bit_vector import Ints
 from trie.model.seq2seq import Seq2Seq
-from trie.model.shared_attention import MIN_ROWS, EncodedInputs
+from trie.model.shared_attention import EncodedInputs
 
-# Positions of one call of the decoder, padding included. Each has a row of logits, so that more of
-# them would only take memory.
-_MAX_POSITIONS = 256
+# Rows of logits that are computed at once; more would only take memory.
+_MAX_ROWS = 128
 
 
-def score_sequences(
-    model: Seq2Seq,
-    inputs: Sequence[Sequence[int]],
-    sequences: Sequence[Sequence[Sequence[int]]],
-    constraints: Sequence[Constraint] | None = None,
-) -> list[list[float]]:
-    """Return the log probability of each given sequence.
-
-    Every input is encoded once, and its sequences are rows of one batch. On a CPU, scores do not
-    depend on the other inputs.
+class SequenceScorer:
+    """Score sequences of a batch of inputs, which are encoded once.
 
     Parameters
     ----------
@@ -36,47 +28,70 @@ def score_sequences(
         The model.
     inputs
         Token ids of each encoder input.
-    sequences
-        For each input, the sequences to score: token ids without the start token.
     constraints
         The constraint of each input, to normalise over the allowed tokens only. By default, scores
         are the log-softmax over the full vocabulary.
 
-    Returns
-    -------
-    list
-        For each input, the summed natural log probabilities of the tokens of each sequence. With
-        constraints, a sequence that is not allowed, or continues after the end token, has minus
-        infinity.
-
     Raises
     ------
     ValueError
-        If the lists differ in length, a sequence is empty or longer than the model decodes, or an
-        input does not fit into the model.
+        If the lists differ in length, or an input does not fit into the model.
     """
-    if len(inputs) != len(sequences):
-        raise ValueError(f"{len(inputs)} inputs, but {len(sequences)} lists of sequences")
-    if constraints is not None and len(constraints) != len(inputs):
-        raise ValueError(f"{len(inputs)} inputs, but {len(constraints)} constraints")
-    for own in sequences:
-        for sequence in own:
-            if not 1 <= len(sequence) <= model.max_target:
-                raise ValueError(
-                    f"a sequence has {len(sequence)} tokens; the model decodes 1 to "
-                    f"{model.max_target}"
-                )
-    scored = [index for index, own in enumerate(sequences) if own]
-    results: list[list[float]] = [[] for _ in inputs]
-    if not scored:
-        return results
-    with model.inference_context():
-        encoded = model.encode([inputs[index] for index in scored])
-        for number, index in enumerate(scored):
-            constraint = None if constraints is None else constraints[index]
-            one_input = encoded.select([number])
-            results[index] = _score(model, one_input, sequences[index], constraint)
-    return results
+
+    def __init__(
+        self,
+        model: Seq2Seq,
+        inputs: Sequence[Sequence[int]],
+        constraints: Sequence[Constraint] | None = None,
+    ) -> None:
+        if constraints is not None and len(constraints) != len(inputs):
+            raise ValueError(f"{len(inputs)} inputs, but {len(constraints)} constraints")
+        self._model, self._constraints = model, constraints
+        self._encoded = model.encode(inputs) if inputs else None
+
+    def score(self, sequences: Sequence[Sequence[Sequence[int]]]) -> list[list[float]]:
+        """Return the log probability of each sequence.
+
+        The sequences of an input are decoded together, each of their distinct prefixes once. On a
+        CPU, scores do not depend on the other inputs.
+
+        Parameters
+        ----------
+        sequences
+            For each input, the sequences to score: token ids without the start token.
+
+        Returns
+        -------
+        list
+            For each input, the summed natural log probabilities of the tokens of each sequence.
+            With constraints, a sequence that is not allowed, or continues after the end token, has
+            minus infinity.
+
+        Raises
+        ------
+        ValueError
+            If the number of lists is not that of the inputs, or a sequence is empty or longer than
+            the model decodes.
+        """
+        count = 0 if self._encoded is None else len(self._encoded)
+        if len(sequences) != count:
+            raise ValueError(f"{count} inputs, but {len(sequences)} lists of sequences")
+        scores: list[list[float]] = []
+        for index, own in enumerate(sequences):
+            for sequence in own:
+                if not 1 <= len(sequence) <= self._model.max_target:
+                    raise ValueError(
+                        f"a sequence has {len(sequence)} tokens; the model decodes 1 to "
+                        f"{self._model.max_target}"
+                    )
+            if not own or self._encoded is None:
+                scores.append([])
+                continue
+            constraint = None if self._constraints is None else self._constraints[index]
+            with self._model.inference_context():
+                encoded = self._encoded.select([index])
+                scores.append(_score(self._model, encoded, own, constraint))
+        return scores
 
 
 def _score(
@@ -86,78 +101,84 @@ def _score(
     constraint: Constraint | None,
 ) -> list[float]:
     """Return the scores of the sequences of one encoded input."""
-    scores = [0.0] * len(sequences)
-    for rows in _chunks([len(sequence) for sequence in sequences]):
-        chunk = [sequences[row] for row in rows]
-        # Short chunks are filled up with copies, as in a beam search.
-        padded = _padded([*chunk, *[chunk[-1]] * (MIN_ROWS - len(chunk))], model.pad)
-        starts = torch.full((len(padded), 1), model.start)
-        known = torch.cat([starts, padded[:, :-1]], dim=1)
-        logits = model.step(encoded, model.new_cache(), known[None])[0, : len(chunk)]
-        targets = padded[: len(chunk), :, None].to(logits.device)
-        values = logits.gather(-1, targets)[..., 0].double()
-        if constraint is None:
-            normalisers = logits.logsumexp(-1).double()
+    prefixes = _Prefixes(model.start)
+    paths = [prefixes.add(sequence) for sequence in sequences]
+    states = model.tree_states(
+        encoded, torch.tensor(prefixes.tokens), torch.tensor(prefixes.depths), prefixes.visible()
+    )
+    allowed = None if constraint is None else _allowed_tokens(prefixes, constraint)
+    edges = sorted({edge for path in paths for edge in path})
+    scores: dict[tuple[int, int], float] = {}
+    for first in range(0, len(prefixes.tokens), _MAX_ROWS):
+        logits = model.logits(states[first : first + _MAX_ROWS])
+        if allowed is None:
+            log_sums = logits.logsumexp(-1)
         else:
-            normalisers = _allowed_log_sums(logits, chunk, constraint)
-        lengths = torch.tensor([len(sequence) for sequence in chunk], device=logits.device)
-        real = torch.arange(logits.shape[1], device=logits.device) < lengths[:, None]
-        sums = (values - normalisers).masked_fill(~real, 0.0).sum(1).cpu().tolist()
-        for row, total in zip(rows, sums, strict=True):
-            scores[row] = total
-    return scores
+            rows = zip(logits, allowed[first : first + _MAX_ROWS], strict=True)
+            log_sums = torch.stack([row[tokens].logsumexp(0) for row, tokens in rows])
+        part = [edge for edge in edges if first <= edge[0] < first + len(logits)]
+        numbers = torch.tensor([prefix - first for prefix, _ in part], device=logits.device)
+        tokens = torch.tensor([token for _, token in part], device=logits.device)
+        values = logits[numbers, tokens] - log_sums[numbers]
+        scores.update(zip(part, values.cpu().tolist(), strict=True))
+    if allowed is not None:
+        sets = [set(tokens.tolist()) for tokens in allowed]
+        scores |= {edge: -math.inf for edge in edges if edge[1] not in sets[edge[0]]}
+    return [sum(scores[edge] for edge in path) for path in paths]
 
 
-def _chunks(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Yield the positions of sequences of similar length, a bounded number of tokens at a time."""
-    chunk: list[int] = []
-    for row in sorted(range(len(lengths)), key=lengths.__getitem__):
-        if chunk and (len(chunk) + 1) * lengths[row] > _MAX_POSITIONS:
-            yield chunk
-            chunk = []
-        chunk.append(row)
-    if chunk:
-        yield chunk
+@dataclass(slots=True)
+class _Prefixes:
+    """The distinct prefixes of sequences, from the empty one on; parents come first.
 
-
-def _padded(sequences: Sequence[Sequence[int]], pad: int) -> Tensor:
-    """Return sequences as one matrix; int64, (sequences, longest)."""
-    longest = max(map(len, sequences))
-    return torch.tensor([[*sequence, *[pad] * (longest - len(sequence))] for sequence in sequences])
-
-
-def _allowed_log_sums(
-    logits: Tensor, sequences: Sequence[Sequence[int]], constraint: Constraint
-) -> Tensor:
-    """Return the log-sum-exp of the allowed tokens' logits; infinity where a token is not allowed.
-
-    Parameters
+    Attributes
     ----------
-    logits
-        Logits of each token; float32, (sequences, longest, vocabulary).
-    sequences
-        The sequences.
-    constraint
-        The constraint; the sequences begin in its start state.
+    start
+        The start token.
+    tokens, depths
+        The last token of each prefix (the start token of the empty one), and its length.
+    parents
+        The number of each prefix without its last token; 0 for the empty one.
+    numbers
+        The number of the prefix that extends another one by a token.
     """
-    count, longest, vocabulary = logits.shape
-    batch = ConstraintBatch([constraint])
-    sums = logits.new_full((count, longest), torch.inf, dtype=torch.float64)
-    states: Ints = np.full(count, constraint.start, dtype=np.int64)
-    for position in range(longest):
-        rows = np.flatnonzero(
-            [state >= 0 and position < len(s) for state, s in zip(states, sequences, strict=True)]
-        )
-        if not rows.size:
-            break
-        # All sequences are of one input, the first and only one of the batch.
-        found = batch.next_tokens(np.zeros_like(rows), states[rows], vocabulary)
-        tokens = np.array([sequences[row][position] for row in rows.tolist()], dtype=np.int64)
-        after = found.states_after(found.rows, tokens)
-        for row, group in zip(rows.tolist(), found.rows.tolist(), strict=True):
-            offset, size = int(found.offsets[group]), int(found.sizes[group])
-            allowed = torch.from_numpy(found.tokens[offset : offset + size]).to(logits.device)
-            sums[row, position] = logits[row, position, allowed].double().logsumexp(0)
-        sums[torch.from_numpy(rows[after < 0]).to(sums.device), position] = torch.inf
-        states[rows] = after
-    return sums
+
+    start: int
+    tokens: list[int] = field(init=False)
+    depths: list[int] = field(default_factory=lambda: [0])
+    parents: list[int] = field(default_factory=lambda: [0])
+    numbers: dict[tuple[int, int], int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.tokens = [self.start]
+
+    def add(self, sequence: Sequence[int]) -> list[tuple[int, int]]:
+        """Add the prefixes of a sequence; return, for each of its tokens, the prefix before it."""
+        path = [(0, sequence[0])]
+        for token in sequence[1:]:
+            edge = path[-1]
+            if edge not in self.numbers:
+                self.numbers[edge] = len(self.tokens)
+                self.tokens.append(edge[1])
+                self.depths.append(len(path))
+                self.parents.append(edge[0])
+            path.append((self.numbers[edge], token))
+        return path
+
+    def visible(self) -> Tensor:
+        """Return which prefixes each prefix begins with; bool, (prefixes, prefixes)."""
+        visible = torch.eye(len(self.tokens), dtype=torch.bool)
+        for number, parent in enumerate(self.parents):
+            visible[number] |= visible[parent]
+        return visible
+
+
+def _allowed_tokens(prefixes: _Prefixes, constraint: Constraint) -> list[Ints]:
+    """Return the tokens that a constraint allows after each prefix; none after forbidden ones."""
+    following: list[dict[int, int]] = []
+    for number, (token, parent) in enumerate(zip(prefixes.tokens, prefixes.parents, strict=True)):
+        state = following[parent].get(token, -1) if number else constraint.start
+        found = None if state < 0 else constraint.transitions(np.array([state]))
+        pairs = () if found is None else zip(found.tokens, found.next_states, strict=True)
+        following.append({int(token): int(after) for token, after in pairs})
+    return [np.array(list(tokens), dtype=np.int64) for tokens in following]

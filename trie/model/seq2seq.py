@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
@@ -24,6 +24,7 @@ from trie.model.shared_attention import (
     EncodedInputs,
     KVCache,
     cross_attention,
+    masked_self_attention,
     self_attention,
     split_heads,
 )
@@ -200,25 +201,75 @@ class Seq2Seq:
         ValueError
             If the decoder has too few positions left.
         """
-        decoder, length = self._decoder, cache.length + tokens.shape[-1]
+        length = cache.length + tokens.shape[-1]
         if length > self.max_target:
             raise ValueError(f"the model decodes at most {self.max_target} tokens")
         tokens = tokens.to(self.device)
         with self.inference_context():
             positions = torch.arange(cache.length, length, device=self.device)
-            hidden = decoder.embed_tokens(tokens)
-            hidden = hidden + decoder.embed_positions(tokens, position_ids=positions)
-            hidden = decoder.layernorm_embedding(hidden)
-            for number, layer in enumerate(decoder.layers):
-                attended = self_attention(layer.self_attn, hidden, cache, number)
-                hidden = layer.self_attn_layer_norm(hidden + attended)
-                attended = cross_attention(layer.encoder_attn, hidden, encoded, number)
-                hidden = layer.encoder_attn_layer_norm(hidden + attended)
-                output = layer.fc2(layer.activation_fn(layer.fc1(hidden)))
-                hidden = layer.final_layer_norm(hidden + output)
-            logits: Tensor = self._model.lm_head(hidden).float()
+            hidden = self._decode(encoded, tokens, positions, partial(self_attention, cache=cache))
             cache.length = length
+            return self.logits(hidden)
+
+    def tree_states(
+        self, encoded: EncodedInputs, tokens: Tensor, depths: Tensor, visible: Tensor
+    ) -> Tensor:
+        """Decode sequences that share prefixes, each prefix once.
+
+        Parameters
+        ----------
+        encoded
+            One encoded input.
+        tokens
+            The last token of each prefix; int64, (prefixes,).
+        depths
+            The number of tokens before it; int64, (prefixes,).
+        visible
+            Which prefixes each prefix begins with, itself included; bool, (prefixes, prefixes).
+
+        Returns
+        -------
+        Tensor
+            The decoder's state after each prefix, for `logits`; (prefixes, hidden size).
+
+        Raises
+        ------
+        ValueError
+            If the decoder has too few positions.
+        """
+        if len(depths) and int(depths.max()) >= self.max_target:
+            raise ValueError(f"the model decodes at most {self.max_target} tokens")
+        with self.inference_context():
+            attend = partial(masked_self_attention, visible=visible.to(self.device))
+            rows = tokens.to(self.device)[None, None]
+            return self._decode(encoded, rows, depths.to(self.device), attend)[0, 0]
+
+    def logits(self, states: Tensor) -> Tensor:
+        """Return the logits of the token after each decoder state; float32, (..., vocabulary)."""
+        with self.inference_context():
+            logits: Tensor = self._model.lm_head(states).float()
             return logits.add_(self._model.final_logits_bias.float())
+
+    def _decode(
+        self,
+        encoded: EncodedInputs,
+        tokens: Tensor,
+        positions: Tensor,
+        attend_to_tokens: Callable[..., Tensor],
+    ) -> Tensor:
+        """Run the decoder's layers; `tokens` is (inputs, beams, positions)."""
+        decoder = self._decoder
+        hidden: Tensor = decoder.embed_tokens(tokens)
+        hidden = hidden + decoder.embed_positions(tokens, position_ids=positions)
+        hidden = decoder.layernorm_embedding(hidden)
+        for number, layer in enumerate(decoder.layers):
+            attended = attend_to_tokens(layer.self_attn, hidden, layer=number)
+            hidden = layer.self_attn_layer_norm(hidden + attended)
+            attended = cross_attention(layer.encoder_attn, hidden, encoded, number)
+            hidden = layer.encoder_attn_layer_norm(hidden + attended)
+            output = layer.fc2(layer.activation_fn(layer.fc1(hidden)))
+            hidden = layer.final_layer_norm(hidden + output)
+        return hidden
 
     def reorder(self, cache: KVCache, beam_index: Tensor) -> KVCache:
         """Return the cache of the beams that continue.

@@ -116,6 +116,32 @@ def self_attention(attention: BartAttention, hidden: Tensor, cache: KVCache, lay
     return out.view_as(hidden)
 
 
+def masked_self_attention(
+    attention: BartAttention, hidden: Tensor, visible: Tensor, layer: int
+) -> Tensor:
+    """Attend from each position to those that it may see.
+
+    Parameters
+    ----------
+    attention
+        The self-attention module of the layer.
+    hidden
+        States of the tokens; (inputs, beams, positions, features), as is the result.
+    visible
+        Where each position may attend to; bool, (positions, positions).
+    layer
+        The number of the layer, which makes no difference without a cache.
+    """
+    rows, heads = hidden.flatten(0, 1), attention.num_heads
+    queries = split_heads(attention.q_proj(rows), heads)
+    keys = split_heads(attention.k_proj(rows), heads)
+    values = split_heads(attention.v_proj(rows), heads)
+    weights = (queries * queries.shape[-1] ** -0.5) @ keys.transpose(-1, -2)
+    weights = weights.masked_fill(~visible, -torch.inf)
+    out: Tensor = attention.out_proj((weights.softmax(-1) @ values).transpose(1, 2).flatten(2))
+    return out.view_as(hidden)
+
+
 def cross_attention(
     attention: BartAttention, hidden: Tensor, encoded: EncodedInputs, layer: int
 ) -> Tensor:

@@ -18,7 +18,7 @@ from tests.trie.decoding.test_beam_search import (
     random_sequences,
 )
 from trie.decoding.beam_search import beam_search
-from trie.decoding.sequence_scoring import score_sequences
+from trie.decoding.sequence_scoring import SequenceScorer
 from trie.model.seq2seq import Seq2Seq
 
 
@@ -33,7 +33,8 @@ def test_scores_are_those_of_full_forward_passes(seed: int, normalise: bool) -> 
     expected = [
         brute_force(model, *pair, normalise) for pair in zip(inputs, constraints, strict=True)
     ]
-    found = score_sequences(Seq2Seq(model), inputs, sequences, constraints if normalise else None)
+    scorer = SequenceScorer(Seq2Seq(model), inputs, constraints if normalise else None)
+    found = scorer.score(sequences)
     for own, scores, wanted in zip(sequences, found, expected, strict=True):
         assert scores == pytest.approx([wanted[sequence] for sequence in own], abs=1e-4)
 
@@ -47,9 +48,8 @@ def test_scores_are_those_of_beam_search() -> None:
             model, [source], [constraint], beam_size=20, max_length=12, normalise=normalise
         )
         sequences = [[*h.tokens] for h in hypotheses]
-        (scores,) = score_sequences(
-            model, [source], [sequences], [constraint] if normalise else None
-        )
+        scorer = SequenceScorer(model, [source], [constraint] if normalise else None)
+        (scores,) = scorer.score([sequences])
         assert scores == pytest.approx([h.score for h in hypotheses], abs=1e-4)
 
 
@@ -58,34 +58,35 @@ def test_scores_do_not_depend_on_the_other_inputs() -> None:
     model = Seq2Seq(bart(3))
     inputs = random_inputs(rng, 4)
     sequences = [sorted(random_sequences(rng, 60, 6)), [[4, EOS]], [], [[5, 6, EOS], [5, EOS]]]
-    together = score_sequences(model, inputs, sequences)
+    together = SequenceScorer(model, inputs).score(sequences)
     assert together[2] == []
     for source, own, scores in zip(inputs, sequences, together, strict=True):
-        assert score_sequences(model, [source], [own]) == [scores]
+        assert SequenceScorer(model, [source]).score([own]) == [scores]
 
 
 def test_a_sequence_that_is_not_allowed_has_probability_zero() -> None:
     model, constraint = Seq2Seq(bart(5)), Listed({(3, 4), (3, 5, 6)})
     sequences = [[3, 4, EOS], [3, 6, EOS], [3, 4, EOS, EOS], [3]]
-    ((allowed, forbidden, longer, prefix),) = score_sequences(
-        model, [[3, 4]], [sequences], [constraint]
-    )
+    scorer = SequenceScorer(model, [[3, 4]], [constraint])
+    ((allowed, forbidden, longer, prefix),) = scorer.score([sequences])
     assert allowed < 0
     assert forbidden == longer == -math.inf
     assert prefix == pytest.approx(0.0)  # the only token allowed there
 
 
-def test_no_sequences_need_no_model() -> None:
-    assert score_sequences(Seq2Seq(bart(1)), [[], []], [[], []]) == [[], []]
+def test_no_sequences_have_no_scores() -> None:
+    assert SequenceScorer(Seq2Seq(bart(1)), []).score([]) == []
+    assert SequenceScorer(Seq2Seq(bart(1)), [[3]]).score([[]]) == [[]]
 
 
 def test_bad_arguments_are_errors() -> None:
     model = Seq2Seq(bart(1))
-    with pytest.raises(ValueError, match="2 inputs, but 1 lists"):
-        score_sequences(model, [[3], [4]], [[[3]]])
     with pytest.raises(ValueError, match="1 inputs, but 0 constraints"):
-        score_sequences(model, [[3]], [[[3]]], [])
+        SequenceScorer(model, [[3]], [])
+    scorer = SequenceScorer(model, [[3], [4]])
+    with pytest.raises(ValueError, match="2 inputs, but 1 lists"):
+        scorer.score([[[3]]])
     with pytest.raises(ValueError, match="has 0 tokens"):
-        score_sequences(model, [[3]], [[[]]])
+        scorer.score([[[]], []])
     with pytest.raises(ValueError, match="has 25 tokens"):
-        score_sequences(model, [[3]], [[[3] * 25]])
+        scorer.score([[[3] * 25], []])
