@@ -17,8 +17,9 @@ REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 LONGEST_TITLE = 2000  # characters
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
-# [[Target|text]] or [[Text]]; no brackets inside, so the match is linear.
-_WIKI_LINK = re.compile(r"\[\[([^\[\]|]*)(?:\|([^\[\]]*))?\]\]")
+# [[Target|text]] or [[Text]]. The text may begin with a bracket, as pronunciations do. There are no
+# other brackets inside, so the match is linear.
+_WIKI_LINK = re.compile(r"\[\[([^\[\]|]*)(?:\|(\[?[^\[\]]*))?\]\]")
 _CONTROL = re.compile("[\x01-\x1f\x7f-\x9f\u2028\u2029]+")
 
 

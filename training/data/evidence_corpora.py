@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from admiral.errors import AdmiralError, RecordError
 from admiral.gold import EvidenceSet, GoldClaim
+from admiral.io.text_cleaning import without_markup
 from admiral.kb.corpus.readers import detect_format, read_corpus
 from admiral.records import Document, ScoredTitle
-
-# Hyperlinks in the text of FEVEROUS: [[Target|text]].
-_LINK = re.compile(r"\[\[(?:[^\[\]|]*\|)?([^\[\]]*)\]\]")
 
 
 class Corpus(Protocol):
@@ -87,7 +84,7 @@ def read_documents(paths: Iterable[Path]) -> dict[str, Document]:
             if isinstance(item, RecordError):
                 raise item
             title = item.document.title
-            sentences = tuple(_LINK.sub(r"\1", sentence) for sentence in item.document.sentences)
+            sentences = tuple(without_markup(text)[0] for text in item.document.sentences)
             documents[title] = Document(title, sentences)
     return documents
 
