@@ -31,6 +31,13 @@ _EX_FEVER = {
     "REFUTE": Label.REFUTES,
     "NOT ENOUGH INFO": Label.NOT_ENOUGH_INFO,
 }
+# Evidence that supports a part of a claim is not sufficient.
+_WICE = {
+    "supported": Label.SUPPORTS,
+    "partially_supported": Label.NOT_ENOUGH_INFO,
+    "not_supported": Label.NOT_ENOUGH_INFO,
+}
+_WICE_TITLE = "(meta data) TITLE: "
 
 
 def hotpotqa(path: Path) -> Iterator[ClaimAndPassages]:
@@ -91,6 +98,39 @@ def fool_me_twice(path: Path) -> Iterator[ClaimAndPassages]:
                 (evidence,) if evidence else (),
             ),
             (Document(title, sentences),),
+        )
+
+
+def wice(path: Path) -> Iterator[ClaimAndPassages]:
+    """Read WiCE: claims of Wikipedia with the sentences of the web page that they cite.
+
+    The title of the page is part of its first sentence; without it, it is that of the article which
+    cites the page. The smallest of the alternative sets of supporting sentences comes first.
+    """
+    for where, record in _records(path):
+        sentences = _field(record, "evidence", list, where)
+        if not sentences or not all(isinstance(sentence, str) for sentence in sentences):
+            raise RecordError(where, "evidence", "is not a list of sentences", _REMEDY)
+        first = sentences[0].removeprefix(_WICE_TITLE)
+        meta = _field(record, "meta", dict, where)
+        given = first if first != sentences[0] else _field(meta, "claim_title", str, where)
+        title = clean_title(given)
+        sets = _field(record, "supporting_sentences", list, where)
+        for numbers in sets:
+            if not isinstance(numbers, list) or not all(
+                type(number) is int and 0 <= number < len(sentences) for number in numbers
+            ):
+                problem = f"{numbers!r} are not numbers of its {len(sentences)} sentences"
+                raise RecordError(where, "supporting_sentences", problem, _REMEDY)
+        evidence = (tuple((title, number) for number in numbers) for numbers in sets if numbers)
+        yield (
+            GoldClaim(
+                _field(meta, "id", str, where),
+                _field(record, "claim", str, where),
+                _label(record, _WICE, where),
+                tuple(sorted(evidence, key=len)),
+            ),
+            (Document(title, (first, *sentences[1:])),),
         )
 
 

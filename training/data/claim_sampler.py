@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from admiral.gold import GoldClaim
+from admiral.gold import GoldClaim, Label
+from admiral.records import Document
 from admiral.retrieval.title_matching import base_title
 from proofs import AnnotationError, annotate
 from proofs.drafting.contextual_similarity import ContextualSimilarity
@@ -55,14 +56,22 @@ class BuildSettings:
     rerank_documents: int = 6
 
 
+def gold_document(claim: GoldClaim, document: Document) -> RerankDocument:
+    """Return a document of a reranking sample, in which sentences of any evidence set are gold."""
+    numbers = claim.sentence_numbers(document.title)
+    relevant = tuple(number for number in numbers if number < len(document.sentences))
+    return RerankDocument(document.title, document.sentences, relevant)
+
+
 class ClaimSampler:
     """Draw the samples of one claim.
 
     Parameters
     ----------
     claim
-        A claim with gold sentences or, for `retrieve` only, with gold documents. Its first evidence
-        set is used.
+        A claim with gold sentences or, for `retrieve` only, with gold documents. If it has
+        alternative evidence sets, hop 0 may retrieve a document of any, and all other samples use
+        the first.
     corpus
         Provides the gold sentences. Gold documents without gold sentences may be missing; they are
         targets only.
@@ -121,7 +130,7 @@ class ClaimSampler:
     def _retrieve_sample(self, gold: list[tuple[str, str]], hop: int) -> RetrieveSample:
         claim = self._claim
         if hop == 0:
-            return RetrieveSample(claim.claim, (), 0, claim.titles)
+            return RetrieveSample(claim.claim, (), 0, claim.all_titles)
         evidence = gold + self._negative_sentences([title for title, _ in gold], len(gold))
         self._random.shuffle(evidence)
         return RetrieveSample(claim.claim, tuple(evidence), hop, claim.titles)
@@ -171,14 +180,7 @@ class ClaimSampler:
             count = self._random.randint(1, len(titles) - 1)
             kept = titles[:count] if claim.ordered else self._random.sample(titles, count)
             evidence = tuple(s for s in self._gold_evidence() if s[0] in kept)
-        documents = [
-            RerankDocument(
-                title,
-                self._corpus.document(title).sentences,
-                tuple(i for t, i in claim.sentences if t == title),
-            )
-            for title in titles
-        ]
+        documents = [gold_document(claim, self._corpus.document(title)) for title in titles]
         count = max(self._settings.rerank_documents - len(documents), 1)
         negatives = self._negatives.documents[:_HARD_DOCUMENTS]
         for negative in self._random.sample(negatives, min(count, len(negatives))):
@@ -186,11 +188,15 @@ class ClaimSampler:
         return RerankSample(claim.claim, evidence, tuple(documents))
 
     def _prove_samples(self) -> Iterator[ProveSample]:
-        """Yield the claim with sufficient evidence, then without one of its documents."""
+        """Yield the claim with its evidence, then without one of its documents.
+
+        The evidence is sufficient unless the label says that it is not.
+        """
         claim, gold = self._claim, self._gold_evidence()
         withheld_title = self._random.choice(claim.titles)
         incomplete = [sentence for sentence in gold if sentence[0] != withheld_title]
-        for kept, sufficient in ((gold, True), (incomplete, False)):
+        is_enough = claim.label is not Label.NOT_ENOUGH_INFO
+        for kept, sufficient in ((gold, is_enough), (incomplete, False)):
             evidence = kept + self._negative_sentences((), len(kept))
             self._random.shuffle(evidence)
             if not evidence:

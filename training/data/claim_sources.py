@@ -50,6 +50,7 @@ _FORMATS: dict[str, tuple[Reader, tuple[str, ...]]] = {
     **{name: (partial(_gold, name=name), TASKS) for name in GOLD_FORMATS},
     "hotpotqa": (partial(_read, records=claim_readers.hotpotqa), ("retrieve", "rerank")),
     "fool-me-twice": (partial(_read, records=claim_readers.fool_me_twice), ("rerank",)),
+    "wice": (partial(_read, records=claim_readers.wice), ("rerank", "prove")),
     "ex-fever": (partial(_read, records=claim_readers.ex_fever), ("retrieve",)),
     "creak": (partial(_read, records=claim_readers.creak), ("retrieve",)),
 }
@@ -104,29 +105,28 @@ def sample_claims(
 ) -> list[GoldClaim]:
     """Return at most `limit` random claims of each source, in random order, with unique ids.
 
-    Claims without gold documents are left out, and those with one that the corpus lacks.
+    Evidence sets with a document that the corpus lacks are left out, and claims without others.
     """
     sampled: list[GoldClaim] = []
     rng = random.Random(seed)
     for source in sources:
         claims = [item.claim for item in source.claims()]
         rng.shuffle(claims)
-        usable = (
-            claim
-            for claim in claims
-            if claim.titles and all(corpus.row(title) is not None for title in claim.titles)
-        )
-        sampled += islice(usable, limit)
+        known = (_with_known_documents(claim, corpus) for claim in claims)
+        sampled += islice((claim for claim in known if claim.evidence), limit)
     rng.shuffle(sampled)
     return [replace(claim, id=str(number)) for number, claim in enumerate(sampled)]
 
 
+def _with_known_documents(claim: GoldClaim, corpus: Corpus) -> GoldClaim:
+    known = (
+        evidence
+        for evidence in claim.evidence
+        if all(corpus.row(title) is not None for title, _ in evidence)
+    )
+    return replace(claim, evidence=tuple(known))
+
+
 def titles_of(paths: Iterable[Path]) -> set[str]:
     """Return the titles of all gold documents in files of claims, in any format of `read_gold`."""
-    return {
-        title
-        for path in paths
-        for claim in read_gold(path)
-        for titles in claim.title_sets
-        for title in titles
-    }
+    return {title for path in paths for claim in read_gold(path) for title in claim.all_titles}

@@ -14,7 +14,8 @@ from dataclasses import replace
 from admiral import Admiral, Claim
 from admiral.gold import GoldClaim
 from admiral.retrieval.state import SearchState
-from training.data.samples import RerankDocument, RerankSample, RetrieveSample, Sample
+from training.data.claim_sampler import gold_document
+from training.data.samples import RerankSample, RetrieveSample, Sample
 
 
 def hop_samples(
@@ -27,7 +28,9 @@ def hop_samples(
     system
         The system that searches. Its judge should not stop early: ``judge=never``.
     claims
-        Claims with gold documents. There are no reranking samples of claims without gold sentences.
+        Claims with gold documents. There are no reranking samples of claims without gold sentences,
+        and of claims with alternative documents no retrieval samples after hop 0, where it is not
+        known which of the others are still to be found.
     rerank_documents
         Number of documents in a reranking sample: the gold documents that the hop read, and the
         best others that it read.
@@ -37,7 +40,7 @@ def hop_samples(
     inputs = (Claim(claim.id, claim.claim) for claim in claims)
     for state, claim in zip(system.search_states(inputs), claims, strict=True):
         rng = random.Random(f"{seed} {claim.claim}")
-        yield RetrieveSample(claim.claim, (), 0, claim.titles)
+        yield RetrieveSample(claim.claim, (), 0, claim.all_titles)
         for number in range(len(state.hops)):
             yield from _samples_of_hop(system, state, number, claim, rerank_documents, rng)
 
@@ -51,7 +54,7 @@ def _samples_of_hop(
     rng: random.Random,
 ) -> Iterator[Sample]:
     evidence = tuple((s.title, s.text) for s in state.hops[number].evidence)
-    if evidence:
+    if evidence and not claim.has_alternatives:
         sample = RetrieveSample(claim.claim, evidence, number + 1, claim.titles)
         if sample.targets():
             yield sample
@@ -59,15 +62,9 @@ def _samples_of_hop(
         return
     read = state.read[number]
     gold = [title for title in claim.titles if title in read]
-    negatives = [title for title in read if title not in claim.titles]
-    documents = [
-        RerankDocument(
-            title,
-            system.kb.document(title).sentences,
-            tuple(index for gold_title, index in claim.sentences if gold_title == title),
-        )
-        for title in [*gold, *negatives[: max(rerank_documents - len(gold), 1)]]
-    ]
+    negatives = [title for title in read if title not in claim.all_titles]
+    titles = [*gold, *negatives[: max(rerank_documents - len(gold), 1)]]
+    documents = [gold_document(claim, system.kb.document(title)) for title in titles]
     if gold and negatives:
         rng.shuffle(documents)
         # The reranker's input is the claim and the evidence kept from the hop before.

@@ -65,7 +65,7 @@ class Bm25Negatives:
         ]
 
     def _not_gold(self, titles: Sequence[str], claim: GoldClaim) -> Negatives:
-        gold = {title for title_set in claim.title_sets for title in title_set}
+        gold = set(claim.all_titles)
         documents = [self._corpus.document(title) for title in titles if title not in gold]
         return Negatives(tuple(documents), first_sentences(documents))
 
@@ -96,7 +96,7 @@ class BeamNegatives:
         ]
 
     def _merged(self, claim: GoldClaim, result: RetrievalResult, others: Negatives) -> Negatives:
-        gold_titles = {title for title_set in claim.title_sets for title in title_set}
+        gold_titles = set(claim.all_titles)
         gold_sentences = {sentence for evidence in claim.evidence for sentence in evidence}
         sets = [s.titles for hop in reversed(result.hops) for s in hop.document_sets]
         wrong = dict.fromkeys(t for titles in sets for t in titles if t not in gold_titles)

@@ -153,7 +153,7 @@ class SampleBuilder:
         if not claim.evidence:
             self.counts["without evidence"] += 1
             return False
-        if not self._excluded.isdisjoint(claim.titles):
+        if not self._excluded.isdisjoint(claim.all_titles):
             self.counts["excluded"] += 1
             return False
         problem = missing_evidence(corpus, claim.evidence[0]) if claim.sentences else None

@@ -73,7 +73,7 @@ def sufficiency_examples(
     while batch := list(islice(known, _BATCH_SIZE)):
         rankings = corpus.search([claim.claim for claim in batch], _CANDIDATES)
         for claim, ranking in zip(batch, rankings, strict=True):
-            titles = [scored.title for scored in ranking if scored.title not in claim.titles]
+            titles = [scored.title for scored in ranking if scored.title not in claim.all_titles]
             distractors = [
                 (title, sentence)
                 for title in titles[:_DISTRACTOR_DOCUMENTS]

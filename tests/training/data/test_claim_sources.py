@@ -12,7 +12,7 @@ import pytest
 from admiral.errors import AdmiralError
 from admiral.gold import Label
 from admiral.records import Document
-from training.data.claim_sources import FORMATS, Source, SourceClaim, sample_claims
+from training.data.claim_sources import FORMATS, Source, SourceClaim, sample_claims, titles_of
 from training.data.evidence_corpora import PassageCorpus
 from trie.model.safe_tokenizer import TASKS
 
@@ -44,6 +44,13 @@ FOOL = {
         {"section_header": "History", "text": "It was sold in 1890."},
         {"section_header": "History", "text": "It burned in 1900."},
     ],
+}
+WICE = {
+    "label": "partially_supported",
+    "claim": "The Salt Mill burned twice.",
+    "supporting_sentences": [[3, 1], [2]],
+    "evidence": ["(meta data) TITLE: Mill news", "It burned.", "Twice.", "It was the Salt Mill."],
+    "meta": {"id": "dev1", "claim_title": "Salt Mill", "claim_section": "", "claim_context": ""},
 }
 CREAK = {"ex_id": "c1", "sentence": "Mills are wet.", "label": "false", "entity": "Salt Mill"}
 EX_FEVER = {
@@ -84,6 +91,21 @@ def test_fool_me_twice_has_gold_and_retrieved_sentences_of_one_page(tmp_path: Pa
     assert item.claim.sentences == (("Salt Mill", 1),) and item.claim.refuted is True
 
 
+def test_wice_has_alternative_sentences_of_one_page(tmp_path: Path) -> None:
+    nothing = {**WICE, "label": "not_supported", "supporting_sentences": [[]]}
+    no_title = {**WICE, "label": "supported", "evidence": ["Home", *WICE["evidence"][1:]]}
+    item, empty, untitled = read("wice", write(tmp_path / "w.jsonl", WICE, nothing, no_title))
+    (page,) = item.passages
+    assert page == Document("Mill news", ("Mill news", *WICE["evidence"][1:]))
+    sets = ((("Mill news", 2),), (("Mill news", 3), ("Mill news", 1)))  # the smallest comes first
+    assert (item.claim.id, item.claim.evidence) == ("dev1", sets)
+    assert item.claim.label is Label.NOT_ENOUGH_INFO
+    assert empty.claim.evidence == ()
+    assert untitled.passages[0].title == "Salt Mill"
+    assert untitled.passages[0].sentences[0] == "Home"
+    assert untitled.claim.label is Label.SUPPORTS
+
+
 def test_creak_and_ex_fever_have_titles_only(tmp_path: Path) -> None:
     (item,) = read("creak", write(tmp_path / "c.jsonl", CREAK))
     assert item.claim.titles == ("Salt Mill",) and item.claim.label is Label.REFUTES
@@ -101,6 +123,12 @@ def test_creak_and_ex_fever_have_titles_only(tmp_path: Path) -> None:
         ("hotpotqa", {**QUESTION, "contexts": [{"title": "A"}]}, "paragraph_text"),
         ("fool-me-twice", {**FOOL, "label": "PERHAPS"}, "label"),
         ("fool-me-twice", {**FOOL, "gold_evidence": ["text"]}, "text"),
+        ("wice", {**WICE, "label": "SUPPORTS"}, "label"),
+        ("wice", {**WICE, "evidence": []}, "evidence"),
+        ("wice", {**WICE, "evidence": ["a", 1]}, "evidence"),
+        ("wice", {**WICE, "meta": {}, "evidence": ["a"]}, "claim_title"),
+        ("wice", {**WICE, "supporting_sentences": [[4]]}, "supporting_sentences"),
+        ("wice", {**WICE, "supporting_sentences": [2]}, "supporting_sentences"),
         ("creak", {**CREAK, "entity": ""}, "entity"),
         ("creak", {**CREAK, "label": "maybe"}, "label"),
         ("ex-fever", {**EX_FEVER, "golden entity": "Salt_Mill"}, "golden entity"),
@@ -137,6 +165,8 @@ def test_sources_are_parsed() -> None:
     named = Source.parse("gold/prove+rerank:x")
     assert named.tasks == ("prove", "rerank")
     assert Source.parse("fool-me-twice:x").tasks == ("rerank",)
+    assert Source.parse("wice:x").tasks == ("rerank", "prove")
+    assert Source.parse("hipporag:x").tasks == TASKS
     for text, problem in [
         ("claims.jsonl", "not FORMAT:FILE"),
         ("hover:", "not FORMAT:FILE"),
@@ -158,3 +188,14 @@ def test_claims_are_sampled_from_every_source(tmp_path: Path) -> None:
     assert sum(claim.claim == CREAK["sentence"] for claim in claims) == 1
     assert claims == sample_claims(sources, corpus, 5, seed=0)
     assert claims != sample_claims(sources, corpus, 5, seed=1)
+
+
+def test_alternatives_that_the_corpus_lacks_are_left_out(tmp_path: Path) -> None:
+    pages = [["Unknown", "Salt Mill"], ["Ida Penn", "Salt Mill"], ["Unknown"]]
+    records = [{"claim": "c", "id": n, "gold_pages_union": union} for n, union in enumerate(pages)]
+    source = Source.parse(f"pages:{write(tmp_path / 'p.jsonl', *records)}")
+    corpus = PassageCorpus([Document(title, ("x",)) for title in ("Salt Mill", "Ida Penn")])
+    found = {claim.title_sets for claim in sample_claims([source], corpus, 5, seed=0)}
+    assert found == {(("Salt Mill",),), (("Ida Penn",), ("Salt Mill",))}
+    excluded = titles_of([source.path])
+    assert excluded == {"Unknown", "Salt Mill", "Ida Penn"}

@@ -37,3 +37,13 @@ def test_the_evidence_of_each_hop_is_an_input() -> None:
         for document in sample.documents:
             if document.title in documents:
                 assert document.sentences == documents[document.title].sentences
+
+
+def test_of_alternative_documents_any_may_be_first_and_none_comes_later() -> None:
+    pages = (((MEYERS, None),), ((EMMY, None),))
+    claim = GoldClaim("1", "The Awards were hosted by a comedian.", None, pages)
+    config = RetrievalConfig(hops="2", judge="never", beam_size=5)
+    with Admiral.from_pretrained(config=config) as system:
+        (sample,) = hop_samples(system, [claim])
+    assert isinstance(sample, RetrieveSample)
+    assert (sample.hop, sample.gold) == (0, (MEYERS, EMMY))

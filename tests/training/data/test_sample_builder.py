@@ -14,8 +14,9 @@ from admiral.kb import KnowledgeBase, demo_kb
 from admiral.records import Document
 from training.data.claim_sampler import BuildSettings
 from training.data.claim_sources import SourceClaim
+from training.data.evidence_corpora import PassageCorpus
 from training.data.sample_builder import SampleBuilder
-from training.data.samples import RerankSample, RetrieveSample
+from training.data.samples import ProveSample, RerankSample, RetrieveSample
 from trie.model.safe_tokenizer import TASKS
 
 ALL = BuildSettings(splits=0)
@@ -109,6 +110,48 @@ def test_without_gold_sentences_evidence_names_the_missing_documents(kb: Knowled
     assert "Nowhere" not in {title for title, _ in read}
     named = [text for title, text in read if title == "66th Primetime Emmy Awards"]
     assert any("Seth Meyers" in text for text in named)
+
+
+def test_alternative_documents_are_all_targets_of_hop_0_and_of_no_later_hop(
+    kb: KnowledgeBase,
+) -> None:
+    pages = tuple(((title, None),) for title in TITLES[:3])
+    one = GoldClaim("1", "A claim on Seth Meyers", Label.SUPPORTS, pages)
+    (sample,) = retrieved(kb, one, ALL)
+    assert (sample.hop, sample.evidence) == (0, ())
+    assert {target.title for target in sample.targets()} == set(TITLES[:3])
+    # Of alternative sets of several documents, later hops complete the first.
+    two = GoldClaim("2", one.claim, None, (tuple((t, 0) for t in TITLES[:2]), ((TITLES[2], 0),)))
+    first, *later = retrieved(kb, two, ALL)
+    assert {target.title for target in first.targets()} == set(TITLES[:3])
+    assert {s.gold for s in later} == {TITLES[:2]}
+    # A document of any set is neither a negative nor one that development claims may need.
+    read = {title for sample in later for title, _ in sample.evidence}
+    assert later and TITLES[2] not in read
+    builder = SampleBuilder(kb, ALL, excluded=[TITLES[2]])
+    assert list(builder.samples([one, two], TASKS)) == []
+    assert builder.counts == {"excluded": 2}
+
+
+def test_sentences_of_all_sets_are_gold_for_the_reranker() -> None:
+    pages = (Document("One", ("a", "b", "c", "d")), Document("Two", ("e",)))
+    sets = ((("One", 2),), (("One", 0), ("One", 9)))
+    one = GoldClaim("1", "A thing.", Label.SUPPORTS, sets)
+    builder = SampleBuilder(PassageCorpus(pages), ALL)
+    (rerank,) = builder.samples([SourceClaim(one, pages)], ["rerank"])
+    assert isinstance(rerank, RerankSample)
+    assert [(d.title, d.relevant) for d in rerank.documents] == [("One", (2, 0)), ("Two", ())]
+
+
+@pytest.mark.parametrize("label", [Label.SUPPORTS, Label.NOT_ENOUGH_INFO])
+def test_evidence_of_claims_without_enough_information_is_insufficient(label: Label) -> None:
+    pages = (Document("Salt Mill", ("The Salt Mill is a mill.", "It burned in 1900.")),)
+    one = GoldClaim("1", "The Salt Mill burned in 1900.", label, ((("Salt Mill", 1),),))
+    builder = SampleBuilder(PassageCorpus(pages), ALL)
+    samples = list(builder.samples([SourceClaim(one, pages)], ["prove"]))
+    (prove,) = (sample for sample in samples if isinstance(sample, ProveSample))
+    assert prove.evidence == (("Salt Mill", "It burned in 1900."),)
+    assert prove.proof.sufficient is (label is Label.SUPPORTS)
 
 
 def test_passages_of_a_claim_replace_the_knowledge_base(kb: KnowledgeBase) -> None:

@@ -10,10 +10,14 @@ import pytest
 import torch
 
 from admiral import Admiral, Claim, RetrievalConfig
-from admiral.gold import read_gold
+from admiral.gold import GoldClaim, read_gold
 from admiral.ranking.features import FEATURES, document_features
 from admiral.retrieval.result import ranked_documents
-from training.fitting.document_scorer_fit import fit_document_scorer, ranking_examples
+from training.fitting.document_scorer_fit import (
+    fit_document_scorer,
+    ranking_example,
+    ranking_examples,
+)
 
 DEMO = Path(str(resources.files("admiral"))) / "data" / "demo" / "claims.jsonl"
 # Stages that take little time.
@@ -61,6 +65,19 @@ def test_constrained_features_never_count_against_a_document(
     low, high = ([0.5] * len(FEATURES) for _ in range(2))
     low[column], high[column] = 0.0, 1.0
     assert (fitted.score(high) < fitted.score(low)) == may_count_against
+
+
+def test_only_the_alternative_that_was_found_is_gold(user_cache: None) -> None:
+    with Admiral.from_pretrained(config=RetrievalConfig(**QUICK)) as system:  # type: ignore[arg-type]
+        (state,) = system.search_states([Claim("1", "Seth Meyers hosted the awards.")])
+    first, second, third, *others = document_features(state)
+    sets = (((first, None), ("No such title", None)), ((second, None),), ((third, None),))
+    example = ranking_example(state, GoldClaim("1", "c", None, sets))
+    assert example is not None
+    features, gold = example
+    # The other sets' documents are neither gold nor wrong.
+    assert (len(features), gold.tolist()) == (len(others) + 1, [True] + [False] * len(others))
+    assert ranking_example(state, GoldClaim("1", "c", None, ())) is None
 
 
 def test_there_is_an_example_for_each_number_of_hops(user_cache: None) -> None:
