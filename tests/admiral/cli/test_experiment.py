@@ -77,3 +77,46 @@ def test_a_job_process_ends_with_its_parent(environment: dict[str, str], tmp_pat
         assert process.wait(timeout=60) == 1
     assert not output.exists()
     assert not note.exists()
+
+
+QUESTIONS = """
+title: Questions
+task: qa
+kb: passages
+claims: ${data}/questions.json
+knowledge_bases: {passages: {corpus: "${data}/corpus.json", on_duplicate: merge}}
+ks: [1, 2]
+systems:
+  - {name: BM25, baseline: bm25}
+"""
+
+
+def test_an_experiment_on_files_of_hipporag(
+    admiral: Callable[..., subprocess.CompletedProcess[bytes]], tmp_path: Path
+) -> None:
+    texts = {"Salt Mill": "It was drawn by Ida Penn.", "Ida Penn": "Born in Ulm.", "Ulm": "A town."}
+    passages = [{"title": title, "text": text, "idx": 0} for title, text in texts.items()]
+    passages.append({"title": "Ida Penn", "text": "She drew the Salt Mill."})
+    (tmp_path / "corpus.json").write_text(json.dumps(passages, indent=4))
+    question = "Where was the architect of the Salt Mill, Ida Penn, born?"
+    facts = [["Salt Mill", 0], ["Ulm", 0]]
+    paragraphs = [{"title": title, "paragraph_text": "x"} for title in ("Ida Penn", "Salt Mill")]
+    questions = [
+        {"_id": "a", "question": question, "answer": "Ulm", "supporting_facts": facts},
+        {"_id": "b", "question": question, "answer": "Ulm", "paragraphs": paragraphs},
+    ]
+    (tmp_path / "questions.json").write_text(json.dumps(questions))
+    file, out = tmp_path / "e.yaml", tmp_path / "out"
+    file.write_text(QUESTIONS)
+    done = admiral("experiment", file, "--data", tmp_path, "--out", out)
+    assert done.returncode == 0, done.stderr
+    kept = json.loads((out / "experiment.json").read_text())
+    (system,) = kept["systems"]
+    assert system["kb"]["documents"] == 3
+    found = {one["name"]: one["groups"][0]["value"] for one in system["measures"]}
+    # The first two documents are both gold for one question, and one of them for the other.
+    assert (found["R@2"], found["recall@2"]) == (0.75, 0.5)
+    arguments = ("--gold", tmp_path / "questions.json", "--predictions", out / "bm25/results.jsonl")
+    done = admiral("evaluate", "qa", *arguments, "--k", 2, "--json")
+    evaluated = {one["name"]: one for one in json.loads(done.stdout)["measures"]}
+    assert evaluated["R@2"]["groups"][0]["value"] == 0.75

@@ -1,3 +1,5 @@
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,6 +10,7 @@ from admiral.io.text_cleaning import (
     clean_text,
     clean_title,
     wikipedia_title,
+    without_markup,
 )
 from admiral.records import Document
 
@@ -65,3 +68,23 @@ def test_links_must_match_the_sentences() -> None:
 )
 def test_wikipedia_title(href: str, title: str) -> None:
     assert wikipedia_title(href) == title
+
+
+@pytest.mark.parametrize(
+    ("marked", "plain", "titles"),
+    [
+        ("A [[great_tit#Song|tit]] in [[Paris]].", "A tit in Paris.", ("Great tit", "Paris")),
+        ("Dušan ([[Serbian|[dǔʃan]]), a king", "Dušan ([dǔʃan), a king", ("Serbian",)),
+        ("Dušan ([[Serbian|[dǔʃan]]]), a king", "Dušan ([dǔʃan]), a king", ("Serbian",)),
+        ("[[a|]] [[b", "a [[b", ("A",)),
+        ("[[a [[b|c]]", "[[a c", ("B",)),
+    ],
+)
+def test_links_become_text(marked: str, plain: str, titles: tuple[str, ...]) -> None:
+    assert without_markup(marked) == (plain, titles)
+
+
+def test_unclosed_links_take_linear_time() -> None:
+    began = time.process_time()
+    without_markup("[[a|[" * 50_000)
+    assert time.process_time() - began < 5  # quadratic time takes more than a minute
