@@ -203,6 +203,8 @@ def _gold_notes(pairs: Sequence[Pair]) -> list[str]:
 def _run_notes(paired: PairedClaims) -> list[str]:
     if not paired.has_sentences:
         return ["the run ranks documents and names no sentences"]
+    if not any(pair.gold.label for pair in paired.pairs):
+        return []
     if not paired.has_verdicts:
         return ["no answer has a proof, so no labels are measured"]
     predictions = [pair.prediction for pair in paired.pairs if pair.prediction is not None]

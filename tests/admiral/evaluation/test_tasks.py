@@ -67,6 +67,8 @@ def test_questions_have_measures_of_documents_only(tmp_path: Path) -> None:
     shown = {m.name: m.value(result.groups[0].members) for m in result.measures}
     assert (shown["R@2"], shown["R@5"], shown["recall@2"], shown["recall@5"]) == (0.5, 1, 0, 1)
     assert [group.name for group in result.groups] == ["all", "2 documents"]
+    assert result.notes[0] == "the gold file names documents and no sentences"
+    assert not any("label" in note for note in result.notes)
 
 
 def test_every_task_accepts_the_pairs_format(tmp_path: Path) -> None:
