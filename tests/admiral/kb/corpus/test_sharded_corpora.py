@@ -62,6 +62,16 @@ def test_a_sharded_build_writes_the_same_bytes(
         assert (whole_kb / file).read_bytes() == (sharded_kb / file).read_bytes(), file
 
 
+def test_an_array_is_not_split(tmp_path: Path) -> None:
+    passages = [{"title": f"T{number}", "text": "One. Two."} for number in range(50)]
+    corpus = tmp_path / "corpus.json"
+    corpus.write_text(json.dumps(passages, indent=1))
+    workers = BuildWorkers(map, shards=3, bytes=500)
+    whole_kb, sharded_kb = build_both(tmp_path, corpus, workers, bm25="none")
+    for file in ("titles.marisa", "documents/documents.arrow"):
+        assert (whole_kb / file).read_bytes() == (sharded_kb / file).read_bytes()
+
+
 @pytest.mark.parametrize("backend", ["lucene", "bm25s"])
 @pytest.mark.parametrize("rows", [1, 100, 10_000])
 def test_a_sharded_build_gives_the_same_scores(tmp_path: Path, backend: str, rows: int) -> None:
