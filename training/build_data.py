@@ -24,6 +24,7 @@ from training.data.catalogue_headings import with_headings
 from training.data.claim_sampler import BuildSettings
 from training.data.claim_sources import FORMATS, Source, titles_of
 from training.data.evidence_corpora import Corpus, ExtendedCorpus, read_documents
+from training.data.held_out import hold_out_option
 from training.data.negatives import BeamNegatives, Bm25Negatives, NegativeSampler
 from training.data.sample_builder import MISSING, build_samples
 from training.data.samples import write_samples
@@ -112,6 +113,7 @@ from trie.model.safe_tokenizer import IDENTIFIERS
     show_default=True,
     help="Share of retrieval samples whose titles become catalogue headings, such as Meyers, Seth.",
 )
+@hold_out_option
 @click.option("--seed", default=0, show_default=True)
 def main(
     out: Path,
@@ -129,6 +131,7 @@ def main(
     rerank_documents: int,
     sentences: int,
     headings: float,
+    hold_out: float,
     seed: int,
 ) -> None:
     """Write training samples to OUT (JSON Lines), the same ones for the same seed."""
@@ -141,12 +144,12 @@ def main(
         sentences, splits, short, rerankings=rerankings, rerank_documents=rerank_documents
     )
     try:
-        parsed = [Source.parse(text) for text in sources]
+        parsed = [Source.parse(text).without_held_out(hold_out) for text in sources]
         check_output_path(out)
         check_distinct_paths(out, *(source.path for source in parsed), *documents, *exclude)
         check_outside_folders(out, name, *filter(None, (model, context)))
         for source in parsed:  # report a bad file before the others are processed
-            next(source.claims())
+            next(source.claims(), None)
         excluded = titles_of(exclude)
         with ExitStack() as stack:
             kb = stack.enter_context(KnowledgeBase.open(locate(name)))

@@ -16,6 +16,7 @@ from admiral.errors import AdmiralError
 from admiral.kb.kb_paths import check_outside_folders
 from admiral.storage.output_paths import check_distinct_paths, check_output_path
 from training.data.claim_sources import Source, sample_claims
+from training.data.held_out import hold_out_option
 from training.data.hop_samples import hop_samples
 from training.data.samples import write_samples
 
@@ -41,6 +42,7 @@ from training.data.samples import write_samples
     help="Maximum number of claims of each source.",
 )
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Retrieval settings.")
+@hold_out_option
 @click.option("--seed", default=0, show_default=True)
 def main(
     out: Path,
@@ -50,11 +52,12 @@ def main(
     hops: int,
     limit: int,
     settings: tuple[str, ...],
+    hold_out: float,
     seed: int,
 ) -> None:
     """Write samples of the hops of claims to OUT (JSON Lines)."""
     try:
-        parsed = [Source.parse(text) for text in sources]
+        parsed = [Source.parse(text).without_held_out(hold_out) for text in sources]
         check_output_path(out)
         check_distinct_paths(out, *(source.path for source in parsed))
         check_outside_folders(out, kb, model)

@@ -23,6 +23,7 @@ from admiral.kb.kb_paths import check_outside_folders
 from admiral.storage.atomic_files import write_atomically
 from admiral.storage.output_paths import check_distinct_paths, check_output_path
 from training.data.claim_sources import Source, sample_claims
+from training.data.held_out import held_out_option
 from training.fitting.document_scorer_fit import fit_document_scorer, ranking_examples
 
 
@@ -46,6 +47,7 @@ from training.fitting.document_scorer_fit import fit_document_scorer, ranking_ex
     help="Maximum number of claims of each source.",
 )
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Retrieval settings.")
+@held_out_option
 @click.option("--seed", default=0, show_default=True)
 def main(
     sources: tuple[str, ...],
@@ -54,11 +56,12 @@ def main(
     out: Path,
     limit: int,
     settings: tuple[str, ...],
+    held_out: float | None,
     seed: int,
 ) -> None:
     """Fit the weights of the ranking `learned` on claims with gold documents."""
     try:
-        parsed = [Source.parse(text) for text in sources]
+        parsed = [Source.parse(text).only_held_out(held_out) for text in sources]
         check_output_path(out)
         check_distinct_paths(out, *(source.path for source in parsed))
         check_outside_folders(out, kb, model)

@@ -15,6 +15,7 @@ from admiral.gold import GoldClaim, read_gold
 from admiral.records import Document
 from training.data import claim_readers
 from training.data.evidence_corpora import Corpus
+from training.data.held_out import is_held_out
 from trie.model.safe_tokenizer import TASKS
 
 
@@ -59,11 +60,28 @@ FORMATS = tuple(_FORMATS)
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file of claims, its format, and the tasks to build samples for."""
+    """A file of claims, its format, and the tasks to build samples for.
+
+    Attributes
+    ----------
+    format, path, tasks
+        The format, the file and the tasks.
+    keep
+        Whether to use the claim with a given text; None to use all.
+    """
 
     format: str
     path: Path
     tasks: tuple[str, ...]
+    keep: Callable[[str], bool] | None = None
+
+    def without_held_out(self, share: float) -> Source:
+        """Return the source without the held-out share of its claims."""
+        return replace(self, keep=lambda text: not is_held_out(text, share))
+
+    def only_held_out(self, share: float | None) -> Source:
+        """Return the source with the held-out share of its claims only; None keeps all."""
+        return self if share is None else replace(self, keep=lambda t: is_held_out(t, share))
 
     @classmethod
     def parse(cls, text: str) -> Source:
@@ -90,14 +108,15 @@ class Source:
         return cls(name, Path(file), chosen)
 
     def claims(self) -> Iterator[SourceClaim]:
-        """Yield the claims of the file.
+        """Yield the claims of the file that are to be used.
 
         Raises
         ------
         AdmiralError
             If the file cannot be read, holds a bad record, or holds no claims.
         """
-        return _FORMATS[self.format][0](self.path)
+        claims = _FORMATS[self.format][0](self.path)
+        return (item for item in claims if self.keep is None or self.keep(item.claim.claim))
 
 
 def sample_claims(
