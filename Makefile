@@ -99,9 +99,11 @@ docs: $(VENV)/.installed-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --clean
 	@echo "The site is in site/; open site/index.html"
 
-# What is made from the data sets is kept in runs/, and a run that was stopped goes on.
+# What is made from the data sets is kept in runs/, and an interrupted run resumes.
 DATA ?= data
 HELD_OUT := $(DATA)/hover/claims.dev.jsonl
+# Share of the training claims on which only the weights of the ranking are fitted.
+HOLD_OUT := 0.15
 SAMPLES := $(BIN)/python -m training.build_data --kb runs/hover-367k --exclude $(HELD_OUT) --missing skip
 
 $(HELD_OUT):
@@ -122,12 +124,39 @@ runs/copy.jsonl: runs/synthetic-copy.jsonl
 	    --source gold/retrieve:$(DATA)/fever/claims.train-pages.jsonl \
 	    --source ex-fever:$(DATA)/ex-fever/claims.csv --source creak:$(DATA)/creak/claims.train.jsonl $@
 
-runs/samples.jsonl: runs/synthetic.jsonl
+runs/joint.jsonl: runs/synthetic.jsonl
 	$(SAMPLES) --splits 3 --short 0.3 --rerankings 2 --source hover:$(DATA)/hover/claims.train.jsonl \
 	    --source gold/retrieve+rerank:$< --source hotpotqa:$(DATA)/hotpotqa/questions.jsonl \
 	    --source ex-fever:$(DATA)/ex-fever/claims.csv \
 	    --source gold/retrieve:$(DATA)/fever/claims.train-pages.jsonl \
 	    --source fool-me-twice:$(DATA)/fool-me-twice/claims.dev.jsonl $@
+
+runs/links.jsonl: | runs/hover-367k/manifest.json
+	$(BIN)/python -m training.link_prediction --kb runs/hover-367k --count 38000 --headings 0.12 \
+	    --exclude $(HELD_OUT) $@
+
+runs/claims.jsonl: runs/synthetic.jsonl
+	$(SAMPLES) --hold-out $(HOLD_OUT) --headings 0.12 --splits 3 --short 0.3 \
+	    --source hover:$(DATA)/hover/claims.train.jsonl --source gold:$< --source hotpotqa:$(DATA)/hotpotqa/questions.jsonl \
+	    --source ex-fever:$(DATA)/ex-fever/claims.csv --source creak:$(DATA)/creak/claims.train.jsonl \
+	    --source pages:$(DATA)/fever/claims.train-pages.jsonl $@
+
+runs/links-and-claims.jsonl: runs/links.jsonl runs/claims.jsonl
+	cat $^ > $@.partial && mv $@.partial $@
+
+# The hops that the model of the second stage makes: few beams and no cross-encoder, for speed.
+runs/on-policy.jsonl: runs/mini-joint/model.safetensors
+	$(BIN)/python -m training.on_policy --kb runs/hover-367k --model $(<D) --hold-out $(HOLD_OUT) \
+	    --source hover:$(DATA)/hover/claims.train.jsonl --limit 1400 --set reranker=similarity \
+	    --set beam_size=4 --set title_beams=2 --set rerank_documents=30 $@
+
+runs/fewer-claims.jsonl: | runs/hover-367k/manifest.json
+	$(SAMPLES) --hold-out $(HOLD_OUT) --headings 0.08 --splits 1 --seed 1 \
+	    --source hover/retrieve+rerank:$(DATA)/hover/claims.train.jsonl \
+	    --source ex-fever:$(DATA)/ex-fever/claims.csv --source creak:$(DATA)/creak/claims.train.jsonl $@
+
+runs/samples.jsonl: runs/on-policy.jsonl runs/fewer-claims.jsonl
+	cat $^ > $@.partial && mv $@.partial $@
 
 runs/dev.jsonl: | runs/hover-43k/manifest.json
 	$(BIN)/python -m training.build_data --kb runs/hover-43k --missing skip --source hover:$(HELD_OUT) $@
@@ -135,11 +164,28 @@ runs/dev.jsonl: | runs/hover-43k/manifest.json
 runs/warm/model.safetensors: | $(VENV)/.installed-dev
 	$(BIN)/python -m training.warm_start $(@D)
 
-mini: runs/copy.jsonl runs/samples.jsonl runs/dev.jsonl runs/warm/model.safetensors
+# Each stage resumes where it was interrupted; its checkpoint is written when it is complete.
+runs/mini-copy/model.safetensors: runs/copy.jsonl runs/warm/model.safetensors
 	$(BIN)/accelerate launch -m training.retriever --config configs/mini-copy.yaml
+
+runs/mini-joint/model.safetensors: runs/mini-copy/model.safetensors runs/joint.jsonl runs/dev.jsonl
+	$(BIN)/accelerate launch -m training.joint --config configs/mini-joint.yaml
+
+runs/mini-links/model.safetensors: runs/mini-joint/model.safetensors runs/links-and-claims.jsonl
+	$(BIN)/accelerate launch -m training.joint --config configs/mini-links.yaml
+
+runs/mini/model.safetensors: runs/mini-links/model.safetensors runs/samples.jsonl
 	$(BIN)/accelerate launch -m training.joint --config configs/mini.yaml
-	$(BIN)/python -m training.judges --judge classifier --model runs/mini --kb runs/hover-43k \
+	$(BIN)/python -m training.judges --judge classifier --model $(@D) --kb runs/hover-43k \
 	    --claims $(DATA)/hover/claims.train.jsonl --dev $(HELD_OUT)
+
+runs/ranking.json: runs/mini/model.safetensors
+	$(BIN)/python -m training.ranking --model $(<D) --kb runs/hover-367k --held-out $(HOLD_OUT) --limit 200 \
+	    --source hover:$(DATA)/hover/claims.train.jsonl --source creak:$(DATA)/creak/claims.train.jsonl \
+	    --source pages:$(DATA)/fever/claims.train-pages.jsonl --out $@
+
+mini: runs/ranking.json
+	@echo "Use it: admiral retrieve --model runs/mini --set ranking_weights=runs/ranking.json ..."
 
 settings: $(VENV)/.installed
 	$(BIN)/admiral settings > configs/retrieval.yaml

@@ -14,6 +14,8 @@ from trie.model.safe_tokenizer import TASKS
 ROOT = Path(__file__).parents[3]
 FILES = {
     "mini-copy": TASKS,
+    "mini-joint": TASKS,
+    "mini-links": TASKS,
     "mini": TASKS,
     "paper-retriever": ("retrieve",),
     "paper-reranker": ("rerank",),
