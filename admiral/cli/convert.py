@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from admiral.convert import Conversion
 
 _FOLDER = click.Path(path_type=Path)
-_overwrite = click.option("--overwrite", is_flag=True, help="Replace OUT if it exists.")
+_overwrite = click.option("--overwrite", is_flag=True, help="Replace OUT if it is a conversion.")
 
 
 @click.group("convert")

@@ -9,8 +9,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from admiral.errors import AdmiralError
+from admiral.models.checkpoint_sums import SUMS
 from admiral.storage.atomic_directories import staging
 from admiral.storage.atomic_files import as_os_errors
+
+# What `hf_to_fairseq` writes. `fairseq_to_hf` lists its files in their checksums.
+_FAIRSEQ_FILES = {
+    "model.pt",
+    "dict.txt",
+    "dict.source.txt",
+    "dict.target.txt",
+    "encoder.json",
+    "vocab.bpe",
+    "tokenizer",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,19 +58,28 @@ def atomic_directory(target: Path, *, source: Path, overwrite: bool = False) -> 
     source
         Input of the conversion, which must not be inside `target`.
     overwrite
-        Replace an existing `target` instead of raising an error.
+        Replace an existing `target` if a conversion wrote everything in it.
 
     Raises
     ------
     AdmiralError
-        If `target` exists and `overwrite` is False, or the disk cannot be written.
+        If `target` exists and `overwrite` is False or it holds other files, or the disk cannot be
+        written.
     """
     target = Path(os.path.abspath(target))  # unlike resolve(), does not follow links
     if target.is_symlink() or (target.exists() and not target.is_dir()):
         raise AdmiralError(f"{target}: exists and is not a directory. Name another output.")
     if source.resolve().is_relative_to(target.resolve()):
         raise AdmiralError(f"{target}: holds the input {source}. Name another output.")
-    if target.exists() and any(target.iterdir()) and not overwrite:
-        raise AdmiralError(f"{target}: exists. Name another output, or pass --overwrite.")
-    with staging(target, overwrite=overwrite, owned=Path.is_dir) as fresh, as_os_errors():
+    with staging(target, overwrite=overwrite, owned=_is_conversion) as fresh, as_os_errors():
         yield fresh
+
+
+def _is_conversion(directory: Path) -> bool:
+    """Return whether a conversion wrote everything in a directory."""
+    names = {path.name for path in directory.iterdir()}
+    if SUMS in names:
+        lines = (directory / SUMS).read_text(encoding="utf-8", errors="replace").splitlines()
+        listed = {line.partition("  ")[2] for line in lines}
+        return "config.json" in listed and names <= {*listed, SUMS}
+    return {"model.pt", "dict.txt"} <= names <= _FAIRSEQ_FILES

@@ -42,6 +42,41 @@ def test_file_is_not_replaced(tmp_path: Path, overwrite: bool) -> None:
     assert (tmp_path / "out").read_text() == "mine"
 
 
+FAIRSEQ = ("model.pt", "dict.txt", "dict.source.txt", "dict.target.txt", "tokenizer")
+
+
+@pytest.mark.parametrize(
+    ("names", "replaced"),
+    [
+        (("thesis.tex",), False),
+        (FAIRSEQ, True),
+        ((*FAIRSEQ, "notes.txt"), False),
+        (("model.pt",), False),
+        (("SHA256SUMS", "config.json", "listed"), True),
+        (("SHA256SUMS", "config.json", "not-listed"), False),
+        (("config.json", "listed"), False),
+    ],
+)
+def test_only_conversions_are_replaced(
+    tmp_path: Path, names: tuple[str, ...], replaced: bool
+) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    for name in names:
+        listed = "".join(f"{'0' * 64}  {file}\n" for file in ("config.json", "listed"))
+        (out / name).write_text(listed if name == "SHA256SUMS" else "mine")
+    if replaced:
+        with pytest.raises(AdmiralError, match="Give --overwrite"):
+            fill(out)
+        fill(out, overwrite=True)
+        assert (out / "inner/new").exists()
+    else:
+        for overwrite in (False, True):
+            with pytest.raises(AdmiralError, match="something else is there"):
+                fill(out, overwrite=overwrite)
+        assert sorted(os.listdir(out)) == sorted(names)
+
+
 @pytest.mark.parametrize("inside", [".", "below/it"])
 def test_input_is_never_replaced(tmp_path: Path, inside: str) -> None:
     source = tmp_path / "out" / inside

@@ -347,16 +347,15 @@ def test_invalid_tokenizer(fairseq, tmp_path: Path, name: str) -> None:
 def test_existing_output_is_kept_without_overwrite(fairseq, tmp_path: Path) -> None:
     source = fairseq.write(tmp_path / "in", fairseq.Shape())
     out = tmp_path / "out"
-    out.mkdir()
-    (out / "mine.txt").write_text("keep")
+    fairseq_to_hf(source, out)
+    before = (out / "config.json").stat()
     with pytest.raises(AdmiralError, match="--overwrite"):
         fairseq_to_hf(source, out)
     (source / "vocab.bpe").rename(source / "aside")
     with pytest.raises(AdmiralError):
         fairseq_to_hf(source, out, overwrite=True)
-    assert (out / "mine.txt").read_text() == "keep"
+    assert (out / "config.json").stat().st_ino == before.st_ino
     (source / "aside").rename(source / "vocab.bpe")
     fairseq_to_hf(source, out, overwrite=True)
-    assert not (out / "mine.txt").exists()
-    assert (out / "config.json").exists()
+    assert (out / "config.json").stat().st_ino != before.st_ino
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
