@@ -16,12 +16,12 @@ from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 import click
-import psutil
 import torch
 from transformers import BartForConditionalGeneration
 
 from admiral.errors import AdmiralError
 from admiral.models.checkpoint import load_checkpoint, locate_checkpoint
+from benchmarks.dev_extra import psutil
 
 MEGABYTE = 1e6
 

@@ -18,12 +18,17 @@ from pathlib import Path
 from typing import Any
 
 import click
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
 
 from admiral.evaluation.predictions import read_predictions
 from admiral.evaluation.tasks import EVALUATION_TASKS, evaluate, read_task_claims
 from admiral.io.fever_titles import fever_title
+from benchmarks.dev_extra import missing_package
+
+try:
+    from hypothesis import HealthCheck, Phase, given, settings
+    from hypothesis import strategies as st
+except ModuleNotFoundError as error:
+    raise missing_package(error) from None
 
 # One claim: what the scorer takes.
 Instance = dict[str, Any]

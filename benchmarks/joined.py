@@ -21,13 +21,13 @@ from pathlib import Path
 from typing import Any
 
 import click
-import psutil
 
 from admiral.errors import AdmiralError
 from admiral.io.claims import read_claims
 from admiral.kb import KnowledgeBase
 from admiral.kb.bm25 import BACKENDS
 from admiral.models.checkpoint import load_checkpoint, locate_checkpoint
+from benchmarks.dev_extra import psutil
 from benchmarks.kb_building import read, write_corpus
 from benchmarks.timing import best
 from benchmarks.updates import timed

@@ -28,7 +28,6 @@ from typing import Any
 
 import click
 import numpy as np
-import psutil
 
 from admiral import Admiral, Claim
 from admiral.config import load_config
@@ -36,6 +35,7 @@ from admiral.errors import AdmiralError
 from admiral.gold import GoldClaim, read_gold
 from admiral.io.claims import evenly_spaced
 from benchmarks.command import ADMIRAL
+from benchmarks.dev_extra import psutil
 from benchmarks.kb_building import measure, read, sizes, write_corpus
 from benchmarks.more_documents import enlarged
 from benchmarks.retrieval import recalls

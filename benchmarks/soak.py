@@ -17,11 +17,11 @@ from itertools import islice
 from pathlib import Path
 
 import click
-import psutil
 
 from admiral import Admiral
 from admiral.config import load_config
 from admiral.io.claims import read_claims
+from benchmarks.dev_extra import psutil
 from benchmarks.ray_run import write_claims
 
 MEGABYTE = 1e6

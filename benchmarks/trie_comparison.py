@@ -24,8 +24,8 @@ from typing import Any
 
 import click
 import numpy as np
-import psutil
 
+from benchmarks.dev_extra import psutil
 from benchmarks.timing import best
 from benchmarks.titles import Titles
 from benchmarks.trie_contenders import CONTENDERS, Contender, Csr

@@ -10,7 +10,6 @@ import click
 
 from admiral.errors import AdmiralError
 from training.loop.run_config import load_config
-from training.loop.training_loop import train
 
 
 def training_command(tasks: tuple[str, ...], purpose: str) -> click.Command:
@@ -38,6 +37,13 @@ def training_command(tasks: tuple[str, ...], purpose: str) -> click.Command:
     @click.option("--overwrite", is_flag=True, help="Start a new run and replace the one in `out`.")
     def main(path: Path, overrides: tuple[str, ...], overwrite: bool) -> None:
         logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(message)s")
+        try:
+            from training.loop.training_loop import train
+        except ModuleNotFoundError as error:
+            raise click.ClickException(
+                f"{error.name or error} is not installed. Install the extra `training`: "
+                "pip install 'admiral-retrieval[training]'"
+            ) from error
         try:
             train(load_config(path, overrides, tasks), tasks, overwrite=overwrite)
         except AdmiralError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -158,3 +159,11 @@ def test_the_real_wordnet() -> None:
         ("oslo", "comedian", None),
     ]:
         assert lexicon.word_relation(claim, evidence) is expected
+
+
+def test_without_nltk_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "nltk", None)
+    done = CliRunner().invoke(main, ["--to", str(tmp_path)])
+    assert done.exit_code == 1
+    assert done.output.startswith("Error: NLTK is not installed")
+    assert "pip install 'admiral-retrieval[wordnet]'" in done.output

@@ -1,0 +1,17 @@
+"""Packages of the extra ``dev`` that measurements need, or an error that names the extra."""
+
+from __future__ import annotations
+
+
+def missing_package(error: ModuleNotFoundError) -> SystemExit:
+    """Return the exit of a program for which a package is not installed."""
+    return SystemExit(
+        f"error: {error.name} is not installed. Measurements need the extra `dev`: "
+        "pip install 'admiral-retrieval[dev]'"
+    )
+
+
+try:
+    import psutil as psutil
+except ModuleNotFoundError as error:
+    raise missing_package(error) from None
