@@ -43,7 +43,7 @@ _BRACKET = re.compile(r"[\[\]]")
     "proof_path",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Check the proof in FILE instead of generating one.",
+    help="Check the proof in FILE, or - for standard input, instead of generating one.",
 )
 @click.option(
     "--html",
@@ -117,6 +117,8 @@ def _check_proof(path: Path, claim: str, evidence: Sequence[tuple[str, str]]) ->
     """Return the judgement of the proof in a file, which must fit the claim and the evidence."""
     from proofs import Judgement, ProofError, read_proofs
 
+    if str(path) == "-":
+        path = Path("/dev/stdin")
     try:
         proofs = list(read_proofs(path))
     except OSError as error:

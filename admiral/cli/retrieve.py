@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from admiral.cli.claim_input import ClaimSource, SkippedClaims, claim_source
 from admiral.cli.cluster import cluster_options
 from admiral.cli.options import (
     check_outside_folders,
-    checked_text,
     config_options,
     output_width,
     overrides,
     setting_options,
     use_colour,
 )
-from admiral.errors import AdmiralError
 from admiral.io.progress import track_claims
 from admiral.storage.output_paths import check_distinct_paths, check_output_path
 
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
     from admiral.cluster.ray_session import ClusterOptions
     from admiral.config import RetrievalConfig
     from admiral.records import Claim, RetrievalResult
-
-ClaimSource = Callable[[], Iterable["Claim"]]
 
 
 @click.command("retrieve")
@@ -44,13 +41,15 @@ ClaimSource = Callable[[], Iterable["Claim"]]
 @click.option(
     "--output",
     type=click.Path(path_type=Path),
-    help="JSON Lines file of results. The same command resumes an interrupted run.",
+    help="JSON Lines file of results, or - for standard output. The same command resumes an "
+    "interrupted run.",
 )
 @click.option("--overwrite", is_flag=True, help="Discard an existing --output and start again.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON records, not readable text.")
 @click.option(
     "--trec", type=click.Path(path_type=Path), help="Also write the rankings as a TREC run."
 )
+@click.option("--skip-bad", is_flag=True, help="Skip and count bad claims instead of failing.")
 @setting_options(
     "kb", "hops", "max_hops", "top_k", "beam_size", "evidence", "bm25", "reranker", "judge"
 )
@@ -75,6 +74,7 @@ def retrieve_command(
     overwrite: bool,
     as_json: bool,
     trec: Path | None,
+    skip_bad: bool,
     config_path: Path | None,
     assignments: tuple[str, ...],
     cluster: ClusterOptions | None,
@@ -91,6 +91,8 @@ def retrieve_command(
     """
     from admiral.config import load_config
 
+    if str(output) == "-":
+        output, as_json = None, True
     config = load_config(config_path, overrides(assignments, flags))
     _keep_files_apart(output, trec, (input_path, config_path), (config.kb, config.model))
     if trec is not None:
@@ -99,12 +101,16 @@ def retrieve_command(
         raise click.UsageError("--overwrite needs --output.")
     if cluster is not None and output is None:
         raise click.UsageError("--engine ray needs --output.")
-    source = _claim_source(claim, input_path, reread=output is not None)
+    skip = SkippedClaims() if skip_bad else None
+    source = claim_source(claim, input_path, skip, reread=output is not None)
     if output is not None:
         _write_file(config, source, output, cluster, overwrite=overwrite, trec=trec, quiet=quiet)
     else:
         readable = input_path is None and not as_json
         _print_results(config, source, readable=readable, trec=trec)
+    if skip is not None and skip.places:
+        count = len(skip.places)
+        click.echo(f"{count} bad {'claim was' if count == 1 else 'claims were'} skipped", err=True)
 
 
 def _keep_files_apart(
@@ -123,37 +129,6 @@ def _keep_files_apart(
     if trec is not None:
         check_distinct_paths(trec, *inputs, *written)
         check_outside_folders(trec, *folders)
-
-
-def _claim_source(claim: str | None, input_path: Path | None, *, reread: bool) -> ClaimSource:
-    """Return a function that returns the claims.
-
-    If `reread`, the function may be called more than once, so claims that can be read only once
-    are kept in memory.
-    """
-    from admiral.io.claims import prefetch_claims, read_claims, stream_claims
-    from admiral.records import Claim
-
-    if (claim is None) == (input_path is None):
-        raise click.UsageError("Give either a claim, '-' for standard input, or --input FILE.")
-    if "-" in (claim, str(input_path)):
-        if sys.stdin is None:
-            raise AdmiralError("standard input: is closed. Give the claims by --input FILE")
-        if reread:
-            claims = list(stream_claims(sys.stdin.buffer))
-            return lambda: claims
-        return lambda: prefetch_claims(sys.stdin.fileno())
-    if claim is not None:
-        single = Claim("1", checked_text(claim, "the claim"))
-        return lambda: [single]
-    path = input_path
-    assert path is not None
-    if path.exists() and not path.is_file():  # a pipe, which can be read only once
-        claims = list(read_claims(path))
-        return lambda: claims
-    for _ in read_claims(path):  # reports a bad line now instead of hours later
-        pass
-    return lambda: read_claims(path)
 
 
 def _results(config: RetrievalConfig, claims: Iterable[Claim]) -> Iterator[RetrievalResult]:

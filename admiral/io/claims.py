@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from io import BufferedReader, FileIO
 from itertools import chain
 from pathlib import Path
@@ -15,6 +15,8 @@ from admiral.io.text_cleaning import clean_text
 from admiral.records import Claim
 
 T = TypeVar("T")
+#: Receives the error of each bad record, which is then left out.
+Skip = Callable[[RecordError], None]
 
 _BOM = b"\xef\xbb\xbf"
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
@@ -25,7 +27,7 @@ def evenly_spaced(claims: Sequence[T], limit: int) -> Sequence[T]:
     return claims[:: max(len(claims) // limit, 1)][:limit] if limit else claims
 
 
-def read_claims(path: Path) -> Iterator[Claim]:
+def read_claims(path: Path, skip: Skip | None = None) -> Iterator[Claim]:
     """Yield the claims of a JSON Lines file in order.
 
     Each line is an object with the field ``claim`` (text) and optionally ``id`` or ``uid`` (text or
@@ -35,28 +37,33 @@ def read_claims(path: Path) -> Iterator[Claim]:
     ----------
     path
         The file.
+    skip
+        Called for each bad line, which is then skipped; by default, its error is raised.
 
     Raises
     ------
     RecordError
         For a bad line, naming file, line, field and remedy, or for an id that occurs twice, naming
-        both lines.
+        both lines; unless `skip` is given.
     AdmiralError
         If the file cannot be read or holds no claim.
     """
     try:
         with path.open("rb") as file:
-            yield from _unique(_json_claims(_lines(file, str(path)), str(path)), str(path))
+            lines = _lines(file, str(path), skip)
+            yield from _claims(lines, str(path), _claim_of_record, skip)
     except OSError as error:
         raise AdmiralError(f"{path}: the claims cannot be read: {error.strerror}") from error
 
 
-def stream_claims(stream: Iterable[bytes], name: str = "standard input") -> Iterator[Claim]:
+def stream_claims(
+    stream: Iterable[bytes], name: str = "standard input", skip: Skip | None = None
+) -> Iterator[Claim]:
     """Yield the claims of an open stream as they arrive.
 
     If the first line that is not blank begins with ``{``, the stream is JSON Lines as in
-    `read_claims`. Any other stream is plain text with one claim per line, whose id is the line
-    number.
+    `read_claims`. In any other stream, each line is a claim as plain text, whose id is the line
+    number, or a JSON object as in `read_claims`.
 
     Parameters
     ----------
@@ -64,65 +71,108 @@ def stream_claims(stream: Iterable[bytes], name: str = "standard input") -> Iter
         The lines.
     name
         Name of the stream, for messages.
+    skip
+        As in `read_claims`.
 
     Raises
     ------
     RecordError, AdmiralError
         As in `read_claims`.
     """
-    lines = _lines(stream, name)
+    lines = _lines(stream, name, skip)
     first = next(lines, None)
     if first is None:
         raise AdmiralError(
             f"{name}: holds no claims. Give one per line, as text or as JSON objects"
         )
-    lines = chain([first], lines)
-    if first[1].lstrip().startswith("{"):
-        yield from _unique(_json_claims(lines, name), name)
-    else:
-        for number, text in lines:
-            yield Claim(str(number), clean_text(text))
+    read = _claim_of_record if first[1].lstrip().startswith("{") else _claim_of_line
+    yield from _claims(chain([first], lines), name, read, skip)
 
 
-def prefetch_claims(descriptor: int, name: str = "standard input") -> Prefetch[Claim]:
+def prefetch_claims(
+    descriptor: int, name: str = "standard input", skip: Skip | None = None
+) -> Prefetch[Claim]:
     """Return the claims of a file descriptor (see `stream_claims`), read ahead by a thread."""
     # Not through sys.stdin: Python cannot exit while a thread waits for its lock.
-    return Prefetch(stream_claims(BufferedReader(FileIO(descriptor, closefd=False)), name))
+    return Prefetch(stream_claims(BufferedReader(FileIO(descriptor, closefd=False)), name, skip))
 
 
-def _lines(stream: Iterable[bytes], name: str) -> Iterator[tuple[int, str]]:
+def _lines(stream: Iterable[bytes], name: str, skip: Skip | None) -> Iterator[tuple[int, str]]:
     """Yield (line number, text) for the lines that are not blank."""
     for number, raw in enumerate(stream, 1):
         if number == 1:
             if raw.startswith(_UTF16_BOMS):
-                raise RecordError(f"{name}:1", "", "is UTF-16 text", "Save it as UTF-8")
+                raise AdmiralError(f"{name}: is UTF-16 text. Save it as UTF-8")
             raw = raw.removeprefix(_BOM)
         try:
             text = raw.decode("utf-8")
         except UnicodeDecodeError as error:
             problem = f"byte {error.start + 1} of the line is not UTF-8"
-            raise RecordError(f"{name}:{number}", "", problem, "Save the file as UTF-8") from error
+            bad = RecordError(f"{name}:{number}", "", problem, "Save the file as UTF-8")
+            if skip is None:
+                raise bad from error
+            skip(bad)
+            continue
         if text.strip():
             yield number, text
 
 
-def _json_claims(lines: Iterable[tuple[int, str]], name: str) -> Iterator[tuple[int, Claim]]:
+def _claims(
+    lines: Iterable[tuple[int, str]],
+    name: str,
+    read: Callable[[str, str, int], Claim],
+    skip: Skip | None,
+) -> Iterator[Claim]:
+    """Yield the claims that `read` returns for a text, its place and its line number."""
+    seen: dict[str, int] = {}
     for number, text in lines:
         where = f"{name}:{number}"
         try:
-            record = json.loads(text)
-        except json.JSONDecodeError as error:
-            problem = f"is not JSON: {error.msg} at character {error.pos + 1}"
-            remedy = 'Each line must be one object such as {"id": "1", "claim": "..."}'
-            raise RecordError(where, "", problem, remedy) from error
-        except (ValueError, RecursionError) as error:  # a huge number or deep nesting
-            raise RecordError(
-                where, "", "cannot be parsed", "Correct or remove the line"
-            ) from error
-        if not isinstance(record, dict):
-            problem = f"is a JSON {_kind(record)}, not an object"
-            raise RecordError(where, "", problem, 'Write it as {"claim": "..."}')
-        yield number, Claim(claim_id(record, where, number), claim_text(record, where))
+            claim = read(text, where, number)
+            if claim.id in seen:
+                problem = f"{claim.id!r} is also the id of line {seen[claim.id]}"
+                remedy = "Give every claim its own id, or leave the ids out to use line numbers"
+                raise RecordError(where, "id", problem, remedy)
+        except RecordError as error:
+            if skip is None:
+                raise
+            skip(error)
+            continue
+        seen[claim.id] = number
+        yield claim
+    if not seen:
+        raise AdmiralError(f"{name}: holds no claims. Each line must be one JSON object")
+
+
+def _claim_of_record(text: str, where: str, number: int) -> Claim:
+    try:
+        record = json.loads(text)
+    except json.JSONDecodeError as error:
+        problem = f"is not JSON: {error.msg} at character {error.pos + 1}"
+        remedy = 'Each line must be one object such as {"id": "1", "claim": "..."}'
+        raise RecordError(where, "", problem, remedy) from error
+    except (ValueError, RecursionError) as error:  # a huge number or deep nesting
+        raise RecordError(where, "", "cannot be parsed", "Correct or remove the line") from error
+    if not isinstance(record, dict):
+        problem = f"is a JSON {_kind(record)}, not an object"
+        raise RecordError(where, "", problem, 'Write it as {"claim": "..."}')
+    return Claim(claim_id(record, where, number), claim_text(record, where))
+
+
+def _claim_of_line(text: str, where: str, number: int) -> Claim:
+    if _is_object(text):
+        return _claim_of_record(text, where, number)
+    return Claim(str(number), clean_text(text))
+
+
+def _is_object(text: str) -> bool:
+    if not text.lstrip().startswith("{"):
+        return False
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def claim_text(record: dict[str, Any], where: str, field: str = "claim") -> str:
@@ -183,19 +233,6 @@ def claim_id(record: dict[str, Any], where: str, number: int) -> str:
     problem = f"is a JSON {_kind(value)}" if not isinstance(value, str) else "is empty"
     remedy = "Give text or an integer, or leave the field out to use the line number"
     raise RecordError(where, field, problem, remedy)
-
-
-def _unique(claims: Iterable[tuple[int, Claim]], name: str) -> Iterator[Claim]:
-    seen: dict[str, int] = {}
-    for number, claim in claims:
-        if claim.id in seen:
-            problem = f"{claim.id!r} is also the id of line {seen[claim.id]}"
-            remedy = "Give every claim its own id, or leave the ids out to use line numbers"
-            raise RecordError(f"{name}:{number}", "id", problem, remedy)
-        seen[claim.id] = number
-        yield claim
-    if not seen:
-        raise AdmiralError(f"{name}: holds no claims. Each line must be one JSON object")
 
 
 def _kind(value: Any) -> str:

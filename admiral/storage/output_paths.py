@@ -37,6 +37,8 @@ def resolve_output_path(path: Path) -> Path:
 
 def check_output_path(output: Path) -> None:
     """Raise `AdmiralError` unless `output` can be written as a file in an existing directory."""
+    if str(output) == "-":
+        raise AdmiralError("-: is standard output elsewhere, but a file is needed here. Name one")
     if output.is_dir():
         raise AdmiralError(f"{output}: is a directory. Name a file")
     if not resolve_output_path(output).parent.is_dir():

@@ -85,6 +85,13 @@ def test_a_given_proof_is_checked(admiral: Admiral, tmp_path: Path) -> None:
         assert len(message.splitlines()) == 1
 
 
+def test_a_proof_is_read_from_standard_input(admiral: Admiral) -> None:
+    proof = b"{ Ada Lovelace } [ Ada Lovelace ] = { was born in London. } [ 1815. ] !\n"
+    done = admiral("prove", CLAIM, "--evidence", ENOUGH, "--proof", "-", "--json", stdin=proof)
+    assert done.returncode == 0, done.stderr.decode()
+    assert json.loads(done.stdout)["verdict"] == "REFUTES"
+
+
 def test_no_evidence_is_not_sufficient(admiral: Admiral) -> None:
     done = admiral("prove", CLAIM, "--json")
     assert done.returncode == 0, done.stderr.decode()
@@ -112,6 +119,7 @@ def test_without_a_proof_there_is_no_verdict(admiral: Admiral) -> None:
         ([CLAIM, "--proof", "/no/such/proof"], "the proof cannot be read: No such file"),
         ([CLAIM, "--set", "antonyms=/no/such"], "'antonyms': /no/such: cannot be read: No such"),
         ([CLAIM, "--html", "."], "is a directory. Name a file"),
+        ([CLAIM, "--html", "-"], "a file is needed here. Name one"),
         ([CLAIM, "--html", "/no/such/place.html"], "its directory does not exist. Create it first"),
     ],
 )

@@ -181,6 +181,22 @@ def test_lines_before_a_bad_one_have_results(admiral: Admiral) -> None:
     assert done.stderr.decode().startswith("error: standard input:4: field 'claim': is missing")
 
 
+def test_bad_claims_can_be_skipped(admiral: Admiral) -> None:
+    plain = str(CLAIMS[1]["claim"])
+    lines = [plain, '{"claim": " "}', json.dumps({"id": "x", "claim": plain}), "\x00"]
+    done = admiral(
+        *("retrieve", "--input", "-", "--output", "-", "--skip-bad", *QUICKEST),
+        stdin="\n".join(lines).encode(),
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    assert [record["id"] for record in records(done.stdout)] == ["1", "x", "4"]
+    assert done.stderr.decode().splitlines()[-2:] == [
+        "skipped: standard input:2: field 'claim': is empty. Write the claim or remove the line",
+        "1 bad claim was skipped",
+    ]
+    assert not Path("-").exists()
+
+
 def wait_for_a_record(partial: Path, process: subprocess.Popen[bytes], seconds: float) -> None:
     deadline = time.monotonic() + seconds
     while not (partial.exists() and b"\n" in partial.read_bytes()):

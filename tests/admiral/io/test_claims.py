@@ -77,8 +77,11 @@ def test_duplicate_ids_name_both_lines(tmp_path: Path) -> None:
 
 
 def test_utf16_is_reported(tmp_path: Path) -> None:
-    with pytest.raises(RecordError, match="UTF-16"):
-        read(tmp_path, '{"claim": "a"}'.encode("utf-16"))
+    path = tmp_path / "claims.jsonl"
+    path.write_bytes('{"claim": "a"}'.encode("utf-16"))
+    for skip in (None, lambda _: None):
+        with pytest.raises(AdmiralError, match="UTF-16"):
+            list(read_claims(path, skip))
 
 
 @pytest.mark.parametrize("content", [b"", b"\n \n\n"])
@@ -103,6 +106,39 @@ def test_streams_are_text_or_json_lines() -> None:
     assert list(stream_claims(io.BytesIO(b'\n {"claim": "A."}\n'))) == [Claim("2", "A.")]
     with pytest.raises(RecordError, match="standard input:2"):
         list(stream_claims(io.BytesIO(b'{"claim": "A."}\nB.\n')))
+
+
+def test_json_objects_after_plain_lines_are_records() -> None:
+    lines = b'A.\n{"id": "b", "claim": "B."}\n{C}: text.\n["D"]\n'
+    assert list(stream_claims(io.BytesIO(lines))) == [
+        Claim("1", "A."),
+        Claim("b", "B."),
+        Claim("3", "{C}: text."),
+        Claim("4", '["D"]'),
+    ]
+    for bad, field in ((b'{"text": "B."}\n', "claim"), (b'{"id": "1", "claim": "B."}\n', "id")):
+        with pytest.raises(RecordError) as caught:
+            list(stream_claims(io.BytesIO(b"A.\n" + bad)))
+        assert (caught.value.where, caught.value.field) == ("standard input:2", field)
+
+
+def test_bad_lines_can_be_skipped(tmp_path: Path) -> None:
+    lines = (
+        b'\xff\n{"claim": ""}\n{"id": "a", "claim": "A."}\n{"id": "a", "claim": "Again."}\n'
+        b'B.\n[]\n{"claim": "C.", "id": true}\n{"claim": "D."}\n'
+    )
+    path = tmp_path / "claims.jsonl"
+    path.write_bytes(lines)
+    for name, read in (
+        (str(path), lambda skip: read_claims(path, skip)),
+        ("standard input", lambda skip: stream_claims(io.BytesIO(lines), skip=skip)),
+    ):
+        errors: list[RecordError] = []
+        assert list(read(errors.append)) == [Claim("a", "A."), Claim("8", "D.")]
+        assert [error.where for error in errors] == [f"{name}:{n}" for n in (1, 2, 4, 5, 6, 7)]
+    path.write_bytes(b'{"claim": ""}\n')
+    with pytest.raises(AdmiralError, match="holds no claims"):
+        list(read_claims(path, lambda _: None))
 
 
 def test_a_stream_is_not_read_ahead() -> None:

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from admiral.storage.output_paths import resolve_output_path
+from admiral.errors import AdmiralError
+from admiral.storage.output_paths import check_output_path, resolve_output_path
 
 
 def test_a_file_may_appear_during_the_check(
@@ -28,3 +29,12 @@ def test_a_file_may_appear_during_the_check(
     monkeypatch.setattr(os, "stat", racing_stat)
     assert resolve_output_path(path) == path
     assert path.read_text() == "theirs"
+
+
+def test_no_file_is_named_like_standard_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(AdmiralError, match="a file is needed here"):
+        check_output_path(Path("-"))
+    check_output_path(tmp_path / "-")
