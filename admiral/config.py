@@ -44,7 +44,7 @@ class RetrievalConfig:
         format="a name or a directory",
     )
 
-    hops: str = setting(
+    hops: str | int = setting(
         "dynamic",
         "Number of hops, or `dynamic`: continue until the judge finds the evidence sufficient.",
         section="Hops",
@@ -52,7 +52,10 @@ class RetrievalConfig:
         format="'dynamic' or a number from 1 to 999",
     )
     min_hops: int = setting(
-        2, "Minimum number of hops for `dynamic`, however sufficient the evidence.", bounds=_HOPS
+        2,
+        "Minimum number of hops for `dynamic`, however sufficient the evidence. The default is "
+        "lowered to `max_hops`; any other number may not be larger.",
+        bounds=_HOPS,
     )
     max_hops: int = setting(
         4, "Maximum number of hops for `dynamic`, however insufficient the evidence.", bounds=_HOPS
@@ -247,6 +250,10 @@ class RetrievalConfig:
         affects_results=False,
     )
 
+    def __post_init__(self) -> None:
+        if isinstance(self.hops, int) and not isinstance(self.hops, bool):
+            self.hops = str(self.hops)
+
     def validate(self) -> None:
         """Check all settings.
 
@@ -323,3 +330,6 @@ def _problems(config: RetrievalConfig) -> Iterator[tuple[str, str]]:
     yield from value_problems(config)
     if config.title_weight == config.text_weight == 0:
         yield "text_weight", "is 0 like title_weight; one of the two must be positive"
+    chosen = config.min_hops != RetrievalConfig.min_hops
+    if config.hops == "dynamic" and chosen and config.min_hops > config.max_hops:
+        yield "min_hops", f"{config.min_hops} is larger than max_hops, {config.max_hops}"

@@ -125,7 +125,7 @@ def test_validate_names_the_setting() -> None:
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("hops", 2),
+        ("hops", True),
         ("kb", Path("kb")),
         ("top_k", "5"),
         ("top_k", True),
@@ -140,6 +140,23 @@ def test_validate_reports_a_value_of_another_type(key: str, value: Any) -> None:
     RetrievalConfig(text_weight=2).validate()
     settings = RetrievalConfig(text_weight=2).settings()
     assert json.dumps(settings) == json.dumps(RetrievalConfig(text_weight=2.0).settings())
+
+
+def test_hops_may_be_a_number() -> None:
+    config = RetrievalConfig(hops=1)
+    config.validate()
+    assert config == RetrievalConfig(hops="1")
+    with pytest.raises(AdmiralError, match="'hops': '0' is not 'dynamic' or a number"):
+        RetrievalConfig(hops=0).validate()
+
+
+def test_min_hops_above_max_hops() -> None:
+    assert load_config(None, ["max_hops=1"]).min_hops == 2  # the default gives way
+    load_config(None, ["hops=3", "min_hops=5", "max_hops=4"])  # neither is used
+    with pytest.raises(AdmiralError, match="'min_hops': 5 is larger than max_hops, 4"):
+        load_config(None, ["min_hops=5"])
+    with pytest.raises(AdmiralError, match="'min_hops': 5 is larger than max_hops, 3"):
+        RetrievalConfig(min_hops=5, max_hops=3).validate()
 
 
 def test_settings_of_speed_are_left_out() -> None:
