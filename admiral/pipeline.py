@@ -13,13 +13,14 @@ import torch
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.io.prefetch import Prefetch
-from admiral.io.text_cleaning import clean_text, clean_title
+from admiral.io.text_cleaning import clean_text
 from admiral.kb import KnowledgeBase, locate
 from admiral.models.checkpoint import Checkpoint, load_checkpoint
 from admiral.models.devices import choose_device, choose_dtype, precision_of
-from admiral.protocols import Stages, max_evidence
+from admiral.protocols import Stages
 from admiral.records import Claim, RetrievalResult, as_claim, check_claims
 from admiral.retrieval.hop_loop import HopLoop
+from admiral.retrieval.proving import judge_evidence
 from admiral.retrieval.result import build_result
 from admiral.retrieval.stage_assembly import build_stages
 from admiral.retrieval.state import SearchState
@@ -218,18 +219,8 @@ class Admiral(AsyncRetrieval):
             If an argument is of another type, there are more sentences than the judge accepts, or
             this object was closed.
         """
-        if not isinstance(claim, str):
-            raise AdmiralError(f"claim: is of type {type(claim).__name__}; give a text")
-        pairs = list(map(_clean_pair, evidence, count(1)))
-        limit = max_evidence(self.stages.judge)
-        if limit is not None and len(pairs) > limit:
-            raise AdmiralError(
-                f"evidence: {len(pairs)} sentences are too many for this judge; its model has "
-                f"tokens to name {limit}, so give {limit} or less"
-            )
         with self.in_use, using_torch_threads(self._threads):
-            (judgement,) = self.stages.judge.judge([clean_text(claim)], [pairs])
-        return judgement
+            return judge_evidence(self.stages.judge, claim, evidence)
 
     def close(self) -> None:
         """Wait for the work of other threads, then close the knowledge base.
@@ -258,10 +249,3 @@ def _new_state(given: str | Claim, number: int) -> SearchState:
     if not claim.text.strip():
         raise AdmiralError(f"claim {claim.id!r}: is empty; give a sentence to verify")
     return SearchState(Claim(claim.id, clean_text(claim.text)))
-
-
-def _clean_pair(given: tuple[str, str], number: int) -> tuple[str, str]:
-    match given:
-        case (str(title), str(sentence)):
-            return clean_title(title), clean_text(sentence)
-    raise AdmiralError(f"evidence {number}: is not a (title, sentence) pair; the title may be ''")

@@ -20,7 +20,7 @@ from admiral.cli.options import (
     use_colour,
 )
 from admiral.errors import AdmiralError
-from admiral.storage.output_paths import check_distinct_paths, check_output_path
+from admiral.storage.output_paths import check_distinct_paths, check_page_path
 
 if TYPE_CHECKING:
     from proofs import Judgement
@@ -80,7 +80,7 @@ def prove_command(
     if page is not None:
         check_distinct_paths(page, proof_path, config_path)
         check_outside_folders(page, config.kb, config.model)
-        check_output_path(page)
+        check_page_path(page)
 
     from admiral.io.judgement_page import judgement_page
     from admiral.io.text_rendering import render_judgement
@@ -89,10 +89,9 @@ def prove_command(
     if proof_path is not None:
         judgement = _check_proof(proof_path, claim, evidence)
     else:
-        from admiral.pipeline import Admiral
+        from admiral.retrieval.proving import judge_evidence, open_judge
 
-        with Admiral.from_pretrained(config.model, kb=config.kb, config=config) as system:
-            judgement = system.prove(claim, evidence)
+        judgement = judge_evidence(open_judge(config), claim, evidence)
     if page is not None:
         write_atomically(page, [judgement_page(claim, evidence, judgement).encode("utf-8")])
     if as_json:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from admiral.cli.options import check_outside_folders
-from admiral.storage.output_paths import check_distinct_paths, check_output_path
+from admiral.storage.output_paths import check_distinct_paths, check_page_path
 
 _FILE = click.Path(path_type=Path)
 
@@ -39,7 +39,7 @@ def report_command(results: Path, gold: Path, output: Path, kb: str | None) -> N
     check_distinct_paths(output, results, gold)
     if kb is not None:
         check_outside_folders(output, kb)
-    check_output_path(output)
+    check_page_path(output)
     settings = read_run_settings(results)
     cases, notes = build_report_cases(results, gold, settings)
     name = kb or ("demo" if settings.get("kb") == "demo" else None)

@@ -8,6 +8,8 @@ from admiral.io.text_rendering import CAUTION
 from proofs import Judgement
 from proofs.logic.proof_html import escaped
 
+# Nothing but the page's own style sheets: texts and titles are of untrusted corpora.
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 STYLE = """
 :root { color-scheme: light dark; }
 body { font-family: sans-serif; line-height: 1.4; max-width: 60em; margin: auto; padding: 1em; }
@@ -49,7 +51,7 @@ def judgement_page(claim: str, evidence: Sequence[tuple[str, str]], judgement: J
     judgement
         Judgement of the claim against the evidence.
     """
-    parts = [page_head("Proof"), f"<h1>{escaped(claim)}</h1>\n"]
+    parts = [page_head("Proof", policy=_POLICY), f"<h1>{escaped(claim)}</h1>\n"]
     parts.append(judgement.proof.to_html(evidence) if judgement.proof else "<p>No proof.</p>\n")
     parts += [f"<p>{line}</p>\n" for line in _conclusions(judgement)]
     parts.append("<h2>Evidence</h2>\n")

@@ -36,6 +36,9 @@ from proofs.judges.basic import AlwaysSufficient, GeneratedProofJudge, LexicalJu
 from proofs.judges.calibrated import CalibratedJudge, Weights
 from proofs.judges.classifier import ClassifierJudge
 
+# Judges that read the checkpoint.
+MODEL_JUDGES = ("generated", "classifier")
+
 
 def build_stages(kb: KnowledgeBase, checkpoint: Checkpoint, config: RetrievalConfig) -> Stages:
     """Build all stages.
@@ -120,8 +123,8 @@ def build_reranker(checkpoint: Checkpoint, config: RetrievalConfig) -> SentenceR
     )
 
 
-def build_judge(checkpoint: Checkpoint, config: RetrievalConfig) -> SufficiencyJudge:
-    """Build the sufficiency judge."""
+def build_judge(checkpoint: Checkpoint | None, config: RetrievalConfig) -> SufficiencyJudge:
+    """Build the sufficiency judge; only `MODEL_JUDGES` need a checkpoint."""
     match config.judge:
         case "never":
             return NeverSufficient()
@@ -131,15 +134,13 @@ def build_judge(checkpoint: Checkpoint, config: RetrievalConfig) -> SufficiencyJ
             return LexicalJudge(open_lexicon(config))
         case "calibrated":
             return CalibratedJudge(_judge_weights(config), open_lexicon(config))
-        case "classifier":
-            head = load_sufficiency_head(checkpoint.path, 2 * checkpoint.model.hidden_size)
-            return ClassifierJudge(checkpoint.model, checkpoint.tokens, *head)
-        case _:
-            return GeneratedProofJudge(
-                ProofGenerator(
-                    checkpoint.model, checkpoint.tokens, stop_at_independence=config.early_exit
-                )
-            )
+    assert checkpoint is not None
+    if config.judge == "classifier":
+        head = load_sufficiency_head(checkpoint.path, 2 * checkpoint.model.hidden_size)
+        return ClassifierJudge(checkpoint.model, checkpoint.tokens, *head)
+    return GeneratedProofJudge(
+        ProofGenerator(checkpoint.model, checkpoint.tokens, stop_at_independence=config.early_exit)
+    )
 
 
 def build_document_scorer(config: RetrievalConfig) -> DocumentScorer | None:

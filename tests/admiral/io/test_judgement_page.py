@@ -54,6 +54,9 @@ def test_a_page_shows_claim_evidence_proof_and_conclusions() -> None:
     (judgement,) = LexicalJudge().judge([claim], [evidence])
     page = Reader(judgement_page(claim, evidence, judgement))
     assert "script" not in page.tags
+    assert "Content-Security-Policy\" content=\"default-src 'none';" in judgement_page(
+        claim, evidence, judgement
+    )
     assert "link" not in page.tags
     assert "i" not in page.tags
     for text in (claim, "Ada & Co", "says the same as", "It rained.", "NOT ENOUGH INFO"):

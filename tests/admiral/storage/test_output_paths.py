@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from admiral.errors import AdmiralError
-from admiral.storage.output_paths import check_output_path, resolve_output_path
+from admiral.storage.output_paths import check_output_path, check_page_path, resolve_output_path
 
 
 def test_a_file_may_appear_during_the_check(
@@ -38,3 +38,17 @@ def test_no_file_is_named_like_standard_output(
     with pytest.raises(AdmiralError, match="a file is needed here"):
         check_output_path(Path("-"))
     check_output_path(tmp_path / "-")
+
+
+@pytest.mark.parametrize("content", ["", "<!DOCTYPE html>\n<html>", "<!doctype html>"])
+def test_a_page_may_be_replaced(tmp_path: Path, content: str) -> None:
+    (tmp_path / "page.html").write_text(content)
+    check_page_path(tmp_path / "page.html")
+    check_page_path(tmp_path / "new.html")
+
+
+@pytest.mark.parametrize("content", ['{"title": "A", "text": "B."}', "<html>", "<", "\0"])
+def test_other_files_are_not_replaced_by_a_page(tmp_path: Path, content: str) -> None:
+    (tmp_path / "corpus.jsonl").write_text(content)
+    with pytest.raises(AdmiralError, match="exists and is not an HTML page"):
+        check_page_path(tmp_path / "corpus.jsonl")
