@@ -80,7 +80,10 @@ class SentenceReranker(Protocol):
         documents: Sequence[Sequence[Document]],
         evidence: Sequence[Sequence[Sentence]],
     ) -> list[list[Sentence]]:
-        """Return all sentences of each claim's documents with scores, best first.
+        """Return the sentences of each claim's documents with scores, best first.
+
+        Sentences that are left out do not become evidence; at least one has to be returned for each
+        claim that has documents.
 
         Parameters
         ----------

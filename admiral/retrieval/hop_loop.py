@@ -93,8 +93,11 @@ class HopLoop:
         claims = [state.claim.text for state in batch]
         documents = [self._documents_to_read(state) for state in batch]
         title_scores = self._title_scores(batch, documents)
-        reranked = self._stages.reranker.score(
-            claims, documents, [state.kept_sentences() for state in batch]
+        reranked = _checked_sentences(
+            self._stages.reranker.score(
+                claims, documents, [state.kept_sentences() for state in batch]
+            ),
+            documents,
         )
         scored = [
             boost_mentioned(checked_scores("reranker", sentences), state.next_titles)
@@ -187,6 +190,30 @@ class HopLoop:
 def _waiting_for(step: NextStep, batch: Sequence[SearchState]) -> list[SearchState]:
     """Return the claims whose next step is `step`, without those that have stopped."""
     return [state for state in batch if state.stopped is None and state.next_step is step]
+
+
+def _checked_sentences(
+    reranked: Iterable[Sequence[Sentence]], documents: Sequence[Sequence[Document]]
+) -> list[Sequence[Sentence]]:
+    """Return the output of the reranker, which has sentences for each claim that has documents.
+
+    A reranker may leave sentences out. If it left out all of them, the search would end as if
+    nothing had been found.
+    """
+    results = list(reranked)
+    if len(results) != len(documents):
+        raise AdmiralError(
+            f"stage 'reranker': returned sentences for {len(results)} claims instead of "
+            f"{len(documents)}. Return one list for each claim."
+        )
+    for sentences, read in zip(results, documents, strict=True):
+        if not sentences and any(s.strip() for document in read for s in document.sentences):
+            raise AdmiralError(
+                f"stage 'reranker': returned none of the sentences of {read[0].title!r} and "
+                f"{len(read) - 1} other documents. Return them with scores, or with minus infinity "
+                "to leave them out."
+            )
+    return results
 
 
 def checked_scores(stage: str, scored: Iterable[Scored]) -> list[Scored]:

@@ -139,6 +139,32 @@ def test_scores_may_be_numpy_scalars_and_minus_infinity_leaves_out() -> None:
         fake_system(fake_stages(reranker=reranker)).retrieve(CLAIMS[0])
 
 
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda results: results[:-1], "sentences for 0 claims instead of 1. Return one list"),
+        (lambda results: [[] for _ in results], "none of the sentences of 'a' and 2 other doc"),
+    ],
+)
+def test_a_reranker_that_returns_too_little(change: Callable[[Any], Any], says: str) -> None:
+    class Reranker(FakeReranker):
+        def score(self, *args: Any) -> list[list[Sentence]]:
+            results: list[list[Sentence]] = change(super().score(*args))
+            return results
+
+    with pytest.raises(AdmiralError, match=f"stage 'reranker': returned {says}"):
+        fake_system(fake_stages(reranker=Reranker())).retrieve(CLAIMS[0])
+
+
+def test_a_reranker_may_leave_sentences_out() -> None:
+    class Best(FakeReranker):
+        def score(self, *args: Any) -> list[list[Sentence]]:
+            return [sentences[:1] for sentences in super().score(*args)]
+
+    result = fake_system(fake_stages(reranker=Best())).retrieve(CLAIMS[0], hops=3)
+    assert (len(result.hops), len(result.evidence)) == (3, 1)
+
+
 def test_out_of_memory_makes_batches_smaller() -> None:
     class SmallReranker(FakeReranker):
         """A reranker with memory for one claim."""
