@@ -64,10 +64,11 @@ def evaluate_command(
     kb: str | None,
     submission: Path | None,
 ) -> None:
-    """Evaluate a run by the rules of FEVER, HoVer or FEVEROUS, or over multi-hop questions (qa).
+    """Evaluate a run against gold evidence.
 
-    Gold claims are in the format of the data set or of the demo claims. Claims without a result
-    count as wrong. Without --gold, only --submission is written, such as for a blind test set.
+    The rules are those of FEVER, HoVer or FEVEROUS, or of multi-hop questions (qa). Gold claims are
+    in the format of the data set or of the demo claims. Claims without a result count as wrong.
+    Without --gold, only --submission is written, such as for a blind test set.
     """
     if gold is None and submission is None:
         raise click.UsageError("Give --gold FILE, or --submission FILE to write.")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 from importlib import import_module
 
 import click
 
 import admiral
+from admiral.cli.help_examples import INTERRUPTED, epilog
+from admiral.cli.verbosity import is_verbose, set_up_logging, verbose_option
 from admiral.errors import AdmiralError
 from admiral.io.terminal import EXIT_INTERRUPTED
 
@@ -51,10 +53,31 @@ class LazyGroup(click.Group):
             return None
         command = getattr(import_module(_COMMANDS[cmd_name]), f"{cmd_name}_command")
         assert isinstance(command, click.Command)
+        command.epilog = epilog(cmd_name)
+        commands = command.commands.values() if isinstance(command, click.Group) else [command]
+        for each in commands:
+            if not any("--verbose" in option.opts for option in each.params):
+                each.params.append(verbose_option())
         return command
 
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command; if it is interrupted, say what to do about it."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            if hint := INTERRUPTED.get(ctx.invoked_subcommand or ""):
+                click.echo(f"\n{hint}", err=True)
+            raise
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="\b\nExamples:\n"
+    '  admiral retrieve "Paris is the capital of France."\n'
+    "  admiral index corpus.jsonl --kb my-kb\n"
+    "  admiral COMMAND --help",
+)
 @click.version_option(admiral.__version__, prog_name="admiral")
 def cli() -> None:
     """Retrieve the documents and sentences that verify a claim, in several hops.
@@ -63,8 +86,7 @@ def cli() -> None:
     them. Retrieval stops when the proof is complete. Without --kb and --model, the bundled demo
     knowledge base and the bundled checkpoint are used, offline.
     """
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(message)s")
-    logging.getLogger("admiral").setLevel(logging.INFO)
+    set_up_logging()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -88,6 +110,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         error.show()
         return error.exit_code
     except AdmiralError as error:
+        if is_verbose():
+            traceback.print_exc()
         return _fail(str(error))
     except (KeyboardInterrupt, click.Abort):
         click.echo("interrupted", err=True)

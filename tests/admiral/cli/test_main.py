@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
 import admiral as package
 from admiral.cli import main as module
+from admiral.cli.help_examples import EXAMPLES, INTERRUPTED
 from admiral.errors import AdmiralError
 
 Admiral = Callable[..., subprocess.CompletedProcess[bytes]]
@@ -48,6 +51,53 @@ def imported_by(arguments: list[str], environment: dict[str, str], command: list
     done = subprocess.run([command[0], "-c", code], env=environment, stdout=subprocess.PIPE)
     assert done.returncode == 0
     return set(done.stdout.decode().splitlines()[-1].split())
+
+
+def test_summaries_of_commands_are_complete() -> None:
+    text = CliRunner().invoke(module.cli, ["--help"], terminal_width=80).output
+    assert "..." not in text.partition("Commands:")[2]
+
+
+def test_every_command_has_examples_that_parse() -> None:
+    assert EXAMPLES.keys() == module._COMMANDS.keys()
+    for name, lines in EXAMPLES.items():
+        shown = CliRunner().invoke(module.cli, [name, "--help"]).output
+        for line in lines:
+            assert f"\n    {line}\n" in shown
+            program, _, call = line.rpartition("| ")[2].partition(" > ")[0].partition(" ")
+            assert program == "admiral"
+            context = module.cli.make_context("admiral", shlex.split(call))
+            _, command, rest = module.cli.resolve_command(
+                context, [*context._protected_args, *context.args]
+            )
+            assert command is not None
+            while isinstance(command, click.Group):
+                _, command, rest = command.resolve_command(context, rest)
+                assert command is not None
+            command.make_context(name, rest)
+
+
+@pytest.mark.parametrize(("name", "hint"), [*INTERRUPTED.items(), ("titles", None)])
+def test_an_interrupted_command_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], name: str, hint: str | None
+) -> None:
+    @click.command(name)
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module.LazyGroup, "get_command", lambda *_: interrupted)
+    assert module.main([name]) == 130
+    lines = capfd.readouterr().err.split("\n")
+    assert [line for line in lines if line] == [*([hint] if hint else []), "interrupted"]
+
+
+def test_verbose_logs_and_shows_tracebacks(admiral: Admiral, tmp_path: Path) -> None:
+    missing = tmp_path / "kb"
+    done = admiral("titles", "--kb", missing, "-v")
+    assert done.returncode == 1
+    assert b"Traceback" in done.stderr
+    assert done.stderr.splitlines()[-1].startswith(b"error: ")
+    assert b"Traceback" not in admiral("titles", "--kb", missing).stderr
 
 
 def test_version(admiral: Admiral) -> None:

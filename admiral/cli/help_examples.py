@@ -1,0 +1,72 @@
+"""Examples that the help of the commands ends with, and hints for interrupted commands."""
+
+from __future__ import annotations
+
+EXAMPLES: dict[str, tuple[str, ...]] = {
+    "retrieve": (
+        'admiral retrieve "Paris is the capital of France."',
+        "admiral retrieve --kb my-kb --input claims.jsonl --output results.jsonl",
+        "cat claims.txt | admiral retrieve --kb my-kb --json -",
+    ),
+    "prove": (
+        'admiral prove "Paris is in France." --evidence "[Paris] Paris is a city in France."',
+    ),
+    "index": (
+        "admiral index corpus.jsonl --kb my-kb",
+        "admiral index notes/ --kb my-kb --overwrite",
+    ),
+    "join": ("admiral join shard-1 shard-2 --kb my-kb",),
+    "add": (
+        "admiral add new.jsonl --kb my-kb",
+        "admiral add corrected.jsonl --kb my-kb --on-duplicate replace",
+    ),
+    "remove": (
+        'admiral remove "Late Night" --kb my-kb',
+        "admiral remove --titles titles.txt --kb my-kb",
+    ),
+    "compact": ("admiral compact --kb my-kb",),
+    "verify": ("admiral verify --kb my-kb",),
+    "info": ("admiral info --kb my-kb",),
+    "titles": ('admiral titles "Seth" --kb my-kb',),
+    "evaluate": (
+        "admiral evaluate hover --gold claims.jsonl --predictions results.jsonl",
+        "admiral evaluate fever --gold dev.jsonl --predictions results.jsonl --intervals --json",
+    ),
+    "compare": ("admiral compare first.jsonl second.jsonl --gold claims.jsonl --by-hops",),
+    "report": ("admiral report results.jsonl --gold claims.jsonl --output report.html",),
+    "experiment": (
+        "admiral experiment configs/experiments/demo.yaml",
+        "admiral experiment my.yaml --data data --limit 50 --resume",
+    ),
+    "synthesize": ("admiral synthesize --kb my-kb --count 8000 --output claims.jsonl",),
+    "download": (
+        "admiral download hover",
+        "admiral download fever --file wiki-pages.zip --out data/fever",
+    ),
+    "convert": (
+        "admiral convert fairseq-to-hf bart.base bart-base-hf",
+        "admiral convert hf-to-fairseq my-model my-model-fairseq",
+    ),
+    "settings": ("admiral settings > my.yaml",),
+}
+
+_RESUME = "Run the same command to resume."
+_UNCHANGED = "Nothing was changed. Run the same command to start again."
+#: What to do about an interrupted command. `retrieve` and `experiment` say it themselves.
+INTERRUPTED = {
+    "index": _UNCHANGED,
+    "join": _UNCHANGED,
+    "add": _UNCHANGED,
+    "remove": _UNCHANGED,
+    "compact": _UNCHANGED,
+    "synthesize": _RESUME,
+    "download": _RESUME,
+}
+
+
+def epilog(command: str) -> str | None:
+    """Return the examples of a command as the epilog of its help; None if it has none."""
+    lines = EXAMPLES.get(command)
+    if lines is None:
+        return None
+    return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
