@@ -11,6 +11,7 @@ import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
+from logging import getLogger
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +32,12 @@ from admiral.models.hf_config import read_config
 from admiral.storage.bundled_names import MODELS
 from trie import SafeTokenizer, Seq2Seq
 
+logger = getLogger(__name__)
+
 # The files of a checkpoint, including those of checkpoints saved by other programs.
 _FILES = {
     *("config.json", "generation_config.json", "model.safetensors", RERANK_HEAD, SUFFICIENCY_HEAD),
+    *("relevance_head.safetensors",),  # of a verifier
     *("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"),
     *("vocab.json", "vocab.txt", "merges.txt", "README.md", "SHA256SUMS", ".gitattributes"),
 }
@@ -111,6 +115,7 @@ def load_checkpoint(
         damaged or belongs to another model.
     """
     path = locate_checkpoint(name)
+    logger.debug("%s: loading on %s in %s", path, device, dtype)
     model = load_bart(path)
     try:
         tokens = SafeTokenizer.load(path, model.config.decoder_start_token_id)

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import math
+import logging
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import TypeVar
+from collections.abc import Mapping, Sequence
 
 from admiral.config import RetrievalConfig
-from admiral.errors import AdmiralError
 from admiral.protocols import Documents, Stages
 from admiral.ranking.features import document_features
-from admiral.records import Document, DocumentSet, Hop, ScoredTitle, Sentence
+from admiral.records import Document, Hop, Sentence
 from admiral.reranking.long_documents import shorten_document
 from admiral.retrieval.evidence import boost_mentioned, choose_evidence, reweighted
 from admiral.retrieval.mentions import mentions_in_texts
+from admiral.retrieval.stage_output import checked_scores, checked_sentences
 from admiral.retrieval.state import NextStep, SearchState
 
-# Larger scores are refused, so that sums and squares of scores stay finite.
-_MAX_SCORE = 1e100
-
-Scored = TypeVar("Scored", Sentence, DocumentSet, ScoredTitle)
+logger = logging.getLogger(__name__)
 
 
 class HopLoop:
@@ -93,7 +88,7 @@ class HopLoop:
         claims = [state.claim.text for state in batch]
         documents = [self._documents_to_read(state) for state in batch]
         title_scores = self._title_scores(batch, documents)
-        reranked = _checked_sentences(
+        reranked = checked_sentences(
             self._stages.reranker.score(
                 claims, documents, [state.kept_sentences() for state in batch]
             ),
@@ -126,6 +121,12 @@ class HopLoop:
             state.hops.append(hop)
             state.next_step = NextStep.EXPAND
             self._stop_if_done(state, hop)
+            logger.debug(
+                "claim %s, hop %d: read %d documents in %.2f s; evidence from %s; %s",
+                *(state.claim.id, hop.number, len(hop.read), seconds),
+                ", ".join(dict.fromkeys(s.title for s in chosen)) or "none",
+                state.stopped or "another hop",
+            )
 
     def _documents_to_read(self, state: SearchState) -> list[Document]:
         """Return the documents that a hop reads, long ones shortened."""
@@ -190,66 +191,3 @@ class HopLoop:
 def _waiting_for(step: NextStep, batch: Sequence[SearchState]) -> list[SearchState]:
     """Return the claims whose next step is `step`, without those that have stopped."""
     return [state for state in batch if state.stopped is None and state.next_step is step]
-
-
-def _checked_sentences(
-    reranked: Iterable[Sequence[Sentence]], documents: Sequence[Sequence[Document]]
-) -> list[Sequence[Sentence]]:
-    """Return the output of the reranker, which has sentences for each claim that has documents.
-
-    A reranker may leave sentences out. If it left out all of them, the search would end as if
-    nothing had been found.
-    """
-    results = list(reranked)
-    if len(results) != len(documents):
-        raise AdmiralError(
-            f"stage 'reranker': returned sentences for {len(results)} claims instead of "
-            f"{len(documents)}. Return one list for each claim."
-        )
-    for sentences, read in zip(results, documents, strict=True):
-        if not sentences and any(s.strip() for document in read for s in document.sentences):
-            raise AdmiralError(
-                f"stage 'reranker': returned none of the sentences of {read[0].title!r} and "
-                f"{len(read) - 1} other documents. Return them with scores, or with minus infinity "
-                "to leave them out."
-            )
-    return results
-
-
-def checked_scores(stage: str, scored: Iterable[Scored]) -> list[Scored]:
-    """Return the output of a stage with its scores as Python floats.
-
-    Entries with a score of minus infinity are left out. NumPy scalars are converted, because JSON
-    cannot hold them.
-
-    Parameters
-    ----------
-    stage
-        The name of the stage, for the error message.
-    scored
-        The sentences, titles or document sets that it returned.
-
-    Raises
-    ------
-    AdmiralError
-        If a score is not a number, or is infinite or too large.
-    """
-    kept = []
-    for entry in scored:
-        score = float(entry.score)
-        if abs(score) <= _MAX_SCORE:
-            kept.append(entry if type(entry.score) is float else replace(entry, score=score))
-        elif score != -math.inf:
-            raise AdmiralError(
-                f"stage {stage!r}: the score of {_name(entry)} is {score}. Return finite scores, "
-                "or minus infinity for entries to leave out."
-            )
-    return kept
-
-
-def _name(entry: Sentence | DocumentSet | ScoredTitle) -> str:
-    if isinstance(entry, DocumentSet):
-        return " + ".join(map(repr, entry.titles))
-    if isinstance(entry, Sentence):
-        return f"sentence {entry.index} of {entry.title!r}"
-    return repr(entry.title)

@@ -13,9 +13,10 @@ from admiral import Admiral, AdmiralError
 from admiral.protocols import Stages
 from admiral.ranking.features import FEATURES
 from admiral.records import Claim, DocumentSet, ScoredTitle, Sentence
-from admiral.retrieval.hop_loop import HopLoop, checked_scores
+from admiral.retrieval.hop_loop import HopLoop
 from admiral.retrieval.no_generator import NoGenerator
 from admiral.retrieval.result import ranked_documents
+from admiral.retrieval.stage_output import checked_scores
 from admiral.retrieval.state import NextStep, SearchState
 from tests.admiral.retrieval.fakes import (
     FakeDocuments,
