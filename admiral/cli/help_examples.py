@@ -27,6 +27,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "compact": ("admiral compact --kb my-kb",),
     "verify": ("admiral verify --kb my-kb",),
     "info": ("admiral info --kb my-kb",),
+    "search": (
+        'admiral search "host of the Emmy Awards" --kb my-kb',
+        "admiral search late night comedian --kb my-kb -k 3 --json",
+    ),
+    "show": ('admiral show "Seth Meyers" --kb my-kb',),
     "titles": ('admiral titles "Seth" --kb my-kb',),
     "evaluate": (
         "admiral evaluate hover --gold claims.jsonl --predictions results.jsonl",

@@ -28,6 +28,8 @@ _COMMANDS = {
     "compact": "admiral.cli.update",
     "verify": "admiral.cli.index",
     "info": "admiral.cli.index",
+    "search": "admiral.cli.search",
+    "show": "admiral.cli.show",
     "titles": "admiral.cli.titles",
     "evaluate": "admiral.cli.evaluate",
     "compare": "admiral.cli.evaluate",

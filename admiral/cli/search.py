@@ -1,0 +1,110 @@
+"""``admiral search``: the documents that BM25 finds for some words."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from admiral.cli.options import checked_text, output_width, use_colour
+from admiral.errors import AdmiralError
+
+if TYPE_CHECKING:
+    from admiral.records import Document, ScoredTitle, Sentence
+
+_MAX_DOCUMENTS = 1_000_000
+
+
+@click.command("search")
+@click.argument("words", nargs=-1, required=True)
+@click.option(
+    "--kb",
+    metavar="NAME|DIR",
+    default="demo",
+    show_default=True,
+    help="Knowledge base: a directory, or `demo` for the bundled one.",
+)
+@click.option(
+    "-k",
+    "--k",
+    "count",
+    type=click.IntRange(1, _MAX_DOCUMENTS),
+    default=10,
+    show_default=True,
+    help="Maximum number of documents.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one record per document.")
+def search_command(words: tuple[str, ...], kb: str, count: int, as_json: bool) -> None:
+    """Search documents for WORDS with BM25.
+
+    No model is loaded. Each document is shown with its score and the number and text of the
+    sentence that matches best. As with grep, the exit status is 1 if no document matches.
+    """
+    from admiral.io.document_rendering import render_search
+    from admiral.kb import KnowledgeBase, locate
+    from admiral.storage.atomic_files import encode_record
+
+    query = checked_text(" ".join(words), "WORDS")
+    path = locate(kb)
+    with KnowledgeBase.open(path) as opened:
+        (found,) = opened.search([query], count)
+        documents = [opened.document(scored.title) for scored in found]
+    if not found:
+        raise AdmiralError(
+            f"{path}: no document has any of these words. Very common words are not searched"
+        )
+    sentences = best_sentences(query, documents)
+    if as_json:
+        for rank, (scored, sentence) in enumerate(zip(found, sentences, strict=True), 1):
+            sys.stdout.buffer.write(encode_record(_record(rank, scored, sentence)))
+    else:
+        text = render_search(
+            list(zip(found, sentences, strict=True)), colour=use_colour(), width=output_width()
+        )
+        click.echo(text, nl=False)
+
+
+def best_sentences(query: str, documents: Sequence[Document]) -> list[Sentence | None]:
+    """Return the sentence of each document that shares most with a query; None without sentences.
+
+    Rare words count more, by how many of the documents' sentences contain them. The first of equal
+    sentences is returned.
+
+    Parameters
+    ----------
+    query
+        The words.
+    documents
+        The documents.
+    """
+    from admiral.kb.bm25.bm25s_index import import_analysis
+    from admiral.records import Sentence
+
+    terms = import_analysis().terms
+    wanted = set(terms(query))
+    shared = [[wanted.intersection(terms(text)) for text in d.sentences] for d in documents]
+    counts = Counter(term for document in shared for sentence in document for term in sentence)
+    total = sum(map(len, shared))
+    weights = {term: math.log(1 + total / count) for term, count in counts.items()}
+    best: list[Sentence | None] = []
+    for document, of_sentences in zip(documents, shared, strict=True):
+        scores = [sum(weights[term] for term in of_sentence) for of_sentence in of_sentences]
+        index = max(range(len(scores)), key=scores.__getitem__, default=None)
+        best.append(
+            None if index is None else Sentence(document.title, index, document.sentences[index])
+        )
+    return best
+
+
+def _record(rank: int, scored: ScoredTitle, sentence: Sentence | None) -> dict[str, object]:
+    return {
+        "rank": rank,
+        "title": scored.title,
+        "score": round(scored.score, 6),
+        "sentence_id": None if sentence is None else sentence.index,
+        "text": None if sentence is None else sentence.text,
+    }

@@ -1,0 +1,85 @@
+"""``admiral show``: one document of a knowledge base."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import click
+
+from admiral.cli.options import checked_text, output_width, use_colour
+from admiral.errors import AdmiralError
+
+if TYPE_CHECKING:
+    from admiral.kb import KnowledgeBase
+
+_SUGGESTIONS = 5
+# Titles of one beginning that are compared; all titles of a large knowledge base take minutes.
+_COMPARED = 5000
+
+
+@click.command("show")
+@click.argument("title")
+@click.option(
+    "--kb",
+    metavar="NAME|DIR",
+    default="demo",
+    show_default=True,
+    help="Knowledge base: a directory, or `demo` for the bundled one.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one record, as in a corpus.")
+def show_command(title: str, kb: str, as_json: bool) -> None:
+    """Show the document with a title.
+
+    Its sentences are numbered from 0, as `sentence_id` in results. If there is no such document,
+    similar titles are suggested.
+    """
+    from admiral.io.document_rendering import render_document
+    from admiral.kb import KnowledgeBase, UnknownTitleError, locate
+    from admiral.storage.atomic_files import encode_record
+
+    title = checked_text(title, "TITLE")
+    with KnowledgeBase.open(locate(kb)) as opened:
+        try:
+            document = opened.document(title)
+        except UnknownTitleError as error:
+            similar = similar_titles(opened, title)
+            if not similar:
+                raise
+            raise AdmiralError(
+                f"{error} Similar titles: {', '.join(map(repr, similar))}"
+            ) from error
+    if as_json:
+        record = {"title": document.title, "sentences": document.sentences}
+        if document.links:
+            record["links"] = document.links
+        sys.stdout.buffer.write(encode_record(record))
+    else:
+        text = render_document(document, colour=use_colour(), width=output_width())
+        click.echo(text, nl=False)
+
+
+def similar_titles(kb: KnowledgeBase, title: str) -> list[str]:
+    """Return titles that are spelt almost like one that does not exist, the most similar first.
+
+    Compared are titles with the same beginning, in upper or lower case, and those that BM25 finds.
+    """
+    folded: dict[str, str] = {}
+    for candidate in _candidates(kb, title):
+        folded.setdefault(candidate.casefold(), candidate)
+    close = difflib.get_close_matches(title.casefold(), folded, _SUGGESTIONS)
+    return [folded[each] for each in close]
+
+
+def _candidates(kb: KnowledgeBase, title: str) -> Iterator[str]:
+    start = title[:2]
+    for beginning in dict.fromkeys((start, start.lower(), start.upper(), start.title())):
+        yield from (found for found, _ in islice(kb.complete(beginning), _COMPARED))
+    try:
+        (found,) = kb.search([title], 100)
+    except AdmiralError:  # there is no BM25 index
+        return
+    yield from (scored.title for scored in found)

@@ -1,0 +1,67 @@
+"""Render documents, and those that a search finds, as readable text."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable
+
+import click
+
+from admiral.io.text_rendering import printable
+from admiral.records import Document, ScoredTitle, Sentence
+
+
+def render_document(document: Document, *, colour: bool = False, width: int = 100) -> str:
+    """Render a title and all sentences with their numbers.
+
+    Parameters
+    ----------
+    document
+        The document.
+    colour
+        Whether to use the bold and dim type of terminals.
+    width
+        Number of columns.
+    """
+    heading = printable(document.title)
+    lines = [click.style(heading, bold=True) if colour else heading]
+    digits = len(str(len(document.sentences)))
+    for number, sentence in enumerate(document.sentences):
+        lines += _numbered(f"{number:{digits + 2}}", sentence, colour, width)
+    return "\n".join(lines) + "\n"
+
+
+def render_search(
+    found: Iterable[tuple[ScoredTitle, Sentence | None]], *, colour: bool = False, width: int = 100
+) -> str:
+    """Render ranked documents with their scores, each with a sentence and its number.
+
+    Parameters
+    ----------
+    found
+        The documents, best first, and a sentence of each.
+    colour, width
+        As in `render_document`.
+    """
+    lines = []
+    for rank, (scored, sentence) in enumerate(found, 1):
+        title, score = printable(scored.title), f"({scored.score:.2f})"
+        if colour:
+            title, score = click.style(title, bold=True), click.style(score, dim=True)
+        lines.append(f"{rank:2}. {title} {score}")
+        if sentence is not None:
+            lines += _numbered(f"    {sentence.index}", sentence.text, colour, width)
+    return "\n".join(lines) + "\n"
+
+
+def _numbered(number: str, sentence: str, colour: bool, width: int) -> list[str]:
+    """Return the lines of a sentence beside its number."""
+    indent = len(number) + 2
+    first, *others = textwrap.wrap(
+        printable(sentence),
+        max(width - indent, 20),
+        break_long_words=False,
+        break_on_hyphens=False,
+    ) or [""]
+    shown = click.style(number, dim=True) if colour else number
+    return [f"{shown}  {first}".rstrip(), *(" " * indent + line for line in others)]

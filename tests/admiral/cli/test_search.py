@@ -1,0 +1,152 @@
+"""`admiral search` and `admiral show`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from admiral.cli.search import best_sentences, search_command
+from admiral.cli.show import show_command
+from admiral.errors import AdmiralError
+from admiral.kb import build
+from admiral.records import Document
+
+DOCUMENTS = [
+    Document("Seth Meyers", ("He is a comedian.", "He hosts Late Night.", "", "He was born.")),
+    Document("Late Night", ("It is a talk show.", "NBC broadcasts the late show at night.")),
+    Document("NBC", ("A network.\x1b[2J",), (("Late Night",),)),
+    Document("Empty", ()),
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("search")
+    corpus = folder / "corpus.jsonl"
+    records = [
+        {"title": d.title, "sentences": d.sentences, **({"links": d.links} if d.links else {})}
+        for d in DOCUMENTS
+    ]
+    corpus.write_text("".join(json.dumps(record) + "\n" for record in records))
+    for backend in ("bm25s", "none"):
+        build([corpus], folder / backend, bm25=backend, progress=False)
+    return folder
+
+
+@pytest.fixture
+def kb(folder: Path) -> Path:
+    return folder / "bm25s"
+
+
+@pytest.fixture
+def no_index(folder: Path) -> Path:
+    return folder / "none"
+
+
+def search(kb: Path, *arguments: str) -> Result:
+    return CliRunner().invoke(search_command, [*arguments, "--kb", str(kb)])
+
+
+def show(kb: Path, *arguments: str) -> Result:
+    return CliRunner().invoke(show_command, [*arguments, "--kb", str(kb)])
+
+
+def test_documents_are_ranked_with_their_best_sentence(kb: Path) -> None:
+    done = search(kb, "hosts", "late", "night")
+    assert done.exit_code == 0, done.output
+    shown = done.output.splitlines()
+    ranked = dict(zip(shown[::2], shown[1::2], strict=True))
+    assert [title.partition(" (")[0] for title in ranked] == [" 1. Late Night", " 2. Seth Meyers"]
+    assert list(ranked.values()) == [
+        "    1  NBC broadcasts the late show at night.",
+        "    1  He hosts Late Night.",
+    ]
+    assert search(kb, "hosts late", "night").output == done.output
+
+
+def test_records_of_a_search(kb: Path) -> None:
+    done = search(kb, "late night", "--json", "-k", "1")
+    (record,) = map(json.loads, done.output.splitlines())
+    assert record.pop("score") > 0
+    assert record == {
+        "rank": 1,
+        "title": "Late Night",
+        "sentence_id": 1,
+        "text": "NBC broadcasts the late show at night.",
+    }
+    assert json.loads(search(kb, "empty", "--json").output)["sentence_id"] is None
+
+
+def test_nothing_found(kb: Path, no_index: Path) -> None:
+    for words in (["qwertyuiop"], ["the"]):
+        done = search(kb, *words)
+        assert isinstance(done.exception, AdmiralError)
+        assert "no document has any of these words" in str(done.exception)
+    assert "without a BM25 index" in str(search(no_index, "late").exception)
+
+
+def test_neither_torch_nor_a_model_is_loaded(kb: Path, environment: dict[str, str]) -> None:
+    code = (
+        "import sys; from admiral.cli.main import main; status = main(sys.argv[1:]); "
+        "assert 'torch' not in sys.modules; sys.exit(status)"
+    )
+    for arguments in (["search", "late"], ["show", "NBC"]):
+        given = [sys.executable, "-c", code, *arguments, "--kb", str(kb)]
+        assert subprocess.run(given, env=environment, capture_output=True).returncode == 0
+
+
+def test_rare_words_count_more_and_the_first_of_equals_wins() -> None:
+    documents = [
+        Document("A", ("the common common", "common rare", "rare common")),
+        Document("B", ("common", "common")),
+        Document("C", ("else",)),
+        Document("D", ()),
+    ]
+    best = best_sentences("common rare", documents)
+    assert [sentence and sentence.index for sentence in best] == [1, 0, 0, None]
+
+
+def test_a_document_is_shown_with_numbered_sentences(no_index: Path) -> None:
+    assert show(no_index, "Seth Meyers").output.splitlines() == [
+        "Seth Meyers",
+        "  0  He is a comedian.",
+        "  1  He hosts Late Night.",
+        "  2",
+        "  3  He was born.",
+    ]
+    assert show(no_index, "NBC").output == "NBC\n  0  A network.\\x1b[2J\n"
+    assert show(no_index, "Empty").output == "Empty\n"
+
+
+def test_the_record_of_a_document(no_index: Path) -> None:
+    assert json.loads(show(no_index, "NBC", "--json").output) == {
+        "title": "NBC",
+        "sentences": ["A network.\x1b[2J"],
+        "links": [["Late Night"]],
+    }
+    record = json.loads(show(no_index, "Late Night", "--json").output)
+    assert record == {"title": "Late Night", "sentences": list(DOCUMENTS[1].sentences)}
+
+
+@pytest.mark.parametrize(
+    ("title", "suggested"),
+    [("seth meyers", "'Seth Meyers'"), ("Seth Meyrs", "'Seth Meyers'"), ("nbc", "'NBC'")],
+)
+def test_similar_titles_are_suggested(kb: Path, no_index: Path, title: str, suggested: str) -> None:
+    for path in (kb, no_index):
+        done = show(path, title)
+        assert isinstance(done.exception, AdmiralError)
+        assert str(done.exception).endswith(f"Similar titles: {suggested}")
+
+
+def test_titles_that_bm25_finds_are_suggested(kb: Path) -> None:
+    assert "Similar titles: 'Seth Meyers'" in str(show(kb, "The Seth Meyers").exception)
+
+
+def test_no_similar_title(no_index: Path) -> None:
+    assert "Similar" not in str(show(no_index, "Qwertyuiop").exception)
