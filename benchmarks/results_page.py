@@ -1,9 +1,10 @@
 """The page of results: tables and plots of recorded experiments, beside the paper's figures.
 
 Run as ``python -m benchmarks.results_page RUNS --docs docs``. RUNS is a folder below which runs of
-`admiral experiment` lie. It writes ``results.md`` and the plots that it shows; nothing in them is
-written by hand. A run takes the place of the section with the same command, whatever its limit of
-claims; other sections stay, as a run may take hours.
+`admiral experiment` lie. It writes ``results.md`` and the plots that it shows. The introduction of
+the page, above its first section, may be changed by hand and is kept. A run takes the place of the
+section with the same command, whatever its limit of claims; other sections stay, as a run may take
+hours.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ import click
 
 from admiral.errors import AdmiralError
 from admiral.experiments.experiment_record import FORMAT, RECORD_NAME
+from admiral.experiments.experiment_tables import differences, measured, published
 from admiral.storage.atomic_files import write_atomically
 from benchmarks.results_plots import plots
-from benchmarks.results_tables import differences, measured, published
 
 Record = dict[str, Any]
 # The order of the page; experiments of one's own come last.
@@ -31,13 +32,8 @@ _COMMAND = "    admiral experiment configs/experiments/"
 _HEAD = """# Results
 
 Written by `python -m benchmarks.results_page RUNS --docs docs` from runs of `admiral experiment`;
-do not edit it. [evaluation.md](evaluation.md) defines the measures. In brackets are 95% intervals,
-by bootstrap over claims; seconds and memory are of the machine that each section names, mostly with
-other work beside: [throughput.md](throughput.md) has seconds of an idle one. Recall, exact match
-and F1 are of documents. The weights that rank documents and help to choose evidence are of commit
-1cbf1f71fc3a; sections that name an earlier one did without, as `--set ranking=fused` does. Those
-of the judge `calibrated` are of commit 1dade7a481ab; sections that name an earlier one had others,
-with which dynamic hops stopped somewhat sooner.
+do not edit its sections. In brackets are 95% intervals, by bootstrap over claims; seconds and
+memory are of the machine that each section names. Recall, exact match and F1 are of documents.
 
 "Insufficient precision" and "recall" say how well the stopping rule tells incomplete evidence, over
 all hops that were made; evidence is complete when it has a sentence of every gold document.
@@ -133,14 +129,22 @@ def _surroundings(run: Record) -> str:
 
 
 def page(records: Sequence[Record], before: str = "") -> str:
-    """Return the page as Markdown, with the sections of the page `before` that no record replaces.
+    """Return the page as Markdown.
+
+    Parameters
+    ----------
+    records
+        Recorded experiments.
+    before
+        The existing page. Its introduction is kept, and so are sections that no record replaces.
 
     Raises
     ------
     AdmiralError
         If the page before has a section without a command, or two records are of one command.
     """
-    sections = {_key(text): text for text in before.split(_SECTION)[1:]}
+    head, *texts = (before or _HEAD).split(_SECTION)
+    sections = {_key(text): text for text in texts}
     folders: dict[Any, str] = {}
     for record in records:
         text = "\n".join(section(record)).removeprefix(_SECTION.strip() + " ")
@@ -152,7 +156,7 @@ def page(records: Sequence[Record], before: str = "") -> str:
             )
         sections[key] = text
     ordered = [_SECTION + sections[key].strip("\n") + "\n" for key in sorted(sections)]
-    return "".join([_HEAD, *ordered]).replace("\n\n\n", "\n\n")
+    return "".join([head.rstrip("\n") + "\n", *ordered]).replace("\n\n\n", "\n\n")
 
 
 def _key(text: str) -> tuple[tuple[int, str], str]:

@@ -45,14 +45,16 @@ def experiment_command(
     """Run and evaluate the systems that FILE describes.
 
     The directory of the run contains the results of each system and experiment.json: measures with
-    intervals, time, memory, settings, versions, hardware and checksums. Use --resume to continue
-    an interrupted run. The files of the paper's tables are in configs/experiments.
+    intervals, time, memory, settings, versions, hardware and checksums. Its table and its path are
+    printed. Use --resume to continue an interrupted run. The files of the paper's tables are in
+    configs/experiments.
     """
     if resume and overwrite:
         raise click.UsageError("Give --resume or --overwrite, not both.")
 
     from admiral.experiments.description_reader import read_experiment
     from admiral.experiments.experiment_record import RECORD_NAME
+    from admiral.experiments.experiment_tables import aligned, differences, measured
     from admiral.experiments.runner import run_experiment
 
     if limit is not None:
@@ -70,10 +72,12 @@ def experiment_command(
             click.echo(text, err=True)
 
     try:
-        run_experiment(
+        record = run_experiment(
             experiment, directory, resume=resume, overwrite=overwrite, quiet=quiet, report=report
         )
     except KeyboardInterrupt:
         click.echo("\nRun the same command with --resume to continue.", err=True)
         raise
+    compared = ["", *differences(record)] if record["reference"] else []
+    click.echo(f"{record['title']}\n\n{aligned([*measured(record), *compared])}")
     click.echo(str(directory / RECORD_NAME))

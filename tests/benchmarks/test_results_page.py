@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
+from admiral.experiments.experiment_tables import aligned
 from benchmarks.charts import Axis, line_chart, ticks_to
 from benchmarks.results_page import main, page, read_runs
 from benchmarks.results_plots import plots
@@ -152,6 +153,33 @@ def test_a_run_replaces_its_section_only(tmp_path: Path) -> None:
         page([], text + "\n## Mine\n\nBy hand.\n")
     with pytest.raises(AdmiralError, match="a and c are runs of one experiment"):
         page([{**few, "folder": "a"}, {**all_of_them, "folder": "c"}])
+
+
+def test_the_introduction_is_kept() -> None:
+    one = record(system("One")) | {"folder": "a"}
+    text = page([one])
+    assert "commit" not in text.partition("\n## ")[0]
+    own = text.replace("do not edit its sections.", "do not edit its sections.\n\nOurs.")
+    assert page([one], own) == own
+    assert page([], own) == own
+
+
+def test_tables_without_chosen_columns_show_the_first_measures() -> None:
+    text = page([record(system("One"), show=[]) | {"folder": "a"}])
+    assert "| system | claims | number | recall@5 | recall@10 | F1 | s/claim |\n" in text
+
+
+def test_tables_are_aligned_for_a_terminal() -> None:
+    lines = ["| a | long |", "|---|---|", "| longer | – |", "", "Text | a", "| b |", "|---|"]
+    assert aligned(lines).splitlines() == [
+        "| a      | long |",
+        "| ------ | ---- |",
+        "| longer | –    |",
+        "",
+        "Text | a",
+        "| b   |",
+        "| --- |",
+    ]
 
 
 def test_plots_of_sections_that_stay_are_kept(tmp_path: Path) -> None:

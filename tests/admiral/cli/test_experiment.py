@@ -35,7 +35,11 @@ def test_experiment(
     file.write_text(TEXT)
     arguments = ("experiment", file, "--data", tmp_path, "--out", out)
     done = admiral(*arguments, "--limit", 1, "--set", "seed=4")
-    assert (done.returncode, done.stdout.decode()) == (0, f"{out}/experiment.json\n")
+    title, _, heading, _, row, *_, path = done.stdout.decode().splitlines()
+    assert (done.returncode, title, path) == (0, "Small", f"{out}/experiment.json")
+    assert [cell.strip() for cell in heading.split("|")][1:4] == ["system", "claims", "number"]
+    assert row.startswith("| BM25   | ")
+    assert len(row) == len(heading)
     assert b"BM25 (1 of 1)" in done.stderr
     kept = json.loads((out / "experiment.json").read_text())
     assert (kept["claims"]["used"], kept["seeds"]["bootstrap"]) == (1, 4)

@@ -1,8 +1,11 @@
-"""The tables of a recorded experiment: measures, differences, and what the paper published."""
+"""The tables of a recorded experiment: measures, differences, and what the paper published.
+
+The lines are Markdown; `aligned` pads their columns for a terminal.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from admiral.errors import AdmiralError
@@ -35,15 +38,44 @@ _COLUMNS: dict[str, Callable[[Record], str]] = {
 }
 
 
+# Measures that are shown if the description of the experiment names no columns.
+_MEASURES_SHOWN = 5
+
+
+def aligned(lines: Iterable[str]) -> str:
+    """Return tables of Markdown with columns of equal width; other lines stay as they are."""
+    text, table = [], []
+    for line in [*lines, ""]:
+        if line.startswith("|"):
+            table.append([cell.strip() for cell in line.strip("|").split("|")])
+            continue
+        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+        for row in table:
+            fill = "-" if set(row) == {"---"} else " "
+            cells = [
+                cell.replace("---", "").ljust(width, fill)
+                for cell, width in zip(row, widths, strict=True)
+            ]
+            text.append(f"| {' | '.join(cells)} |")
+        table = []
+        text.append(line)
+    return "\n".join(text)
+
+
 def measured(record: Record) -> Iterator[str]:
     """Yield the lines of its table: each system, by groups of claims.
+
+    Parameters
+    ----------
+    record
+        The content of ``experiment.json``.
 
     Raises
     ------
     AdmiralError
         If a column is to be shown that is measured for no system.
     """
-    columns = record["show"]
+    columns = _columns(record)
     known = {*_COLUMNS, *(one["name"] for s in record["systems"] for one in s["measures"])}
     for column in columns:
         if column not in known:
@@ -59,6 +91,13 @@ def measured(record: Record) -> Iterator[str]:
             yield (
                 f"| {system['name']} | {group['name']} | {group['claims']} | {' | '.join(cells)} |"
             )
+
+
+def _columns(record: Record) -> list[str]:
+    if record["show"]:
+        return list(record["show"])
+    names = dict.fromkeys(m["name"] for s in record["systems"] for m in s["measures"])
+    return [*list(names)[:_MEASURES_SHOWN], "s/claim"]
 
 
 def _groups(record: Record, system: Record) -> Iterator[tuple[bool, Record]]:
@@ -84,7 +123,7 @@ def differences(record: Record) -> Iterator[str]:
     """Yield the lines of the differences to the reference, for the measures of the table."""
     compared = [s for s in record["systems"] if s.get("differences")]
     measured = {d["name"] for system in compared for d in system["differences"]}
-    columns = [column for column in record["show"] if column in measured]
+    columns = [column for column in _columns(record) if column in measured]
     yield f"Differences to `{record['reference']}`, with 95% intervals by paired bootstrap:"
     yield ""
     yield f"| system | claims | number | {' | '.join(columns)} |"
