@@ -161,6 +161,15 @@ def test_setup_has_the_version_of_the_package() -> None:
     assert f'version="{admiral.__version__}"' in (ROOT / "setup.py").read_text()
 
 
+def test_every_extra_is_explained() -> None:
+    setup = (ROOT / "setup.py").read_text(encoding="utf-8").partition("extras_require=")[2]
+    extras = set(re.findall(r'^ {8}"([a-z]+)": \[', setup, re.M))
+    assert {"lucene", "ray"} <= extras
+    page = (ROOT / "docs" / "getting-started.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
+    assert extras == {name for row in rows for name in re.findall("`([a-z]+)`", row)}
+
+
 def test_warnings_are_errors() -> None:
     options = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
     assert options["filterwarnings"][0] == "error"
