@@ -38,7 +38,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "admiral evaluate fever --gold dev.jsonl --predictions results.jsonl --intervals --json",
     ),
     "compare": ("admiral compare first.jsonl second.jsonl --gold claims.jsonl --by-hops",),
-    "report": ("admiral report results.jsonl --gold claims.jsonl --output report.html",),
+    "report": (
+        "admiral report results.jsonl --output report.html",
+        "admiral report results.jsonl --gold claims.jsonl --output report.html --kb my-kb",
+    ),
     "experiment": (
         "admiral experiment configs/experiments/demo.yaml",
         "admiral experiment my.yaml --data data --limit 50 --resume",

@@ -1,4 +1,4 @@
-"""``admiral report``: an HTML page of a run with its gold evidence."""
+"""``admiral report``: an HTML page of a run, with gold evidence if there is any."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ _FILE = click.Path(path_type=Path)
 
 @click.command("report")
 @click.argument("results", type=_FILE)
-@click.option("--gold", type=_FILE, required=True, help="Claims with gold evidence.")
+@click.option("--gold", type=_FILE, help="Claims with gold evidence.")
 @click.option("--output", type=_FILE, required=True, help="HTML page to write.")
 @click.option(
     "--kb",
     metavar="NAME|DIR",
     help="Knowledge base of the run, to show the texts of all sentences.",
 )
-def report_command(results: Path, gold: Path, output: Path, kb: str | None) -> None:
+def report_command(results: Path, gold: Path | None, output: Path, kb: str | None) -> None:
     """Write an HTML page about a run.
 
-    The page shows each claim with its gold evidence and where gold documents were lost. Without
-    --kb, it shows only the sentences in the results, which are those of the last hop, unless the
-    run used the demo knowledge base.
+    RESULTS are those of `admiral retrieve`, or a TREC run, which has only documents. The page shows
+    each claim with what every hop found and how the search ended; with --gold also the gold
+    evidence, and where gold documents were lost. Without --kb, it shows only the sentences in the
+    results, which are those of the last hop, unless the run used the demo knowledge base.
     """
     from admiral.evaluation.html_report import report_page
     from admiral.evaluation.pairing import count_noun

@@ -1,4 +1,4 @@
-"""The report of a run: one HTML page with every claim, its gold evidence and its outcome.
+"""The report of a run: one HTML page with every claim, its outcome, and gold evidence if given.
 
 The input files are untrusted: all text is escaped, and the page's Content-Security-Policy allows
 only the page's own script and no external resources.
@@ -11,9 +11,11 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from admiral.evaluation.failures import Outcome
 from admiral.evaluation.pairing import count_noun
+from admiral.evaluation.report_assets import SCRIPT, STYLE
 from admiral.evaluation.traces import HopTrace, Trace
 from admiral.gold import EvidenceSet, GoldClaim
 from admiral.io.judgement_page import page_head
@@ -22,6 +24,13 @@ from proofs.logic import proof_html
 from proofs.logic.proof_html import escaped
 
 _MAX_SETS, _MAX_DOCUMENTS = 3, 10
+# How searches without gold evidence ended, by the field `stopped` of their record.
+_ENDINGS = {
+    "sufficient": "evidence sufficient",
+    "max_hops": "no hops left",
+    "dead_end": "nothing found",
+    "": "ranking only",
+}
 SentenceLookup = Callable[[str, int], str | None]
 
 
@@ -32,16 +41,43 @@ class ReportCase:
     Attributes
     ----------
     gold
-        The claim with its gold evidence.
+        The claim with its gold evidence; without any if there is no gold file.
     trace
         What the run did for the claim; None if it has no result.
     outcome
-        Whether the gold documents were found, or where they were lost.
+        Whether the gold documents were found, or where they were lost; None if that is not known,
+        because there is no gold file or the run has only documents.
     """
 
     gold: GoldClaim
     trace: Trace | None
-    outcome: Outcome
+    outcome: Outcome | None
+
+    @property
+    def status(self) -> _Status:
+        """What became of the claim."""
+        if self.outcome is not None:
+            return _Status(self.outcome.name, self.outcome.value, _css_class(self.outcome))
+        stopped = self.trace.stopped if self.trace else ""
+        if stopped not in _ENDINGS:  # of a record that was changed
+            return _Status("other", "other", "neutral")
+        css = "found" if stopped == "sufficient" else "neutral"
+        return _Status(stopped or "ranking", _ENDINGS[stopped], css)
+
+    @property
+    def hops(self) -> int:
+        """Number of hops that the gold evidence needs, or else that the search made."""
+        if self.outcome is not None or self.gold.evidence or self.trace is None:
+            return self.gold.hops
+        return len(self.trace.hops)
+
+
+class _Status(NamedTuple):
+    """The outcome of a claim, or else how its search ended, with a CSS class."""
+
+    name: str
+    text: str
+    css: str
 
 
 def report_page(
@@ -60,51 +96,55 @@ def report_page(
     sentence_text
         Returns a sentence by title and number, or None if it is not known.
     """
-    digest = base64.b64encode(hashlib.sha256(_SCRIPT.encode()).digest()).decode()
+    digest = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
-    yield page_head("Report", proof_html.STYLE + _STYLE, policy)
+    yield page_head("Report", proof_html.STYLE + STYLE, policy)
     yield f"<h1>Report: {escaped(title)}</h1>\n"
     yield "".join(f"<p>{escaped(note)}</p>\n" for note in notes)
     yield from _summary(cases)
     yield _filters(cases)
     for case in cases:
         yield "".join(_claim(case, sentence_text))
-    yield f"<script>{_SCRIPT}</script>\n</body>\n</html>\n"
+    yield f"<script>{SCRIPT}</script>\n</body>\n</html>\n"
 
 
 def _summary(cases: Sequence[ReportCase]) -> Iterator[str]:
-    counts = Counter((case.gold.hops, case.outcome) for case in cases)
+    counts = Counter((case.hops, case.status) for case in cases)
     hops = sorted({number for number, _ in counts})
-    outcomes = [outcome for outcome in Outcome if any(counts[number, outcome] for number in hops)]
+    statuses = _statuses(cases)
     yield '<h2>What became of the claims</h2>\n<div class="scroll"><table class="summary">\n'
     yield "<tr><th></th>"
     yield (
         "".join(f"<th>{count_noun(number, 'hop')}</th>" for number in hops) + "<th>all</th></tr>\n"
     )
-    for outcome in outcomes:
-        row = [counts[number, outcome] for number in hops]
+    for status in statuses:
+        row = [counts[number, status] for number in hops]
         cells = "".join(f"<td>{count}</td>" for count in row)
         share = f"{sum(row)} ({sum(row) / len(cases):.0%})"
-        css = _css_class(outcome)
-        yield f'<tr><th class="{css}">{outcome.value}</th>{cells}<td>{share}</td></tr>\n'
+        yield f'<tr><th class="{status.css}">{status.text}</th>{cells}<td>{share}</td></tr>\n'
     totals = "".join(
-        f"<td>{sum(counts[number, outcome] for outcome in outcomes)}</td>" for number in hops
+        f"<td>{sum(counts[number, status] for status in statuses)}</td>" for number in hops
     )
-    yield f"<tr><th>claims</th>{totals}<td>{len(cases)}</td></tr>\n</table></div>\n<ul>\n"
-    yield "".join(f"<li><b>{outcome.value}</b>: {outcome.meaning}</li>\n" for outcome in outcomes)
-    yield "</ul>\n"
+    yield f"<tr><th>claims</th>{totals}<td>{len(cases)}</td></tr>\n</table></div>\n"
+    present = {case.outcome for case in cases}
+    if explained := [outcome for outcome in Outcome if outcome in present]:
+        items = "".join(f"<li><b>{each.value}</b>: {each.meaning}</li>\n" for each in explained)
+        yield f"<ul>\n{items}</ul>\n"
+
+
+def _statuses(cases: Sequence[ReportCase]) -> list[_Status]:
+    """Return what became of any claim, in the order of outcomes and endings."""
+    order = [*(outcome.value for outcome in Outcome), *_ENDINGS.values(), "other"]
+    return sorted({case.status for case in cases}, key=lambda status: order.index(status.text))
 
 
 def _filters(cases: Sequence[ReportCase]) -> str:
-    present = {case.outcome for case in cases}
     outcomes = "".join(
-        f'<option value="{outcome.name}">{outcome.value}</option>'
-        for outcome in Outcome
-        if outcome in present
+        f'<option value="{status.name}">{status.text}</option>' for status in _statuses(cases)
     )
     hops = "".join(
         f'<option value="{number}">{count_noun(number, "hop")}</option>'
-        for number in sorted({case.gold.hops for case in cases})
+        for number in sorted({case.hops for case in cases})
     )
     return (
         '<h2>Claims</h2>\n<form>\n<label>Stage<select name="stage"><option value="">any</option>'
@@ -117,15 +157,16 @@ def _filters(cases: Sequence[ReportCase]) -> str:
 def _claim(case: ReportCase, sentence_text: SentenceLookup) -> Iterator[str]:
     gold, trace = case.gold, case.trace
     verdict = trace.prediction.verdict if trace else None
+    status = case.status
     facts = [
-        f'<span class="stage {_css_class(case.outcome)}">{case.outcome.value}</span>',
-        count_noun(gold.hops, "hop"),
+        f'<span class="stage {status.css}">{status.text}</span>',
+        count_noun(case.hops, "hop"),
         f"id {escaped(gold.id)}",
         *([f"label {gold.label.value}"] if gold.label else []),
         *([f"the proof's verdict {verdict.value}"] if verdict else []),
     ]
     yield (
-        f'<details data-stage="{case.outcome.name}" data-hops="{gold.hops}">\n<summary>'
+        f'<details data-stage="{status.name}" data-hops="{case.hops}">\n<summary>'
         f'{escaped(gold.claim)}<span class="facts">{" · ".join(facts)}</span></summary>\n'
         '<div class="sides">\n<div>\n'
     )
@@ -141,10 +182,13 @@ def _claim(case: ReportCase, sentence_text: SentenceLookup) -> Iterator[str]:
     else:
         for hop in trace.hops:
             yield from _hop(hop, gold_sentences, gold_titles, look_up)
-        stopped = STOPPED.get(trace.stopped, trace.stopped)
-        yield f"<p>Stopped because {escaped(stopped)}.</p>\n"
+        if trace.stopped:
+            stopped = STOPPED.get(trace.stopped, trace.stopped)
+            yield f"<p>Stopped because {escaped(stopped)}.</p>\n"
     yield "</div>\n<div>\n"
-    yield from _gold(gold, trace, look_up)
+    if case.outcome is not None or gold.evidence:
+        yield from _gold(gold, trace, look_up)
+    yield _ranking(gold, trace)
     yield "</div>\n</div>\n</details>\n"
 
 
@@ -182,10 +226,15 @@ def _gold(
         yield "</ul>\n"
     if not gold.evidence:
         yield "<p>No evidence.</p>\n"
-    if ranking:
-        titles = {title for names in gold.title_sets for title in names}
-        items = "".join(f"<li>{_title(title, titles)}</li>\n" for title in ranking[:_MAX_DOCUMENTS])
-        yield f"<h3>First documents of the ranking</h3>\n<ol>\n{items}</ol>\n"
+
+
+def _ranking(gold: GoldClaim, trace: Trace | None) -> str:
+    ranking = trace.prediction.documents if trace else ()
+    if not ranking:
+        return ""
+    titles = {title for names in gold.title_sets for title in names}
+    items = "".join(f"<li>{_title(title, titles)}</li>\n" for title in ranking[:_MAX_DOCUMENTS])
+    return f"<h3>First documents of the ranking</h3>\n<ol>\n{items}</ol>\n"
 
 
 def _gold_set(
@@ -214,62 +263,3 @@ def _css_class(outcome: Outcome) -> str:
     if outcome is Outcome.FOUND:
         return "found"
     return "neutral" if outcome in (Outcome.LATE, Outcome.NO_GOLD) else "failed"
-
-
-_STYLE = """
-:root { color-scheme: light dark; --line: #d0d0d0; --dim: #5c5c5c; --soft: #f3f3f3;
-  --gold: #dff0e3; --bad: #b3261e; --good: #2a7d4f; --mid: #8a6100; }
-@media (prefers-color-scheme: dark) {
-  :root { --line: #444; --dim: #aaa; --soft: #232323; --gold: #1f3a28; --bad: #f2867e;
-    --good: #7cc79a; --mid: #dfb45c; } }
-body { font-family: sans-serif; line-height: 1.4; max-width: 76em; margin: auto; padding: 1em;
-  overflow-wrap: anywhere; }
-h1 { font-size: 1.5em; } h2 { font-size: 1.2em; } h3 { font-size: 1em; margin: 1em 0 0.3em; }
-.scroll { overflow-x: auto; }
-.summary { border-collapse: collapse; }
-.summary th, .summary td { padding: 0.25em 0.7em; border-bottom: 1px solid var(--line);
-  text-align: right; }
-.summary th:first-child { text-align: left; }
-form { display: flex; flex-wrap: wrap; gap: 0.6em; align-items: end; padding: 0.6em 0;
-  position: sticky; top: 0; background: Canvas; border-bottom: 1px solid var(--line); }
-label { display: grid; font-size: 0.85em; color: var(--dim); }
-input, select { font: inherit; padding: 0.3em; max-width: 100%; }
-details { border: 1px solid var(--line); border-radius: 0.4em; margin: 0.6em 0; }
-summary { cursor: pointer; padding: 0.6em; }
-details[open] > summary { border-bottom: 1px solid var(--line); background: var(--soft); }
-.facts { display: block; font-size: 0.85em; color: var(--dim); }
-.stage { font-weight: bold; } .found { color: var(--good); } .failed { color: var(--bad); }
-.neutral { color: var(--mid); }
-.sides { display: grid; grid-template-columns: minmax(0, 2fr) minmax(0, 1fr); gap: 1.5em;
-  padding: 0 0.8em 0.8em; }
-@media (max-width: 50em) { form { position: static; }
-  .sides { grid-template-columns: minmax(0, 1fr); gap: 0; } }
-ul, ol { padding-left: 1.4em; margin: 0.3em 0; }
-.gold { background: var(--gold); }
-cite, .dim { color: var(--dim); }
-.proof { font-size: 0.9em; } .proof cite { color: var(--dim); }
-.proof tr { border-bottom-color: var(--line); }
-.proof tr:first-child { border-left-color: var(--line); }
-.proof td { overflow-wrap: normal; }
-"""
-
-_SCRIPT = """
-const form = document.querySelector("form");
-const claims = [...document.querySelectorAll("details")];
-const texts = claims.map((claim) => claim.textContent.toLowerCase());
-function filter() {
-  const words = form.words.value.toLowerCase().split(/\\s+/).filter(Boolean);
-  let shown = 0;
-  claims.forEach((claim, at) => {
-    const fits = (!form.stage.value || claim.dataset.stage === form.stage.value)
-      && (!form.hops.value || claim.dataset.hops === form.hops.value)
-      && words.every((word) => texts[at].includes(word));
-    claim.hidden = !fits;
-    shown += fits;
-  });
-  document.querySelector("output").value = shown + " of " + claims.length + " claims";
-}
-form.addEventListener("input", filter);
-form.addEventListener("submit", (event) => event.preventDefault());
-filter();
-"""

@@ -68,10 +68,7 @@ def read_predictions(path: Path) -> dict[str, Prediction]:
     AdmiralError
         If the file cannot be read or is empty.
     """
-    first = next(iter(record_lines(path, REMEDY)), None)
-    if first is None:
-        raise AdmiralError(f"{path}: holds no predictions. {REMEDY}")
-    if not first[1].lstrip().startswith(b"{"):
+    if is_trec_run(path):
         return _read_trec_run(path)
     predictions: dict[str, Prediction] = {}
     places: dict[str, str] = {}
@@ -83,6 +80,20 @@ def read_predictions(path: Path) -> dict[str, Prediction]:
             raise RecordError(where, "id", problem, "Keep one result for each claim")
         predictions[id], places[id] = prediction, where
     return predictions
+
+
+def is_trec_run(path: Path) -> bool:
+    """Return whether a file of predictions is a TREC run: its first character is not ``{``.
+
+    Raises
+    ------
+    AdmiralError
+        If the file cannot be read or is empty.
+    """
+    first = next(iter(record_lines(path, REMEDY)), None)
+    if first is None:
+        raise AdmiralError(f"{path}: holds no predictions. {REMEDY}")
+    return not first[1].lstrip().startswith(b"{")
 
 
 def read_results(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:

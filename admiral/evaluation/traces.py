@@ -92,7 +92,7 @@ def read_traces(path: Path) -> Iterator[Trace]:
                 for sentence in record["evidence"]
             }
             stopped = str(record["stopped"])
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             problem = f"a hop or a sentence is not as it was written ({error})"
             raise RecordError(where, "hops", problem, REMEDY) from error
         yield Trace(prediction, hops, sentence_texts, stopped)

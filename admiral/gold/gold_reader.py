@@ -27,6 +27,8 @@ _PARSERS: dict[str, tuple[evidence_formats.Parser, tuple[str, ...]]] = {
 FORMATS = tuple(_PARSERS)
 # Fields of the claim's text that are not called `claim`.
 _TEXT_FIELDS = {"kilt": "input", "hipporag": "question"}
+# A larger number is an error of the file; groups of claims by hops are counted in 64 bits.
+_MOST_HOPS = 1_000_000
 _EXAMPLE = '{"claim": "...", "evidence": [["title", 0]]}'
 
 
@@ -165,9 +167,14 @@ def _label(record: dict[str, Any], name: str | None, where: str) -> Label | None
 
 def _hops(record: dict[str, Any], where: str) -> int | None:
     value = record.get("num_hops")
-    if value is None or (isinstance(value, int) and not isinstance(value, bool) and value > 0):
+    if value is None:
+        return None
+    if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= _MOST_HOPS:
         return value
-    raise RecordError(where, "num_hops", f"{value!r} is not a number of 1 or more", "Correct it")
+    problem = f"{value!r} is not a number of 1 or more"
+    if isinstance(value, int) and value > _MOST_HOPS:
+        problem = f"is larger than {_MOST_HOPS:,}"
+    raise RecordError(where, "num_hops", problem, "Correct it")
 
 
 def _ordered(record: dict[str, Any], where: str) -> bool:

@@ -19,6 +19,8 @@ CLAIM = {"id": 7, "claim": "Ada wrote.", "evidence": [["Seth Meyers", 0]]}
 def test_a_page_is_written(admiral: Admiral, tmp_path: Path) -> None:
     results = written(tmp_path / "r.jsonl", [result(Claim("7", "Ada wrote.")).to_json()])
     gold, out = written(tmp_path / "g.jsonl", [CLAIM]), tmp_path / "r.html"
+    assert admiral("report", results, "--output", out).returncode == 0
+    assert "evidence sufficient" in out.read_text(encoding="utf-8")
     done = admiral("report", results, "--gold", gold, "--output", out)
     assert (done.returncode, done.stdout) == (0, b"")
     assert done.stderr.decode() == f"{out}: 1 claim\n"

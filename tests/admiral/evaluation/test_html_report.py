@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -122,6 +123,45 @@ def test_outcomes_depend_on_the_run_settings(tmp_path: Path) -> None:
         assert notes == ["1 claim ('8') without an answer, counted as wrong"]
     with pytest.raises(RecordError, match="'7' occurs twice"):
         build_report_cases(written(results, records * 2), gold, {})
+
+
+def test_a_run_without_gold_claims(tmp_path: Path) -> None:
+    records = [result(Claim("7", "Ada wrote.")).to_json(), result(Claim("8", "Bo sang.")).to_json()]
+    records[1]["stopped"] = "</script>"
+    cases, notes = build_report_cases(written(tmp_path / "r.jsonl", records), None, {})
+    assert (notes, [one.outcome for one in cases]) == ([], [None, None])
+    html = page(*cases)
+    found = Reader(html)
+    for said in ("Ada wrote.", "evidence sufficient", "2 hops", "Judged not sufficient.", "other"):
+        assert said in found.text
+    for absent in ("Gold", "No evidence", "stopped late"):
+        assert absent not in found.text
+    assert 'data-stage="sufficient" data-hops="2"' in html
+    assert 'data-stage="other" data-hops="2"' in html
+    assert html.count("</script>") == 1
+
+
+def test_trec_runs_show_rankings(tmp_path: Path) -> None:
+    run = tmp_path / "run.trec"
+    run.write_text(f"7 Q0 {ENGINE.replace(' ', '_')} 1 2 x\n7 Q0 Bo 2 1 x\n")
+    cases, _ = build_report_cases(run, None, {})
+    text = Reader(page(*cases)).text
+    assert ("ranking only" in text, "Gold" in text, "Stopped" in text) == (True, False, False)
+    evidence = [{"id": 7, "claim": GOLD.claim, "evidence": [[ENGINE, 4]]}]
+    cases, _ = build_report_cases(run, written(tmp_path / "g.jsonl", evidence), {})
+    text = Reader(page(*cases)).text
+    assert "[Analytical Engine, 4] It had gears. (rank 1)" in text
+    assert "ranking only" in text
+    assert GOLD.claim in text
+
+
+@pytest.mark.parametrize("number", ["1e999", "-1e999", "NaN"])
+def test_huge_numbers_are_errors(tmp_path: Path, number: str) -> None:
+    (line,) = map(json.dumps, [result(Claim("7", "c")).to_json()])
+    path = tmp_path / "r.jsonl"
+    path.write_text(line.replace('"number": 1', f'"number": {number}'))
+    with pytest.raises(RecordError, match="is not as it was written"):
+        list(read_traces(path))
 
 
 def test_hops_without_read_documents_fall_back_to_document_sets(tmp_path: Path) -> None:

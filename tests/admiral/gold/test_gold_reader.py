@@ -209,6 +209,7 @@ def test_duplicate_sets_are_dropped_in_order(
         (record("pairs", evidence=[[ADA, -1]]), r"-1 is not the number of a sentence"),
         (record("pairs", evidence=[[" ", 1]]), r"' ' is not a title"),
         (record("pairs", num_hops=0), r"field 'num_hops': 0 is not a number of 1 or more"),
+        (record("pairs", num_hops=10**400), r"field 'num_hops': is larger than 1,000,000"),
         (record("pairs", label="perhaps"), r"field 'label': 'perhaps' is not a label"),
         (record("pairs", label=[1]), r"field 'label': \[1\] is not a label"),
         (record("pairs", claim=" "), r"field 'claim': is empty"),
