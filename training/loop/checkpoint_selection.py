@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from pathlib import Path
 from types import TracebackType
 
 import torch
@@ -10,6 +11,7 @@ from accelerate import Accelerator
 
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, locate
+from admiral.models.checkpoint import save_checkpoint
 from training.data.batch_loading import one_epoch
 from training.data.samples import RetrieveSample
 from training.loop.dev_evaluation import Evaluator, MetricSums, metrics
@@ -106,7 +108,12 @@ class CheckpointSelector:
         devices = describe_devices(self._accelerator)
         card = model_card(config, run.tasks, run.start.name, files, run.state, devices)
         dtype = torch.float16 if config.export == "fp16" else torch.float32
-        self._output.publish(run.start, card, dtype)
+        start = run.start
+
+        def save(folder: Path) -> None:
+            save_checkpoint(folder, start.model, start.head, start.tokenizer, dtype)
+
+        self._output.publish(save, card)
         run.state.published = run.state.step
 
     def _sums(self) -> MetricSums:

@@ -100,7 +100,7 @@ def model_card(
         "",
         "## Trained on",
         "",
-        *_table(
+        *markdown_table(
             ("file", "for", "samples", "sha256"),
             [
                 (f.name, f.role, ", ".join(f"{n} {t}" for t, n in f.samples.items()), f.sha256)
@@ -118,14 +118,16 @@ def model_card(
             f"After {state.measured} steps, on at most {config.eval_samples} development "
             "samples of each task:",
             "",
-            *_table(("metric", "value"), [(k, f"{v:.4f}") for k, v in state.metrics.items()]),
+            *markdown_table(
+                ("metric", "value"), [(k, f"{v:.4f}") for k, v in state.metrics.items()]
+            ),
         ]
     else:
         lines.append("It was not evaluated while it was trained.")
     lines += ["", "## Settings", ""]
-    lines += _table(("setting", "value"), [(k, str(v)) for k, v in settings.items()])
+    lines += markdown_table(("setting", "value"), [(k, str(v)) for k, v in settings.items()])
     versions = [("Python", platform.python_version())] + [(p, version(p)) for p in _PACKAGES]
-    lines += ["", "## Versions", "", *_table(("package", "version"), versions), ""]
+    lines += ["", "## Versions", "", *markdown_table(("package", "version"), versions), ""]
     return "\n".join(lines)
 
 
@@ -136,7 +138,8 @@ def _file_settings(config: TrainConfig) -> dict[str, str]:
     return files
 
 
-def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
+def markdown_table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Return the lines of a table in Markdown."""
     return [
         f"| {' | '.join(head)} |",
         "|" + "---|" * len(head),

@@ -13,6 +13,7 @@ from transformers import (
     get_linear_schedule_with_warmup,
 )
 
+from training.loop.loop_settings import LoopSettings
 from training.loop.multitask_model import MultiTaskModel
 from training.loop.run_config import TrainConfig
 
@@ -39,7 +40,7 @@ def build_optimizer(multitask: MultiTaskModel, config: TrainConfig) -> torch.opt
     )
 
 
-def build_scheduler(optimizer: torch.optim.Optimizer, config: TrainConfig, step: int) -> LambdaLR:
+def build_scheduler(optimizer: torch.optim.Optimizer, config: LoopSettings, step: int) -> LambdaLR:
     """Return the learning rate schedule of `transformers` that the settings name.
 
     Parameters

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import asdict
 from importlib.util import find_spec
 from types import TracebackType
 
@@ -16,11 +15,11 @@ from tqdm import tqdm
 
 from admiral.errors import AdmiralError, first_line
 from admiral.io.terminal import stderr_is_terminal
-from training.loop.run_config import TrainConfig
+from training.loop.loop_settings import LoopSettings
 from training.loop.run_output import RunOutput
 
 
-def tracker_names(config: TrainConfig) -> list[str]:
+def tracker_names(config: LoopSettings) -> list[str]:
     """Return the names of the accelerate trackers that the settings ask for."""
     if config.tracker == "none":
         return []
@@ -41,7 +40,7 @@ class Reporter:
     """
 
     def __init__(
-        self, accelerator: Accelerator, output: RunOutput, config: TrainConfig, step: int
+        self, accelerator: Accelerator, output: RunOutput, config: LoopSettings, step: int
     ) -> None:
         self._accelerator, self._output, self._config = accelerator, output, config
         self._last_step, self._last_time = step, time.monotonic()
@@ -57,7 +56,7 @@ class Reporter:
         if self._accelerator.log_with:
             # Later steps of an interrupted run will be tracked again.
             options = {"tensorboard": {"purge_step": self._last_step + 1}}
-            self._accelerator.init_trackers("admiral", asdict(self._config), options)
+            self._accelerator.init_trackers("admiral", dict(vars(self._config)), options)
         return self
 
     def __exit__(
@@ -116,7 +115,7 @@ class Reporter:
             self._accelerator.log(values, step=step)
 
 
-def open_accelerator(config: TrainConfig, output: RunOutput) -> Accelerator:
+def open_accelerator(config: LoopSettings, output: RunOutput) -> Accelerator:
     """Return the `Accelerator` of a run.
 
     Raises

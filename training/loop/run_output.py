@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from admiral.errors import AdmiralError
-from admiral.models.checkpoint import is_checkpoint, save_checkpoint
+from admiral.models.checkpoint import is_checkpoint
 from admiral.models.checkpoint_sums import write_sums
 from admiral.storage.atomic_directories import check_replaceable, exclusive_access, staging
 from admiral.storage.atomic_files import as_os_errors, explain_write_errors, write_atomically
-from training.loop.initial_checkpoint import InitialCheckpoint
 
 
 class RunOutput:
@@ -77,8 +74,15 @@ class RunOutput:
         with explain_write_errors(self.log), self.log.open("a", encoding="utf-8") as file:
             file.write(json.dumps(record) + "\n")
 
-    def publish(self, start: InitialCheckpoint, card: str, dtype: torch.dtype) -> None:
+    def publish(self, save: Callable[[Path], None], card: str) -> None:
         """Write the trained checkpoint and its model card, replacing the earlier checkpoint.
+
+        Parameters
+        ----------
+        save
+            Writes the files of the checkpoint to an empty directory.
+        card
+            The model card.
 
         Raises
         ------
@@ -87,7 +91,7 @@ class RunOutput:
         """
         with staging(self.checkpoint, overwrite=True, owned=is_checkpoint) as folder:
             with as_os_errors():
-                save_checkpoint(folder, start.model, start.head, start.tokenizer, dtype)
+                save(folder)
             write_sums(folder)
             readme = folder / "README.md"
             readme.write_text(card, "utf-8")

@@ -93,7 +93,7 @@ def open_run(
         "samples": train.source.sha256,
     }
     state = (None if overwrite else read_state(output.state)) or TrainingState(run=fixed)
-    _check_unchanged(output, state.run, fixed)
+    check_unchanged(output, state.run, fixed)
     selection = {key: getattr(config, key) for key in _SELECTION_SETTINGS} | {
         "dev": dev.source.sha256 if dev else None
     }
@@ -121,8 +121,21 @@ def describe_devices(accelerator: Accelerator) -> str:
     return f"{count} process{'es' if count > 1 else ''} on {kind}"
 
 
-def _check_unchanged(output: RunOutput, before: dict[str, Any], now: dict[str, Any]) -> None:
-    """Raise `AdmiralError` if a run is resumed with other settings or files."""
+def check_unchanged(output: RunOutput, before: dict[str, Any], now: dict[str, Any]) -> None:
+    """Raise an error if a run is resumed with other settings or files.
+
+    Parameters
+    ----------
+    output
+        The output of the run.
+    before, now
+        Settings and checksums of the saved run, and of this one.
+
+    Raises
+    ------
+    AdmiralError
+        If they differ; with the names of those that do.
+    """
     changed = [key for key in now if before.get(key) != now[key]]
     if changed:
         raise AdmiralError(

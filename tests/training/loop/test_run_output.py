@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from admiral.errors import AdmiralError
+from admiral.models.checkpoint import save_checkpoint
 from tests.training.tiny import write_hub_directory
 from training.loop.initial_checkpoint import open_initial_checkpoint
 from training.loop.run_config import TrainConfig
@@ -36,9 +37,13 @@ def test_a_checkpoint_is_replaced_as_a_whole_and_readable_by_others(tmp_path: Pa
     config = TrainConfig(start=str(write_hub_directory(tmp_path / "start")), max_source=64)
     start = open_initial_checkpoint(TrainConfig(**{**vars(config), "max_target": 64}), TASKS)
     output = RunOutput(tmp_path / "out")
-    output.publish(start, "first", torch.float16)
+
+    def save(folder: Path) -> None:
+        save_checkpoint(folder, start.model, start.head, start.tokenizer, torch.float16)
+
+    output.publish(save, "first")
     (output.checkpoint / "sufficiency_head.safetensors").write_bytes(b"of the old weights")
-    output.publish(start, "second", torch.float16)
+    output.publish(save, "second")
     names = {path.name for path in output.checkpoint.iterdir()}
     assert "sufficiency_head.safetensors" not in names and "rerank_head.safetensors" in names
     assert (output.checkpoint / "README.md").read_text() == "second"
