@@ -1,0 +1,234 @@
+"""Files of a verifier: a Hugging Face sequence classifier, and beside it the relevance head.
+
+The relevance head is a file of its own, as the heads of other checkpoints are, so that the
+directory stays one that `AutoModelForSequenceClassification` reads: three labels, safetensors only.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer
+from torch import nn
+from transformers import AutoModelForSequenceClassification, AutoTokenizer, PreTrainedModel
+from transformers.utils import logging
+
+from proofs.verifier.label_names import LABELS, label_columns
+
+RELEVANCE_HEAD = "relevance_head.safetensors"
+_MAX_LENGTH = 512
+# The errors that libraries raise for files that are damaged or have other content.
+_LOADING_ERRORS = (OSError, ValueError, RuntimeError, SafetensorError, KeyError, TypeError)
+
+
+@dataclass(frozen=True, slots=True)
+class ClassifierFiles:
+    """The loaded files of a pair classifier.
+
+    Attributes
+    ----------
+    model
+        A sequence classifier in fp32, on the CPU.
+    tokenizer
+        Its tokenizer, as transformers loads it.
+    columns
+        The column of each of `LABELS` in its output.
+    relevance
+        The relevance head, which scores the first state of the encoder; None if there is none.
+    """
+
+    model: PreTrainedModel
+    tokenizer: Any
+    columns: tuple[int, ...]
+    relevance: nn.Linear | None
+
+    @property
+    def config(self) -> Any:
+        """The configuration of the model."""
+        return self.model.config
+
+    @property
+    def core_tokenizer(self) -> Tokenizer:
+        """The tokenizer without the wrapper of transformers."""
+        core: Tokenizer = self.tokenizer.backend_tokenizer
+        return core
+
+    @property
+    def has_segments(self) -> bool:
+        """Whether the model tells the two texts of a pair apart by segments."""
+        return getattr(self.config, "type_vocab_size", 0) > 1
+
+    @property
+    def max_length(self) -> int:
+        """Maximum number of tokens of a pair."""
+        positions: int = getattr(self.config, "max_position_embeddings", _MAX_LENGTH)
+        if "roberta" in self.config.model_type or self.config.model_type == "camembert":
+            positions -= self.tokenizer.pad_token_id + 1  # their positions begin after it
+        given: int = self.tokenizer.model_max_length
+        return min(_MAX_LENGTH, given, positions)
+
+
+def read_classifier(directory: Path) -> ClassifierFiles:
+    """Read a pair classifier from local files.
+
+    Raises
+    ------
+    ValueError
+        If the files are missing or damaged, or its labels are others than the verifier's.
+    """
+    config, weights = directory / "config.json", directory / "model.safetensors"
+    for file in (config, weights):
+        if not file.is_file():
+            raise ValueError(
+                f"{file}: no such file; give a directory with a Hugging Face sequence classifier "
+                "in safetensors"
+            )
+    try:
+        names = json.loads(config.read_text(encoding="utf-8")).get("id2label") or {}
+        columns = label_columns({int(key): str(name) for key, name in names.items()}, str(config))
+    except (OSError, AttributeError, json.JSONDecodeError) as error:
+        raise ValueError(f"{config}: is not a model configuration ({error}); restore it") from error
+    with explained(directory), quiet_loading():
+        model, report = AutoModelForSequenceClassification.from_pretrained(
+            directory,
+            local_files_only=True,
+            use_safetensors=True,
+            dtype=torch.float32,
+            output_loading_info=True,
+        )
+        tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
+        missing = sorted(report["missing_keys"])
+        if missing:
+            raise ValueError(f"it lacks {missing[0]}")
+        if tokenizer.pad_token_id is None:
+            raise ValueError("its tokenizer has no padding token")
+        head = _read_head(directory / RELEVANCE_HEAD, model.config.hidden_size)
+    return ClassifierFiles(model, tokenizer, columns, head)
+
+
+def write_classifier(out: Path, files: ClassifierFiles, dtype: torch.dtype, length: int) -> None:
+    """Write a pair classifier to an existing directory; the loaded one is not changed.
+
+    Parameters
+    ----------
+    out
+        The directory.
+    files
+        What to write.
+    dtype
+        Number format of the weights.
+    length
+        Maximum number of tokens of a pair.
+    """
+
+    def stored(module: nn.Module) -> dict[str, torch.Tensor]:
+        state = module.state_dict().items()
+        return {name: value.detach().to("cpu", dtype).contiguous() for name, value in state}
+
+    save_file(stored(files.model), out / "model.safetensors", metadata={"format": "pt"})
+    if files.relevance is not None:
+        head = stored(files.relevance)
+        save_file(head, out / RELEVANCE_HEAD, metadata={"format": "pt"})
+    record = files.config.to_dict() | {
+        "architectures": [type(files.model).__name__],
+        "dtype": str(dtype).removeprefix("torch."),
+    }
+    (out / "config.json").write_text(json.dumps(record, indent=2, sort_keys=True) + "\n")
+    with quiet_loading():
+        files.tokenizer.save_pretrained(out)
+    settings = out / "tokenizer_config.json"
+    content = json.loads(settings.read_text(encoding="utf-8")) | {"model_max_length": length}
+    settings.write_text(json.dumps(content, indent=2, sort_keys=True) + "\n")
+
+
+def new_classifier(encoder: Path, seed: int) -> ClassifierFiles:
+    """Return an untrained pair classifier on a pretrained encoder, such as MiniLM.
+
+    Parameters
+    ----------
+    encoder
+        Directory of the encoder.
+    seed
+        Seed of the new layers.
+
+    Raises
+    ------
+    ValueError
+        If it cannot be read.
+    """
+    torch.manual_seed(seed)
+    names = dict(enumerate(LABELS))
+    with explained(encoder), quiet_loading():
+        model = AutoModelForSequenceClassification.from_pretrained(
+            encoder,
+            local_files_only=True,
+            use_safetensors=True,
+            dtype=torch.float32,
+            num_labels=len(LABELS),
+            id2label=names,
+            label2id={name: column for column, name in names.items()},
+        )
+        tokenizer = AutoTokenizer.from_pretrained(encoder, local_files_only=True)
+    columns = tuple(range(len(LABELS)))
+    return ClassifierFiles(model, tokenizer, columns, new_relevance_head(model.config.hidden_size))
+
+
+def with_relevance_head(files: ClassifierFiles) -> ClassifierFiles:
+    """Return a classifier that has a relevance head, a new one if necessary."""
+    if files.relevance is not None:
+        return files
+    return replace(files, relevance=new_relevance_head(files.config.hidden_size))
+
+
+def new_relevance_head(width: int) -> nn.Linear:
+    """Return a relevance head that gives all evidence the probability one half."""
+    head = nn.Linear(width, 1)
+    nn.init.zeros_(head.weight)
+    nn.init.zeros_(head.bias)
+    return head
+
+
+def _read_head(file: Path, width: int) -> nn.Linear | None:
+    if not file.is_file():
+        return None
+    head = new_relevance_head(width)
+    try:
+        head.load_state_dict({name: value.float() for name, value in load_file(file).items()})
+    except _LOADING_ERRORS as error:
+        raise ValueError(f"{file.name} is damaged or belongs to another model") from error
+    return head
+
+
+@contextmanager
+def explained(directory: Path) -> Iterator[None]:
+    """Turn the errors of loading libraries into a `ValueError` that names the directory."""
+    try:
+        yield
+    except _LOADING_ERRORS as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ValueError(
+            f"{directory}: not a usable pair classifier ({reason}); restore it or choose another"
+        ) from error
+
+
+@contextmanager
+def quiet_loading() -> Iterator[None]:
+    """Turn off the progress bars and messages of transformers during the block."""
+    untyped: Any = logging  # some of its functions have no annotations
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    untyped.set_verbosity_error()
+    untyped.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            untyped.enable_progress_bar()

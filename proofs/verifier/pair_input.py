@@ -1,0 +1,105 @@
+"""The input of the verifier: evidence as one text, and the token ids of pairs.
+
+The evidence comes first and the claim second, as premise and hypothesis do in data sets of natural
+language inference. Of a pair that is too long, the longer text is cut at its end, which is nearly
+always the evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import torch
+from tokenizers import Tokenizer
+from torch import Tensor
+
+from trie.model.padding import pad_batch
+
+
+@dataclass(frozen=True, slots=True)
+class PairInput:
+    """Token ids of a pair, and the segment (0 or 1) of each token."""
+
+    ids: list[int]
+    segments: list[int]
+
+
+def evidence_text(sentences: Iterable[tuple[str, str]]) -> str:
+    """Return evidence as one text: each document's title, then its sentences.
+
+    Parameters
+    ----------
+    sentences
+        Pairs of title and sentence. Documents are in the order of their first sentence.
+    """
+    documents: dict[str, list[str]] = {}
+    for title, sentence in sentences:
+        documents.setdefault(title, []).append(sentence)
+    return " ".join(f"{title}: {' '.join(texts)}" for title, texts in documents.items())
+
+
+class PairEncoder:
+    """Encodes pairs of claim and evidence as token ids.
+
+    Parameters
+    ----------
+    tokenizer
+        A tokenizer that joins pairs as its model expects. It is copied.
+    max_length
+        Maximum number of tokens of a pair.
+    pad
+        The padding token.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, max_length: int, pad: int) -> None:
+        # Configured once: several threads may use a tokenizer, but not while one configures it.
+        self._tokenizer = Tokenizer.from_str(tokenizer.to_str())
+        self._tokenizer.enable_truncation(max_length, strategy="longest_first")
+        self._tokenizer.no_padding()
+        self._pad = pad
+
+    def encode(self, claims: Sequence[str], evidences: Sequence[str]) -> list[PairInput]:
+        """Return the input of each claim with its evidence."""
+        pairs = [(_clean(e), _clean(c)) for c, e in zip(claims, evidences, strict=True)]
+        encoded = self._tokenizer.encode_batch(pairs)
+        return [PairInput(one.ids, one.type_ids) for one in encoded]
+
+    def collate(self, inputs: Sequence[PairInput]) -> tuple[Tensor, Tensor, Tensor]:
+        """Return token ids, attention mask and segments of inputs, (inputs, longest input)."""
+        ids, mask = pad_batch([one.ids for one in inputs], self._pad)
+        segments, _ = pad_batch([one.segments for one in inputs], 0)
+        return ids, mask, segments
+
+
+def length_batches(lengths: Sequence[int], max_tokens: int) -> list[list[int]]:
+    """Group inputs of similar length into batches of at most `max_tokens` padded tokens.
+
+    Returns
+    -------
+    list of list of int
+        The positions of the inputs of each batch, shortest inputs first.
+    """
+    batches: list[list[int]] = []
+    for position in sorted(range(len(lengths)), key=lambda at: lengths[at]):
+        # The inputs are sorted, so this one would be the longest of its batch.
+        if batches and (len(batches[-1]) + 1) * lengths[position] <= max_tokens:
+            batches[-1].append(position)
+        else:
+            batches.append([position])
+    return batches
+
+
+def classifier_inputs(
+    ids: Tensor, mask: Tensor, segments: Tensor, has_segments: bool, device: torch.device
+) -> dict[str, Tensor]:
+    """Return the keyword arguments of a Hugging Face classifier, on its device."""
+    inputs = {"input_ids": ids, "attention_mask": mask}
+    if has_segments:
+        inputs["token_type_ids"] = segments
+    return {name: tensor.to(device) for name, tensor in inputs.items()}
+
+
+def _clean(text: str) -> str:
+    """Replace lone surrogates, which a tokenizer refuses."""
+    return text.encode("utf-8", "replace").decode("utf-8")

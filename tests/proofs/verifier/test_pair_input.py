@@ -1,0 +1,46 @@
+"""The verifier's input: evidence as text, truncated pairs, and batches of similar length."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import Tokenizer
+
+from proofs.verifier.pair_input import PairEncoder, evidence_text, length_batches
+from tests.proofs.verifier.tiny_classifier import write_classifier_directory
+
+
+def test_evidence_is_grouped_by_document() -> None:
+    sentences = [("Rome", "It is old."), ("Oslo", "It is cold."), ("Rome", "It has hills.")]
+    assert evidence_text(sentences) == "Rome: It is old. It has hills. Oslo: It is cold."
+    assert evidence_text([]) == ""
+
+
+def test_the_longer_text_is_cut_and_segments_tell_the_texts_apart(tmp_path: Path) -> None:
+    folder = write_classifier_directory(tmp_path / "model")
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    encoder = PairEncoder(tokenizer, 16, 0)
+    claim, evidence = "Rome is a city.", "Oslo was never on the Tiber. " * 9
+    (whole,) = encoder.encode([claim], [""])
+    (one,) = encoder.encode([claim], [evidence])
+    assert len(one.ids) == 16
+    assert one.ids[-len(whole.ids) + 2 :] == whole.ids[2:]  # the claim is complete
+    assert sorted(one.segments) == one.segments
+    assert set(one.segments) == {0, 1}
+    (long_claim,) = encoder.encode([evidence], [evidence])
+    assert len(long_claim.ids) == 16
+    assert [len(i.ids) for i in encoder.encode(["\ud800"], ["\udfff x"])] == [6]
+    ids, mask, segments = encoder.collate([whole, one])
+    assert ids.shape == mask.shape == segments.shape == (2, 16)
+    assert mask.sum(1).tolist() == [len(whole.ids), 16]
+
+
+@given(st.lists(st.integers(1, 40), max_size=30), st.integers(1, 100))
+def test_batches_hold_every_input_once_and_fit(lengths: list[int], budget: int) -> None:
+    batches = length_batches(lengths, budget)
+    assert sorted(at for batch in batches for at in batch) == list(range(len(lengths)))
+    for batch in batches:
+        cost = len(batch) * max(lengths[at] for at in batch)
+        assert cost <= budget or len(batch) == 1

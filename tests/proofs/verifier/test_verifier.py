@@ -1,0 +1,122 @@
+"""Predictions of a pair classifier in the hub's layout, and files that are refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+from proofs.verifier.classifier_files import (
+    RELEVANCE_HEAD,
+    new_classifier,
+    read_classifier,
+    with_relevance_head,
+    write_classifier,
+)
+from proofs.verifier.verifier import Verifier
+from tests.proofs.verifier.tiny_classifier import TEXT, write_classifier_directory
+
+CLAIMS = [
+    "Rome is a city.",
+    "Paris is not the capital of France.",
+    "Oslo",
+    "Bern lies on the Aare.",
+]
+EVIDENCE = [TEXT, "Paris: Paris is the capital of France.", "Oslo", TEXT * 20]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_classifier_directory(tmp_path_factory.mktemp("hub") / "model")
+
+
+def test_a_classifier_of_the_hub_stands_in(folder: Path) -> None:
+    """Its probabilities are those of transformers, in the order of the verifier's labels."""
+    verifier = Verifier.open(folder, dtype=torch.float32)
+    predicted = verifier.predict(CLAIMS, EVIDENCE)
+    assert predicted.relevance is None
+    model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    for claim, evidence, row in zip(CLAIMS, EVIDENCE, predicted.labels, strict=True):
+        inputs = tokenizer(
+            evidence,
+            claim,
+            truncation="longest_first",
+            max_length=64,
+            return_token_type_ids=True,
+            return_tensors="pt",
+        )
+        with torch.inference_mode():
+            expected = model(**inputs).logits.softmax(-1)[0]
+        torch.testing.assert_close(row, expected.flip(0))
+
+
+def test_predictions_do_not_depend_on_order_or_batches(folder: Path) -> None:
+    files = read_classifier(folder)
+    verifier = Verifier(with_relevance_head(files), dtype=torch.float32)
+    small = Verifier(read_classifier(folder), dtype=torch.float32, batch_tokens=1)
+    forward = verifier.predict(CLAIMS, EVIDENCE)
+    again = verifier.predict(CLAIMS, EVIDENCE)
+    backward = verifier.predict(CLAIMS[::-1], EVIDENCE[::-1])
+    assert torch.equal(forward.labels, again.labels)
+    torch.testing.assert_close(forward.labels, backward.labels.flip(0))
+    torch.testing.assert_close(forward.labels, small.predict(CLAIMS, EVIDENCE).labels)
+    torch.testing.assert_close(forward.labels.sum(1), torch.ones(4))
+    assert forward.relevance is not None
+    assert forward.relevance.tolist() == [0.5] * 4
+    assert verifier.predict([""], [""]).labels.isfinite().all()
+    assert verifier.predict([], []).labels.shape == (0, 3)
+    rounded = Verifier.open(folder, dtype=torch.bfloat16).predict(CLAIMS, EVIDENCE)
+    torch.testing.assert_close(rounded.labels, forward.labels, atol=0.05, rtol=0)
+
+
+def test_claims_and_evidence_must_pair_up(folder: Path) -> None:
+    with pytest.raises(ValueError, match="zip"):
+        Verifier.open(folder).predict(["one"], [])
+
+
+def test_a_written_verifier_is_read_again(tmp_path: Path) -> None:
+    encoder = write_classifier_directory(tmp_path / "encoder", labels=())
+    files = new_classifier(encoder, seed=3)
+    assert files.relevance is not None
+    torch.nn.init.ones_(files.relevance.weight)
+    out = tmp_path / "out"
+    out.mkdir()
+    write_classifier(out, files, torch.float16, 32)
+    loaded = read_classifier(out)
+    assert loaded.max_length == 32
+    assert loaded.columns == (0, 1, 2)
+    assert loaded.relevance is not None
+    assert torch.equal(loaded.relevance.weight, files.relevance.weight)
+    plain = AutoModelForSequenceClassification.from_pretrained(out)
+    assert plain.config.id2label == {0: "entailment", 1: "neutral", 2: "contradiction"}
+    ours = Verifier(files, dtype=torch.float32).predict(CLAIMS[:2], EVIDENCE[1:3])
+    theirs = Verifier(loaded, dtype=torch.float32).predict(CLAIMS[:2], EVIDENCE[1:3])
+    torch.testing.assert_close(ours.labels, theirs.labels, atol=0.01, rtol=0)
+    (out / RELEVANCE_HEAD).write_bytes(b"damaged")
+    with pytest.raises(ValueError, match=r"relevance_head\.safetensors is damaged"):
+        Verifier.open(out)
+
+
+def test_bad_directories_are_refused_with_the_file(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"none/config\.json: no such file"):
+        Verifier.open(tmp_path / "none")
+    copied = write_classifier_directory(tmp_path / "copied", ("LABEL_0", "LABEL_1", "LABEL_2"))
+    with pytest.raises(ValueError, match=r"config\.json: field 'id2label': the labels 'LABEL_0'"):
+        Verifier.open(copied)
+    encoder = write_classifier_directory(tmp_path / "encoder", labels=())
+    config = encoder / "config.json"
+    names = {"0": "neutral", "1": "contradiction", "2": "entailment"}
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"id2label": names}))
+    with pytest.raises(ValueError, match="it lacks classifier"):
+        Verifier.open(encoder)
+    config.write_text("{")
+    with pytest.raises(ValueError, match=r"config\.json: is not a model configuration"):
+        Verifier.open(encoder)
+    (copied / "model.safetensors").unlink()
+    (copied / "pytorch_model.bin").write_bytes(b"a pickle")
+    with pytest.raises(ValueError, match=r"model\.safetensors: no such file"):
+        Verifier.open(copied)
