@@ -31,6 +31,7 @@ from tests.docs.code_blocks import (
     runnable,
 )
 from training.loop import run_config
+from training.pair_classifier.verifier_settings import VerifierConfig
 
 LANGUAGES = {"python", "sh", "text", "json", "yaml", "bibtex"}
 # Pages whose Python is run by a test of their own, which checks what it does.
@@ -127,6 +128,8 @@ def _check(words: list[str]) -> None:
     elif [program, *arguments[:1]] == ["python", "-m"] or words[1:3] == ["launch", "-m"]:
         _, _, module, *arguments = words if program == "python" else words[1:]
         settings = run_config.TrainConfig if module in TRAINING else RetrievalConfig
+        if module == "training.verifier":
+            settings = VerifierConfig
         command = importlib.import_module(module).main
         assert isinstance(command, click.Command)
         _check_options(command, arguments, _names(settings))

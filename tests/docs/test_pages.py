@@ -13,6 +13,7 @@ import yaml
 from admiral import RetrievalConfig
 from tests.docs.code_blocks import GENERATED, OF_EXPERIMENTS, PAGES, ROOT
 from training.loop.run_config import TrainConfig
+from training.pair_classifier.verifier_settings import VerifierConfig
 
 CHANGELOG = ROOT / "CHANGELOG.md"
 WRITTEN = [page for page in (*PAGES, CHANGELOG) if page != GENERATED]
@@ -82,7 +83,9 @@ def test_every_page_is_in_the_navigation() -> None:
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.name)
 def test_settings_in_prose_exist(page: Path) -> None:
     """Those of code blocks are checked with their command."""
-    known = {f.name for config in (RetrievalConfig, TrainConfig) for f in fields(config)}
+    known = {
+        f.name for config in (RetrievalConfig, TrainConfig, VerifierConfig) for f in fields(config)
+    }
     named = re.findall(r"--set\s(\w+)=", page.read_text(encoding="utf-8"))
     assert set(named) - known - OF_EXPERIMENTS - {"KEY"} == set()
 

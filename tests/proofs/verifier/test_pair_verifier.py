@@ -16,7 +16,7 @@ from proofs.verifier.classifier_files import (
     with_relevance_head,
     write_classifier,
 )
-from proofs.verifier.verifier import Verifier
+from proofs.verifier.pair_verifier import Verifier
 from tests.proofs.verifier.tiny_classifier import TEXT, write_classifier_directory
 
 CLAIMS = [

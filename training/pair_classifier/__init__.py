@@ -1,0 +1,1 @@
+"""Training of the verifier: settings, pairs, loss, measures and the loop."""

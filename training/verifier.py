@@ -1,0 +1,24 @@
+"""Train the verifier, which reads claims with their evidence.
+
+Run as ``accelerate launch -m training.verifier --config configs/verifier.yaml``, or with
+``python``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from training.loop.training_command import run_command
+
+
+def _start(path: Path, overrides: tuple[str, ...], overwrite: bool) -> None:
+    from training.pair_classifier.training_run import train_verifier
+    from training.pair_classifier.verifier_settings import load_verifier_config
+
+    train_verifier(load_verifier_config(path, overrides), overwrite=overwrite)
+
+
+main = run_command(_start, "Train a verifier of claims and evidence.", "docs/verifier.md")
+
+if __name__ == "__main__":
+    main()
