@@ -15,6 +15,7 @@ from admiral.errors import AdmiralError
 from admiral.io.prefetch import Prefetch
 from admiral.io.text_cleaning import clean_text
 from admiral.kb import KnowledgeBase, locate
+from admiral.kb.origins import with_origins
 from admiral.models.checkpoint import Checkpoint, load_checkpoint
 from admiral.models.devices import choose_device, choose_dtype, precision_of
 from admiral.protocols import Stages
@@ -174,6 +175,7 @@ class Admiral(AsyncRetrieval):
             for state in self.search_states(claims, hops):
                 with self.in_use:
                     result = build_result(state, self.stages, self.config, self.checkpoint.tokens)
+                    result = with_origins(result, self.kb)
                 trim_heap()
                 yield result
         finally:

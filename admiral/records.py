@@ -13,6 +13,9 @@ T = TypeVar("T")
 
 Stopped = Literal["sufficient", "max_hops", "dead_end"]
 
+# Between the headings in `Document.sections`.
+SECTION_SEPARATOR = " > "
+
 
 @dataclass(frozen=True, slots=True)
 class Claim:
@@ -62,11 +65,22 @@ class Document:
         In the order of the source; may be empty.
     links
         For each sentence, the titles that it links to; empty if the corpus has no hyperlinks.
+    source
+        The path or URL of the file that the document was read from; empty for a record of a corpus.
+    sections
+        For each sentence, the headings above it, such as ``Options > Output``; empty if there are
+        none.
+    offsets
+        For each sentence, the position of its first character in the text that was extracted from
+        the file; empty for a record of a corpus.
     """
 
     title: str
     sentences: tuple[str, ...]
     links: tuple[tuple[str, ...], ...] = ()
+    source: str = ""
+    sections: tuple[str, ...] = ()
+    offsets: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +98,17 @@ class Sentence:
     score
         Higher is more relevant. The reranker's score; that of evidence also includes the relevance
         of its document.
+    source, section, offset
+        As in `Document`; set in results whose documents were read from files.
     """
 
     title: str
     index: int
     text: str
     score: float = 0.0
+    source: str = ""
+    section: str = ""
+    offset: int | None = None
 
     @property
     def key(self) -> tuple[str, int]:
@@ -170,11 +189,14 @@ class RankedDocument:
         Higher is better.
     hop
         The hop that contributed most to its score; 0 for the first stage.
+    source
+        The path or URL of the file that the document was read from, if any.
     """
 
     title: str
     score: float
     hop: int
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +233,13 @@ class RetrievalResult:
             "id": self.claim.id,
             "claim": self.claim.text,
             "documents": [
-                {"title": d.title, "score": round(d.score, 6), "hop": d.hop} for d in self.documents
+                {
+                    "title": d.title,
+                    "score": round(d.score, 6),
+                    "hop": d.hop,
+                    **({"source": d.source} if d.source else {}),
+                }
+                for d in self.documents
             ],
             "evidence": [
                 {
@@ -219,6 +247,7 @@ class RetrievalResult:
                     "sentence_id": s.index,
                     "text": s.text,
                     "score": round(s.score, 6),
+                    **_origin_json(s),
                 }
                 for s in self.evidence
             ],
@@ -228,6 +257,13 @@ class RetrievalResult:
         if self.warnings:
             record["warnings"] = list(self.warnings)
         return record
+
+
+def _origin_json(sentence: Sentence) -> Mapping[str, Any]:
+    """Return where a sentence is in its file; nothing for records of other corpora."""
+    if not sentence.source:
+        return {}
+    return {"source": sentence.source, "section": sentence.section, "offset": sentence.offset}
 
 
 def _hop_json(hop: Hop) -> Mapping[str, Any]:

@@ -46,12 +46,12 @@ def clean_document(document: Document) -> Document:
     """Return a document whose texts can be stored.
 
     Empty sentences are kept, since gold evidence refers to sentences by number. Links are either an
-    empty tuple or one tuple per sentence.
+    empty tuple or one tuple per sentence; likewise sections and offsets.
 
     Raises
     ------
     ValueError
-        If the numbers of sentences and of rows of links differ.
+        If the numbers of sentences and of rows of links, sections or offsets differ.
     """
     sentences = tuple(clean_text(sentence) for sentence in document.sentences)
     links = tuple(
@@ -59,7 +59,18 @@ def clean_document(document: Document) -> Document:
     )
     if links and len(links) != len(sentences):
         raise ValueError(f"{len(links)} rows of links for {len(sentences)} sentences")
-    return Document(clean_title(document.title), sentences, links if any(links) else ())
+    sections = tuple(clean_title(section) for section in document.sections)
+    for name, values in (("sections", sections), ("offsets", document.offsets)):
+        if values and len(values) != len(sentences):
+            raise ValueError(f"{len(values)} {name} for {len(sentences)} sentences")
+    return Document(
+        clean_title(document.title),
+        sentences,
+        links if any(links) else (),
+        clean_title(document.source),
+        sections if any(sections) else (),
+        document.offsets,
+    )
 
 
 def without_markup(text: str) -> tuple[str, tuple[str, ...]]:

@@ -63,6 +63,8 @@ def render_result(result: RetrievalResult, *, colour: bool = False, width: int =
         title = printable(document.title, _CHARACTERS)
         text = f"{rank:2}. {title} {_dim(f'({document.score:.2f}, {where})', colour)}"
         lines += _wrapped(text, "", width)
+        if document.source:
+            lines.append(_dim(f"    {printable(document.source)}", colour))
     if len(result.documents) > _DOCUMENTS:
         more = len(result.documents) - _DOCUMENTS
         lines.append(_dim(f"    and {more} more, which --json lists", colour))
@@ -116,7 +118,8 @@ def _hop_lines(hop: Hop, colour: bool, width: int) -> Iterator[str]:
         yield _dim(f"    and {len(hop.document_sets) - _SETS} more document sets", colour)
     yield _bold("  Evidence", colour)
     for sentence in hop.evidence:
-        yield from _sentence_lines(sentence.title, sentence.text, "    ", colour, width)
+        place = ", ".join(filter(None, (sentence.title, sentence.section)))
+        yield from _sentence_lines(place, sentence.text, "    ", colour, width)
     if not hop.evidence:
         yield "    none"
     yield _bold("  Proof", colour)
@@ -125,8 +128,8 @@ def _hop_lines(hop: Hop, colour: bool, width: int) -> Iterator[str]:
     yield f"  The evidence is {'' if hop.sufficient else 'not yet '}sufficient."
 
 
-def _sentence_lines(title: str, text: str, indent: str, colour: bool, width: int) -> Iterator[str]:
-    head = _dim(f"[{printable(title, _CHARACTERS)}]", colour) + " " if title else ""
+def _sentence_lines(place: str, text: str, indent: str, colour: bool, width: int) -> Iterator[str]:
+    head = _dim(f"[{printable(place, _CHARACTERS)}]", colour) + " " if place else ""
     yield from _wrapped(head + printable(text, _CHARACTERS), indent, width)
 
 

@@ -118,6 +118,11 @@ class KnowledgeBase:
         return dict(self._counts)
 
     @property
+    def has_origins(self) -> bool:
+        """Whether documents were read from files, and have sources, sections and offsets."""
+        return any(store.has_origins for store in self._contents.stores)
+
+    @property
     def settings(self) -> dict[str, Any]:
         """Settings of the build: ``bm25``, ``on_duplicate``, ``sources``."""
         return self._collection.manifest.settings

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -10,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from admiral.errors import AdmiralError
-from admiral.kb.store.document_writer import FILE, ROWS, SCHEMA
-from admiral.records import Document
+from admiral.kb.store.document_writer import FILE, ORIGINS, ORIGINS_SCHEMA, ROWS, SCHEMA
+from admiral.records import SECTION_SEPARATOR, Document
 from trie.index.npy_files import open_array
 
 _CACHED_BATCHES = 64
@@ -41,6 +42,7 @@ class DocumentStore:
             self._titles = pa.ipc.open_file(
                 self._map, options=pa.ipc.IpcReadOptions(use_threads=False, included_fields=[0])
             )
+            self._origins = self._open_origins(directory / ORIGINS)
             self._rows = open_array(directory / ROWS)
         except (pa.ArrowException, OSError, ValueError) as error:
             raise self._damaged(error) from error
@@ -48,6 +50,8 @@ class DocumentStore:
             raise self._damaged("unexpected columns")
         if self._rows.shape != (self.batches + 1,) or self._rows.dtype != np.int64:
             raise self._damaged(f"{ROWS} does not fit")
+        if self._origins and self._origins.num_record_batches != self.batches:
+            raise self._damaged(f"{ORIGINS} does not fit")
         self._batch = lru_cache(_CACHED_BATCHES)(self._read_batch)
 
     @property
@@ -59,6 +63,11 @@ class DocumentStore:
     def rows(self) -> np.ndarray:
         """First row of each batch, then the number of documents: int64, (batches + 1,)."""
         return self._rows
+
+    @property
+    def has_origins(self) -> bool:
+        """Whether documents were read from files, and have sources."""
+        return self._origins is not None
 
     def __len__(self) -> int:
         return int(self._rows[-1])
@@ -74,7 +83,7 @@ class DocumentStore:
         if not 0 <= row < len(self):
             raise IndexError(f"row {row} of {len(self)}")
         number = int(np.searchsorted(self._rows, row, side="right")) - 1
-        return _document(self._batch(number), row - int(self._rows[number]))
+        return _document(*self._batch(number), row - int(self._rows[number]))
 
     def titles(self) -> Iterator[str]:
         """Yield the titles in the order of rows without decompressing sentences or links."""
@@ -85,23 +94,45 @@ class DocumentStore:
         return self._documents(0, self.batches)
 
     def texts(self, first: int, end: int) -> Iterator[tuple[str, str]]:
-        """Yield the title and text of each document of batches `first` to `end` for indexing."""
+        """Yield the title and text of each document of batches `first` to `end` for indexing.
+
+        The text begins with the headings of the document, since none of its sentences has them.
+        """
         for document in self._documents(first, end):
-            yield document.title, " ".join(document.sentences)
+            headings = dict.fromkeys(
+                heading
+                for section in dict.fromkeys(document.sections)
+                for heading in section.split(SECTION_SEPARATOR)
+                if heading
+            )
+            yield document.title, " ".join((*headings, *document.sentences))
 
     def close(self) -> None:
-        """Release the memory map."""
+        """Release the memory maps."""
         self._batch.cache_clear()
         self._map.close()
+        if self._origins_map is not None:
+            self._origins_map.close()
 
     def _documents(self, first: int, end: int) -> Iterator[Document]:
         for number in range(first, end):
-            batch = self._read_batch(number)
+            batch, origins = self._read_batch(number)
             for offset in range(batch.num_rows):
-                yield _document(batch, offset)
+                yield _document(batch, origins, offset)
 
-    def _read_batch(self, number: int) -> pa.RecordBatch:
-        return self._checked(self._reader, number)
+    def _open_origins(self, path: Path) -> pa.RecordBatchFileReader | None:
+        self._origins_map = pa.memory_map(str(path)) if path.exists() else None
+        if self._origins_map is None:
+            return None
+        options = pa.ipc.IpcReadOptions(use_threads=False)
+        reader = pa.ipc.open_file(self._origins_map, options=options)
+        if not reader.schema.equals(ORIGINS_SCHEMA):
+            raise ValueError(f"unexpected columns in {ORIGINS}")
+        return reader
+
+    def _read_batch(self, number: int) -> tuple[pa.RecordBatch, pa.RecordBatch | None]:
+        origins = None if self._origins is None else self._checked(self._origins, number)
+        return self._checked(self._reader, number), origins
 
     def _checked(self, reader: pa.RecordBatchFileReader, number: int) -> pa.RecordBatch:
         try:
@@ -125,9 +156,17 @@ class DocumentStore:
         )
 
 
-def _document(batch: pa.RecordBatch, offset: int) -> Document:
-    return Document(
+def _document(batch: pa.RecordBatch, origins: pa.RecordBatch | None, offset: int) -> Document:
+    document = Document(
         batch.column(0)[offset].as_py(),
         tuple(batch.column(1)[offset].as_py()),
         tuple(map(tuple, batch.column(2)[offset].as_py())),
+    )
+    if origins is None:
+        return document
+    return replace(
+        document,
+        source=origins.column(0)[offset].as_py(),
+        sections=tuple(origins.column(1)[offset].as_py()),
+        offsets=tuple(origins.column(2)[offset].as_py()),
     )

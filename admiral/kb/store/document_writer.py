@@ -3,10 +3,16 @@
 A batch holds at most BATCH_ROWS documents and about BATCH_BYTES bytes of text (more only if a
 single document is larger), so reading one document decompresses little. ``rows.npy`` holds the
 first row of each batch, followed by the number of documents.
+
+Where documents were read from files, ``origins.arrow`` holds their sources, sections and offsets in
+batches of the same rows. It is a file of its own, so that releases that do not know it open the
+knowledge base all the same.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
 
@@ -22,10 +28,17 @@ SCHEMA = pa.schema(
         pa.field("links", pa.list_(pa.list_(pa.string())), nullable=False),
     ]
 )
+ORIGINS_SCHEMA = pa.schema(
+    [
+        pa.field("source", pa.string(), nullable=False),
+        pa.field("sections", pa.list_(pa.string()), nullable=False),
+        pa.field("offsets", pa.list_(pa.int32()), nullable=False),
+    ]
+)
 BATCH_ROWS = 256
 BATCH_BYTES = 256 * 1024
 _COMPRESSION_LEVEL = 9
-FILE, ROWS = "documents.arrow", "rows.npy"
+FILE, ROWS, ORIGINS = "documents.arrow", "rows.npy", "origins.arrow"
 
 
 class DocumentWriter:
@@ -51,11 +64,8 @@ class DocumentWriter:
         self._rows = [0]
         self._pending: list[Document] = []
         self._bytes = 0
-        options = pa.ipc.IpcWriteOptions(
-            compression=pa.Codec("zstd", compression_level=_COMPRESSION_LEVEL), use_threads=False
-        )
-        self._sink = pa.OSFile(str(directory / FILE), "wb")
-        self._writer = pa.ipc.new_file(self._sink, SCHEMA, options=options)
+        self._batches = _BatchFile(directory / FILE, SCHEMA)
+        self._origins: _BatchFile | None = None  # opened for the first document that has one
 
     def append(self, document: Document) -> int:
         """Add a document and return its row."""
@@ -74,12 +84,13 @@ class DocumentWriter:
     def _flush(self) -> None:
         if not self._pending:
             return
-        columns = [
-            pa.array([d.title for d in self._pending], SCHEMA.field("title").type),
-            pa.array([d.sentences for d in self._pending], SCHEMA.field("sentences").type),
-            pa.array([d.links for d in self._pending], SCHEMA.field("links").type),
-        ]
-        self._writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=SCHEMA))
+        self._batches.write(self._pending)
+        if self._origins is None and any(map(_has_origin, self._pending)):
+            self._origins = _BatchFile(self._directory / ORIGINS, ORIGINS_SCHEMA)
+            for first, end in pairwise(self._rows):
+                self._origins.write([Document("", ())] * (end - first))
+        if self._origins is not None:
+            self._origins.write(self._pending)
         self._rows.append(self._rows[-1] + len(self._pending))
         self._pending, self._bytes = [], 0
 
@@ -95,11 +106,42 @@ class DocumentWriter:
         try:
             if error is None:
                 self._flush()
+        finally:
+            for file in (self._batches, self._origins):
+                if file is not None:
+                    file.close(complete=error is None)
+        if error is None:
+            np.save(self._directory / ROWS, np.array(self._rows, np.int64), allow_pickle=False)
+
+
+class _BatchFile:
+    """An Arrow file whose columns are fields of documents."""
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        options = pa.ipc.IpcWriteOptions(
+            compression=pa.Codec("zstd", compression_level=_COMPRESSION_LEVEL), use_threads=False
+        )
+        self._schema = schema
+        self._sink = pa.OSFile(str(path), "wb")
+        self._writer = pa.ipc.new_file(self._sink, schema, options=options)
+
+    def write(self, documents: Sequence[Document]) -> None:
+        columns = [
+            pa.array([getattr(document, field.name) for document in documents], field.type)
+            for field in self._schema
+        ]
+        self._writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=self._schema))
+
+    def close(self, *, complete: bool) -> None:
+        try:
+            if complete:
                 self._writer.close()
         finally:
             self._sink.close()
-        if error is None:
-            np.save(self._directory / ROWS, np.array(self._rows, np.int64), allow_pickle=False)
+
+
+def _has_origin(document: Document) -> bool:
+    return bool(document.source or document.sections or document.offsets)
 
 
 def document_size(document: Document) -> int:

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -21,7 +22,12 @@ def _document(draw: st.DrawFn) -> Document:
     links: tuple[tuple[str, ...], ...] = ()
     if sentences and draw(st.booleans()):
         links = tuple(tuple(draw(st.lists(TEXT, max_size=2))) for _ in sentences)
-    return Document(draw(TEXT), sentences, links)
+    document = Document(draw(TEXT), sentences, links)
+    if draw(st.booleans()):
+        return document
+    sections = tuple(draw(TEXT) for _ in sentences)
+    offsets = tuple(draw(st.integers(0, 2**26)) for _ in sentences)
+    return replace(document, source=draw(TEXT), sections=sections, offsets=offsets)
 
 
 def _write(directory: Path, documents: list[Document]) -> DocumentStore:
@@ -78,6 +84,28 @@ def test_damage_is_an_error_and_never_a_crash(tmp_path: Path) -> None:
             errors.append(str(error))
     assert len(errors) > 50
     assert all("documents.arrow: damaged" in message for message in errors)
+
+
+def test_origins_are_kept_apart_and_their_headings_indexed(tmp_path: Path) -> None:
+    plain = [Document(f"t{n}", (f"s{n}",)) for n in range(300)]
+    _write(tmp_path / "plain", plain).close()
+    assert sorted(p.name for p in (tmp_path / "plain").iterdir()) == [
+        "documents.arrow",
+        "rows.npy",
+    ]
+    last = Document("a", ("b", "c", "d"), (), "f.md", ("", "H", "H"), (0, 3, 6))
+    store = _write(tmp_path / "d", [*plain, last])
+    assert list(store) == [*plain, last]
+    assert list(store.texts(1, 2))[-1] == ("a", "H b c d")
+    store.close()
+    (tmp_path / "d" / "origins.arrow").write_bytes(b"damaged")
+    with pytest.raises(AdmiralError, match="damaged"):
+        DocumentStore(tmp_path / "d")
+    # A knowledge base without the file, as other corpora make it, opens.
+    (tmp_path / "d" / "origins.arrow").unlink()
+    store = DocumentStore(tmp_path / "d")
+    assert store.document(300) == Document("a", ("b", "c", "d"))
+    store.close()
 
 
 @pytest.mark.parametrize("keep", [0, 10, 0.5, 0.99])
