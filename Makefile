@@ -66,7 +66,7 @@ $(VENV)/.installed: $(INPUTS) | $(BIN)/python
 
 $(VENV)/.installed-dev: $(VENV)/.installed
 	@echo "Installing the tools of the tests into $(VENV)"
-	@$(PIP) --no-build-isolation --editable '.[lucene,training,scorers,dev]'
+	@$(PIP) --no-build-isolation --editable '.[lucene,training,files,scorers,dev]'
 	@($(FEVER_SCORER)) || echo "note: FEVER's scorer cannot be built; the tests beside it are skipped" >&2
 	@touch $@
 

@@ -50,6 +50,8 @@ setup(
         "numpy>=2.0",
         "pyarrow>=18",
         "marisa-trie>=1.2",
+        "markdown-it-py>=4,<5",
+        "pathspec>=1,<2",
         "bm25s>=0.3.16,<0.4",
         "PyStemmer>=3.0",
         "click>=8.2",
@@ -71,6 +73,13 @@ setup(
             "huggingface-hub>=2,<3",
             "nltk>=3.9",
             "tensorboard>=2.18",
+        ],
+        # Documents of `admiral index` other than plain text, Markdown, manual pages and notebooks.
+        "files": [
+            "docutils>=0.22,<0.24",
+            "pypdf>=6,<8",
+            "python-docx>=1.2,<2",
+            "selectolax>=0.4,<2",
         ],
         "wordnet": ["nltk>=3.9"],  # WordNet for proofs, once its data is installed
         # The fork that imports on the Python in use; there is none for 3.13 or later, where our

@@ -38,7 +38,7 @@ _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON obj
     default="auto",
     show_default=True,
     help="Format of the corpora: auto, jsonl, wiki-jsonl, fever, hotpotqa, feverous, kilt, beir, "
-    "hipporag or text.",
+    "hipporag or files.",
 )
 @click.option(
     "--bm25",
@@ -48,10 +48,23 @@ _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON obj
 )
 @click.option(
     "--on-duplicate",
-    default="error",
+    default="auto",
     show_default=True,
     help="Treatment of a second document with the same title: error, merge (append its sentences), "
-    "skip or rename.",
+    "skip or rename. auto renames files by what differs in their paths; for records of other "
+    "corpora it is an error.",
+)
+@click.option(
+    "--include",
+    multiple=True,
+    metavar="PATTERN",
+    help="In a folder of documents, read only the files that match, such as '*.md' or 'docs/'.",
+)
+@click.option(
+    "--exclude",
+    multiple=True,
+    metavar="PATTERN",
+    help="In a folder of documents, leave out what matches, as .gitignore does.",
 )
 @click.option("--skip-bad", is_flag=True, help="Skip and count bad records instead of failing.")
 @click.option("--overwrite", is_flag=True, help="Replace an existing knowledge base.")
@@ -64,6 +77,8 @@ def index_command(
     format: str,
     bm25: str,
     on_duplicate: str,
+    include: tuple[str, ...],
+    exclude: tuple[str, ...],
     skip_bad: bool,
     overwrite: bool,
     progress: bool,
@@ -74,8 +89,9 @@ def index_command(
 
     CORPUS is a file or a folder: JSON Lines, FEVER wiki-pages, a HotpotQA or HoVer dump, the
     FEVEROUS database, the KILT knowledge source, corpus.jsonl of BEIR, a corpus of HippoRAG (a JSON
-    array), or a folder of .txt and .md files. Files may be compressed (.gz, .bz2, .xz, .zst).
-    CORPUS may also be a URL that fsspec opens, such as s3://bucket/folder.
+    array), or a folder of documents: text, Markdown, reStructuredText, HTML, PDF, DOCX, EPUB,
+    manual pages, notebooks. Files may be compressed (.gz, .bz2, .xz, .zst). CORPUS may also be a
+    URL that fsspec opens, such as s3://bucket/folder.
     """
     from admiral.kb import build
 
@@ -87,6 +103,8 @@ def index_command(
             bm25=bm25,
             on_duplicate=on_duplicate,
             skip_bad=skip_bad,
+            include=include,
+            exclude=exclude,
             overwrite=overwrite,
             progress=progress,
             workers=workers,
@@ -99,7 +117,8 @@ def index_command(
         f"{_size(report.bytes)}, in {report.seconds:.1f} s"
     )
     if report.duplicates:
-        click.echo(f"duplicate titles ({on_duplicate}): {report.duplicates:,}")
+        treatment = "told apart by their paths" if on_duplicate == "auto" else on_duplicate
+        click.echo(f"duplicate titles ({treatment}): {report.duplicates:,}")
     if report.bad:
         click.echo(f"bad records skipped: {report.bad:,}")
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from admiral.kb.bm25 import BACKENDS, check_backend
 from admiral.kb.corpus.corpora import Corpora, check_choice
 from admiral.kb.corpus.duplicates import POLICIES, UniqueTitleWriter
+from admiral.kb.corpus.readers import FilePatterns
 from admiral.kb.corpus.sharded_corpora import ShardedCorpora
 from admiral.kb.kb_paths import checked_kb_path
 from admiral.kb.store.file_modes import copy_permissions
@@ -33,6 +34,8 @@ class BuildReport:
         Number of bad records left out by `skip_bad`.
     duplicates
         Number of records with duplicate titles, which were merged, skipped or renamed.
+    skipped
+        Numbers of files in folders of documents that were not read, by reason.
     bytes, seconds
         Size on disk and time taken.
     """
@@ -43,6 +46,7 @@ class BuildReport:
     links: int
     bad: int
     duplicates: int
+    skipped: dict[str, int]
     bytes: int
     seconds: float
 
@@ -53,8 +57,10 @@ def build(
     *,
     format: str = "auto",
     bm25: str = "lucene",
-    on_duplicate: str = "error",
+    on_duplicate: str = "auto",
     skip_bad: bool = False,
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
     overwrite: bool = False,
     progress: bool = True,
     workers: BuildWorkers | None = None,
@@ -73,9 +79,13 @@ def build(
         Backend of the BM25 index, or ``none`` for a knowledge base without one.
     on_duplicate
         Policy for duplicate titles: ``error``, ``merge`` to append the sentences to the first
-        document, ``skip`` to keep the first document, or ``rename`` to ``title (2)``.
+        document, ``skip`` to keep the first document, or ``rename`` to ``title (2)``, and files to
+        what differs in their paths. ``auto`` renames files; for other records it is an error.
     skip_bad
         Whether to count and report bad records instead of raising an error for the first.
+    include, exclude
+        Patterns as in ``.gitignore`` for the files of folders of documents: which to read, if there
+        are any, and which not to read.
     overwrite
         Whether to replace an existing knowledge base.
     progress
@@ -93,10 +103,11 @@ def build(
     _check_bm25(bm25)
     check_choice("on_duplicate", on_duplicate, POLICIES)
     target = checked_kb_path(kb_path)
-    sources = Corpora(corpora, format, skip_bad)
+    patterns = FilePatterns(tuple(include), tuple(exclude))
+    sources = Corpora(corpora, format, skip_bad, patterns)
     with staging(target, overwrite=overwrite, owned=is_knowledge_base) as directory:
         if workers is not None:
-            sources = ShardedCorpora(corpora, format, skip_bad, directory, workers)
+            sources = ShardedCorpora(corpora, format, skip_bad, directory, workers, patterns)
         writer = UniqueTitleWriter(directory, on_duplicate)
         written = writer.write(sources, progress)
         write_indexes(directory, bm25, progress, workers)
@@ -120,6 +131,7 @@ def build(
         path=target,
         bad=sources.bad,
         duplicates=writer.duplicates,
+        skipped=dict(sources.skipped),
         bytes=sum(entry.size for entry in manifest.files.values()),
         seconds=time.monotonic() - began,
         **counts,

@@ -4,18 +4,32 @@ from __future__ import annotations
 
 import logging
 from array import array
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.progress import track_documents
 from admiral.io.remote import Place, corpus_path
 from admiral.io.streams import numbered_lines
-from admiral.kb.corpus.readers import FORMATS, Record, check_corpus, detect_format, read_corpus
+from admiral.kb.corpus.files.folder_walk import UNKNOWN
+from admiral.kb.corpus.readers import (
+    ALL_FILES,
+    FORMATS,
+    FilePatterns,
+    Record,
+    SkippedFile,
+    check_corpus,
+    corpus_files,
+    detect_format,
+    read_corpus_file,
+)
 
 logger = logging.getLogger(__name__)
 
 BAD_RECORDS_SHOWN = 20
+_SUFFIXES_SHOWN = 5
 
 
 def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
@@ -35,11 +49,15 @@ class Corpora:
         One of ``admiral.kb.corpus.readers.FORMATS`` for all corpora, or ``auto``.
     skip_bad
         Whether to count and report bad records instead of raising an error for the first.
+    patterns
+        Which files of folders of documents to read.
 
     Attributes
     ----------
     bad
         Number of bad records skipped so far.
+    skipped
+        How many files of folders of documents were not read, by reason.
 
     Raises
     ------
@@ -48,10 +66,16 @@ class Corpora:
     """
 
     def __init__(
-        self, corpora: Sequence[str | Path] | str | Path, format: str, skip_bad: bool
+        self,
+        corpora: Sequence[str | Path] | str | Path,
+        format: str,
+        skip_bad: bool,
+        patterns: FilePatterns = ALL_FILES,
     ) -> None:
         self.bad = 0
-        self._skip_bad = skip_bad
+        self.skipped: Counter[str] = Counter()
+        self._unknown: Counter[str] = Counter()
+        self._skip_bad, self._patterns = skip_bad, patterns
         paths = [
             corpus_path(p) for p in ([corpora] if isinstance(corpora, str | Path) else corpora)
         ]
@@ -87,18 +111,39 @@ class Corpora:
         yield from track_documents(self._good_records(), "reading", enabled=progress)
         if self.bad:
             logger.warning("%d bad records were skipped", self.bad)
+        if self.skipped:
+            logger.warning("%s", self._skipped_line())
 
     def _good_records(self) -> Iterator[Record]:
         for path, format in self._corpora:
-            for item in read_corpus(path, format):
+            files = self._files(path, format)
+            for item in chain.from_iterable(read_corpus_file(file, format) for file in files):
                 if isinstance(item, Record):
                     yield item
+                    continue
+                if isinstance(item, SkippedFile):
+                    self.skipped[item.reason] += 1
                     continue
                 if not self._skip_bad:
                     raise item
                 self.bad += 1
                 if self.bad <= BAD_RECORDS_SHOWN:
                     logger.warning("skipped: %s", item)
+
+    def _files(self, path: Place, format: str) -> Sequence[Place]:
+        """Return the files of a corpus in reading order, and count those that are not read."""
+        chosen = corpus_files(path, format, self._patterns)
+        self.skipped += chosen.skipped
+        self._unknown += chosen.unknown
+        return chosen.files
+
+    def _skipped_line(self) -> str:
+        """Return one line with the number of files that were not read, by reason."""
+        reasons = [f"{count:,} {reason}" for reason, count in self.skipped.most_common()]
+        shown = ", ".join(suffix for suffix, _ in self._unknown.most_common(_SUFFIXES_SHOWN))
+        more = ", ..." if len(self._unknown) > _SUFFIXES_SHOWN else ""
+        line = f"{self.skipped.total():,} files were skipped: {'; '.join(reasons)}"
+        return line.replace(UNKNOWN, f"{UNKNOWN} ({shown}{more})")
 
 
 class RecordPositions:

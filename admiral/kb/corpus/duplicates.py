@@ -1,28 +1,33 @@
-"""Write the documents of corpora, resolving duplicate titles by one of four policies."""
+"""Write the documents of corpora, resolving duplicate titles by one of five policies."""
 
 from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
-from typing import IO
+from typing import IO, TypeVar
 
 import numpy as np
 
 from admiral.errors import AdmiralError
 from admiral.io.streams import LONGEST_RECORD
 from admiral.kb.corpus.corpora import Corpora, RecordPositions
+from admiral.kb.corpus.files.distinct_titles import distinct_titles
 from admiral.kb.corpus.readers import Record
 from admiral.kb.corpus.title_set import TitleSet
 from admiral.kb.store.document_store import DocumentStore
 from admiral.kb.store.document_writer import DocumentWriter, document_size
 from admiral.records import Document
 
-POLICIES = ("error", "merge", "skip", "rename")
+T = TypeVar("T")
+
+POLICIES = ("auto", "error", "merge", "skip", "rename")
+# Files are told apart by their paths; a second record with the same title is an error under auto.
+_BY_PATH = ("auto", "rename")
 
 
 class UniqueTitleWriter:
@@ -38,7 +43,8 @@ class UniqueTitleWriter:
     Attributes
     ----------
     duplicates
-        Number of records whose title had occurred before.
+        Number of records whose title had occurred before, and of files that others share a title
+        with.
     """
 
     def __init__(self, directory: Path, on_duplicate: str) -> None:
@@ -47,6 +53,7 @@ class UniqueTitleWriter:
         self._seen = TitleSet()
         self._last_numbers: dict[str, int] = {}
         self._positions = RecordPositions()
+        self._files: dict[str, tuple[int, str]] = {}  # source -> row and title, to tell apart
 
     def write(self, corpora: Corpora, progress: bool) -> DocumentWriter:
         """Write all documents and return the finished writer, which has the counts.
@@ -64,14 +71,35 @@ class UniqueTitleWriter:
             if not writer.documents:
                 raise AdmiralError(f"{corpora}: no documents in it. Check the corpus and --format.")
             if len(merges):
-                writer = _rewrite_merged(merges, documents)
+                writer = _rewrite(documents, merges.merged)
+            if titles := self._new_titles():
+                self.duplicates += len(titles)
+                writer = _rewrite(documents, lambda store: _renamed(store, titles))
         return writer
+
+    def _new_titles(self) -> dict[int, str]:
+        """Return the titles of the files that another document shares its title with, by row."""
+        documents = [(title, source) for source, (_, title) in self._files.items()]
+        titles = distinct_titles(documents, lambda title: "" if title in self._seen else None)
+        return {
+            row: new
+            for (row, old), new in zip(self._files.values(), titles, strict=True)
+            if new != old
+        }
 
     def _add(self, record: Record, writer: DocumentWriter, merges: _DeferredMerges) -> None:
         document, row = record.document, writer.documents
+        if document.source and self._policy in _BY_PATH:
+            if document.source in self._files:  # the corpora name it twice
+                self.duplicates += 1
+                return
+            self._files[document.source] = row, document.title
+            self._positions.append(record)
+            writer.append(document)
+            return
         first = self._seen.find_or_add(document.title, row)
         if first is not None:
-            if self._policy == "error":
+            if self._policy in ("auto", "error"):
                 remedy = "choose --on-duplicate merge, skip or rename"
                 raise self._positions.duplicate_error(record, first, remedy)
             self.duplicates += 1
@@ -113,7 +141,8 @@ class _DeferredMerges:
         """Add a document to merge into the one in `row`."""
         self._rows.append(row)
         self._offsets.append(self._file.tell())
-        self._file.write(json.dumps([document.sentences, document.links]).encode() + b"\n")
+        fields = [document.sentences, document.links, document.sections]
+        self._file.write(json.dumps(fields).encode() + b"\n")
 
     def merged(self, documents: DocumentStore) -> Iterator[Document]:
         """Yield all documents in order, with the sentences of their duplicates appended."""
@@ -137,8 +166,9 @@ class _DeferredMerges:
 
     def _read(self, number: int, title: str) -> Document:
         self._file.seek(self._offsets[number])
-        sentences, links = json.loads(self._file.readline())
-        return Document(title, tuple(sentences), tuple(map(tuple, links)))
+        sentences, links, sections = json.loads(self._file.readline())
+        rows = tuple(map(tuple, links))
+        return Document(title, tuple(sentences), rows, "", tuple(sections))
 
     def __enter__(self) -> _DeferredMerges:
         return self
@@ -153,13 +183,15 @@ class _DeferredMerges:
         self._path.unlink()
 
 
-def _rewrite_merged(merges: _DeferredMerges, documents: Path) -> DocumentWriter:
-    """Replace the documents of a directory by the merged ones."""
-    old = documents.rename(documents.with_name("unmerged"))
+def _rewrite(
+    documents: Path, change: Callable[[DocumentStore], Iterable[Document]]
+) -> DocumentWriter:
+    """Replace the documents of a directory by changed ones."""
+    old = documents.rename(documents.with_name("unchanged"))
     store = DocumentStore(old)
     try:
         with DocumentWriter(documents) as writer:
-            for document in merges.merged(store):
+            for document in change(store):
                 writer.append(document)
     finally:
         store.close()
@@ -169,10 +201,25 @@ def _rewrite_merged(merges: _DeferredMerges, documents: Path) -> DocumentWriter:
     return writer
 
 
+def _renamed(documents: Iterable[Document], titles: dict[int, str]) -> Iterator[Document]:
+    for row, document in enumerate(documents):
+        yield replace(document, title=titles.get(row, document.title))
+
+
 def _merge_documents(documents: list[Document]) -> Document:
-    """Return one document with the sentences and links of all, under the first title."""
-    sentences = tuple(chain.from_iterable(document.sentences for document in documents))
-    if not any(document.links for document in documents):
-        return Document(documents[0].title, sentences)
-    links = (document.links or ((),) * len(document.sentences) for document in documents)
-    return Document(documents[0].title, sentences, tuple(chain.from_iterable(links)))
+    """Return one document with the sentences and links of all, under the first title.
+
+    Its source is that of the first. Sentences of the others have sections, but no offsets.
+    """
+    merged = replace(documents[0], sentences=_chained(d.sentences for d in documents), offsets=())
+    if any(document.links for document in documents):
+        links = _chained(d.links or ((),) * len(d.sentences) for d in documents)
+        merged = replace(merged, links=links)
+    if any(document.sections for document in documents):
+        sections = _chained(d.sections or ("",) * len(d.sentences) for d in documents)
+        merged = replace(merged, sections=sections)
+    return merged
+
+
+def _chained(parts: Iterable[tuple[T, ...]]) -> tuple[T, ...]:
+    return tuple(chain.from_iterable(parts))

@@ -5,6 +5,10 @@ white space and a possible start of a sentence follow. It also ends at an East A
 at a blank line. A full stop after a title or a reference (``Dr.``, ``No.``) never ends a sentence.
 After an initial, an acronym or a suffix (``J.``, ``U.S.``, ``Inc.``) it does only if the next word
 is a common first word of a sentence.
+
+A sentence has at most `LONGEST_SENTENCE` characters: longer ones, which are tables, lists or data
+rather than prose, are split at white space. Otherwise a single one could fill the memory of the
+models that read it.
 """
 
 from __future__ import annotations
@@ -39,6 +43,7 @@ _WORD_BEFORE = re.compile(r"[^\s\"'“‘«(\[/–—-]+$")
 _WORD_AFTER = re.compile(r"[\"'“‘«(\[]*([^\W_]+)?")
 _INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]", re.UNICODE)
 _LONGEST_WORD = 40
+LONGEST_SENTENCE = 2000  # characters
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
@@ -65,9 +70,25 @@ def split_sentences(text: str) -> list[str]:
 def _append(spans: list[tuple[int, int]], text: str, start: int, end: int) -> None:
     piece = text[start:end]
     stripped = piece.strip()
-    if stripped:
-        begin = start + len(piece) - len(piece.lstrip())
-        spans.append((begin, begin + len(stripped)))
+    if not stripped:
+        return
+    begin = start + len(piece) - len(piece.lstrip())
+    end = begin + len(stripped)
+    while end - begin > LONGEST_SENTENCE:
+        cut = _last_space(text, begin, begin + LONGEST_SENTENCE)
+        spans.append((begin, begin + len(text[begin:cut].rstrip())))
+        begin = cut
+        while text[begin].isspace():
+            begin += 1
+    spans.append((begin, end))
+
+
+def _last_space(text: str, begin: int, end: int) -> int:
+    """Return the position of the last white space in the second half of a range, or `end`."""
+    for position in range(end, (begin + end) // 2, -1):
+        if text[position].isspace():
+            return position
+    return end
 
 
 def _is_sentence_end(text: str, start: int, match: re.Match[str]) -> bool:

@@ -16,7 +16,14 @@ from admiral.errors import RecordError
 from admiral.io.remote import Place, corpus_path
 from admiral.kb.corpus.corpora import BAD_RECORDS_SHOWN, Corpora
 from admiral.kb.corpus.file_ranges import FileRange, file_size, split_lines
-from admiral.kb.corpus.readers import WHOLE_FILE_FORMATS, Record, corpus_files, read_corpus
+from admiral.kb.corpus.readers import (
+    ALL_FILES,
+    WHOLE_FILE_FORMATS,
+    FilePatterns,
+    Record,
+    SkippedFile,
+    read_corpus_file,
+)
 from admiral.kb.store.contents import DOCUMENTS
 from admiral.kb.store.document_store import DocumentStore
 from admiral.kb.store.document_writer import DocumentWriter
@@ -63,25 +70,32 @@ class ReadReport(NamedTuple):
         Number of bad records.
     messages
         Messages for the first bad records.
+    skipped
+        How many files have no document, by reason.
     """
 
     directory: str
     lines: tuple[int, ...]
     bad: int
     messages: tuple[str, ...]
+    skipped: dict[str, int]
 
 
 def read_shard(job: ReadJob) -> ReadReport:
     """Read the files of a job; AdmiralError for the first bad record unless they are skipped."""
     directory = new_folder(job.directory)
     positions, lines, bad, messages = array("Q"), [], 0, []
+    skipped: Counter[str] = Counter()
     with DocumentWriter(directory / DOCUMENTS) as writer:
         for number, file in enumerate(job.files):
             place = file.place()
-            for item in read_corpus(place, job.format):
+            for item in read_corpus_file(place, job.format):
                 if isinstance(item, Record):
                     writer.append(item.document)
                     positions.append(number << 40 | item.line)
+                    continue
+                if isinstance(item, SkippedFile):
+                    skipped[item.reason] += 1
                     continue
                 bad += 1
                 if not job.skip_bad or bad <= BAD_RECORDS_SHOWN:
@@ -92,7 +106,7 @@ def read_shard(job: ReadJob) -> ReadReport:
             lines.append(place.lines if isinstance(place, FileRange) else 0)
     values = np.frombuffer(positions, dtype=np.uint64)
     np.save(directory / _POSITIONS, values, allow_pickle=False)
-    return ReadReport(str(directory), tuple(lines), bad, tuple(messages))
+    return ReadReport(str(directory), tuple(lines), bad, tuple(messages), dict(skipped))
 
 
 class ShardedCorpora(Corpora):
@@ -100,7 +114,7 @@ class ShardedCorpora(Corpora):
 
     Parameters
     ----------
-    corpora, format, skip_bad
+    corpora, format, skip_bad, patterns
         As for `Corpora`.
     directory
         Directory below which workers write documents.
@@ -115,8 +129,9 @@ class ShardedCorpora(Corpora):
         skip_bad: bool,
         directory: Path,
         workers: BuildWorkers,
+        patterns: FilePatterns = ALL_FILES,
     ) -> None:
-        super().__init__(corpora, format, skip_bad)
+        super().__init__(corpora, format, skip_bad, patterns)
         self._directory, self._workers = directory / SHARDS, workers
 
     def _good_records(self) -> Iterator[Record]:
@@ -126,12 +141,13 @@ class ShardedCorpora(Corpora):
             for message in report.messages[: max(BAD_RECORDS_SHOWN - self.bad, 0)]:
                 logger.warning("skipped: %s", message)
             self.bad += report.bad
+            self.skipped.update(report.skipped)
             yield from _records(job, report, lines)
             shutil.rmtree(report.directory)
 
     def _jobs(self) -> Iterator[ReadJob]:
         for path, format in self._corpora:
-            files = [f for file in corpus_files(path, format) for f in self._split(file, format)]
+            files = [f for file in self._files(path, format) for f in self._split(file, format)]
             files_per_job = -(-len(files) // self._workers.shards)
             for start in range(0, len(files), files_per_job):
                 chunk = tuple(files[start : start + files_per_job])

@@ -27,10 +27,12 @@ class TitleSet:
     def __len__(self) -> int:
         return self._size
 
+    def __contains__(self, title: str) -> bool:
+        return bool(self._fingerprints[self._slot(_fingerprint(title))])
+
     def find_or_add(self, title: str, row: int) -> int | None:
         """Return the row of `title` if it has been seen; otherwise add it with `row`."""
-        digest = blake2b(title.encode("utf-8"), digest_size=8).digest()
-        fingerprint = int.from_bytes(digest, "little") or 1
+        fingerprint = _fingerprint(title)
         slot = self._slot(fingerprint)
         if self._fingerprints[slot]:
             return self._rows[slot]
@@ -54,3 +56,8 @@ class TitleSet:
             if fingerprint:
                 slot = self._slot(fingerprint)
                 self._fingerprints[slot], self._rows[slot] = fingerprint, row
+
+
+def _fingerprint(title: str) -> int:
+    digest = blake2b(title.encode("utf-8"), digest_size=8).digest()
+    return int.from_bytes(digest, "little") or 1

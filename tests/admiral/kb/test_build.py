@@ -202,7 +202,7 @@ def test_an_empty_corpus_is_an_error(lines: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"format": "xml"}, "auto, jsonl, wiki-jsonl, fever, hotpotqa, feverous, kilt, beir, text"),
+        ({"format": "xml"}, "auto, jsonl, wiki-jsonl, fever, hotpotqa, feverous, kilt, beir, "),
         ({"on_duplicate": "keep"}, "error, merge, skip, rename"),
         ({"bm25": "elastic"}, "lucene, bm25s, none"),
     ],
@@ -215,7 +215,7 @@ def test_unknown_setting_values(
 
 
 def test_missing_corpus(tmp_path: Path) -> None:
-    for form in ("auto", "jsonl", "text"):
+    for form in ("auto", "jsonl", "files"):
         with pytest.raises(AdmiralError, match="no such file or folder"):
             _build(tmp_path / "none", tmp_path / "kb", format=form)
     with pytest.raises(AdmiralError, match="no corpus"):

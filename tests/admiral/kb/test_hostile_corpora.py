@@ -164,6 +164,4 @@ def test_decompression_bombs_in_text_files(tmp_path: Path) -> None:
     with compressed(folder / "bomb.txt.gz") as file:
         for _ in range(24):
             file.write(b"a " * 2**23)
-    strict, lenient = build_with_limited_memory(folder, tmp_path)
-    assert "longer than 64 MiB" in strict
-    assert lenient == "1"
+    assert build_with_limited_memory(folder, tmp_path) == ["1", "1"]

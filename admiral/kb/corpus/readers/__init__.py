@@ -7,41 +7,66 @@ for one JSON record or a reader of files, and list it in `FORMATS`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from admiral.errors import AdmiralError, RecordError
-from admiral.io.remote import Place
+from admiral.io.remote import Place, RemotePath
 from admiral.io.streams import json_objects
+from admiral.kb.corpus.files.file_types import file_type, uncompressed_name
+from admiral.kb.corpus.files.folder_walk import (
+    ALL_FILES,
+    JUNK,
+    ChosenFiles,
+    FilePatterns,
+    choose_files,
+)
 from admiral.kb.corpus.readers.beir import parse_beir
 from admiral.kb.corpus.readers.corpus_records import (
     Record,
     RecordOrError,
+    SkippedFile,
     data_files,
     files_below,
     read_json,
-    text_suffix,
 )
+from admiral.kb.corpus.readers.document_files import read_file
 from admiral.kb.corpus.readers.fever_pages import parse_fever
 from admiral.kb.corpus.readers.feverous_database import MAGIC, read_feverous
 from admiral.kb.corpus.readers.hipporag import array_objects, begins_with_array
 from admiral.kb.corpus.readers.hotpotqa import parse_hotpotqa
 from admiral.kb.corpus.readers.jsonl import parse_jsonl, parse_wiki_jsonl
 from admiral.kb.corpus.readers.kilt import parse_kilt
-from admiral.kb.corpus.readers.plain_text import read_plain, text_files
+from admiral.kb.corpus.readers.unknown_format import unknown_format_error
 
 __all__ = [
+    "ALL_FILES",
     "FORMATS",
     "WHOLE_FILE_FORMATS",
+    "ChosenFiles",
+    "FilePatterns",
     "Record",
     "RecordOrError",
+    "SkippedFile",
     "check_corpus",
     "corpus_files",
     "detect_format",
     "read_corpus",
+    "read_corpus_file",
 ]
+
+
+def _read_files(path: Place) -> Iterator[RecordOrError]:
+    """Yield one record for each file that people write below a folder, or for the file itself."""
+    for item in map(read_file, choose_files(path, ALL_FILES).files):
+        if not isinstance(item, SkippedFile):
+            yield item
+
 
 FORMATS: dict[str, Callable[[Place], Iterator[RecordOrError]]] = {
     "jsonl": partial(read_json, parse=parse_jsonl),
@@ -52,12 +77,13 @@ FORMATS: dict[str, Callable[[Place], Iterator[RecordOrError]]] = {
     "kilt": partial(read_json, parse=parse_kilt),
     "beir": partial(read_json, parse=parse_beir),
     "hipporag": partial(read_json, parse=parse_jsonl, objects=array_objects),
-    "text": read_plain,
+    "files": _read_files,
 }
 # Formats of files that cannot be read from any line on.
-WHOLE_FILE_FORMATS = ("feverous", "hipporag", "text")
+WHOLE_FILE_FORMATS = ("feverous", "hipporag", "files")
 # Number of records that format detection reads at most.
 _DETECTION_RECORDS = 100
+_DATA_SUFFIXES = ("", ".json", ".jsonl", ".ndjson", ".db", ".sqlite", ".sqlite3")
 
 
 def read_corpus(path: Place, format: str) -> Iterator[RecordOrError]:
@@ -65,11 +91,25 @@ def read_corpus(path: Place, format: str) -> Iterator[RecordOrError]:
     return FORMATS[format](path)
 
 
-def corpus_files(path: Place, format: str) -> Sequence[Place]:
-    """Return the files of a corpus in reading order; each of them can be read as a corpus."""
-    if format == "feverous":
-        return [path]
-    return text_files(path) if format == "text" else data_files(path)
+def read_corpus_file(file: Place, format: str) -> Iterator[RecordOrError | SkippedFile]:
+    """Yield the records of one of the files that `corpus_files` returns."""
+    return iter([read_file(file)]) if format == "files" else read_corpus(file, format)
+
+
+def corpus_files(path: Place, format: str, patterns: FilePatterns) -> ChosenFiles:
+    """Return the files of a corpus in reading order; each of them can be read as a corpus.
+
+    Parameters
+    ----------
+    path, format
+        As for `read_corpus`.
+    patterns
+        Which files of the format ``files`` to read.
+    """
+    if format == "files":
+        return choose_files(path, patterns)
+    files = [path] if format == "feverous" else data_files(path)
+    return ChosenFiles(files, Counter(), Counter())
 
 
 def check_corpus(path: Place) -> None:
@@ -86,6 +126,8 @@ def check_corpus(path: Place) -> None:
 def detect_format(path: Place) -> str:
     """Detect the format of a corpus from its file names and first records.
 
+    A folder holds documents (``files``), unless its first data file is a corpus of another format.
+
     Returns
     -------
     str
@@ -97,13 +139,35 @@ def detect_format(path: Place) -> str:
         If the path is not a file or a folder, or the format is unknown.
     """
     check_corpus(path)
-    if path.is_dir():
-        files = files_below(path)
-        if files and all(text_suffix(file) for file in files):
-            return "text"
-    elif text_suffix(path):
-        return "text"
-    file = data_files(path)[0]
+    if path.is_file():
+        return "files" if file_type(path.name) else _data_format(path)
+    files = [file for file in _visible_files(path) if _is_data(file)]
+    try:
+        return _data_format(files[0] if files else data_files(path)[0])
+    except AdmiralError:
+        if any(file_type(file.name) for file in _visible_files(path)):
+            return "files"
+        raise
+
+
+def _visible_files(folder: Place) -> Iterator[Place]:
+    """Yield the files below a folder that a detection looks at, sorted; links are not followed."""
+    if isinstance(folder, RemotePath):
+        yield from files_below(folder)
+        return
+    for parent, folders, names in os.walk(folder):
+        folders[:] = sorted(f for f in folders if not f.startswith(".") and f not in JUNK)
+        yield from (Path(parent, name) for name in sorted(names) if not name.startswith("."))
+
+
+def _is_data(file: Place) -> bool:
+    """Return whether a file may be a corpus by its name, which often has no suffix."""
+    name = uncompressed_name(file.name)
+    return PurePosixPath(name).suffix.lower() in _DATA_SUFFIXES and file_type(name) is None
+
+
+def _data_format(file: Place) -> str:
+    """Return the format of a file by its first records; AdmiralError if it is unknown."""
     try:
         with file.open("rb") as stream:
             if stream.read(len(MAGIC)) == MAGIC:
@@ -114,13 +178,12 @@ def detect_format(path: Place) -> str:
         ) from error
     is_array = begins_with_array(file)
     objects = array_objects(file) if is_array else json_objects(file)
+    read = []
     for item in islice(objects, _DETECTION_RECORDS):
         if not isinstance(item, RecordError) and (name := _format_of(item[1], is_array)):
             return name
-    raise AdmiralError(
-        f"{file}: its first records match no known format. Name the format with --format "
-        f"({', '.join(FORMATS)})."
-    )
+        read.append(item)
+    raise unknown_format_error(file, read, tuple(FORMATS))
 
 
 def _format_of(value: dict[str, Any], is_array: bool) -> str | None:

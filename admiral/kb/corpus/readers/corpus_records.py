@@ -13,6 +13,7 @@ from admiral.errors import AdmiralError, RecordError
 from admiral.io.remote import Place, RemotePath
 from admiral.io.streams import json_objects
 from admiral.io.text_cleaning import LONGEST_TITLE, clean_document, clean_title
+from admiral.kb.corpus.files.file_types import file_type
 from admiral.records import Document
 
 SKIP_BAD_REMEDY = "Correct it, or skip bad records with --skip-bad."
@@ -30,6 +31,14 @@ class Record:
     def where(self) -> str:
         """Position for messages, such as ``corpus.jsonl:17``."""
         return f"{self.path}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedFile:
+    """A file of a folder of documents that makes no document, and why, for counting."""
+
+    reason: str
+    path: Place
 
 
 # Bad records are yielded, so that reading can continue after them.
@@ -62,11 +71,11 @@ def read_json(
 def data_files(path: Place) -> Sequence[Place]:
     """Return the file itself, or the JSON Lines files below a folder, sorted.
 
-    These are all files except hidden ones and plain text (``.txt``, ``.md``).
+    These are all files except hidden ones and documents (``.md``, ``.txt``, ``.pdf`` and others).
     """
     if path.is_file():
         return [path]
-    files = [file for file in files_below(path) if text_suffix(file) is None]
+    files = [file for file in files_below(path) if file_type(file.name) is None]
     if not files:
         raise AdmiralError(f"{path}: the folder holds no data files. Check the path.")
     return files
@@ -111,14 +120,6 @@ def _walk(folder: Path) -> Iterator[Path]:
 
 def _raise(error: OSError) -> NoReturn:
     raise error
-
-
-def text_suffix(file: Place) -> str | None:
-    """Return ``.txt`` or ``.md`` if the file has that suffix, also before a compression suffix."""
-    for suffix in reversed(file.suffixes[-2:]):
-        if suffix.lower() in (".txt", ".md"):
-            return suffix.lower()
-    return None
 
 
 def cleaned_document(document: Document, where: str, field: str = "title") -> Document:

@@ -1,10 +1,9 @@
-"""Readers of folders, the FEVEROUS database and plain text; detection of formats."""
+"""Readers of folders, the FEVEROUS database and documents; detection of formats."""
 
 import bz2
 import gzip
 import json
 import os
-import re
 import sqlite3
 import time
 from contextlib import closing
@@ -25,7 +24,6 @@ from admiral.kb.corpus.readers import (
     read_corpus,
 )
 from admiral.kb.corpus.readers.hipporag import array_objects
-from admiral.kb.corpus.readers.plain_text import _heading
 from admiral.records import Document
 
 
@@ -132,13 +130,34 @@ def test_folder_of_texts(tmp_path: Path) -> None:
         "```\n# not a heading\n```\nThey dig."
     )
     (tmp_path / "d.md").write_text("No heading here.")
-    assert detect_format(tmp_path) == "text"
+    assert detect_format(tmp_path) == "files"
+    folder = str(tmp_path)
     assert _documents(_read(tmp_path)) == [
-        Document("a cat", ("Cats purr.", "They sleep.")),
-        Document("b", ("Zipped.",)),
-        Document("d", ("No heading here.",)),
-        Document("The *dog*", ("Dogs bark.", "Habits", "# not a heading\nThey dig.")),
+        Document("a cat", ("Cats purr.", "They sleep."), (), f"{folder}/a_cat.txt", (), (0, 12)),
+        Document("b", ("Zipped.",), (), f"{folder}/b.txt.gz", (), (0,)),
+        Document("d", ("No heading here.",), (), f"{folder}/d.md", (), (0,)),
+        Document(
+            "The dog",
+            ("Dogs bark.", "They dig."),
+            (),
+            f"{folder}/sub/c.md",
+            ("", "Habits"),
+            (0, 12),
+        ),
     ]
+
+
+def test_documents_beside_data_and_data_beside_documents(tmp_path: Path) -> None:
+    for name in ("data", "documents"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "README.md").write_text("# About\n\nAbout this folder.")
+    (tmp_path / "data" / "corpus.jsonl").write_text('{"title": "T", "text": "x"}')
+    (tmp_path / "documents" / "package.json").write_text('{"name": "x"}')
+    (tmp_path / "documents" / "picture.png").write_bytes(b"\x89PNG")
+    (tmp_path / "documents" / "Makefile").write_bytes(b"all:")
+    assert detect_format(tmp_path / "data") == "jsonl"
+    assert detect_format(tmp_path / "documents") == "files"
+    assert detect_format(tmp_path / "data" / "README.md") == "files"
 
 
 @pytest.mark.parametrize("format", ["auto", "jsonl"])
@@ -195,17 +214,11 @@ def test_unusable_titles(title: str, tmp_path: Path) -> None:
 
 
 def test_a_heading_of_many_spaces_takes_linear_time(tmp_path: Path) -> None:
-    (tmp_path / "a.md").write_text("# Title\n# a" + " " * 100_000 + "b")
+    (tmp_path / "a.md").write_text("# Cats\n\nText.\n# a" + " " * 100_000 + "b")
     began = time.process_time()
     (document,) = _documents(_read(tmp_path))
-    assert document.title == "Title"
+    assert document.title == "Cats"
     assert time.process_time() - began < 5  # quadratic time takes minutes
-
-
-@given(st.text(" \t#a", max_size=20).map("#".__add__))
-def test_headings_equal_those_of_a_simple_regular_expression(line: str) -> None:
-    plain = re.match(r" {0,3}#{1,6}(?:[ \t]+|$)(.*?)(?:[ \t]#+)?[ \t]*$", line)
-    assert _heading(line) == (plain and plain[1])
 
 
 def _pages(folder: Path, *names: str) -> Path:

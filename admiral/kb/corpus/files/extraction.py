@@ -1,0 +1,199 @@
+"""The text of a file without markup: headings, paragraphs, list items and rows of tables.
+
+The rules are the same for every format:
+
+- A heading is no sentence. It names the section of the sentences after it.
+- Code, formulas, images and text without a letter or digit are left out.
+- Items of a list of short items are joined with the line before the list into one sentence.
+- A row of a table becomes a sentence: ``Name: curl; Licence: MIT.``
+- White space becomes single spaces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from admiral.errors import AdmiralError
+from admiral.kb.corpus.sentence_splitter import LONGEST_SENTENCE, sentence_spans
+
+# A longer text is not read, so that no single file fills the memory.
+LONGEST_TEXT = 32 * 2**20  # characters
+TOO_LONG = "too long"
+_SHORT_ITEM = 8  # words
+_SOFT_HYPHEN = "\u00ad"
+_LONGEST_HEADING = 200  # characters; longer ones are paragraphs in the markup of a heading
+
+
+class UnreadableFileError(Exception):
+    """A file that cannot be read; the message says why in a few words, for counting."""
+
+
+class Block(NamedTuple):
+    """A paragraph, an item of a list, or a row of a table.
+
+    Attributes
+    ----------
+    text
+        On one line.
+    section
+        The headings above it, outermost first.
+    list_number
+        Number of the list that it is an item of; 0 for other blocks.
+    """
+
+    text: str
+    section: tuple[str, ...]
+    list_number: int = 0
+
+
+class LocatedSentence(NamedTuple):
+    """A sentence, the headings above it, and the position of its first character."""
+
+    text: str
+    section: tuple[str, ...]
+    offset: int
+
+
+class TextBuilder:
+    """Collect the text of one file.
+
+    Attributes
+    ----------
+    titles
+        Possible titles of the file, best first; the first heading is one.
+    """
+
+    def __init__(self) -> None:
+        self.titles: list[str] = []
+        self._headings: list[tuple[int, str]] = []
+        self._blocks: list[Block] = []
+        self._size = self._lists = 0
+
+    def propose_title(self, title: object) -> None:
+        """Add a possible title, unless it is empty or no text."""
+        if isinstance(title, str) and (text := one_line(title)):
+            self.titles.append(text)
+
+    def heading(self, level: int, text: str) -> None:
+        """Begin a section; `level` counts from 1 for the outermost."""
+        text = one_line(text)
+        if not has_content(text):
+            return
+        if len(text) > _LONGEST_HEADING:
+            self.paragraph(text)
+            return
+        if not self._headings and not self._blocks:
+            self.titles.append(text)
+        while self._headings and self._headings[-1][0] >= level:
+            self._headings.pop()
+        self._headings.append((level, text))
+
+    def paragraph(self, text: str) -> None:
+        """Add a paragraph."""
+        self._add(text)
+
+    def begin_list(self) -> None:
+        """Begin a list; items from here on are not joined with earlier ones."""
+        self._lists += 1
+
+    def item(self, text: str) -> None:
+        """Add an item of the latest list."""
+        self._add(text, self._lists)
+
+    def definition(self, term: str, text: str) -> None:
+        """Add a term and its description as one paragraph."""
+        parts = (one_line(term).rstrip(" :"), one_line(text))
+        self._add(": ".join(filter(None, parts)))
+
+    def row(self, cells: Sequence[str], header: Sequence[str] = ()) -> None:
+        """Add a row of a table as a sentence, with the heads of the columns if there are any."""
+        values = [one_line(cell) for cell in cells]
+        if len(header) == len(values):
+            names = [one_line(name).rstrip(":") for name in header]
+            values = [
+                f"{name}: {value}" if name and value else value
+                for name, value in zip(names, values, strict=True)
+            ]
+        self._add(closed("; ".join(filter(has_content, values))))
+
+    def sentences(self) -> Iterator[LocatedSentence]:
+        """Yield the sentences in order.
+
+        Offsets count the characters of the extracted text, in which paragraphs are separated by a
+        blank line.
+        """
+        offset = 0
+        for block in _with_joined_items(self._blocks):
+            for start, end in sentence_spans(block.text):
+                yield LocatedSentence(block.text[start:end], block.section, offset + start)
+            offset += len(block.text) + 2
+
+    def _add(self, text: str, list_number: int = 0) -> None:
+        text = one_line(text)
+        if not has_content(text):
+            return
+        self._size += len(text)
+        if self._size > LONGEST_TEXT:
+            raise UnreadableFileError(TOO_LONG)
+        section = tuple(heading for _, heading in self._headings)
+        self._blocks.append(Block(text, section, list_number))
+
+
+def one_line(text: str) -> str:
+    """Return a text with single spaces for white space, and without soft hyphens."""
+    return " ".join(text.replace(_SOFT_HYPHEN, "").split())
+
+
+def has_content(text: str) -> bool:
+    """Return whether a text has a letter or a digit."""
+    return any(map(str.isalnum, text))
+
+
+def closed(text: str) -> str:
+    """Return a text with a full stop, unless it ends a sentence already."""
+    return text if not text or text.endswith((".", "!", "?", "…")) else text + "."
+
+
+def word_set(words: str) -> frozenset[str]:
+    """Return the words of a text, for constants."""
+    return frozenset(words.split())
+
+
+@contextmanager
+def parser(package: str, formats: str, pattern: str) -> Iterator[None]:
+    """Explain how to install a package that is imported in the block."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise AdmiralError(
+            f"{package} is not installed, which reads {formats}. Install it with `pip install "
+            f"'admiral-retrieval[files]'`, or leave these files out with --exclude '{pattern}'"
+        ) from error
+
+
+def _with_joined_items(blocks: Sequence[Block]) -> Iterator[Block]:
+    """Yield blocks; short items of one list become one, with the line before that ends in ``:``."""
+    position = 0
+    while position < len(blocks):
+        first = position
+        leads = not blocks[first].list_number and blocks[first].text.endswith(":")
+        position += leads
+        end = position
+        while end < len(blocks) and _same_list(blocks[position], blocks[end]):
+            end += 1
+        items = [block.text.rstrip(" ;,.") for block in blocks[position:end]]
+        lead = blocks[first].text + " " if leads else ""
+        text = lead + closed("; ".join(items))
+        short = all(item.count(" ") < _SHORT_ITEM for item in items)
+        if items and short and len(items) + leads > 1 and len(text) <= LONGEST_SENTENCE:
+            yield Block(text, blocks[first].section)
+        else:
+            end = max(end, first + 1)
+            yield from blocks[first:end]
+        position = end
+
+
+def _same_list(first: Block, block: Block) -> bool:
+    return bool(block.list_number) and first[1:] == block[1:]

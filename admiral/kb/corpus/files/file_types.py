@@ -1,0 +1,97 @@
+"""The formats of files that are read, by their names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+from admiral.io.streams import COMPRESSED_SUFFIXES
+from admiral.kb.corpus.files.extraction import TextBuilder
+
+_MIB = 2**20
+
+
+class FileType(NamedTuple):
+    """A format.
+
+    Attributes
+    ----------
+    name
+        For messages.
+    module, function
+        The reader in this package. Its module is imported when the first such file is read, since
+        most need a parser that other corpora do not.
+    largest
+        Size of the largest file that is read, in bytes after decompression.
+    """
+
+    name: str
+    module: str
+    function: str
+    largest: int
+
+    def read(self, data: bytes, text: TextBuilder) -> None:
+        """Add the text of a file."""
+        module = import_module(f"admiral.kb.corpus.files.{self.module}")
+        function: Callable[[bytes, TextBuilder], None] = getattr(module, self.function)
+        function(data, text)
+
+
+_TEXT = FileType("plain text", "plain_text_files", "read_plain_text", 64 * _MIB)
+_MANUAL = FileType("manual page", "manual_pages", "read_manual_page", 16 * _MIB)
+_METADATA = FileType("package metadata", "package_metadata", "read_package_metadata", 8 * _MIB)
+_MARKDOWN = FileType("Markdown", "markdown_files", "read_markdown", 16 * _MIB)
+_REST = FileType("reStructuredText", "restructuredtext_files", "read_restructuredtext", 4 * _MIB)
+_HTML = FileType("HTML", "html_files", "read_html", 32 * _MIB)
+_BY_SUFFIX = {
+    ".txt": _TEXT,
+    ".text": _TEXT,
+    ".md": _MARKDOWN,
+    ".markdown": _MARKDOWN,
+    ".rst": _REST,
+    ".html": _HTML,
+    ".htm": _HTML,
+    ".xhtml": _HTML,
+    ".pdf": FileType("PDF", "pdf_files", "read_pdf", 128 * _MIB),
+    ".docx": FileType("DOCX", "word_files", "read_docx", 128 * _MIB),
+    ".epub": FileType("EPUB", "epub_files", "read_epub", 128 * _MIB),
+    ".ipynb": FileType("notebook", "notebooks", "read_notebook", 64 * _MIB),
+}
+_MANUAL_SUFFIX = re.compile(r"\.(?:[1-9n][a-z]{0,6}|man|mdoc)", re.IGNORECASE)
+_LIBRARY = re.compile(r"\.so\.\d+(?:\.\d+)*$")
+# Files of software that are plain text although their names have no suffix.
+_TEXT_NAME = re.compile(
+    r"(?:readme|news|changes|changelog|history|authors|contributors|todo|install|faq|copying|"
+    r"licen[cs]e|notice|thanks)(?:[-.](?!py$|json$|ya?ml$)[\w-]*)?",
+    re.IGNORECASE,
+)
+
+
+def file_type(name: str) -> FileType | None:
+    """Return the format of a file by its name, without a compression suffix; None if unknown."""
+    name = uncompressed_name(name)
+    suffix = PurePosixPath(name).suffix.lower()
+    if suffix in _BY_SUFFIX:
+        return _BY_SUFFIX[suffix]
+    if name in ("METADATA", "PKG-INFO"):
+        return _METADATA
+    if _TEXT_NAME.fullmatch(name):
+        return _TEXT
+    is_manual = _MANUAL_SUFFIX.fullmatch(suffix) and not _LIBRARY.search(name)
+    return _MANUAL if is_manual else None
+
+
+def uncompressed_name(name: str) -> str:
+    """Return a name without the suffix of a compressed file."""
+    for suffix in COMPRESSED_SUFFIXES:
+        name = name.removesuffix(suffix)
+    return name
+
+
+def stem(name: str) -> str:
+    """Return the name of a file without the suffixes of its format and its compression."""
+    name = uncompressed_name(name)
+    return PurePosixPath(name).stem if file_type(name) not in (None, _METADATA) else name

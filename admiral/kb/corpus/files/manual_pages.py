@@ -1,0 +1,207 @@
+"""Read the sources of manual pages: roff with the macros of man(7) or mdoc(7).
+
+Nothing is executed, so definitions of macros and conditions are left out. Tables (``.TS``) and
+examples without filled lines (``.nf``) are left out as well, except in the synopsis.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from admiral.kb.corpus.files.extraction import TextBuilder, UnreadableFileError, word_set
+from admiral.kb.corpus.files.roff_escapes import arguments, without_escapes
+
+_CODING = re.compile(rb'\A[.\']\\".*?coding:\s*([\w-]+)')
+_FONTS = word_set("B I R BI BR IB IR RB RI SM SB")
+_PARAGRAPHS = word_set("PP P LP HP sp Pp br RS RE Bl El Bd Ed Lp UE ME EE")
+_SKIPPED = {"TS": "TE", "EQ": "EN", "PS": "PE", "de": ".", "de1": ".", "am": ".", "ig": "."}
+_UNFILLED = {"nf": "fi", "EX": "EE"}
+_HEAD = re.compile(r"\.\s*(?:TH|Dt|SH|Sh)\b")
+_NAME_LINE = re.compile(r"\s+[-—–]+\s+|\s+\\-\s+")
+
+# mdoc: macros whose arguments are printed as they are, and what is put before or around them.
+_PREFIXES = {"Fl": "-", "Cm": "", "Ic": "", "Ar": "", "Pa": "", "Ev": "", "Dv": "", "Va": "",
+             "Vt": "", "Fa": "", "Fn": "", "Ft": "", "Em": "", "Sy": "", "Li": "", "No": "",
+             "Tn": "", "Er": "", "Ad": "", "An": "", "Aq": "", "Ap": "'", "Ms": "", "Cd": "",
+             "Lk": "", "Mt": "", "Bx": "BSD ", "Fx": "FreeBSD ", "Nx": "NetBSD ",
+             "Ox": "OpenBSD ", "At": "AT&T UNIX ", "Ux": "UNIX ", "St": "", "Rs": "", "Ns": "",
+             "Pf": "", "Bq": "", "Brq": "", "Pq": "", "Ql": "", "Sq": "", "Dq": "", "Qq": "",
+             "Op": "", "Oo": "", "Oc": "", "Po": "", "Pc": "", "Do": "", "Dc": "", "So": "",
+             "Sc": "", "Xo": "", "Xc": "", "Ta": "", "Nm": "", "Xr": ""}  # fmt: skip
+_ENCLOSED = {"Op": "[]", "Pq": "()", "Bq": "[]", "Brq": "{}", "Aq": "<>", "Dq": '""', "Qq": '""',
+             "Sq": "''", "Ql": "''"}  # fmt: skip
+_CLOSING = frozenset(".,:;)]?!")
+
+
+def read_manual_page(data: bytes, text: TextBuilder) -> None:
+    """Read the source of a manual page."""
+    match = _CODING.match(data)
+    try:
+        source = data.decode(match.group(1).decode() if match else "utf-8")
+    except (UnicodeDecodeError, LookupError):
+        source = data.decode("latin-1")  # what roff assumes
+    lines = source.replace("\r\n", "\n").split("\n")
+    if next((line for line in lines if line.strip()), "").startswith(".so "):
+        raise UnreadableFileError("a link to another manual page")
+    if not any(_HEAD.match(line) for line in lines):
+        raise UnreadableFileError("not a manual page, although its name ends in a section")
+    _Page(text).add(lines)
+
+
+class _Page:
+    """Add the requests and macros of one page."""
+
+    def __init__(self, text: TextBuilder) -> None:
+        self._text = text
+        self._paragraph: list[str] = []
+        self._term: str | None = None
+        self._expects_term = False
+        self._name, self._section = "", ""
+        self._heading = ""
+
+    def add(self, lines: list[str]) -> None:
+        ends: str | None = None  # the request that ends what is skipped
+        unfilled = ""
+        for line in _joined_lines(lines):
+            control = line[:1] in (".", "'")
+            name, _, rest = line[1:].lstrip().partition(" ") if control else ("", "", line)
+            if ends is not None:
+                ends = None if name == ends or (ends == "." and line.startswith("..")) else ends
+            elif name in _SKIPPED:
+                ends = _SKIPPED[name]
+            elif unfilled:
+                unfilled = "" if name in (unfilled, "fi", "SH", "Sh") else unfilled
+                if name in ("SH", "Sh"):
+                    self._macro(name, rest)
+            elif name in _UNFILLED and self._heading.lower() not in ("synopsis", "name"):
+                self._flush()
+                unfilled = _UNFILLED[name]
+            elif control:
+                self._macro(name, rest)
+            elif line.strip():
+                self._words(without_escapes(line))
+            else:
+                self._flush()
+        self._flush()
+
+    def _macro(self, name: str, rest: str) -> None:
+        text = self._text
+        if name in ("TH", "Dt"):
+            words = [*arguments(rest), "", ""]
+            self._name, self._section = words[0], words[1]
+            if self._name and self._section:
+                text.propose_title(f"{_spelling(self._name)}({self._section.lower()})")
+        elif name in ("SH", "Sh", "SS", "Ss"):
+            self._flush()
+            title = " ".join(arguments(rest)) or "Section"
+            level = 1 if name.lower() == "sh" else 2
+            self._heading = title if level == 1 else self._heading
+            text.heading(level, title)
+        elif name in ("TP", "TQ"):
+            self._flush(keep_term=name == "TQ")
+            self._expects_term = True
+        elif name == "IP":
+            self._flush()
+            term = next(iter(arguments(rest)), "")
+            self._term = term if any(map(str.isalnum, term)) else None
+        elif name == "It":
+            self._flush()
+            self._term = _mdoc_words(rest, self._name) or None
+        elif name in _PARAGRAPHS:
+            self._flush()
+        elif name in _FONTS:
+            words = arguments(rest)
+            self._words(("" if len(name) == 2 and name not in ("SM", "SB") else " ").join(words))
+        elif name in ("UR", "MT"):
+            return
+        elif name == "MR":
+            words = arguments(rest)
+            self._words(f"{words[0]}({words[1]})" + "".join(words[2:]) if words[1:] else rest)
+        elif name == "Nm" and self._heading.lower() == "name":
+            self._name = next(iter(arguments(rest)), self._name)
+            self._words(self._name)
+        elif name == "Nd":
+            self._words("- " + " ".join(arguments(rest)))
+        elif name in _PREFIXES:
+            self._words(_mdoc_words(f"{name} {rest}", self._name))
+
+    def _words(self, words: str) -> None:
+        if not words.strip():
+            return
+        if self._expects_term:
+            self._term = f"{self._term}, {words}" if self._term else words
+            self._expects_term = False
+        else:
+            self._paragraph.append(words)
+
+    def _flush(self, *, keep_term: bool = False) -> None:
+        """Add the paragraph, with its term, and what the section NAME says of the page."""
+        words, self._paragraph = " ".join(self._paragraph), []
+        self._expects_term = False
+        if self._heading.lower() == "name" and self._section:
+            first = _NAME_LINE.split(words)[0].partition(",")[0].strip()
+            if first and first.lower() == self._name.lower():
+                self._text.titles.insert(0, f"{first}({self._section.lower()})")
+        if words and self._term:
+            self._text.definition(self._term, words)
+        elif words:
+            self._text.paragraph(words)
+        elif self._term and not keep_term:
+            self._text.item(self._term)
+        if not keep_term:
+            self._term = None
+
+
+def _joined_lines(lines: list[str]) -> Iterator[str]:
+    """Yield lines without comments, joining those that end in a backslash."""
+    current = ""
+    for line in lines:
+        if re.match(r"[.']\s*\\[\"#]", line):
+            continue
+        line = current + re.sub(r"(?<!\\)\\[\"#].*", "", line)
+        if line.endswith("\\") and not line.endswith("\\\\"):
+            current = line[:-1]
+            continue
+        current = ""
+        yield line
+    if current:
+        yield current
+
+
+def _spelling(name: str) -> str:
+    return name.lower() if name.isupper() else name
+
+
+def _mdoc_words(line: str, page: str) -> str:
+    """Return the text of a line of mdoc(7), whose words may be macros."""
+    words: list[str] = []
+    closings: list[str] = []
+    prefix, glue = "", False
+    previous = ""
+    for word in arguments(line):
+        if word in _PREFIXES and word != previous:
+            prefix = _PREFIXES[word]
+            if word in _ENCLOSED:
+                words.append(_ENCLOSED[word][0])
+                closings.append(_ENCLOSED[word][1])
+                glue = True
+            elif word in ("Ns", "Pf", "Ap"):
+                glue = True
+                if word == "Ap" and words:
+                    words[-1] += "'"
+            elif word == "Nm" and page:
+                previous = word
+                continue
+            previous = word
+            continue
+        if previous == "Xr" and re.fullmatch(r"\d\w*", word) and words:
+            words[-1] += f"({word})"
+        elif (glue or word in _CLOSING) and words:
+            words[-1] += prefix + word
+        else:
+            words.append(prefix + word)
+        glue = previous == "Pf" and not glue
+    if previous == "Nm" and (not words or words[-1] in "[("):
+        words.append(page)
+    return " ".join(words) + "".join(reversed(closings))

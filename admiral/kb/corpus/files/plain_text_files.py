@@ -1,0 +1,57 @@
+"""Read plain text: paragraphs, underlined headings and list items; rendered manual pages."""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+from admiral.kb.corpus.files.extraction import TextBuilder
+from admiral.kb.corpus.files.rendered_manuals import add_rendered_manual, is_rendered_manual
+
+_UNDERLINE = re.compile(r"\s*(?:={3,}|-{3,}|~{3,}|\*{3,}|#{3,})\s*")
+_ITEM = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+(?=\S)")
+_LONGEST_HEADING = 100  # characters
+
+
+def read_plain_text(data: bytes, text: TextBuilder) -> None:
+    """Read a text file in UTF-8, or in UTF-16 with a byte order mark."""
+    utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    add_plain_text(data.decode("utf-16" if utf16 else "utf-8-sig"), text)
+
+
+def add_plain_text(source: str, text: TextBuilder) -> None:
+    """Add a plain text."""
+    lines = source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    if is_rendered_manual(lines):
+        add_rendered_manual(lines, text)
+        return
+    paragraph: list[str] = []
+    is_item = in_list = False
+    for position, line in enumerate([*lines, ""]):
+        following = lines[position + 1] if position + 1 < len(lines) else ""
+        starts_item = _ITEM.match(line)
+        if line.strip() and not starts_item and not _ends_paragraph(line, following):
+            if not _UNDERLINE.fullmatch(line):
+                paragraph.append(line)
+            continue
+        if paragraph:
+            (text.item if is_item else text.paragraph)("\n".join(paragraph))
+            in_list = is_item
+        paragraph, is_item = [], False
+        if starts_item:
+            if not in_list:
+                text.begin_list()
+            paragraph, is_item, in_list = [line[starts_item.end() :]], True, True
+        elif line.strip():
+            text.heading(1, line)
+            in_list = False
+
+
+def _ends_paragraph(line: str, following: str) -> bool:
+    """Return whether a line is a heading, with a line of as many characters below it."""
+    return (
+        bool(_UNDERLINE.fullmatch(following))
+        and not _UNDERLINE.fullmatch(line)
+        and len(line.strip()) < _LONGEST_HEADING
+        and abs(len(following.strip()) - len(line.strip())) <= 3
+    )

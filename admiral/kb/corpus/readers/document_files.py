@@ -1,0 +1,84 @@
+"""Read one file as a document with its path, sections and offsets."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from admiral.errors import AdmiralError, RecordError, first_line
+from admiral.io.remote import Place
+from admiral.io.streams import open_binary
+from admiral.kb.corpus.files.document_titles import choose_title
+from admiral.kb.corpus.files.extraction import TOO_LONG, TextBuilder, UnreadableFileError
+from admiral.kb.corpus.files.file_types import file_type
+from admiral.kb.corpus.readers.corpus_records import (
+    SKIP_BAD_REMEDY,
+    Record,
+    RecordOrError,
+    SkippedFile,
+    cleaned_document,
+)
+from admiral.records import SECTION_SEPARATOR, Document
+
+
+def read_file(file: Place) -> RecordOrError | SkippedFile:
+    """Return the document of a file, the reason why it has none, or an error if it is damaged.
+
+    Raises
+    ------
+    AdmiralError
+        If the parser of its format is not installed.
+    """
+    kind = file_type(file.name)
+    where = f"{file}:1"
+    if kind is None:
+        remedy = "Give files such as .md, .txt, .html or .pdf, or name another --format."
+        return RecordError(where, "", "the type of the file is not known", remedy)
+    try:
+        with open_binary(file) as stream:
+            data = stream.read(kind.largest + 1)
+    except AdmiralError as error:
+        problem = str(error).removeprefix(f"{file}: ").partition(". ")[0]
+        return RecordError(where, "", problem, SKIP_BAD_REMEDY)
+    if len(data) > kind.largest:
+        return SkippedFile(TOO_LONG, file)
+    text = TextBuilder()
+    try:
+        kind.read(data, text)
+    except AdmiralError:
+        raise
+    except UnreadableFileError as error:
+        return SkippedFile(str(error), file)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        remedy = "Convert the file to UTF-8, or use --skip-bad."
+        return RecordError(f"{file}:{line}", "", "not UTF-8", remedy)
+    except Exception as error:  # every parser has its own errors for damaged files
+        problem = f"cannot be read as {kind.name} ({type(error).__name__}: {first_line(error)})"
+        return RecordError(where, "", problem, SKIP_BAD_REMEDY)
+    title = choose_title(text.titles, file.name)
+    document = _document(title, source_of(file), text)
+    if not document.sentences:
+        return SkippedFile("without text", file)
+    try:
+        return Record(cleaned_document(document, where), file, 1)
+    except RecordError as error:
+        return error
+
+
+def source_of(file: Place) -> str:
+    """Return the absolute path or the URL of a file."""
+    return os.path.abspath(file) if isinstance(file, Path) else str(file)
+
+
+def _document(title: str, source: str, text: TextBuilder) -> Document:
+    """Return the document; the heading that became its title is left out of the sections."""
+    sentences = list(text.sentences())
+    sections = (s.section[1:] if s.section[:1] == (title,) else s.section for s in sentences)
+    return Document(
+        title,
+        tuple(sentence.text for sentence in sentences),
+        source=source,
+        sections=tuple(SECTION_SEPARATOR.join(section) for section in sections),
+        offsets=tuple(sentence.offset for sentence in sentences),
+    )

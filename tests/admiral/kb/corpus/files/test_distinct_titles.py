@@ -1,0 +1,64 @@
+"""Titles of files are told apart by what differs in their paths."""
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from admiral.errors import AdmiralError
+from admiral.io.text_cleaning import clean_title
+from admiral.kb.corpus.files.distinct_titles import distinct_titles
+
+
+@pytest.mark.parametrize(
+    ("title", "sources", "titles"),
+    [
+        (
+            "README",
+            ["/s/requests/README.md", "/s/flask/README.rst"],
+            "requests/README flask/README",
+        ),
+        ("README", ["/s/README.md", "/s/flask/README.md"], "README flask/README"),
+        ("README", ["/s/README.md", "/s/README.rst"], "README.md README.rst"),
+        ("README", ["/s/a-1/docs/README.md", "/s/b-2/docs/README.md"], "a-1/README b-2/README"),
+        ("mount(8)", ["/m/de/man8/mount.8", "/m/fr/man8/mount.8"], "mount(8) (de)|mount(8) (fr)"),
+        ("Usage", ["/s/curl.txt", "/s/wget.txt"], "Usage (curl)|Usage (wget)"),
+        ("Usage", ["s3://b/x/a.md", "s3://b/y/a.md"], "Usage (x)|Usage (y)"),
+    ],
+)
+def test_examples(title: str, sources: list[str], titles: str) -> None:
+    expected = titles.split("|") if "|" in titles else titles.split()
+    assert distinct_titles([(title, source) for source in sources]) == expected
+
+
+def test_only_what_clashes_is_renamed_and_other_documents_keep_their_titles() -> None:
+    documents = [("A", "/x/a.md"), ("B", "/x/b.md"), ("B", "/y/b.md")]
+    assert distinct_titles(documents) == ["A", "B (x)", "B (y)"]
+    other = {"A": "", "B": "/z/b.md"}.get
+    assert distinct_titles(documents, other) == ["A (/x/a.md)", "B (x)", "B (y)"]
+    with pytest.raises(AdmiralError, match="another document has this path as its title"):
+        distinct_titles(documents, lambda _: "")
+
+
+PART = st.sampled_from(["a", "b", "README", "x y", "a (b)", "\n", "\\n", " ", "é"])
+PATHS = st.lists(PART, min_size=1, max_size=4).map("/".join)
+SUFFIX = st.sampled_from(["", ".md", ".txt"])
+FILES = st.dictionaries(
+    st.tuples(PATHS, SUFFIX).map("".join).map("/".__add__),
+    st.sampled_from(["a", "b", "README", "a (b)", "README (a)", "a/README", "/a", "README (/a)"]),
+    max_size=12,
+)
+
+
+@given(FILES, st.randoms(use_true_random=False))
+def test_titles_are_different_and_do_not_depend_on_the_order(
+    files: dict[str, str], shuffle: random.Random
+) -> None:
+    documents = [(title, source) for source, title in files.items()]
+    titles = distinct_titles(documents)
+    assert len(set(titles)) == len(titles)
+    assert [clean_title(title) for title in titles] == titles
+    shuffled = shuffle.sample(documents, len(documents))
+    again = dict(zip(shuffled, distinct_titles(shuffled), strict=True))
+    assert [again[document] for document in documents] == titles

@@ -1,0 +1,173 @@
+"""A folder of mixed files becomes a knowledge base whose answers lead back to the files."""
+
+import builtins
+import json
+import logging
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from admiral.cli.index import index_command
+from admiral.errors import AdmiralError, RecordError
+from admiral.io.text_rendering import render_result
+from admiral.kb import KnowledgeBase, build, verify
+from admiral.kb.corpus.readers import detect_format
+from admiral.kb.origins import with_origins
+from admiral.kb.store.index_building import BuildWorkers
+from admiral.records import Claim, Hop, RankedDocument, RetrievalResult, Sentence
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, text in {
+        "flask/README.md": "Flask is a web framework. It was written by Armin Ronacher.",
+        "requests/README.rst": "Usage\n=====\n\nRequests is an HTTP library.\n",
+        "man/mount.8": ".TH MOUNT 8\n.SH NAME\nmount \\- mount a filesystem\n",
+        "de/mount.8": ".TH MOUNT 8\n.SH NAME\nmount \\- hängt ein Dateisystem ein\n",
+        "page.html": "<title>Lamps</title><h1>About lamps</h1><p>Lamps shine.",
+        "empty.md": "",
+        "photo.png": "x",
+    }.items():
+        (tmp_path / "top" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "top" / name).write_text(text)
+    return tmp_path / "top"
+
+
+TITLES = [
+    "mount(8) (de)", "flask/README", "mount(8) (man)", "About lamps", "requests/README",
+]  # fmt: skip
+
+
+def test_a_folder_without_an_option(
+    folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    arguments = [str(folder), "--kb", str(tmp_path / "kb"), "--bm25", "bm25s"]
+    with caplog.at_level(logging.WARNING):
+        result = CliRunner().invoke(index_command, arguments)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines()[1] == "duplicate titles (told apart by their paths): 4"
+    assert caplog.messages == ["2 files were skipped: 1 not of a known type (.png); 1 without text"]
+    assert verify(tmp_path / "kb") == []
+    with KnowledgeBase.open(tmp_path / "kb") as kb:
+        assert list(kb.titles()) == TITLES
+        assert kb.settings["sources"] == [{"name": "top", "format": "files"}]
+        document = kb.document("requests/README")
+        assert document.source == str(folder / "requests" / "README.rst")
+        assert document.sections == ("Usage",)
+        # Headings are found, although they are no sentences.
+        assert kb.search(["usage"], 1)[0][0].title == "requests/README"
+
+
+def test_other_policies_and_the_same_file_twice(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(RecordError, match=r"'mount\(8\)' is taken by the document at"):
+        build(folder, tmp_path / "kb", bm25="none", on_duplicate="error", progress=False)
+    merged = build(folder, tmp_path / "kb", bm25="none", on_duplicate="merge", progress=False)
+    assert (merged.documents, merged.duplicates) == (3, 2)
+    with KnowledgeBase.open(tmp_path / "kb") as kb:
+        assert kb.document("README").sections == ("", "", "Usage")
+        assert kb.document("README").offsets == ()
+    twice = [folder, folder / "page.html"]
+    report = build(twice, tmp_path / "twice", bm25="none", progress=False)
+    assert report.documents == 5
+    records = tmp_path / "records.jsonl"
+    records.write_text(json.dumps({"title": "About lamps", "text": "A record."}) + "\n")
+    build([records, folder / "page.html"], tmp_path / "mixed", bm25="none", progress=False)
+    with KnowledgeBase.open(tmp_path / "mixed") as kb:
+        assert list(kb.titles()) == ["About lamps", f"About lamps ({folder}/page.html)"]
+
+
+def test_shards_give_the_same_documents(folder: Path, tmp_path: Path) -> None:
+    build(folder, tmp_path / "one", bm25="none", progress=False)
+    workers = BuildWorkers(map, shards=3)
+    report = build(folder, tmp_path / "two", bm25="bm25s", progress=False, workers=workers)
+    assert report.skipped == {"not of a known type": 1, "without text": 1}
+    with KnowledgeBase.open(tmp_path / "one") as one, KnowledgeBase.open(tmp_path / "two") as two:
+        assert list(one.documents()) == list(two.documents())
+
+
+def test_damaged_files_follow_the_policy_for_bad_records(folder: Path, tmp_path: Path) -> None:
+    (folder / "broken.pdf").write_bytes(b"%PDF-1.4 nothing")
+    (folder / "broken.docx").write_bytes(b"PK\x03\x04")
+    (folder / "broken.ipynb").write_text("{")
+    (folder / "cut.md.gz").write_bytes(b"\x1f\x8b\x08")
+    with pytest.raises(RecordError, match=r"broken.docx:1: cannot be read as DOCX .*--skip-bad"):
+        build(folder, tmp_path / "kb", bm25="none", progress=False)
+    report = build(folder, tmp_path / "kb", bm25="none", progress=False, skip_bad=True)
+    assert (report.documents, report.bad) == (5, 4)
+
+
+def test_patterns_reach_the_walk(folder: Path, tmp_path: Path) -> None:
+    report = build(
+        folder, tmp_path / "kb", bm25="none", progress=False, include=["*.8"], exclude=["de/"]
+    )
+    assert report.documents == 1
+    with KnowledgeBase.open(tmp_path / "kb") as kb:
+        assert list(kb.titles()) == ["mount(8)"]
+
+
+def test_a_missing_parser_names_the_extra(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = builtins.__import__
+
+    def without(name: str, *arguments: object, **options: object) -> object:
+        if name.partition(".")[0] in ("docutils", "selectolax"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        return real(name, *arguments, **options)  # type: ignore[arg-type]
+
+    for name in [n for n in sys.modules if n.partition(".")[0] in ("docutils", "selectolax")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(
+        AdmiralError, match=r"selectolax is not installed.*admiral-retrieval\[files"
+    ):
+        build(folder, tmp_path / "kb", bm25="none", progress=False, skip_bad=True)
+    exclude = ["*.html", "*.rst"]
+    report = build(folder, tmp_path / "kb", bm25="none", progress=False, exclude=exclude)
+    assert report.documents == 3
+
+
+def test_results_name_files_and_sections(folder: Path, tmp_path: Path) -> None:
+    build(folder, tmp_path / "kb", bm25="none", progress=False)
+    title, text = "requests/README", "Requests is an HTTP library."
+    evidence = (Sentence(title, 0, text),)
+    hop = Hop(1, (), evidence, None, False, 0.1)
+    document = RankedDocument(title, 1.0, 1)
+    plain = RetrievalResult(Claim("1", "A claim."), (document,), evidence, (hop,), "max_hops")
+    with KnowledgeBase.open(tmp_path / "kb") as kb:
+        result = with_origins(plain, kb)
+    record, source = result.to_json(), str(folder / "requests" / "README.rst")
+    assert record["documents"][0]["source"] == source
+    place = {key: record["evidence"][0][key] for key in ("source", "section", "offset")}
+    assert place == {"source": source, "section": "Usage", "offset": 0}
+    shown = render_result(result, width=300)
+    assert f"[{title}, Usage] {text}" in shown
+    assert f"\n    {source}\n" in shown
+    assert "source" not in str(plain.to_json())
+    records = tmp_path / "records.jsonl"
+    records.write_text(json.dumps({"title": title, "text": text}) + "\n")
+    build(records, tmp_path / "plain", bm25="none", progress=False)
+    with KnowledgeBase.open(tmp_path / "plain") as kb:
+        assert with_origins(plain, kb) == plain
+
+
+def test_files_alone_and_of_unknown_types(folder: Path, tmp_path: Path) -> None:
+    assert detect_format(folder / "page.html") == "files"
+    with pytest.raises(AdmiralError, match="the type of the file is not known"):
+        build(folder / "photo.png", tmp_path / "kb", format="files", progress=False)
+
+
+@pytest.mark.slow
+def test_retrieve_from_a_folder(folder: Path, tmp_path: Path) -> None:
+    from admiral.cli.retrieve import retrieve_command
+
+    build(folder, tmp_path / "kb", bm25="bm25s", progress=False)
+    claim = "Flask was written by Armin Ronacher."
+    arguments = ["--kb", str(tmp_path / "kb"), "--hops", "1", "--json", claim]
+    result = CliRunner().invoke(retrieve_command, arguments)
+    assert result.exit_code == 0, result.output
+    best = json.loads(result.stdout)["evidence"][0]
+    assert best["source"] == str(folder / "flask" / "README.md")
+    assert best["text"] == "It was written by Armin Ronacher."

@@ -1,0 +1,442 @@
+"""Each format of files: its text without markup, its sections and its possible titles."""
+
+import io
+import json
+import zipfile
+from collections.abc import Callable
+
+import docx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pypdf import PdfWriter
+from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
+
+from admiral.kb.corpus.files import extraction, zip_archives
+from admiral.kb.corpus.files.document_titles import choose_title
+from admiral.kb.corpus.files.epub_files import read_epub
+from admiral.kb.corpus.files.extraction import TextBuilder, UnreadableFileError
+from admiral.kb.corpus.files.file_types import file_type, stem
+from admiral.kb.corpus.files.html_files import read_html
+from admiral.kb.corpus.files.manual_pages import read_manual_page
+from admiral.kb.corpus.files.markdown_files import read_markdown
+from admiral.kb.corpus.files.notebooks import read_notebook
+from admiral.kb.corpus.files.package_metadata import read_package_metadata
+from admiral.kb.corpus.files.pdf_files import read_pdf
+from admiral.kb.corpus.files.plain_text_files import read_plain_text
+from admiral.kb.corpus.files.restructuredtext_files import read_restructuredtext
+from admiral.kb.corpus.files.word_files import read_docx
+from admiral.kb.corpus.sentence_splitter import LONGEST_SENTENCE, sentence_spans
+
+Read = Callable[[bytes, TextBuilder], None]
+
+
+def extract(read: Read, data: bytes | str) -> tuple[list[str], list[tuple[str, str]]]:
+    """Return the possible titles and (section, sentence) of a file."""
+    text = TextBuilder()
+    read(data.encode() if isinstance(data, str) else data, text)
+    return text.titles, [(" > ".join(s.section), s.text) for s in text.sentences()]
+
+
+LISTS = [
+    ("Formats", "It reads: PDF; EPUB."),
+    ("Formats", "This item of the list is long enough to be a sentence."),
+    ("Formats", "So is this one, which has more than eight words."),
+    ("Formats", "Name: curl; Year: 1996."),
+]
+
+
+def test_markdown() -> None:
+    titles, sentences = extract(
+        read_markdown,
+        "---\ntitle: The manual\n---\n# Guide\nSee [the *docs*](x.md), `code` and [[Note|a note]]. "
+        "![picture](y.png)\n\n## Formats\n\nIt reads:\n- PDF\n- EPUB\n\n"
+        "1. This item of the list is long enough to be a sentence.\n"
+        "2. So is this one, which has more than eight words.\n\n"
+        "| Name | Year |\n|---|---|\n| curl | 1996 |\n\n```\ncode\n```\n<pre>x</pre>\n",
+    )
+    assert titles == ["The manual", "Guide"]
+    assert [("Guide > " + section, text) for section, text in LISTS] == sentences[1:]
+    assert sentences[0] == ("Guide", "See the docs, code and a note.")
+
+
+@pytest.mark.parametrize("matter", ["---\n{\n---\n", "---\n- a\n---\n", "+++\ntitle = 3\n+++\n"])
+def test_front_matter_without_a_title(matter: str) -> None:
+    assert extract(read_markdown, matter + "Text.") == ([], [("", "Text.")])
+    toml = '+++\ntitle = "T"\n+++\nText.'
+    assert extract(read_markdown, toml) == (["T"], [("", "Text.")])
+
+
+def test_restructuredtext() -> None:
+    titles, sentences = extract(
+        read_restructuredtext,
+        "=====\nGuide\n=====\n\n:Author: Ida Penn\n\n"
+        "See :ref:`the docs <x>` and :class:`~a.B`.\n\n"
+        "Formats\n=======\n\nIt reads:\n\n* PDF\n* EPUB\n\n.. note:: Take care.\n\n"
+        ".. function:: f(x)\n   :noindex:\n\n   It doubles a number.\n\n   .. unknown:: x\n\n"
+        ".. toctree::\n\n   a\n   b\n\n.. code-block:: python\n\n   x = 1\n\n"
+        "====  ====\nName  Year\n====  ====\ncurl  1996\n====  ====\n\n"
+        "term\n    Its description.\n\n"
+        ".. include:: /etc/passwd\n\n.. raw:: html\n\n   <b>x</b>\n",
+    )
+    assert titles == ["Guide"]
+    assert sentences == [
+        ("Guide", "Author: Ida Penn"),
+        ("Guide", "See the docs and a.B."),
+        ("Formats", "It reads: PDF; EPUB."),
+        ("Formats", "Take care."),
+        ("Formats", "It doubles a number."),
+        ("Formats", "Name: curl; Year: 1996."),
+        ("Formats", "term: Its description."),
+    ]
+
+
+HTML = """<html><head><title>Guide &mdash; Site</title><meta charset=iso-8859-1></head><body>
+<header>Site</header><nav><ul><li>Home</ul></nav><main><h1>Caf\xe9<a class="headerlink">#</a></h1>
+Text &amp; <b>more</b>.<h2>Formats</h2><p>It reads:<ul><li>PDF<li><p>EPUB</p></ul><ol>
+<li>This item of the list is long enough to be a sentence.
+<li>So is this one, which has more than eight words.</ol>
+<table><tr><th>Name<th>Year<tr><td>curl<td><p>1996</table><dl><dt>-k<dt>--insecure<dd>Allow it.</dl>
+<pre>code</pre><p hidden>hidden<script>x()</script></main><footer>Foot</footer></body></html>"""
+
+
+def test_html() -> None:
+    titles, sentences = extract(read_html, HTML.encode("latin-1"))
+    assert set(titles) == {"Café", "Guide — Site"}
+    assert titles[0] == "Café"
+    assert sentences == [
+        ("Café", "Text & more."),
+        *[("Café > " + section, text) for section, text in LISTS],
+        ("Café > Formats", "-k, --insecure: Allow it."),
+    ]
+
+
+def test_html_that_is_nested_deeply_or_in_other_encodings() -> None:
+    deep = "<p>Top<div>" + "<div>" * 10_000 + "Deep"
+    assert extract(read_html, deep)[1] == [("", "Top"), ("", "Deep")]
+    with pytest.raises(UnreadableFileError, match="nested too deeply"):
+        extract(read_html, deep + "<div>" * 1_000_000)
+    for data in ("Caf\xe9".encode("utf-16"), "Café".encode(), "Café".encode("cp1252")):
+        assert extract(read_html, data)[1] == [("", "Café")]
+    unknown = b"<meta charset=nonsense>Caf\xc3\xa9"
+    assert extract(read_html, unknown)[1] == [("", "Café")]
+
+
+def pdf(*pages: str, title: str = "", password: str = "") -> bytes:
+    """Return a PDF file with a line of text for each line of its pages."""
+    writer = PdfWriter()
+    for lines in pages:
+        page = writer.add_blank_page(612, 792)
+        font = DictionaryObject(
+            {
+                NameObject("/Type"): NameObject("/Font"),
+                NameObject("/Subtype"): NameObject("/Type1"),
+                NameObject("/BaseFont"): NameObject("/Helvetica"),
+            }
+        )
+        fonts = DictionaryObject({NameObject("/F"): font})
+        page[NameObject("/Resources")] = DictionaryObject({NameObject("/Font"): fonts})
+        shown = " T* ".join(f"({line}) Tj" for line in lines.split("\n"))
+        stream = DecodedStreamObject()
+        stream.set_data(f"BT /F 12 Tf 14 TL 72 720 Td {shown} ET".encode("latin-1"))
+        page[NameObject("/Contents")] = writer._add_object(stream)
+    if title:
+        writer.add_metadata({"/Title": title})
+    if password:
+        writer.encrypt(password, algorithm="RC4-128")
+    file = io.BytesIO()
+    writer.write(file)
+    return file.getvalue()
+
+
+def test_pdf() -> None:
+    first = "A long first line of a paragraph, which is con-\ntinued here. It ends.\nThe next one."
+    titles, sentences = extract(read_pdf, pdf(first, "Page two.\n17", title="On lines"))
+    assert titles[0] == "On lines"
+    assert sentences == [
+        ("page 1", "A long first line of a paragraph, which is continued here."),
+        ("page 1", "It ends."),
+        ("page 1", "The next one."),
+        ("page 2", "Page two."),
+    ]
+
+
+def test_pdf_without_running_heads_or_without_a_password() -> None:
+    pages = [f"Running head {n}\nText of page {word}." for n, word in enumerate("abcdef")]
+    _, sentences = extract(read_pdf, pdf(*pages))
+    assert [text for _, text in sentences] == [f"Text of page {word}." for word in "abcdef"]
+    with pytest.raises(UnreadableFileError, match="encrypted"):
+        extract(read_pdf, pdf("Secret.", password="x"))
+    assert extract(read_pdf, pdf(""))[1] == []
+
+
+def word() -> bytes:
+    document = docx.Document()
+    document.core_properties.title = "The report"
+    document.add_heading("Guide", 0)
+    document.add_paragraph("Some text. More text.")
+    document.add_heading("Formats", 2)
+    document.add_paragraph("It reads:")
+    for item in ("PDF", "EPUB"):
+        document.add_paragraph(item, style="List Bullet")
+    table = document.add_table(rows=2, cols=2)
+    for cell, value in zip(table._cells, ("Name", "Year", "curl", "1996"), strict=True):
+        cell.text = value
+    file = io.BytesIO()
+    document.save(file)
+    return file.getvalue()
+
+
+def test_docx() -> None:
+    titles, sentences = extract(read_docx, word())
+    assert titles == ["The report", "Guide"]
+    assert sentences == [
+        ("Guide", "Some text."),
+        ("Guide", "More text."),
+        ("Guide > Formats", "It reads: PDF; EPUB."),
+        ("Guide > Formats", "Name: curl; Year: 1996."),
+    ]
+
+
+def epub(package_start: str = "", chapter: str = "<h1>One</h1><p>Text.</p>") -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(
+            "META-INF/container.xml",
+            '<container xmlns="urn:x"><rootfiles><rootfile full-path="OPS/book.opf"/></rootfiles>'
+            "</container>",
+        )
+        archive.writestr(
+            "OPS/book.opf",
+            package_start + '<package xmlns:dc="urn:dc"><metadata><dc:title>The book</dc:title>'
+            "</metadata><manifest>"
+            '<item id="b" href="two.xhtml" media-type="application/xhtml+xml"/>'
+            '<item id="a" href="one%20.xhtml" media-type="application/xhtml+xml"/></manifest>'
+            '<spine><itemref idref="a"/><itemref idref="b"/><itemref idref="c"/></spine></package>',
+        )
+        archive.writestr("OPS/one .xhtml", f"<html><body>{chapter}</body></html>")
+        archive.writestr("OPS/two.xhtml", "<html><body><h1>Two</h1><p>Last.</p></body></html>")
+    return file.getvalue()
+
+
+def test_epub() -> None:
+    titles, sentences = extract(read_epub, epub())
+    assert titles[0] == "The book"
+    assert sentences == [("One", "Text."), ("Two", "Last.")]
+
+
+def test_archives_have_bounds_and_no_entities(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ValueError, match="entities"):
+        extract(read_epub, epub('<!DOCTYPE x [<!ENTITY a "aaaa">]>'))
+    bomb = epub(chapter="a" * 3_000_000)
+    assert len(bomb) < 20_000
+    monkeypatch.setattr(zip_archives, "LONGEST_MEMBER", 2_000_000)
+    with pytest.raises(UnreadableFileError, match="too long"):
+        extract(read_epub, bomb)
+    monkeypatch.setattr(zip_archives, "LONGEST_ARCHIVE", 1000)
+    with pytest.raises(UnreadableFileError, match="too long"):
+        extract(read_docx, word())
+    monkeypatch.setattr(extraction, "LONGEST_TEXT", 10)
+    with pytest.raises(UnreadableFileError, match="too long"):
+        extract(read_plain_text, "More than ten characters.")
+
+
+MAN = r""".\" A comment
+.TH MOUNT 8 "2020" "Linux"
+.SH NAME
+mount \- mount a \fIfilesystem\fP
+.SH SYNOPSIS
+.B mount
+.RB [ \-h | \-V ]
+.SH DESCRIPTION
+The
+.B mount
+command serves to
+attach \(lqit\(rq to the tree; see
+.BR umount (8).
+.nf
+mount -a
+.fi
+.SH OPTIONS
+.TP
+.BR \-a ", " \-\-all
+Mount all filesystems. \" another comment
+.de XX
+macro
+..
+.TS
+table
+.TE
+.SS "Loop devices"
+.IP \(bu
+An item.
+.IP loop 4
+A term.
+"""
+MDOC = r""".Dd May 1, 2020
+.Dt SSH 1
+.Os
+.Sh NAME
+.Nm ssh
+.Nd OpenSSH remote login client
+.Sh SYNOPSIS
+.Nm
+.Op Fl 46
+.Op Fl b Ar bind_address
+.Sh DESCRIPTION
+.Nm
+(SSH client) reads
+.Xr ssh_config 5 .
+.Bl -tag -width Ds
+.It Fl 4
+Forces
+.Nm
+to use IPv4.
+.El
+"""
+
+
+def test_manual_pages() -> None:
+    titles, sentences = extract(read_manual_page, MAN)
+    assert titles[0] == "mount(8)"
+    assert sentences == [
+        ("NAME", "mount - mount a filesystem"),
+        ("SYNOPSIS", "mount [-h|-V]"),
+        ("DESCRIPTION", "The mount command serves to attach “it” to the tree; see umount(8)."),
+        ("OPTIONS", "-a, --all: Mount all filesystems."),
+        ("OPTIONS > Loop devices", "An item."),
+        ("OPTIONS > Loop devices", "loop: A term."),
+    ]
+    titles, sentences = extract(read_manual_page, MDOC)
+    assert titles[0] == "ssh(1)"
+    assert sentences == [
+        ("NAME", "ssh - OpenSSH remote login client"),
+        ("SYNOPSIS", "ssh [-46] [-b bind_address]"),
+        ("DESCRIPTION", "ssh (SSH client) reads ssh_config(5)."),
+        ("DESCRIPTION", "-4: Forces ssh to use IPv4."),
+    ]
+    with pytest.raises(UnreadableFileError, match="not a manual page"):
+        extract(read_manual_page, "12:01 a line of a log\n")
+    with pytest.raises(UnreadableFileError, match="a link to another manual page"):
+        extract(read_manual_page, ".so man8/mount.8\n")
+    latin = b".TH caf\xe9 1\n.SH NAME\ncaf\xe9 \\- coffee\n"
+    assert extract(read_manual_page, latin)[0][0] == "café(1)"
+
+
+RENDERED = """MOUNT(8)              System Administration             MOUNT(8)
+
+N\bNA\bAM\bME\bE
+       mount - mount a filesystem
+
+DESCRIPTION
+       All files are ar‐
+       ranged in one big tree.
+
+   Loop devices
+       -a, --all
+              Mount all filesystems.
+
+       -V     Print the version.
+
+util-linux 2.38.1            2022-11-10            MOUNT(8)
+"""
+
+
+def test_rendered_manual_pages() -> None:
+    titles, sentences = extract(read_plain_text, RENDERED)
+    assert titles[0] == "mount(8)"
+    assert sentences == [
+        ("NAME", "mount - mount a filesystem"),
+        ("DESCRIPTION", "All files are arranged in one big tree."),
+        ("DESCRIPTION > Loop devices", "-a, --all: Mount all filesystems."),
+        ("DESCRIPTION > Loop devices", "-V: Print the version."),
+    ]
+
+
+def test_plain_text() -> None:
+    text = "Guide\n=====\n\nSome text\non two lines.\n\nIt reads:\n- PDF\n- EPUB\n\n----\n\nEnd."
+    titles, sentences = extract(read_plain_text, text)
+    assert titles == ["Guide"]
+    assert [s for _, s in sentences] == ["Some text on two lines.", "It reads: PDF; EPUB.", "End."]
+    assert extract(read_plain_text, "Café.".encode("utf-16"))[1] == [("", "Café.")]
+
+
+def test_notebooks_and_package_metadata() -> None:
+    cells = [
+        {"cell_type": "markdown", "source": ["# Guide\n", "Text."]},
+        {"cell_type": "code", "source": "x = 1", "outputs": []},
+        {"cell_type": "markdown", "source": "## End\nLast."},
+    ]
+    notebook = json.dumps({"nbformat": 4, "metadata": {}, "cells": cells})
+    assert extract(read_notebook, notebook) == (
+        ["Guide"],
+        [("Guide", "Text."), ("Guide > End", "Last.")],
+    )
+    metadata = "Name: lamp\nVersion: 1.2\nSummary: Lights a room\n{}\n# Lamp\n\nA **lamp**."
+    kind = "Description-Content-Type: text/markdown\n"
+    titles, sentences = extract(read_package_metadata, metadata.format(kind))
+    assert titles[0] == "lamp"
+    assert [text for _, text in sentences] == [
+        "lamp: Lights a room.",
+        "Version of lamp: 1.2.",
+        "A lamp.",
+    ]
+
+
+def test_offsets_lead_to_the_sentences() -> None:
+    text = TextBuilder()
+    read_markdown(b"One. Two.\n\n# H\n- Item a\n- Item b\n\nThree.", text)
+    sentences = list(text.sentences())
+    extracted = "One. Two.\n\nItem a; Item b.\n\nThree."
+    assert [extracted[s.offset :][: len(s.text)] for s in sentences] == [s.text for s in sentences]
+
+
+@given(
+    st.lists(st.sampled_from(["#", "a b.", "- x", "\n", "|", "```", "*", "[", "](", "<p>", "> "]))
+)
+def test_no_markdown_or_text_is_an_error(parts: list[str]) -> None:
+    source = "\n".join(parts)
+    for read in (read_markdown, read_plain_text, read_restructuredtext, read_html):
+        for _, sentence in extract(read, source)[1]:
+            assert any(map(str.isalnum, sentence))
+
+
+@given(st.lists(st.sampled_from([*".'\\\"()[]{}*fBnes \n", ".SH", ".TP", ".It Fl", "\\f["])))
+def test_no_manual_page_is_an_error(parts: list[str]) -> None:
+    extract(read_manual_page, ".TH A 1\n" + "".join(parts))
+
+
+def test_a_text_without_sentence_ends_is_split() -> None:
+    for text in ("word " * 100_000, "x" * 100_000):
+        spans = sentence_spans(text)
+        assert max(end - start for start, end in spans) <= LONGEST_SENTENCE
+        assert "".join(text[a:b] for a, b in spans).replace(" ", "") == text.replace(" ", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "format"),
+    [
+        ("a.md", "Markdown"),
+        ("A.HTM", "HTML"),
+        ("README", "plain text"),
+        ("LICENSE.txt", "plain text"),
+        ("LICENSE-MIT", "plain text"),
+        ("mount.8.gz", "manual page"),
+        ("printf.3posix", "manual page"),
+        ("METADATA", "package metadata"),
+        ("setup.py", None),
+        ("history.py", None),
+        ("libssl.so.3", None),
+        ("wiki_00", None),
+        ("a.tar.gz", None),
+    ],
+)
+def test_formats_by_name(name: str, format: str | None) -> None:
+    kind = file_type(name)
+    assert (kind.name if kind else None) == format
+
+
+def test_titles_that_say_nothing_are_left_out() -> None:
+    assert choose_title(["Synopsis", "Microsoft Word - a.doc", "The lamp"], "x.md") == "The lamp"
+    assert choose_title(["README", "x" * 300], "old_lamp.md") == "old lamp"
+    assert stem("mount.8.gz") == "mount"
