@@ -53,7 +53,7 @@ def show_command(title: str, kb: str, as_json: bool) -> None:
                 f"{error} Similar titles: {', '.join(map(repr, similar))}"
             ) from error
     if as_json:
-        record = {"title": document.title, "sentences": document.sentences}
+        record: dict[str, object] = {"title": document.title, "sentences": document.sentences}
         if document.links:
             record["links"] = document.links
         sys.stdout.buffer.write(encode_record(record))
