@@ -41,6 +41,7 @@ class FakeKnowledgeBase(FakeDocuments):
     """Documents that can be closed."""
 
     closed = False
+    has_origins = False
 
     def close(self) -> None:
         self.closed = True
