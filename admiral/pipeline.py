@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import count
@@ -31,6 +32,8 @@ from admiral.scheduling.closing import ReferenceCount
 from admiral.scheduling.memory import trim_heap
 from admiral.scheduling.torch_threads import using_torch_threads
 from proofs import Judgement
+
+logger = logging.getLogger(__name__)
 
 # On a CPU, cores that each process claims of their own are faster than cores that share every
 # matrix product. More workers than this would wait for Python's global lock.
@@ -117,6 +120,7 @@ class Admiral(AsyncRetrieval):
         checkpoint = load_checkpoint(
             config.model, choose_device(config.device), choose_dtype(config)
         )
+        logger.debug("%s: opening", config.kb)
         opened_kb = KnowledgeBase.open(
             locate(config.kb),
             bm25=None if config.bm25 == "auto" else config.bm25,
@@ -124,6 +128,7 @@ class Admiral(AsyncRetrieval):
             text_weight=config.text_weight,
         )
         try:
+            logger.debug("%d documents; opening the stages", len(opened_kb))
             return cls(opened_kb, checkpoint, config)
         except BaseException:
             opened_kb.close()

@@ -59,8 +59,9 @@ def search_command(words: tuple[str, ...], kb: str, count: int, as_json: bool) -
         )
     sentences = best_sentences(query, documents)
     if as_json:
-        for rank, (scored, sentence) in enumerate(zip(found, sentences, strict=True), 1):
-            sys.stdout.buffer.write(encode_record(_record(rank, scored, sentence)))
+        rows = zip(found, documents, sentences, strict=True)
+        for rank, row in enumerate(rows, 1):
+            sys.stdout.buffer.write(encode_record(_record(rank, *row)))
     else:
         text = render_search(
             list(zip(found, sentences, strict=True)), colour=use_colour(), width=output_width()
@@ -100,11 +101,14 @@ def best_sentences(query: str, documents: Sequence[Document]) -> list[Sentence |
     return best
 
 
-def _record(rank: int, scored: ScoredTitle, sentence: Sentence | None) -> dict[str, object]:
+def _record(
+    rank: int, scored: ScoredTitle, document: Document, sentence: Sentence | None
+) -> dict[str, object]:
     return {
         "rank": rank,
         "title": scored.title,
         "score": round(scored.score, 6),
         "sentence_id": None if sentence is None else sentence.index,
         "text": None if sentence is None else sentence.text,
+        **({"source": document.source} if document.source else {}),
     }

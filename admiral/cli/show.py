@@ -30,7 +30,7 @@ _COMPARED = 5000
     show_default=True,
     help="Knowledge base: a directory, or `demo` for the bundled one.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one record, as in a corpus.")
+@click.option("--json", "as_json", is_flag=True, help="Print one record.")
 def show_command(title: str, kb: str, as_json: bool) -> None:
     """Show the document with a title.
 
@@ -54,8 +54,9 @@ def show_command(title: str, kb: str, as_json: bool) -> None:
             ) from error
     if as_json:
         record: dict[str, object] = {"title": document.title, "sentences": document.sentences}
-        if document.links:
-            record["links"] = document.links
+        for field in ("links", "source", "sections"):
+            if value := getattr(document, field):
+                record[field] = value
         sys.stdout.buffer.write(encode_record(record))
     else:
         text = render_document(document, colour=use_colour(), width=output_width())

@@ -12,7 +12,7 @@ from admiral.records import Document, ScoredTitle, Sentence
 
 
 def render_document(document: Document, *, colour: bool = False, width: int = 100) -> str:
-    """Render a title and all sentences with their numbers.
+    """Render title, source and all sentences with their numbers, below the headings of sections.
 
     Parameters
     ----------
@@ -25,8 +25,14 @@ def render_document(document: Document, *, colour: bool = False, width: int = 10
     """
     heading = printable(document.title)
     lines = [click.style(heading, bold=True) if colour else heading]
+    if document.source:
+        lines.append(_dim(printable(document.source), colour))
     digits = len(str(len(document.sentences)))
+    section = ""
     for number, sentence in enumerate(document.sentences):
+        if document.sections and document.sections[number] != section:
+            section = document.sections[number]
+            lines += ["", _dim(printable(section), colour)]
         lines += _numbered(f"{number:{digits + 2}}", sentence, colour, width)
     return "\n".join(lines) + "\n"
 
@@ -47,7 +53,7 @@ def render_search(
     for rank, (scored, sentence) in enumerate(found, 1):
         title, score = printable(scored.title), f"({scored.score:.2f})"
         if colour:
-            title, score = click.style(title, bold=True), click.style(score, dim=True)
+            title, score = click.style(title, bold=True), _dim(score, colour)
         lines.append(f"{rank:2}. {title} {score}")
         if sentence is not None:
             lines += _numbered(f"    {sentence.index}", sentence.text, colour, width)
@@ -63,5 +69,8 @@ def _numbered(number: str, sentence: str, colour: bool, width: int) -> list[str]
         break_long_words=False,
         break_on_hyphens=False,
     ) or [""]
-    shown = click.style(number, dim=True) if colour else number
-    return [f"{shown}  {first}".rstrip(), *(" " * indent + line for line in others)]
+    return [f"{_dim(number, colour)}  {first}".rstrip(), *(" " * indent + line for line in others)]
+
+
+def _dim(text: str, colour: bool) -> str:
+    return click.style(text, dim=True) if colour else text

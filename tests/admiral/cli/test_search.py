@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 from admiral.cli.search import best_sentences, search_command
 from admiral.cli.show import show_command
 from admiral.errors import AdmiralError
+from admiral.io.document_rendering import render_document
 from admiral.kb import build
 from admiral.records import Document
 
@@ -121,6 +122,13 @@ def test_a_document_is_shown_with_numbered_sentences(no_index: Path) -> None:
     ]
     assert show(no_index, "NBC").output == "NBC\n  0  A network.\\x1b[2J\n"
     assert show(no_index, "Empty").output == "Empty\n"
+
+
+def test_a_file_is_shown_with_its_source_and_sections() -> None:
+    document = Document(
+        "curl", ("A.", "B.", "C."), (), "man/curl.1", ("", "Options", "Options"), (0, 3, 6)
+    )
+    assert render_document(document) == ("curl\nman/curl.1\n  0  A.\n\nOptions\n  1  B.\n  2  C.\n")
 
 
 def test_the_record_of_a_document(no_index: Path) -> None:
