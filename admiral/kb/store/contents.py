@@ -139,6 +139,13 @@ class Contents:
         """Yield all titles in the order of rows."""
         return self._skip_removed(store.titles() for store in self.stores)
 
+    def titles_of_sources(self) -> dict[str, str]:
+        """Return the title of each document that was read from a file, by its source."""
+        if not any(store.has_origins for store in self.stores):
+            return {}
+        sources = self._skip_removed(store.sources() for store in self.stores)
+        return {s: title for s, title in zip(sources, self.titles(), strict=True) if s}
+
     def segment_titles(self, number: int) -> Iterator[tuple[str, int]]:
         """Yield the title and row of each document of one segment."""
         segment = self.segments[number]

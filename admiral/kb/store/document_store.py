@@ -90,6 +90,14 @@ class DocumentStore:
         for number in range(self.batches):
             yield from self._checked(self._titles, number).column(0).to_pylist()
 
+    def sources(self) -> Iterator[str]:
+        """Yield the sources in the order of rows; "" where a document is not of a file."""
+        for number in range(self.batches):
+            if self._origins is None:
+                yield from [""] * int(self._rows[number + 1] - self._rows[number])
+            else:
+                yield from self._checked(self._origins, number).column(0).to_pylist()
+
     def __iter__(self) -> Iterator[Document]:
         return self._documents(0, self.batches)
 

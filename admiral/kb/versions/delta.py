@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import replace
 from itertools import compress
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import numpy as np
 
 from admiral.errors import AdmiralError, RecordError
 from admiral.kb.corpus.corpora import Corpora, RecordPositions
+from admiral.kb.corpus.files.distinct_titles import distinct_titles
 from admiral.kb.corpus.readers import Record
 from admiral.kb.corpus.title_set import TitleSet
 from admiral.kb.store.contents import DOCUMENTS, REMOVED, Contents
@@ -38,11 +40,13 @@ class Additions:
     ----------
     directory
         Directory to create.
-    row
-        Returns the row of a title in the knowledge base, or None.
+    contents
+        The contents of the knowledge base.
     on_duplicate
         Policy for a title that is already in the knowledge base or occurs earlier in the corpora:
-        ``error``, ``replace`` to keep the last document, or ``skip`` to keep the first.
+        ``error``, ``replace`` to keep the last document, or ``skip`` to keep the first. Documents
+        of files are duplicates if the file is in the knowledge base already. Otherwise they are
+        told apart by their paths.
 
     Attributes
     ----------
@@ -52,12 +56,12 @@ class Additions:
         Number of records left out because another document with the same title is kept.
     """
 
-    def __init__(
-        self, directory: Path, row: Callable[[str], int | None], on_duplicate: str
-    ) -> None:
+    def __init__(self, directory: Path, contents: Contents, on_duplicate: str) -> None:
         self.replaced: set[int] = set()
         self.skipped = 0
-        self._directory, self._row, self._policy = directory, row, on_duplicate
+        self._directory, self._contents, self._policy = directory, contents, on_duplicate
+        self._known_files = contents.titles_of_sources()
+        self._new_files: dict[str, tuple[int, str]] = {}  # source -> number and title
         self._seen, self._positions = TitleSet(), RecordPositions()
         # For repeated titles: number of the first addition -> number of the latest.
         self._latest: dict[int, int] = {}
@@ -74,7 +78,19 @@ class Additions:
         """
         with DocumentWriter(self._directory) as writer:
             for record in corpora.records(progress):
-                if self._accept(record, writer.documents):
+                source, number = record.document.source, writer.documents
+                if source in self._known_files:
+                    same = replace(record.document, title=self._known_files[source])
+                    record = replace(record, document=same)
+                elif source:
+                    if source in self._new_files:  # the corpora name it twice
+                        self.skipped += 1
+                        continue
+                    self._new_files[source] = number, record.document.title
+                    self._positions.append(record)
+                    writer.append(record.document)
+                    continue
+                if self._accept(record, number):
                     self._positions.append(record)
                     writer.append(record.document)
             self._written = writer.documents
@@ -84,7 +100,7 @@ class Additions:
     def _accept(self, record: Record, number: int) -> bool:
         """Return whether to write a record, as the given number of the additions."""
         title = record.document.title
-        row = self._row(title)
+        row = self._contents.row(title)
         if row is not None and self._policy == "error":
             raise RecordError(
                 record.where,
@@ -118,10 +134,25 @@ class Additions:
             is_kept[number] = 0
         store = DocumentStore(self._directory)
         try:
-            yield from compress(store, is_kept)
+            titles = self._new_titles()
+            for number, document in compress(enumerate(store), is_kept):
+                yield replace(document, title=titles.get(number, document.title))
         finally:
             store.close()
             shutil.rmtree(self._directory)
+
+    def _new_titles(self) -> dict[int, str]:
+        """Return the title of each new file by the number of the addition."""
+        documents = [(title, source) for source, (_, title) in self._new_files.items()]
+        numbers = (number for number, _ in self._new_files.values())
+        return dict(zip(numbers, distinct_titles(documents, self._other_source), strict=True))
+
+    def _other_source(self, title: str) -> str | None:
+        """Return the source of the document that has a title already, or None."""
+        row = self._contents.row(title)
+        if row is not None:
+            return self._contents.document(row).source
+        return "" if title in self._seen else None
 
 
 def write_delta(

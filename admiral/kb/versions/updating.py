@@ -113,7 +113,7 @@ def add(
         closing(Contents([change.snapshot])) as contents,
     ):
         _check_bm25(change)
-        additions = Additions(change.folder / "incoming", contents.row, on_duplicate)
+        additions = Additions(change.folder / "incoming", contents, on_duplicate)
         additions.read(incoming, progress)
         if len(additions):
             settings = dict(change.manifest.settings)

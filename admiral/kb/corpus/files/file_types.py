@@ -61,7 +61,7 @@ _BY_SUFFIX = {
     ".ipynb": FileType("notebook", "notebooks", "read_notebook", 64 * _MIB),
 }
 _MANUAL_SUFFIX = re.compile(r"\.(?:[1-9n][a-z]{0,6}|man|mdoc)", re.IGNORECASE)
-_LIBRARY = re.compile(r"\.so\.\d+(?:\.\d+)*$")
+_LIBRARY = re.compile(r"lib.*\.so\.\d+(?:\.\d+)*$")
 # Files of software that are plain text although their names have no suffix.
 _TEXT_NAME = re.compile(
     r"(?:readme|news|changes|changelog|history|authors|contributors|todo|install|faq|copying|"
@@ -80,7 +80,7 @@ def file_type(name: str) -> FileType | None:
         return _METADATA
     if _TEXT_NAME.fullmatch(name):
         return _TEXT
-    is_manual = _MANUAL_SUFFIX.fullmatch(suffix) and not _LIBRARY.search(name)
+    is_manual = _MANUAL_SUFFIX.fullmatch(suffix) and not _LIBRARY.match(name)
     return _MANUAL if is_manual else None
 
 

@@ -18,6 +18,7 @@ _PARAGRAPHS = word_set("PP P LP HP sp Pp br RS RE Bl El Bd Ed Lp UE ME EE")
 _SKIPPED = {"TS": "TE", "EQ": "EN", "PS": "PE", "de": ".", "de1": ".", "am": ".", "ig": "."}
 _UNFILLED = {"nf": "fi", "EX": "EE"}
 _HEAD = re.compile(r"\.\s*(?:TH|Dt|SH|Sh)\b")
+_WORD = re.compile(r"[\w.+:@-]+")
 _NAME_LINE = re.compile(r"\s+[-—–]+\s+|\s+\\-\s+")
 
 # mdoc: macros whose arguments are printed as they are, and what is put before or around them.
@@ -140,8 +141,9 @@ class _Page:
         words, self._paragraph = " ".join(self._paragraph), []
         self._expects_term = False
         if self._heading.lower() == "name" and self._section:
+            # The head of a page may name the group that it belongs to, such as tc for choke(8).
             first = _NAME_LINE.split(words)[0].partition(",")[0].strip()
-            if first and first.lower() == self._name.lower():
+            if _WORD.fullmatch(first):
                 self._text.titles.insert(0, f"{first}({self._section.lower()})")
         if words and self._term:
             self._text.definition(self._term, words)

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from admiral.cli.index import index_command
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.text_rendering import render_result
-from admiral.kb import KnowledgeBase, build, verify
+from admiral.kb import KnowledgeBase, add, build, compact, verify
 from admiral.kb.corpus.readers import detect_format
 from admiral.kb.origins import with_origins
 from admiral.kb.store.index_building import BuildWorkers
@@ -127,6 +127,31 @@ def test_a_missing_parser_names_the_extra(
     exclude = ["*.html", "*.rst"]
     report = build(folder, tmp_path / "kb", bm25="none", progress=False, exclude=exclude)
     assert report.documents == 3
+
+
+def test_files_are_added_and_replaced(folder: Path, tmp_path: Path) -> None:
+    kb_path = tmp_path / "kb"
+    build(folder, kb_path, bm25="none", progress=False, include=["flask/", "page.html"])
+    add(folder / "requests", kb_path, progress=False)
+    with KnowledgeBase.open(kb_path) as kb:
+        assert list(kb.titles()) == ["README", "About lamps", "requests/README"]
+    page = folder / "page.html"
+    with pytest.raises(RecordError, match="'About lamps' is in the knowledge base already"):
+        add(page, kb_path, progress=False)
+    page.write_text("<h1>Another heading</h1><p>Lamps glow.")
+    report = add([page, page], kb_path, on_duplicate="replace", progress=False)
+    assert (report.added, report.replaced) == (0, 1)
+    compact(kb_path, progress=False)
+    with KnowledgeBase.open(kb_path) as kb:
+        assert sorted(kb.titles()) == ["About lamps", "README", "requests/README"]
+        assert kb.document("About lamps").sentences == ("Lamps glow.",)
+        assert kb.document("About lamps").source == str(page)
+    records = tmp_path / "records.jsonl"
+    records.write_text(json.dumps({"title": "mount(8)", "text": "A record."}) + "\n")
+    add([records, folder / "man"], kb_path, progress=False)
+    with KnowledgeBase.open(kb_path) as kb:
+        assert kb.row(f"mount(8) ({folder}/man/mount.8)") is not None
+    assert verify(kb_path) == []
 
 
 def test_results_name_files_and_sections(folder: Path, tmp_path: Path) -> None:

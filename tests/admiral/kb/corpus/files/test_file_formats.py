@@ -307,6 +307,8 @@ def test_manual_pages() -> None:
         ("OPTIONS > Loop devices", "An item."),
         ("OPTIONS > Loop devices", "loop: A term."),
     ]
+    group = extract(read_manual_page, ".TH TC 8\n.SH NAME\nchoke \\- choose and keep\n")
+    assert group[0][0] == "choke(8)"
     titles, sentences = extract(read_manual_page, MDOC)
     assert titles[0] == "ssh(1)"
     assert sentences == [
@@ -427,6 +429,7 @@ def test_a_text_without_sentence_ends_is_split() -> None:
         ("setup.py", None),
         ("history.py", None),
         ("libssl.so.3", None),
+        ("ld.so.8.gz", "manual page"),
         ("wiki_00", None),
         ("a.tar.gz", None),
     ],
