@@ -27,6 +27,7 @@ from training.data.evidence_pairs import PairSettings, evidence_pairs
 from training.data.held_out import hold_out_option, is_held_out
 from training.data.inference_pairs import NON_COMMERCIAL, inference_files, read_inference_pairs
 from training.data.mismatched_pairs import mismatched_pairs
+from training.data.page_pairs import page_pairs
 from training.data.verification_pairs import Pair, weighted, write_pairs
 
 
@@ -57,7 +58,7 @@ from training.data.verification_pairs import Pair, weighted, write_pairs
     "sources",
     multiple=True,
     metavar="FORMAT:FILE",
-    help=f"Claims with gold sentences; repeatable. Formats: {', '.join(FORMATS)}.",
+    help=f"Claims with gold evidence; repeatable. Formats: {', '.join(FORMATS)}.",
 )
 @click.option(
     "--documents",
@@ -160,21 +161,22 @@ def _parse_weight(text: str) -> tuple[str, float]:
 
 
 def _claim_pairs(source: Source, corpus: Corpus, excluded: set[str], seed: int) -> Iterator[Pair]:
-    """Yield the pairs of a file of claims."""
+    """Yield the pairs of a file of claims, with the names of folder and file as their source."""
     count = left_out = 0
-    # The gold reader serves several data sets, so they are named after their file.
-    name = f"{source.format}-{source.path.name.split('.')[0]}"
+    path = source.path.resolve()
+    name = f"{path.parent.name}-{path.name.split('.')[0]}"
     for count, item in enumerate(source.claims(), start=1):  # noqa: B007
         own: Corpus = PassageCorpus(item.passages) if item.passages else corpus
         rng = random.Random(f"{seed} {item.claim.claim}")
         pairs: list[Pair] = []
         if excluded.isdisjoint(item.claim.all_titles):
             pairs = list(evidence_pairs(item.claim, own, name, PairSettings(), rng))
+            pairs += page_pairs(item.claim, own, name, rng)
         left_out += not pairs
         yield from pairs
     click.echo(
         f"{source.path}: {count - left_out:,} claims, {left_out:,} left out: excluded, or without "
-        "label or gold sentences here",
+        "label or gold documents here",
         err=True,
     )
 

@@ -46,7 +46,7 @@ def test_pairs_are_reproducible_and_weighted(kb_path: str, tmp_path: Path) -> No
     done = run(*arguments)
     assert done.exit_code == 0, done.output
     pairs = list(read_pairs(out))
-    assert {pair.source for pair in pairs} == {"snli", "gold-claims", "twins"}
+    assert {pair.source for pair in pairs} == {"snli", "demo-claims", "twins"}
     assert {pair.weight for pair in pairs if pair.source == "twins"} == {2.0}
     assert "twins: " in done.output
     assert f"{len(pairs)} pairs" in done.output

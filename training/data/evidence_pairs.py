@@ -15,7 +15,8 @@ from proofs.verifier.pair_input import evidence_text
 from training.data.evidence_corpora import Corpus, holds_gold
 from training.data.verification_pairs import NOT_ENTAILMENT, Pair
 
-_LABELS = {
+#: The label of a pair with a claim's evidence.
+LABELS = {
     Label.SUPPORTS: "entailment",
     Label.REFUTES: "contradiction",
     Label.NOT_SUPPORTED: NOT_ENTAILMENT,
@@ -66,7 +67,7 @@ def evidence_pairs(
     """
     if claim.label is None or not holds_gold(corpus, claim):
         return
-    label = _LABELS[claim.label]
+    label = LABELS[claim.label]
     gold = [(title, corpus.document(title).sentences[n]) for title, n in claim.sentences]
     # Sentences of all alternative evidence sets are gold, so they cannot be distractors.
     others = {title: _other_sentences(claim, corpus, title) for title in claim.titles}
