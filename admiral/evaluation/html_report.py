@@ -233,7 +233,11 @@ def _ranking(gold: GoldClaim, trace: Trace | None) -> str:
     if not ranking:
         return ""
     titles = {title for names in gold.title_sets for title in names}
-    items = "".join(f"<li>{_title(title, titles)}</li>\n" for title in ranking[:_MAX_DOCUMENTS])
+    sources = trace.sources if trace else {}
+    items = "".join(
+        f"<li>{_title(title, titles)}{_source(sources.get(title))}</li>\n"
+        for title in ranking[:_MAX_DOCUMENTS]
+    )
     return f"<h3>First documents of the ranking</h3>\n<ol>\n{items}</ol>\n"
 
 
@@ -251,6 +255,10 @@ def _sentence(title: str, number: int | None, text: str, *, is_gold: bool = Fals
     tag = '<span class="gold">' if is_gold else "<span>"
     content = f" {escaped(text)}" if text else ""
     return f"{tag}<cite>[{escaped(title)}{position}]</cite>{content}</span>"
+
+
+def _source(source: str | None) -> str:
+    return f' <span class="dim">{escaped(source)}</span>' if source else ""
 
 
 def _title(title: str, gold_titles: set[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -65,12 +65,15 @@ class Trace:
         Text of the sentences that the record holds, by (title, sentence number).
     stopped
         Reason for stopping, such as ``sufficient``.
+    sources
+        Path or URL of the documents of the ranking that were read from files, by title.
     """
 
     prediction: Prediction
     hops: tuple[HopTrace, ...]
     sentence_texts: dict[tuple[str, int], str]
     stopped: str
+    sources: dict[str, str] = field(default_factory=dict)
 
 
 def read_traces(path: Path) -> Iterator[Trace]:
@@ -92,10 +95,15 @@ def read_traces(path: Path) -> Iterator[Trace]:
                 for sentence in record["evidence"]
             }
             stopped = str(record["stopped"])
+            sources = {
+                normalise_title(document["title"]): str(document["source"])
+                for document in record["documents"]
+                if "source" in document
+            }
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             problem = f"a hop or a sentence is not as it was written ({error})"
             raise RecordError(where, "hops", problem, REMEDY) from error
-        yield Trace(prediction, hops, sentence_texts, stopped)
+        yield Trace(prediction, hops, sentence_texts, stopped, sources)
 
 
 def _parse_hop(record: dict[str, Any]) -> HopTrace:

@@ -71,6 +71,15 @@ def test_page_shows_every_part_of_a_claim(tmp_path: Path) -> None:
     assert written_page.count('class="gold"') >= 4
 
 
+def test_sources_of_documents_are_shown_and_escaped(tmp_path: Path) -> None:
+    record = result(Claim(GOLD.id, GOLD.claim), title=ADA).to_json()
+    record["documents"][0]["source"] = "/notes/<ada>.md"
+    (trace,) = read_traces(written(tmp_path / "r.jsonl", [record]))
+    shown = page(ReportCase(GOLD, trace, Outcome.FOUND))
+    assert "/notes/&lt;ada&gt;.md" in shown
+    assert "<ada>" not in shown
+
+
 def test_policy_allows_only_the_own_script(tmp_path: Path) -> None:
     written_page = page(traced(tmp_path))
     assert not re.search(r"https?:|src=|href=|@import|url\(", written_page)
