@@ -257,7 +257,7 @@ def test_a_finished_run_exports_a_missing_checkpoint(
 ) -> None:
     config = replace(elsewhere(settings, "done"), steps=2)
     with monkeypatch.context() as patch:
-        patch.setattr("training.loop.run_output.save_checkpoint", _no_space)
+        patch.setattr("training.loop.checkpoint_selection.save_checkpoint", _no_space)
         with pytest.raises(AdmiralError, match="done: cannot be written"):
             train(config, TASKS)
     assert not Path(config.out).exists()
