@@ -10,6 +10,7 @@ have changed since the existing weights were fitted, start with ``--set ranking=
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from admiral.config import load_config
 from admiral.errors import AdmiralError
 from admiral.io.progress import track_claims
 from admiral.kb.kb_paths import check_outside_folders
+from admiral.retrieval.stage_assembly import build_title_scorer
 from admiral.storage.atomic_files import write_atomically
 from admiral.storage.output_paths import check_distinct_paths, check_output_path
 from training.data.claim_sources import Source, sample_claims
@@ -67,6 +69,9 @@ def main(
         check_outside_folders(out, kb, model)
         config = load_config(None, [*settings, f"kb={kb}", f"model={model}"])
         with Admiral.from_pretrained(config=config) as system:
+            # The weights in use may not need the generative scores; the new ones may.
+            title_scorer = build_title_scorer(system.kb, system.checkpoint, config)
+            system.stages = replace(system.stages, title_scorer=title_scorer)
             claims = sample_claims(parsed, system.kb, limit, seed)
             tracked = track_claims(ranking_examples(system, claims), done=0, total=len(claims))
             by_claim = [examples for examples in tracked if examples]

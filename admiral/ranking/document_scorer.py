@@ -7,7 +7,7 @@ file is readable: every unit gives a weight to each feature by name.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib import resources
 from pathlib import Path
@@ -54,6 +54,10 @@ class NetworkDocumentScorer:
         """Return the weights bundled with the package."""
         with resources.as_file(resources.files("admiral") / "data" / "ranking.json") as path:
             return cls.read(path)
+
+    def reads(self, names: Collection[str]) -> bool:
+        """Return whether the score depends on any of these features."""
+        return any(unit.weights[name] for unit in self.units for name in names)
 
     def to_json(self) -> str:
         """Return the content of a file that `read` accepts."""

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from admiral.ranking.fusion import RANK_CONSTANT, in_reading_order
+from admiral.ranking.fusion import RANK_CONSTANT, in_reading_order, title_probabilities
 from admiral.records import DocumentSet, Hop, ScoredTitle
 from admiral.reranking.sentence_scores import z_scores
 
@@ -28,8 +28,9 @@ from admiral.reranking.sentence_scores import z_scores
 #:   all documents, at the first and last hop;
 #: - ``seen_last``: 1 if the last hop read it, else 0;
 #: - ``mentioned_share``: share of the hops whose evidence mentions it;
-#: - ``probability_first``, ``probability_last``: log of the probability that the model names it,
-#:   from the claim alone and at the last hop (`admiral.retrieval.title_scoring`).
+#: - ``probability``: log of the summed probability of the last hop's sets that contain it;
+#: - ``generative_first``, ``generative_last``: log of the probability that the model names it, from
+#:   the claim alone and at the last hop (`admiral.retrieval.title_scoring`).
 FEATURES = (
     "first_stage",
     "named",
@@ -43,13 +44,17 @@ FEATURES = (
     "standing_last",
     "seen_last",
     "mentioned_share",
-    "probability_first",
-    "probability_last",
+    "probability",
+    "generative_first",
+    "generative_last",
 )
+#: The features that the title scorer provides.
+GENERATIVE_FEATURES = ("generative_first", "generative_last")
 
-# The z-score and the log probability of a document that a hop did not read.
+# The z-score of a document that a hop did not read, and the log probability of one that is in no
+# probable set or was not scored.
 _UNREAD_Z_SCORE = -1.0
-_UNREAD_LOG_PROBABILITY = math.log(1e-6)
+_MIN_LOG_PROBABILITY = math.log(1e-6)
 
 
 class HopResults(Protocol):
@@ -92,6 +97,8 @@ def document_features(state: HopResults) -> dict[str, tuple[float, ...]]:
     claim_mentions = _reciprocal_positions(state.claim_mentions)
     scores = [z_scores(best_scores) for best_scores in state.best_scores]
     scores_first, scores_last = (scores[0], scores[-1]) if scores else ({}, {})
+    last_sets = state.document_sets[-1] if len(state.document_sets) > 1 else ()
+    log_probabilities = {t: math.log(p) for t, p in title_probabilities(last_sets).items()}
     by_claim = state.title_scores[0] if state.title_scores else {}
     by_last_hop = state.title_scores[-1] if len(state.title_scores) > 1 else {}
     titles = [
@@ -114,8 +121,9 @@ def document_features(state: HopResults) -> dict[str, tuple[float, ...]]:
             scores_last.get(title, _UNREAD_Z_SCORE),
             float(title in scores_last),
             mentioned_share.get(title, 0.0),
-            by_claim.get(title, _UNREAD_LOG_PROBABILITY),
-            by_last_hop.get(title, _UNREAD_LOG_PROBABILITY),
+            log_probabilities.get(title, _MIN_LOG_PROBABILITY),
+            by_claim.get(title, _MIN_LOG_PROBABILITY),
+            by_last_hop.get(title, _MIN_LOG_PROBABILITY),
         )
         for title in dict.fromkeys(titles)
     }

@@ -11,7 +11,6 @@ from admiral.models.checkpoint import Checkpoint
 from admiral.models.devices import choose_device, choose_dtype
 from admiral.models.heads import load_sufficiency_head
 from admiral.protocols import (
-    DocumentScorer,
     FirstStage,
     HopRetriever,
     SentenceReranker,
@@ -20,6 +19,7 @@ from admiral.protocols import (
     TitleScorer,
 )
 from admiral.ranking.document_scorer import NetworkDocumentScorer
+from admiral.ranking.features import GENERATIVE_FEATURES
 from admiral.reranking.bm25_sentences import BM25Reranker
 from admiral.reranking.combined import CombinedReranker
 from admiral.reranking.cross_encoder import CrossEncoderReranker
@@ -56,14 +56,17 @@ def build_stages(kb: KnowledgeBase, checkpoint: Checkpoint, config: RetrievalCon
     hop_retriever: HopRetriever = generator or NoGenerator()
     if config.hyperlinks:
         hop_retriever = HyperlinkHopRetriever(hop_retriever, kb)
+    document_scorer = build_document_scorer(config)
+    # Weights that give the generative scores no weight save their computation.
+    generative = document_scorer is not None and document_scorer.reads(GENERATIVE_FEATURES)
     stages = Stages(
         first_stage,
         build_reranker(checkpoint, config),
         build_judge(checkpoint, config),
         hop_retriever,
         TitleMentionFinder(kb) if config.mentions else None,
-        build_title_scorer(kb, checkpoint, config),
-        build_document_scorer(config),
+        build_title_scorer(kb, checkpoint, config) if generative else None,
+        document_scorer,
     )
     if stages.max_evidence is not None and config.evidence > stages.max_evidence:
         raise AdmiralError(
@@ -92,9 +95,8 @@ def build_generator(
 def build_title_scorer(
     kb: KnowledgeBase, checkpoint: Checkpoint, config: RetrievalConfig
 ) -> TitleScorer | None:
-    """Build the title scorer; None where nothing reads its scores or the variant has none."""
-    used = config.generator and config.ranking == "learned" and config.variant != "joint-docs"
-    if not used:
+    """Build the title scorer; None without a generator, or for a variant without such scores."""
+    if not config.generator or config.variant == "joint-docs":
         return None
     return ForcedTitleScorer(
         checkpoint.model,
@@ -143,7 +145,7 @@ def build_judge(checkpoint: Checkpoint | None, config: RetrievalConfig) -> Suffi
     )
 
 
-def build_document_scorer(config: RetrievalConfig) -> DocumentScorer | None:
+def build_document_scorer(config: RetrievalConfig) -> NetworkDocumentScorer | None:
     """Build the document scorer; None unless the setting `ranking` is ``learned``."""
     if config.ranking != "learned":
         return None

@@ -20,7 +20,7 @@ _DOCUMENT_SCORER = FitSettings(units=8, iterations=300, learning_rate=0.03, ridg
 # by default if they were not read. What the others mean depends on the kind of claim: a claim that
 # names many documents may ask for another one. A better rank, z-score or share among the documents
 # that hops read, select or mention never counts against a document.
-_UNCONSTRAINED = ("first_stage", "named", "named_early", "seen_last")
+_UNCONSTRAINED = ("first_stage", "named", "named_early", "seen_last", "probability")
 
 # Features of documents, float32, (documents, features); and which of them are gold, bool.
 RankingExample = tuple[torch.Tensor, torch.Tensor]

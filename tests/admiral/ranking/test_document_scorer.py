@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -75,19 +76,18 @@ def test_weights_round_trip(scorer: NetworkDocumentScorer, tmp_path_factory: Any
 def test_the_bundled_weights_prefer_documents_with_high_features() -> None:
     low = dict.fromkeys(FEATURES, 0.0) | {
         "standing_first": -1.0, "standing_last": -1.0,
-        "probability_first": -13.8, "probability_last": -13.8,
+        "probability": -13.8,
     }  # fmt: skip
     high = dict.fromkeys(FEATURES, 1.0) | {
         "first_stage": 1 / 6, "read_first": 1 / 6, "read_last": 1 / 6, "mentioned_last": 1 / 6,
-        "standing_first": 2.0, "standing_last": 2.0, "probability_first": -0.1,
-        "probability_last": -0.1,
+        "standing_first": 2.0, "standing_last": 2.0, "probability": -0.1,
     }  # fmt: skip
     bundled = NetworkDocumentScorer.bundled()
     assert bundled.score(tuple(high.values())) > bundled.score(tuple(low.values())) + 1
 
 
 def test_bundled_weights_are_not_negative_but_for_free_features() -> None:
-    free = {"first_stage", "named", "named_early", "seen_last", "probability_last"}
+    free = {"first_stage", "named", "named_early", "seen_last", "probability"}
     for unit in NetworkDocumentScorer.bundled().units:
         assert unit.vote >= 0.0
         assert all(weight >= 0.0 for name, weight in unit.weights.items() if name not in free)
@@ -131,3 +131,10 @@ def test_errors_of_bad_files_name_the_field(tmp_path: Path) -> None:
     path.unlink()
     with pytest.raises(AdmiralError, match="not a file of weights"):
         NetworkDocumentScorer.read(path)
+
+
+def test_weights_of_zero_are_not_read() -> None:
+    bundled = NetworkDocumentScorer.bundled()
+    assert bundled.reads(("probability",))
+    units = tuple(replace(u, weights={**u.weights, "probability": 0.0}) for u in bundled.units)
+    assert not NetworkDocumentScorer(units).reads(("probability",))

@@ -59,6 +59,8 @@ def expected_features(state: SearchState, title: str) -> dict[str, float]:
     mentioned = state.mentioned[-1] if state.mentioned else []
     read_mentions = sorted((t for t in mentioned if t in last_read), key=last_read.index)
     evidence = [[s.title for s in hop.evidence] for hop in state.hops]
+    last_sets = state.document_sets[-1] if hops > 1 else []
+    probabilities = [math.exp(s.score) for s in last_sets if title in s.titles and s.score >= -12]
     floor = math.log(1e-6)
     return {
         "first_stage": reciprocal_rank([c.title for c in state.candidates or ()]),
@@ -77,8 +79,9 @@ def expected_features(state: SearchState, title: str) -> dict[str, float]:
         "standing_last": z_score(state.best_scores[-1]) if hops else -1.0,
         "seen_last": float(title in last_read),
         "mentioned_share": sum(title in titles for titles in state.mentioned) / max(hops, 1),
-        "probability_first": state.title_scores[0].get(title, floor) if hops else floor,
-        "probability_last": state.title_scores[-1].get(title, floor) if hops > 1 else floor,
+        "probability": math.log(sum(probabilities)) if probabilities else floor,
+        "generative_first": state.title_scores[0].get(title, floor) if hops else floor,
+        "generative_last": state.title_scores[-1].get(title, floor) if hops > 1 else floor,
     }
 
 

@@ -179,7 +179,7 @@ def test_every_document_that_a_hop_reads_gets_a_generative_score() -> None:
     generative = FakeTitleScorer({"c": -0.1})
     stages = fake_stages(
         title_scorer=generative,
-        document_scorer=FakeDocumentScorer(FEATURES.index("probability_first"), 1.0),
+        document_scorer=FakeDocumentScorer(FEATURES.index("generative_first"), 1.0),
         reranker=FakeReranker({"a": 0.3, "b": 0.2, "c": 0.1}),
     )
     state = run(stages, hops="2")
