@@ -32,7 +32,7 @@ class Int8Linears:
 
     def __init__(self, *layers: nn.Linear) -> None:
         weight = torch.cat([layer.weight.detach().float() for layer in layers])
-        self._bias = torch.cat([layer.bias.detach().float() for layer in layers])
+        self._bias = torch.cat([_bias(layer) for layer in layers])
         self._sizes = [layer.out_features for layer in layers]
         self._scales = weight.abs().amax(1).div_(_MAX).clamp_(min=_MIN_SCALE)
         quantised = weight.div_(self._scales[:, None]).round_().to(torch.int8)
@@ -66,6 +66,12 @@ class Int8Linears:
         )
         outputs: Sequence[Tensor] = product.mul_(scales).add_(self._bias).split(self._sizes, -1)
         return outputs
+
+
+def _bias(layer: nn.Linear) -> Tensor:
+    """Return the bias of a layer in float32; zeros if it has none, as in T5."""
+    bias: Tensor | None = layer.bias
+    return torch.zeros(layer.out_features) if bias is None else bias.detach().float()
 
 
 def linear_group_type(dtype: torch.dtype, device: torch.device) -> type[LinearGroup]:

@@ -7,7 +7,7 @@ states of an input do not depend on the rest of the batch, in most cases to the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Protocol
@@ -67,7 +67,7 @@ def packed_encoder_states(
     embed: Callable[[Tensor, Tensor], Tensor],
     layers: Sequence[EncoderLayer],
 ) -> Iterator[tuple[int, Tensor]]:
-    """Yield the index and the encoder states of each input, shorter inputs first.
+    """Yield the index and the states of each input, as post-norm layers compute them.
 
     Runs in the dtype of the active autocast; sums and norms are float32.
 
@@ -88,12 +88,40 @@ def packed_encoder_states(
     Tensor
         Its states; float32, (its tokens, hidden size).
     """
+
+    def run(tokens: Tensor, positions: Tensor, lengths: Sequence[int]) -> Tensor:
+        hidden = embed(tokens, positions)
+        for layer in layers:
+            hidden = _run_layer(layer, hidden, lengths)
+        return hidden
+
+    yield from packed_states(inputs, run)
+
+
+def packed_states(
+    inputs: Sequence[Sequence[int]], run: Callable[[Tensor, Tensor, Sequence[int]], Tensor]
+) -> Iterator[tuple[int, Tensor]]:
+    """Yield the index and the encoder states of each input, shorter inputs first.
+
+    Parameters
+    ----------
+    inputs
+        Token ids, none empty.
+    run
+        An encoder: maps the tokens of several inputs and their positions, both (tokens,), and the
+        lengths of the inputs, which ascend, to states, (tokens, hidden size).
+
+    Yields
+    ------
+    int
+        The index of an input.
+    Tensor
+        Its states; float32, (its tokens, hidden size).
+    """
     for group in _group_by_length([len(ids) for ids in inputs]):
         lengths = [len(inputs[at]) for at in group]
         tokens = torch.tensor([token for at in group for token in inputs[at]])
-        hidden = embed(tokens, torch.cat([torch.arange(length) for length in lengths]))
-        for layer in layers:
-            hidden = _run_layer(layer, hidden, lengths)
+        hidden = run(tokens, torch.cat([torch.arange(length) for length in lengths]), lengths)
         yield from zip(group, hidden.float().split(lengths), strict=True)
 
 
@@ -111,7 +139,8 @@ def _group_by_length(lengths: Sequence[int]) -> list[list[int]]:
 
 
 def _run_layer(layer: EncoderLayer, hidden: Tensor, lengths: Sequence[int]) -> Tensor:
-    (attended,) = layer.attention_output(_self_attention(layer, hidden, lengths))
+    projected = layer.query_key_value(hidden)
+    (attended,) = layer.attention_output(packed_attention(projected, layer.num_heads, lengths))
     hidden = layer.attention_norm(hidden + attended.to(hidden.dtype))
     (intermediate,) = layer.intermediate(hidden)
     (output,) = layer.output(layer.activation(intermediate))
@@ -119,9 +148,28 @@ def _run_layer(layer: EncoderLayer, hidden: Tensor, lengths: Sequence[int]) -> T
     return states
 
 
-def _self_attention(layer: EncoderLayer, hidden: Tensor, lengths: Sequence[int]) -> Tensor:
-    """Attend within each input; `hidden` and the result are (tokens, hidden size)."""
-    projected = layer.query_key_value(hidden)
+def packed_attention(
+    projected: Sequence[Tensor],
+    num_heads: int,
+    lengths: Sequence[int],
+    scale: float | None = None,
+    biases: Mapping[int, Tensor] | None = None,
+) -> Tensor:
+    """Attend within each input.
+
+    Parameters
+    ----------
+    projected
+        Queries, keys and values; (tokens, features) each, as is the result.
+    num_heads
+        Number of heads.
+    lengths
+        Lengths of the inputs; equal ones follow each other.
+    scale
+        Factor of the scores; by default one over the square root of the head size.
+    biases
+        For each length, what is added to the scores; (heads, length, length).
+    """
     attended = torch.empty_like(projected[0])
     begin = 0
     for length, same in groupby(lengths):
@@ -129,22 +177,33 @@ def _self_attention(layer: EncoderLayer, hidden: Tensor, lengths: Sequence[int])
         # (inputs of this length, heads, length, head size)
         query, key, value = (
             tensor[begin:end]
-            .view(-1, length, layer.num_heads, tensor.shape[1] // layer.num_heads)
+            .view(-1, length, num_heads, tensor.shape[1] // num_heads)
             .transpose(1, 2)
             for tensor in projected
         )
-        heads = attended[begin:end].view(-1, length, layer.num_heads, query.shape[-1])
-        heads.copy_(_scaled_dot_product(query, key, value).transpose(1, 2))
+        heads = attended[begin:end].view(-1, length, num_heads, query.shape[-1])
+        bias = None if biases is None else biases[length]
+        heads.copy_(_scaled_dot_product(query, key, value, scale, bias).transpose(1, 2))
         begin = end
     return attended
 
 
-def _scaled_dot_product(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+def _scaled_dot_product(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    scale: float | None = None,
+    bias: Tensor | None = None,
+) -> Tensor:
     if query.dtype is torch.float32:
-        return F.scaled_dot_product_attention(query, key, value)
+        mask = None if bias is None else bias[None]
+        return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=scale)
     # torch's own bfloat16 kernel takes two to three times as long for heads of size 32.
-    scale = query.shape[-1] ** -0.5
+    scale = query.shape[-1] ** -0.5 if scale is None else scale
     scores = (query * scale) @ key.transpose(-1, -2)
+    if bias is not None:
+        biased: Tensor = (scores + bias).softmax(-1) @ value
+        return biased
     # Most of a softmax's time goes into the maximum of each row, which is subtracted so that no
     # exponential overflows. Where the norms of queries and keys rule out an overflow, it is
     # skipped. Each input and head is decided separately, so states do not depend on the batch.

@@ -9,13 +9,15 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokenizers import Tokenizer, processors
+from tokenizers import Tokenizer, models, processors
 
 from trie.trie_errors import NoIdentifierError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
+# Stands for a space in SentencePiece vocabularies.
+_SPACE = "\N{LOWER ONE EIGHTH BLOCK}"
 # Replaces lone surrogates, which the tokenizers library rejects.
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
@@ -34,8 +36,8 @@ MARKERS = (
 class SafeTokenizer:
     """Encodes text as it would appear in mid-sentence, and looks up marks and special tokens.
 
-    Corpora are untrusted: text that contains ``</s>`` is split into ordinary pieces and never
-    becomes the end-of-sequence token.
+    Corpora are untrusted: text that contains ``</s>`` is split into ordinary pieces, or becomes the
+    unknown token, but never the end-of-sequence token.
 
     Parameters
     ----------
@@ -48,8 +50,10 @@ class SafeTokenizer:
     ----------
     size
         Number of tokens in the vocabulary, including added tokens.
-    eos, bos, pad, start
-        Ids of the end, begin, padding and decoder start tokens.
+    eos, pad, start
+        Ids of the end, padding and decoder start tokens.
+    bos
+        Id of the begin token; None if there is none, as in T5.
     fingerprint
         A hash of the tokenizer: 16 hexadecimal digits.
     """
@@ -70,35 +74,49 @@ class SafeTokenizer:
         self._backend.post_processor = processors.TemplateProcessing(single="$A", pair="$A $B")
         self.size: int = self._backend.get_vocab_size(with_added_tokens=True)
         self.eos = _required(tokenizer.eos_token_id, tokenizer.sep_token_id, "end")
-        self.bos = _required(tokenizer.bos_token_id, tokenizer.cls_token_id, "begin")
+        bos = tokenizer.bos_token_id
+        self.bos: int | None = tokenizer.cls_token_id if bos is None else bos
         self.pad = _required(tokenizer.pad_token_id, None, "padding")
         self._unknown = tokenizer.unk_token_id
         self.start = self.eos if decoder_start is None else decoder_start
         # Byte-level BPE spells a word in mid-sentence with its leading space.
         self._prefix = "" if self._ignores_spaces() else " "
+        self._has_spaces = any(_SPACE in t for t in self._backend.encode(" a").tokens)
+        self._special: set[int] = set()
+        if isinstance(self._backend.model, models.Unigram):
+            # Special tokens are pieces of such a vocabulary, so text may spell them.
+            self._unknown = _required(self._unknown, None, "unknown")
+            added = self._backend.get_added_tokens_decoder()
+            self._special = {number for number, token in added.items() if token.special}
         self.fingerprint = hashlib.sha256(backend.to_str().encode()).hexdigest()[:16]
 
     @classmethod
     def load(cls, directory: str | Path, decoder_start: int | None = None) -> SafeTokenizer:
         """Load the tokenizer of a checkpoint directory, without network access."""
-        from transformers import AutoTokenizer
+        from trie.model.tokenizer_files import load_tokenizer
 
-        tokenizer = AutoTokenizer.from_pretrained(str(directory), local_files_only=True)
-        return cls(tokenizer, decoder_start)
+        return cls(load_tokenizer(Path(directory)), decoder_start)
 
     def _ignores_spaces(self) -> bool:
-        """Return whether the first and second occurrence of a word have the same token."""
+        """Return whether the first and second occurrence of a word have the same tokens."""
         ids = self._backend.encode("a a").ids
-        return len(ids) == 2 and ids[0] == ids[1]
+        half = len(ids) // 2
+        return ids[:half] == ids[half:]
+
+    def _without_special(self, ids: list[int]) -> list[int]:
+        """Return tokens of a text, with the unknown token in place of special ones."""
+        if self._special.isdisjoint(ids):
+            return ids
+        return [self._unknown if token in self._special else token for token in ids]
 
     def encode(self, text: str) -> list[int]:
         """Return the token ids of `text` in mid-sentence, without special tokens."""
-        return list(self._backend.encode(self._prefix + _clean(text)).ids)
+        return self._without_special(self._backend.encode(self._prefix + _clean(text)).ids)
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """Encode many texts in parallel threads."""
         batch = self._backend.encode_batch_fast([self._prefix + _clean(t) for t in texts])
-        return [list(e.ids) for e in batch]
+        return [self._without_special(encoded.ids) for encoded in batch]
 
     def encode_with_offsets(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         """Return the token ids and, for each, its span ``[begin, end)`` of characters of `text`.
@@ -108,12 +126,13 @@ class SafeTokenizer:
         encoded = self._backend.encode(self._prefix + _clean(text))
         shift = len(self._prefix)
         spans = []
-        for start, end in encoded.offsets:
+        for token, (start, end) in zip(encoded.tokens, encoded.offsets, strict=True):
             start, end = max(start - shift, 0), max(end - shift, 0)
             while start < end and text[start].isspace():
                 start += 1
-            spans.append((start, end))
-        return list(encoded.ids), spans
+            # The space alone has the offsets of the character after it.
+            spans.append((start, start if self._has_spaces and token == _SPACE else end))
+        return self._without_special(encoded.ids), spans
 
     def single_token(self, mark: str) -> int:
         """Return the single token of a punctuation mark or of an added token.
@@ -130,6 +149,11 @@ class SafeTokenizer:
         if added is not None:
             return int(added)
         raise ValueError(f"the vocabulary has no single token for {mark!r}")
+
+    @property
+    def input_head(self) -> list[int]:
+        """The begin token of an encoder input as a list; empty if there is none."""
+        return [] if self.bos is None else [self.bos]
 
     def identifier(self, number: int) -> int:
         """Return the token of identifier `number`, from 0: ``<e0>``, or the digit ``0``.

@@ -1,53 +1,49 @@
-"""A BART model run step by step: each input is encoded once and shared by all of its beams."""
+"""A seq2seq model run step by step: each input is encoded once and shared by all its beams."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
-from transformers import BartForConditionalGeneration
+from transformers import PreTrainedModel
 
+from trie.model.architecture import Architecture
+from trie.model.bart import BartArchitecture
 from trie.model.bfloat16 import bfloat16_is_fast, convert_linears_to_bfloat16
 from trie.model.int8 import linear_group_type
-from trie.model.packed_encoder import (
-    EncoderLayer,
-    FloatLinears,
-    LinearGroup,
-    packed_encoder_states,
-)
 from trie.model.padding import pad_batch
 from trie.model.shared_attention import (
     EncodedInputs,
     KVCache,
-    cross_attention,
     masked_self_attention,
     self_attention,
     split_heads,
 )
+from trie.model.t5 import T5Architecture
 
-# Variants that BART's configuration once had, or that related models have. With any of them, the
-# order of operations differs from that in `Seq2Seq.step`.
-_UNSUPPORTED = (
-    "normalize_before",
-    "add_final_layer_norm",
-    "add_final_layernorm",
-    "static_position_embeddings",
-)
+_ARCHITECTURES: dict[str, type[Architecture]] = {
+    "BartForConditionalGeneration": BartArchitecture,
+    "T5ForConditionalGeneration": T5Architecture,
+    "MT5ForConditionalGeneration": T5Architecture,
+    "UMT5ForConditionalGeneration": T5Architecture,
+    "LongT5ForConditionalGeneration": T5Architecture,
+}
 
 
 class Seq2Seq:
-    """A BART model for beam search: encode once, then decode one token of every beam per step.
+    """A seq2seq model for beam search: encode once, then decode one token of every beam per step.
 
     Parameters
     ----------
     model
-        A post-norm BART on any device. It is put into evaluation mode. In float32 it is otherwise
-        not changed, and later changes of its weights take effect. With other dtypes its linear
-        layers are converted, and it cannot be used elsewhere.
+        A post-norm BART, T5, mT5, UMT5 or LongT5 on any device. It is put into evaluation mode. In
+        float32 it is otherwise not changed, and later changes of its weights take effect. With
+        other dtypes its linear layers are converted, and it cannot be used elsewhere.
     dtype
         ``torch.float32``; ``torch.bfloat16`` to run matrix products under autocast; or, on a CPU,
         ``torch.int8`` for the products of the encoder, with those of the decoder in bfloat16 where
@@ -65,31 +61,31 @@ class Seq2Seq:
     Raises
     ------
     ValueError
-        If the model is not a post-norm BART, its weights were converted before, or the dtype is
-        unknown or not supported on the device.
+        If the model has another architecture, its weights were converted before, or the dtype is
+        unknown or not supported on the device or by the architecture.
     """
 
-    def __init__(
-        self, model: BartForConditionalGeneration, dtype: torch.dtype = torch.float32
-    ) -> None:
-        _check_model(model)
+    def __init__(self, model: PreTrainedModel, dtype: torch.dtype = torch.float32) -> None:
+        architecture = _architecture_type(model)
+        _check_weights(model)
         if dtype not in (torch.float32, torch.bfloat16, torch.int8):
             raise ValueError(f"dtype is {dtype}; use torch.float32, torch.bfloat16 or torch.int8")
         self.dtype = dtype
-        self._model = model.eval()
-        self._decoder = model.get_decoder()
+        self._model: Any = model.eval()
         self._encoder_dtype = self._decoder_dtype = dtype
-        self._layers = _encoder_layers(model, linear_group_type(dtype, self.device))
+        self._architecture = architecture(model, linear_group_type(dtype, self.device))
         if dtype is torch.int8:
             fast = bfloat16_is_fast(self.device)
             self._encoder_dtype = torch.float32
             self._decoder_dtype = torch.bfloat16 if fast else torch.float32
+        if self._encoder_dtype is torch.bfloat16:
+            convert_linears_to_bfloat16(model.get_encoder())
         if self._decoder_dtype is torch.bfloat16:
-            convert_linears_to_bfloat16(model)
-        config = model.config
-        self.max_source: int = config.max_position_embeddings
-        self.max_target: int = config.max_position_embeddings
-        self.vocab_size: int = model.lm_head.out_features
+            convert_linears_to_bfloat16(model.get_decoder())
+            convert_linears_to_bfloat16(self._model.lm_head)
+        self.max_source = self._architecture.max_source
+        self.max_target = self._architecture.max_target
+        self.vocab_size: int = self._model.lm_head.out_features
         self.start = _token_id(model, "decoder_start_token_id")
         self.pad = _token_id(model, "pad_token_id")
         self.eos = _token_id(model, "eos_token_id")
@@ -102,7 +98,7 @@ class Seq2Seq:
     @property
     def device(self) -> torch.device:
         """The device that holds the weights."""
-        device: torch.device = self._decoder.embed_tokens.weight.device
+        device: torch.device = self._model.get_input_embeddings().weight.device
         return device
 
     @contextmanager
@@ -138,8 +134,7 @@ class Seq2Seq:
         self._check_inputs(inputs)
         if self.device.type == "cpu":
             with self._autocast(self._encoder_dtype):
-                embed = partial(_embed, self._model)
-                states = dict(packed_encoder_states(inputs, embed, self._layers))
+                states = dict(self._architecture.encoder_states(inputs))
             masks = [torch.ones(len(ids), dtype=torch.bool) for ids in inputs]
             hidden = pad_sequence([states[at] for at in range(len(inputs))], batch_first=True)
             return hidden, pad_sequence(masks, batch_first=True)
@@ -165,12 +160,12 @@ class Seq2Seq:
         """
         hidden, mask = self.run_encoder(inputs)
         with self.inference_context():
-            crosses = [layer.encoder_attn for layer in self._decoder.layers]
+            crosses = self._architecture.cross_attentions
             return EncodedInputs(
                 mask,
                 tuple(map(len, inputs)),
-                tuple(split_heads(c.k_proj(hidden), c.num_heads).contiguous() for c in crosses),
-                tuple(split_heads(c.v_proj(hidden), c.num_heads).contiguous() for c in crosses),
+                tuple(split_heads(c.key(hidden), c.num_heads).contiguous() for c in crosses),
+                tuple(split_heads(c.value(hidden), c.num_heads).contiguous() for c in crosses),
             )
 
     def new_cache(self) -> KVCache:
@@ -206,8 +201,11 @@ class Seq2Seq:
             raise ValueError(f"the model decodes at most {self.max_target} tokens")
         tokens = tokens.to(self.device)
         with self.inference_context():
-            positions = torch.arange(cache.length, length, device=self.device)
-            hidden = self._decode(encoded, tokens, positions, partial(self_attention, cache=cache))
+            positions = torch.arange(length, device=self.device)
+            attend = partial(self_attention, cache=cache)
+            hidden = self._architecture.decode(
+                encoded, tokens, positions[cache.length :], positions, attend
+            )
             cache.length = length
             return self.logits(hidden)
 
@@ -241,35 +239,13 @@ class Seq2Seq:
             raise ValueError(f"the model decodes at most {self.max_target} tokens")
         with self.inference_context():
             attend = partial(masked_self_attention, visible=visible.to(self.device))
-            rows = tokens.to(self.device)[None, None]
-            return self._decode(encoded, rows, depths.to(self.device), attend)[0, 0]
+            rows, depths = tokens.to(self.device)[None, None], depths.to(self.device)
+            return self._architecture.decode(encoded, rows, depths, depths, attend)[0, 0]
 
     def logits(self, states: Tensor) -> Tensor:
         """Return the logits of the token after each decoder state; float32, (..., vocabulary)."""
         with self.inference_context():
-            logits: Tensor = self._model.lm_head(states).float()
-            return logits.add_(self._model.final_logits_bias.float())
-
-    def _decode(
-        self,
-        encoded: EncodedInputs,
-        tokens: Tensor,
-        positions: Tensor,
-        attend_to_tokens: Callable[..., Tensor],
-    ) -> Tensor:
-        """Run the decoder's layers; `tokens` is (inputs, beams, positions)."""
-        decoder = self._decoder
-        hidden: Tensor = decoder.embed_tokens(tokens)
-        hidden = hidden + decoder.embed_positions(tokens, position_ids=positions)
-        hidden = decoder.layernorm_embedding(hidden)
-        for number, layer in enumerate(decoder.layers):
-            attended = attend_to_tokens(layer.self_attn, hidden, layer=number)
-            hidden = layer.self_attn_layer_norm(hidden + attended)
-            attended = cross_attention(layer.encoder_attn, hidden, encoded, number)
-            hidden = layer.encoder_attn_layer_norm(hidden + attended)
-            output = layer.fc2(layer.activation_fn(layer.fc1(hidden)))
-            hidden = layer.final_layer_norm(hidden + output)
-        return hidden
+            return self._architecture.logits(states)
 
     def reorder(self, cache: KVCache, beam_index: Tensor) -> KVCache:
         """Return the cache of the beams that continue.
@@ -307,13 +283,16 @@ class Seq2Seq:
                 )
 
 
-def _check_model(model: BartForConditionalGeneration) -> None:
-    """Raise ValueError unless `Seq2Seq.step` computes what the model would."""
-    if not isinstance(model, BartForConditionalGeneration):
-        raise ValueError(f"{type(model).__name__} is not a BartForConditionalGeneration")
-    for name in _UNSUPPORTED:
-        if getattr(model.config, name, False):
-            raise ValueError(f"BART with {name} is not supported; only the post-norm BART is")
+def _architecture_type(model: PreTrainedModel) -> type[Architecture]:
+    """Return the implementation of a model's architecture."""
+    for kind in type(model).__mro__:
+        if kind.__name__ in _ARCHITECTURES:
+            return _ARCHITECTURES[kind.__name__]
+    raise ValueError(f"{type(model).__name__} is not one of {', '.join(_ARCHITECTURES)}")
+
+
+def _check_weights(model: PreTrainedModel) -> None:
+    """Raise ValueError if the weights of linear layers are not in float32."""
     for name, layer in model.named_modules():
         if not isinstance(layer, nn.Linear):
             continue
@@ -323,38 +302,9 @@ def _check_model(model: BartForConditionalGeneration) -> None:
             raise ValueError(f"the weights of {name} were converted; load the model again")
 
 
-def _token_id(model: BartForConditionalGeneration, name: str) -> int:
+def _token_id(model: PreTrainedModel, name: str) -> int:
     """Return a token id from the model's configuration, which may lack it or hold several."""
     token = getattr(model.config, name, None)
     if not isinstance(token, int):
         raise ValueError(f"{name} in the model's configuration is {token!r}, not a token id")
     return token
-
-
-def _embed(model: BartForConditionalGeneration, tokens: Tensor, positions: Tensor) -> Tensor:
-    """Return the input of the first encoder layer, (tokens, hidden size)."""
-    encoder = model.get_encoder()
-    position_states = encoder.embed_positions(tokens, position_ids=positions)[0]
-    states: Tensor = encoder.layernorm_embedding(encoder.embed_tokens(tokens) + position_states)
-    return states
-
-
-def _encoder_layers(
-    model: BartForConditionalGeneration, linears: type[LinearGroup] = FloatLinears
-) -> list[EncoderLayer]:
-    """Return the layers of the encoder, with the given implementation of linear layers."""
-    return [
-        EncoderLayer(
-            query_key_value=linears(
-                layer.self_attn.q_proj, layer.self_attn.k_proj, layer.self_attn.v_proj
-            ),
-            attention_output=linears(layer.self_attn.out_proj),
-            attention_norm=layer.self_attn_layer_norm,
-            intermediate=linears(layer.fc1),
-            activation=layer.activation_fn,
-            output=linears(layer.fc2),
-            output_norm=layer.final_layer_norm,
-            num_heads=layer.self_attn.num_heads,
-        )
-        for layer in model.get_encoder().layers
-    ]

@@ -1,4 +1,4 @@
-"""Attention of a BART decoder in which the beams of an input share the input's encoding.
+"""Attention of a decoder in which the beams of an input share the input's encoding.
 
 transformers' ``generate`` repeats the encoder output for every beam. Here the beams of an input are
 query positions of one cross-attention, so that keys and values are computed and read once per
@@ -18,12 +18,33 @@ from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
-from transformers.models.bart.modeling_bart import BartAttention
+from torch import Tensor, nn
 
 # Products of fewer rows are computed differently, which changes the last bits. An input alone may
 # have fewer rows than in a batch, so they are filled up with copies.
 MIN_ROWS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionLayer:
+    """The projections of an attention layer.
+
+    Attributes
+    ----------
+    query, key, value, output
+        The projections.
+    num_heads
+        Number of heads.
+    scale
+        Factor of the scores; by default one over the square root of the head size.
+    """
+
+    query: nn.Linear
+    key: nn.Linear
+    value: nn.Linear
+    output: nn.Linear
+    num_heads: int
+    scale: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,74 +103,94 @@ def split_heads(projected: Tensor, heads: int) -> Tensor:
     return split
 
 
-def self_attention(attention: BartAttention, hidden: Tensor, cache: KVCache, layer: int) -> Tensor:
+def self_attention(
+    attention: AttentionLayer,
+    hidden: Tensor,
+    cache: KVCache,
+    layer: int,
+    bias: Tensor | None = None,
+) -> Tensor:
     """Attend to each beam's own tokens, and append the newest ones to the cache.
 
     Parameters
     ----------
     attention
-        The self-attention module of the layer.
+        The self-attention of the layer.
     hidden
         States of the newest tokens; (inputs, beams, positions, features), as is the result.
     cache
         Keys and values of the tokens before.
     layer
         The number of the layer.
+    bias
+        Added to the scores; (heads, positions, all tokens so far).
     """
     rows, heads = hidden.flatten(0, 1), attention.num_heads
-    keys = split_heads(attention.k_proj(rows), heads)
-    values = split_heads(attention.v_proj(rows), heads)
+    keys = split_heads(attention.key(rows), heads)
+    values = split_heads(attention.value(rows), heads)
     if cache.length == 0:
         cache.keys.append(keys)
         cache.values.append(values)
     else:
         keys = cache.keys[layer] = torch.cat([cache.keys[layer], keys], dim=2)
         values = cache.values[layer] = torch.cat([cache.values[layer], values], dim=2)
-    queries = split_heads(attention.q_proj(rows), heads)
+    queries = split_heads(attention.query(rows), heads)
     # One position after another, as if tokens had come one by one: with a mask, zeros would be
     # added, and another number of zeros may mean another order of summation.
     attended = [
-        _scaled_dot_product(query, keys[:, :, :end], values[:, :, :end])
+        _scaled_dot_product(
+            query,
+            keys[:, :, :end],
+            values[:, :, :end],
+            attention.scale,
+            None if bias is None else bias[:, end - cache.length - 1, None, :end],
+        )
         for end, query in enumerate(queries.split(1, dim=2), start=cache.length + 1)
     ]
-    out: Tensor = attention.out_proj(torch.cat(attended, dim=2).transpose(1, 2).flatten(2))
+    out: Tensor = attention.output(torch.cat(attended, dim=2).transpose(1, 2).flatten(2))
     return out.view_as(hidden)
 
 
 def masked_self_attention(
-    attention: BartAttention, hidden: Tensor, visible: Tensor, layer: int
+    attention: AttentionLayer,
+    hidden: Tensor,
+    visible: Tensor,
+    layer: int,
+    bias: Tensor | None = None,
 ) -> Tensor:
     """Attend from each position to those that it may see.
 
     Parameters
     ----------
     attention
-        The self-attention module of the layer.
+        The self-attention of the layer.
     hidden
         States of the tokens; (inputs, beams, positions, features), as is the result.
     visible
         Where each position may attend to; bool, (positions, positions).
     layer
         The number of the layer, which makes no difference without a cache.
+    bias
+        Added to the scores; (heads, positions, positions).
     """
     rows, heads = hidden.flatten(0, 1), attention.num_heads
-    queries = split_heads(attention.q_proj(rows), heads)
-    keys = split_heads(attention.k_proj(rows), heads)
-    values = split_heads(attention.v_proj(rows), heads)
-    weights = (queries * queries.shape[-1] ** -0.5) @ keys.transpose(-1, -2)
+    queries = split_heads(attention.query(rows), heads)
+    keys = split_heads(attention.key(rows), heads)
+    values = split_heads(attention.value(rows), heads)
+    weights = _scores(queries, keys, attention.scale, bias)
     weights = weights.masked_fill(~visible, -torch.inf)
-    out: Tensor = attention.out_proj((weights.softmax(-1) @ values).transpose(1, 2).flatten(2))
+    out: Tensor = attention.output((weights.softmax(-1) @ values).transpose(1, 2).flatten(2))
     return out.view_as(hidden)
 
 
 def cross_attention(
-    attention: BartAttention, hidden: Tensor, encoded: EncodedInputs, layer: int
+    attention: AttentionLayer, hidden: Tensor, encoded: EncodedInputs, layer: int
 ) -> Tensor:
     """Attend to the encoded input, with all beams and positions of an input as queries.
 
     `hidden` is (inputs, beams, positions, features), as is the result.
     """
-    queries = split_heads(attention.q_proj(hidden.flatten(1, 2)), attention.num_heads)
+    queries = split_heads(attention.query(hidden.flatten(1, 2)), attention.num_heads)
     count, keys, values = queries.shape[2], encoded.keys[layer], encoded.values[layer]
     if hidden.device.type == "cpu":
         if count < MIN_ROWS:
@@ -157,7 +198,9 @@ def cross_attention(
             queries = torch.cat([queries, copies], dim=2)
         attended = torch.cat(
             [
-                _scaled_dot_product(query, key[..., :length, :], value[..., :length, :])
+                _scaled_dot_product(
+                    query, key[..., :length, :], value[..., :length, :], attention.scale
+                )
                 for query, key, value, length in zip(
                     queries.split(1), keys.split(1), values.split(1), encoded.lengths, strict=True
                 )
@@ -165,17 +208,27 @@ def cross_attention(
         )
     else:
         mask = encoded.mask[:, None, None, :]
-        attended = F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask)
-    out: Tensor = attention.out_proj(attended[:, :, :count].transpose(1, 2).flatten(2))
+        attended = F.scaled_dot_product_attention(
+            queries, keys, values, attn_mask=mask, scale=attention.scale
+        )
+    out: Tensor = attention.output(attended[:, :, :count].transpose(1, 2).flatten(2))
     return out.view_as(hidden)
 
 
-def _scaled_dot_product(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+def _scaled_dot_product(
+    query: Tensor, key: Tensor, value: Tensor, scale: float | None, bias: Tensor | None = None
+) -> Tensor:
     """Return the attention output; `query` is (rows, heads, queries, head size)."""
     if query.device.type != "cpu":
-        return F.scaled_dot_product_attention(query, key, value)
+        mask = None if bias is None else bias[None].to(query.dtype)
+        return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=scale)
     # torch's own kernel takes up to three times as long for many beams, and its bits depend on the
     # number of queries.
-    weights = (query * query.shape[-1] ** -0.5) @ key.transpose(-1, -2)
-    attended: Tensor = weights.softmax(-1) @ value
+    attended: Tensor = _scores(query, key, scale, bias).softmax(-1) @ value
     return attended
+
+
+def _scores(query: Tensor, key: Tensor, scale: float | None, bias: Tensor | None) -> Tensor:
+    """Return the scores before the softmax, (rows, heads, queries, keys)."""
+    scores = (query * (query.shape[-1] ** -0.5 if scale is None else scale)) @ key.transpose(-1, -2)
+    return scores if bias is None else scores + bias

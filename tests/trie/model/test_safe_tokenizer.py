@@ -1,4 +1,5 @@
 from functools import cache
+from string import ascii_letters, digits
 
 import pytest
 from hypothesis import example, given
@@ -7,6 +8,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
 from admiral.reranking.similarity import minilm_directory
+from tests.trie.tiny_t5 import unigram_tokenizer
 from training.loop.minilm_warm_start import mini_tokenizer
 from trie import NoIdentifierError, SafeTokenizer
 
@@ -22,7 +24,7 @@ SPECIALS = [
     "<prove>",
     "<e1>",
 ]
-KINDS = ["wordpiece", "bpe"]
+KINDS = ["wordpiece", "bpe", "unigram"]
 text = st.lists(
     st.sampled_from(
         [*SPECIALS, "Great", "tit", " ", "  ", "\n", "\x00", "é", "鳥", "\ud800", "[", "]"]
@@ -36,6 +38,10 @@ text = st.lists(
 def _fast(kind: str) -> PreTrainedTokenizerFast:
     if kind == "wordpiece":
         return mini_tokenizer(minilm_directory())
+    if kind == "unigram":
+        words = ["the", "great", "tit", "a", "bird", "=", "0"]
+        characters = ascii_letters + digits + "[]{=!"
+        return unigram_tokenizer(words, characters, added=["<prove>", "<e1>"])
     backend = Tokenizer(models.BPE())
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     backend.decoder = decoders.ByteLevel()
@@ -152,6 +158,46 @@ def test_marks_identifiers_and_tasks() -> None:
     with pytest.raises(ValueError, match="unknown task"):
         tokens.task("dance")
     assert _tokens("bpe").task("retrieve") is None
+
+
+def test_titles_of_a_unigram_vocabulary_are_spelt_as_in_mid_sentence() -> None:
+    """Spaces around them make no difference, and their pieces spell them."""
+    tokens, fast = _tokens("unigram"), _fast("unigram")
+    assert (tokens.bos, tokens.input_head) == (None, [])
+    assert fast.convert_ids_to_tokens(tokens.encode("great"))[0] == "\u2581great"
+    for title in ("great tit", "a bird", "tree [ 2 ]"):
+        ids = tokens.encode(title)
+        assert tokens.encode(f"  {title} ") == ids == tokens.encode_batch([f" {title}"])[0]
+        assert tokens.decode(ids) == title
+        assert tokens.encode(f"the {title}")[-len(ids) :] == ids
+
+
+def test_marks_of_a_unigram_vocabulary_have_tokens() -> None:
+    """Without the space before them, if no piece begins with it."""
+    tokens, fast = _tokens("unigram"), _fast("unigram")
+    for mark in "[]{=!0":
+        piece = fast.convert_ids_to_tokens(tokens.single_token(mark))
+        assert piece.removeprefix("\u2581") == mark
+    for missing in "}|":
+        with pytest.raises(ValueError, match="no single token"):
+            tokens.single_token(missing)
+
+
+@pytest.mark.parametrize("spelling", ["</s>", "a</s>", "\uff1c/s\uff1e", "<pad>", "<unk>"])
+def test_pieces_that_are_special_tokens_become_unknown(spelling: str) -> None:
+    """Also where the tokenizer normalises other characters to those of a special token."""
+    tokens, fast = _tokens("unigram"), _fast("unigram")
+    assert fast.convert_tokens_to_ids(["<pad>", "</s>", "<unk>"]) == [0, 1, 2]
+    ids = tokens.encode(spelling)
+    assert 2 in ids
+    assert not {0, 1} & set(ids)
+
+
+def test_a_unigram_tokenizer_needs_an_unknown_token() -> None:
+    fast = unigram_tokenizer(["a"], "a")
+    fast.unk_token = None
+    with pytest.raises(ValueError, match="no unknown token"):
+        SafeTokenizer(fast)
 
 
 def test_the_callers_tokenizer_is_not_changed() -> None:

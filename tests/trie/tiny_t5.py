@@ -1,0 +1,95 @@
+"""Tiny untrained models of T5's family, and a tokenizer like theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import torch
+import transformers
+from tokenizers import (
+    AddedToken,
+    Tokenizer,
+    decoders,
+    models,
+    normalizers,
+    pre_tokenizers,
+    processors,
+)
+from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+PAD, EOS, VOCABULARY = 0, 1, 30
+#: Versions of T5, and its relatives; classes of transformers and fields of their configurations.
+KINDS: dict[str, tuple[str, dict[str, object]]] = {
+    "t5": ("T5", {}),
+    "t5 v1.1": ("T5", {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}),
+    "mt5": ("MT5", {}),
+    "umt5": ("UMT5", {}),
+    "longt5": ("LongT5", {"local_radius": 5, "global_block_size": 4}),
+    "longt5 global": (
+        "LongT5",
+        {"local_radius": 5, "global_block_size": 4, "encoder_attention_type": "transient-global"},
+    ),
+}
+
+
+def t5(seed: int, kind: str = "t5", **changes: object) -> PreTrainedModel:
+    """Return a model whose scores are far apart; inputs and outputs have up to 24 tokens."""
+    name, fields = KINDS[kind]
+    settings: dict[str, object] = {
+        "vocab_size": VOCABULARY,
+        "d_model": 16,
+        "d_kv": 6,  # heads times this size is not the size of the states
+        "d_ff": 24,
+        "num_layers": 2,
+        "num_decoder_layers": 3,
+        "num_heads": 2,
+        # Inputs are long enough for every bucket.
+        "relative_attention_num_buckets": 8,
+        "relative_attention_max_distance": 12,
+        "pad_token_id": PAD,
+        "eos_token_id": EOS,
+        "decoder_start_token_id": PAD,
+        "n_positions": 24,
+        "dropout_rate": 0.3,
+    }
+    torch.manual_seed(seed)
+    config = getattr(transformers, f"{name}Config")(**{**settings, **fields, **changes})
+    model: Any = getattr(transformers, f"{name}ForConditionalGeneration")(config)
+    for field, parameter in model.named_parameters():
+        if "norm" in field:
+            torch.nn.init.normal_(parameter, mean=1.0, std=0.2)
+        elif "relative" in field or "shared" in field:
+            torch.nn.init.normal_(parameter, std=2.0)
+    if kind == "t5 v1.1":  # as in the published checkpoints; transformers ties new models
+        model.lm_head.weight = torch.nn.Parameter(torch.randn(model.lm_head.weight.shape))
+    made: PreTrainedModel = model
+    return made
+
+
+def unigram_tokenizer(
+    words: Iterable[str], characters: str, added: Sequence[str] = ()
+) -> PreTrainedTokenizerFast:
+    """Return a tokenizer in the form of T5's: pieces with scores for words and for characters.
+
+    As in T5, special tokens are pieces of the vocabulary, pieces of words begin with a mark, and
+    there is no begin token.
+    """
+    pieces = [("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0), ("\u2581", -4.0)]
+    pieces += [(f"\u2581{word}", -5.0) for word in sorted(set(words))]
+    pieces += [(character, -6.0) for character in sorted(set(characters))]
+    backend = Tokenizer(models.Unigram(pieces, unk_id=2))
+    backend.normalizer = normalizers.NFKC()
+    backend.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()]
+    )
+    backend.decoder = decoders.Metaspace()
+    backend.add_special_tokens(
+        [AddedToken(token, special=True) for token in ("<pad>", "</s>", "<unk>", *added)]
+    )
+    backend.post_processor = processors.TemplateProcessing(
+        single=["$A", "</s>"], special_tokens=[("</s>", EOS)]
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=backend, eos_token="</s>", pad_token="<pad>", unk_token="<unk>"
+    )
