@@ -7,10 +7,12 @@ from admiral.kb.info import KbInfo, info
 from admiral.kb.joined.joining import JoinReport, join
 from admiral.kb.knowledge_base import KnowledgeBase, UnknownTitleError
 from admiral.kb.verify import verify
+from admiral.kb.versions.embedding import EmbeddingReport, embed
 from admiral.kb.versions.updating import UpdateReport, add, compact, remove
 
 __all__ = [
     "BuildReport",
+    "EmbeddingReport",
     "JoinReport",
     "KbInfo",
     "KnowledgeBase",
@@ -20,6 +22,7 @@ __all__ = [
     "build",
     "compact",
     "demo_kb",
+    "embed",
     "info",
     "join",
     "locate",

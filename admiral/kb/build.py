@@ -13,10 +13,12 @@ from admiral.kb.corpus.corpora import Corpora, check_choice
 from admiral.kb.corpus.duplicates import POLICIES, UniqueTitleWriter
 from admiral.kb.corpus.readers import FilePatterns
 from admiral.kb.corpus.sharded_corpora import ShardedCorpora
+from admiral.kb.embeddings.sentence_encoder import SentenceEncoder
 from admiral.kb.kb_paths import checked_kb_path
 from admiral.kb.store.file_modes import copy_permissions
 from admiral.kb.store.index_building import NO_BM25, SHARDS, BuildWorkers, write_indexes
 from admiral.kb.store.manifest import is_knowledge_base, write_manifest
+from admiral.kb.versions.embedding import embed_new_segment
 from admiral.storage.atomic_directories import staging
 
 
@@ -36,6 +38,8 @@ class BuildReport:
         Number of records with duplicate titles, which were merged, skipped or renamed.
     skipped
         Numbers of files in folders of documents that were not read, by reason.
+    split
+        Number of sentences that were too long and have been split.
     bytes, seconds
         Size on disk and time taken.
     """
@@ -47,6 +51,7 @@ class BuildReport:
     bad: int
     duplicates: int
     skipped: dict[str, int]
+    split: int
     bytes: int
     seconds: float
 
@@ -57,6 +62,7 @@ def build(
     *,
     format: str = "auto",
     bm25: str = "lucene",
+    passages: bool = True,
     on_duplicate: str = "auto",
     skip_bad: bool = False,
     include: Sequence[str] = (),
@@ -64,6 +70,7 @@ def build(
     overwrite: bool = False,
     progress: bool = True,
     workers: BuildWorkers | None = None,
+    encoder: SentenceEncoder | None = None,
 ) -> BuildReport:
     """Build a knowledge base from one or more corpora.
 
@@ -77,6 +84,9 @@ def build(
         One of ``admiral.kb.corpus.readers.FORMATS`` for all corpora, or ``auto``.
     bm25
         Backend of the BM25 index, or ``none`` for a knowledge base without one.
+    passages
+        Whether BM25 scores documents of more than 40 sentences by their best passage, instead of as
+        a whole. Releases before 0.2.0 do not open a knowledge base with such passages.
     on_duplicate
         Policy for duplicate titles: ``error``, ``merge`` to append the sentences to the first
         document, ``skip`` to keep the first document, or ``rename`` to ``title (2)``, and files to
@@ -92,6 +102,9 @@ def build(
         Whether to report progress on standard error.
     workers
         Workers that read and index shards; None does everything in this process.
+    encoder
+        Encoder whose vectors of all sentences are stored, as `admiral.kb.embed` does, in this
+        process; None stores none.
 
     Raises
     ------
@@ -110,8 +123,10 @@ def build(
             sources = ShardedCorpora(corpora, format, skip_bad, directory, workers, patterns)
         writer = UniqueTitleWriter(directory, on_duplicate)
         written = writer.write(sources, progress)
-        write_indexes(directory, bm25, progress, workers)
+        write_indexes(directory, bm25, progress, workers, passages=passages)
         shutil.rmtree(directory / SHARDS, ignore_errors=True)
+        if encoder is not None:
+            embed_new_segment(directory, encoder, written.documents, progress)
         counts = {
             "documents": written.documents,
             "sentences": written.sentences,
@@ -119,6 +134,7 @@ def build(
         }
         settings = {
             "bm25": bm25,
+            "passages": passages,
             "on_duplicate": on_duplicate,
             "sources": sources.describe(),
             "bad_records": sources.bad,
@@ -132,6 +148,7 @@ def build(
         bad=sources.bad,
         duplicates=writer.duplicates,
         skipped=dict(sources.skipped),
+        split=sources.split,
         bytes=sum(entry.size for entry in manifest.files.values()),
         seconds=time.monotonic() - began,
         **counts,

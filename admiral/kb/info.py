@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from admiral.kb.bm25.passages import Passages
 from admiral.kb.joined.duplicate_titles import NAME as DUPLICATES
 from admiral.kb.joined.duplicate_titles import open_contents
 from admiral.kb.store.collection import Collection, read_with
+from admiral.kb.store.contents import BM25, Contents
+from admiral.kb.store.index_building import NO_BM25
 from admiral.kb.store.manifest import NAME
 from admiral.kb.store.manifest_records import JOINED_VERSION, split_segment
 from admiral.kb.store.title_tries import FOLDER, is_trie_of
@@ -37,6 +41,10 @@ class KbInfo:
         Bytes on disk of each kind of file and, under ``total``, of all.
     bm25
         Backend of the BM25 index, or ``none``.
+    passages
+        Number of passages that BM25 scores, with removed ones; 0 if no document is split.
+    embedded
+        Number of sentences with stored embeddings, with those of removed documents, by encoder.
     tries
         Fingerprints of the tokenizers that have a stored trie.
     settings
@@ -52,6 +60,8 @@ class KbInfo:
     members: list[dict[str, Any]]
     sizes: dict[str, int]
     bm25: str
+    passages: int
+    embedded: dict[str, int]
     tries: list[str]
     settings: dict[str, Any]
 
@@ -101,9 +111,31 @@ def _describe(collection: Collection, path: str) -> KbInfo:
         ],
         sizes={**sizes, "total": sum(sizes.values())},
         bm25=manifest.bm25,
+        passages=_passages(collection),
+        embedded=_embedded(collection),
         tries=[folder.name for folder in tries],
         settings=manifest.settings,
     )
+
+
+def _passages(collection: Collection) -> int:
+    """Return the number of passages of all BM25 indexes, or 0 if each document is one passage."""
+    if collection.manifest.bm25 == NO_BM25:
+        return 0
+    segments = [s for snapshot in collection.snapshots for s in (snapshot.base, snapshot.delta)]
+    indexes = [segment / BM25 for segment in segments if segment and (segment / BM25).exists()]
+    passages = Passages.open(*indexes)
+    return len(passages) if len(passages) > passages.documents else 0
+
+
+def _embedded(collection: Collection) -> dict[str, int]:
+    """Return the number of stored vectors of each encoder, by its name."""
+    counts: Counter[str] = Counter()
+    with closing(Contents(collection.snapshots)) as contents:
+        for stored in contents.embeddings:
+            if stored is not None:
+                counts[stored.encoder.name] += len(stored)
+    return dict(counts)
 
 
 def _listed_sizes(collection: Collection) -> dict[str, int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import math
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,12 +13,16 @@ from typing import TYPE_CHECKING, Any
 from admiral.errors import AdmiralError
 from admiral.io.text_cleaning import clean_prefix, clean_title
 from admiral.kb.bm25 import TEXT_WEIGHT, TITLE_WEIGHT, RowIndex, open_bm25
+from admiral.kb.bm25.bm25s_index import import_analysis
+from admiral.kb.bm25.parameters import clean_query
+from admiral.kb.embeddings.sentence_encoder import SentenceEncoder
 from admiral.kb.joined.duplicate_titles import open_contents
 from admiral.kb.kb_paths import checked_kb_path
 from admiral.kb.store.collection import Collection, open_with
 from admiral.kb.store.contents import BM25, Contents
 from admiral.kb.store.index_building import NO_BM25
 from admiral.kb.store.member_manifests import read_combined_manifest
+from admiral.kb.store.stored_vectors import StoredVectors
 from admiral.kb.store.title_tries import title_trie
 from admiral.records import Document, ScoredTitle
 
@@ -24,6 +30,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from trie import SafeTokenizer, Trie
+
+logger = logging.getLogger(__name__)
 
 
 class UnknownTitleError(AdmiralError, KeyError):
@@ -119,7 +127,7 @@ class KnowledgeBase:
 
     @property
     def has_origins(self) -> bool:
-        """Whether documents were read from files, and have sources, sections and offsets."""
+        """Whether documents have sources, sections and offsets in files, or ids of their corpus."""
         return any(store.has_origins for store in self._contents.stores)
 
     @property
@@ -150,6 +158,10 @@ class KnowledgeBase:
         """Yield all documents in the order of rows."""
         return self._contents.documents()
 
+    def titles_of_ids(self) -> dict[str, str]:
+        """Return the title of each document that has an id in its corpus, by its id."""
+        return self._contents.titles_of_ids()
+
     def row(self, title: str) -> int | None:
         """Return the row of a title, or None if there is no such document."""
         return self._contents.row(clean_title(title))
@@ -165,15 +177,18 @@ class KnowledgeBase:
         """
         return self._contents.complete(clean_prefix(prefix))
 
+    def aliases_beginning(self, text: str) -> list[tuple[str, list[str]]]:
+        """Return the aliases that a text begins with, longest first, with the titles they name.
+
+        Aliases are other names of documents, such as acronyms. Those that name many documents or
+        are common words are left out (`admiral.kb.aliases`). Lone surrogates are not allowed.
+        """
+        found = self._contents.aliases.beginnings(text)
+        return [(name, list(map(self.title, rows))) for name, rows in found]
+
     def document(self, title: str) -> Document:
         """Return the document with a title; UnknownTitleError if there is none."""
-        row = self.row(title)
-        if row is None:
-            raise UnknownTitleError(
-                f"{self.path}: no document has the title {title!r}. Titles are matched exactly, "
-                "with upper and lower case."
-            )
-        return self.document_at(row)
+        return self.document_at(self._known_row(title))
 
     def document_at(self, row: int) -> Document:
         """Return the document of a row; IndexError if there is no such row."""
@@ -207,6 +222,71 @@ class KnowledgeBase:
                 f"{self.path}: its BM25 index is damaged (it returns {error}). Run `admiral "
                 "verify`, then build the knowledge base again with `admiral index`."
             ) from error
+
+    def best_passages(
+        self, query: str, titles: Sequence[str], count: int
+    ) -> list[list[tuple[int, int | None]]]:
+        """Return the best passages of each document by BM25, best first.
+
+        Parameters
+        ----------
+        query
+            As for `search`.
+        titles
+            Titles of documents, each once; UnknownTitleError for another.
+        count
+            Maximum number of passages of a document.
+
+        Returns
+        -------
+        list of list
+            For each title, the first sentence and the end of each passage, None for the end of the
+            document. A document that is not split, or has no BM25 index, is one passage.
+        """
+        rows = [self._known_row(title) for title in titles]
+        if self._collection.manifest.bm25 == NO_BM25:
+            return [[(0, None)] for _ in rows]
+        index = self._row_index()
+        split = [row for row in rows if len(index.passages.of_row(row)) > 1]
+        scores = dict(zip(split, index.passage_scores(query, split), strict=True)) if split else {}
+        best = []
+        for row in rows:
+            spans = index.passages.sentences(row)
+            if row in scores:
+                order = (-scores[row]).argsort(kind="stable")[:count].tolist()
+                spans = [spans[number] for number in order]
+            best.append(spans)
+        return best
+
+    def inverse_document_frequencies(self, text: str) -> dict[str, float]:
+        """Return the inverse document frequency of each index term of a text; 1 without an index.
+
+        It is Lucene's, ``log(1 + (N - n + 0.5) / (n + 0.5))`` for a term in `n` of `N` passages.
+        """
+        terms = list(dict.fromkeys(import_analysis().terms(clean_query(text))))
+        if self._collection.manifest.bm25 == NO_BM25:
+            return dict.fromkeys(terms, 1.0)
+        index = self._row_index()
+        total = len(index.passages)
+        frequencies = zip(terms, index.document_frequencies(terms), strict=True)
+        return {term: math.log(1 + (total - n + 0.5) / (n + 0.5)) for term, n in frequencies}
+
+    def stored_vectors(self, encoder: SentenceEncoder) -> StoredVectors | None:
+        """Return the stored sentence vectors of an encoder; None if there are none."""
+        contents = self._contents
+        identities = {stored.encoder for stored in contents.embeddings if stored is not None}
+        # An encoder computes its identity, the checksum of a model, only if it is needed.
+        if not identities:
+            return None
+        if encoder.identity not in identities:
+            logger.warning(
+                "%s: its stored embeddings are not used, because they are those of another encoder "
+                "(%s). `admiral embed` replaces them.",
+                self.path,
+                ", ".join(sorted(identity.name for identity in identities)),
+            )
+            return None
+        return StoredVectors(contents, encoder.identity)
 
     def title_trie(self, tokens: SafeTokenizer) -> Trie:
         """Return the trie of all titles for a tokenizer; it is built and stored on first use."""
@@ -246,6 +326,15 @@ class KnowledgeBase:
         if self._open_contents is None:
             raise AdmiralError(f"{self.path}: the knowledge base was closed. Open it again.")
         return self._open_contents
+
+    def _known_row(self, title: str) -> int:
+        row = self.row(title)
+        if row is None:
+            raise UnknownTitleError(
+                f"{self.path}: no document has the title {title!r}. Titles are matched exactly, "
+                "with upper and lower case."
+            )
+        return row
 
     def _row_index(self) -> RowIndex:
         with self._lock:

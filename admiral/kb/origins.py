@@ -1,4 +1,4 @@
-"""Add to a result where its documents and sentences are: file, section and position."""
+"""Add to a result what its documents and sentences come from: ids, files, sections, positions."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def with_origins(result: RetrievalResult, kb: KnowledgeBase) -> RetrievalResult:
     result
         The result of one claim.
     kb
-        The knowledge base that it was retrieved from. Documents that were not read from files have
-        no origin, so the result stays as it is.
+        The knowledge base that it was retrieved from. Documents that were neither read from files
+        nor have ids have no origin, so the result stays as it is.
     """
     if not kb.has_origins:
         return result
@@ -39,7 +39,10 @@ def with_origins(result: RetrievalResult, kb: KnowledgeBase) -> RetrievalResult:
 
     return replace(
         result,
-        documents=tuple(replace(d, source=document(d.title).source) for d in result.documents),
+        documents=tuple(
+            replace(d, source=document(d.title).source, id=document(d.title).id)
+            for d in result.documents
+        ),
         evidence=tuple(map(located, result.evidence)),
         hops=tuple(replace(hop, evidence=tuple(map(located, hop.evidence))) for hop in result.hops),
     )

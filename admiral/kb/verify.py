@@ -11,12 +11,15 @@ import numpy as np
 from admiral.errors import AdmiralError
 from admiral.io.progress import track_documents
 from admiral.io.text_cleaning import clean_document
+from admiral.kb.aliases.alias_index import FOLDER as ALIASES
+from admiral.kb.aliases.alias_index import AliasIndex
 from admiral.kb.bm25 import check_backend, open_bm25
-from admiral.kb.bm25.parameters import IndexSettings
+from admiral.kb.bm25.passages import Passages
+from admiral.kb.embeddings.embedding_files import StoredEmbeddings
 from admiral.kb.joined.duplicate_titles import NAME as DUPLICATES
 from admiral.kb.joined.duplicate_titles import find_duplicates
 from admiral.kb.store.collection import Collection, read_with
-from admiral.kb.store.contents import BM25, DOCUMENTS, REMOVED, Contents, read_removed
+from admiral.kb.store.contents import BM25, DOCUMENTS, GRAPH, REMOVED, Contents, read_removed
 from admiral.kb.store.document_store import DocumentStore
 from admiral.kb.store.index_building import NO_BM25
 from admiral.kb.store.manifest import NAME
@@ -33,6 +36,8 @@ logger = logging.getLogger(__name__)
 
 def verify(path: str | Path, *, progress: bool = False) -> list[str]:
     """Check a knowledge base, and all members of a joined one.
+
+    The graph has a check of its own, `admiral.graph.graph_problems`.
 
     Parameters
     ----------
@@ -82,6 +87,7 @@ def _verify_documents(path: Path, progress: bool) -> list[str]:
 def _verify_join(path: Path) -> list[str]:
     """Check the files of a joined knowledge base whose members are intact."""
     ours = {NAME, DUPLICATES, *(f"{name}.new.partial" for name in (NAME, DUPLICATES)), FOLDER}
+    ours.update(file.name for file in _graph_paths(path))
     foreign = sorted(file for file in path.iterdir() if file.name not in ours)
     problems = [f"{file}: does not belong there" for file in foreign]
     try:
@@ -121,10 +127,16 @@ def _verify_files(snapshot: Snapshot) -> list[str]:
     # Files of older versions do not belong to this one, but are not a problem.
     ours = {directory / NAME, snapshot.base / FOLDER, *leftovers(directory, manifest)}
     ours.update(directory / name for name in manifest.files)
+    ours.update(_graph_paths(directory))
     for path in sorted(directory.rglob("*")):
         if not path.is_dir() and ours.isdisjoint((path, *path.parents)):
             problems.append(f"{path}: does not belong there")
     return problems
+
+
+def _graph_paths(directory: Path) -> list[Path]:
+    """Return the folder of the graph and what its writer keeps beside it."""
+    return [directory / GRAPH, *directory.glob(f".{GRAPH}.*")]
 
 
 def _verify_contents(snapshot: Snapshot, progress: bool) -> list[str]:
@@ -139,10 +151,14 @@ def _verify_contents(snapshot: Snapshot, progress: bool) -> list[str]:
                 f"{snapshot.delta}: {len(removed)} removed rows where the manifest says "
                 f"{delta.removed}"
             ]
-        segments = [_SegmentCheck(snapshot.base, base.documents, set(removed.tolist()))]
+        removed_rows = set(removed.tolist())
+        embeddings = snapshot.embeddings(base.path)
+        segments = [_SegmentCheck(snapshot.base, base.documents, removed_rows, embeddings)]
         try:
             if snapshot.delta is not None and delta and delta.documents:
-                segments.append(_SegmentCheck(snapshot.delta, delta.documents, set()))
+                embeddings = snapshot.embeddings(delta.path)
+                check = _SegmentCheck(snapshot.delta, delta.documents, set(), embeddings)
+                segments.append(check)
             problems = [problem for segment in segments for problem in segment.array_problems()]
             if not problems:
                 problems = _verify_rows(snapshot, segments, progress)
@@ -157,11 +173,14 @@ def _verify_contents(snapshot: Snapshot, progress: bool) -> list[str]:
 
 
 class _SegmentCheck:
-    """Documents and titles of one segment."""
+    """Documents, titles and embeddings of one segment."""
 
-    def __init__(self, directory: Path, documents: int, removed: set[int]) -> None:
+    def __init__(
+        self, directory: Path, documents: int, removed: set[int], embeddings: Path | None
+    ) -> None:
         self.directory, self.documents, self.removed = directory, documents, removed
         self.store, self.titles = DocumentStore(directory / DOCUMENTS), TitleIndex(directory)
+        self.embeddings = StoredEmbeddings(embeddings) if embeddings else None
 
     def array_problems(self) -> list[str]:
         problems = []
@@ -176,6 +195,10 @@ class _SegmentCheck:
         # If one array inverts the other, both are permutations.
         if int(keys.max()) >= len(rows) or not np.array_equal(rows[keys], np.arange(len(keys))):
             problems.append(f"{self.directory}: the title arrays are not permutations of the rows")
+        if (self.directory / ALIASES).is_dir():  # knowledge bases built before 0.2.0 have none
+            problems += filter(None, [AliasIndex(self.directory).problem(self.documents)])
+        if self.embeddings is not None:
+            problems += filter(None, [self.embeddings.problem(self.documents)])
         return problems
 
     def row_problem(self, row: int, document: Document) -> str:
@@ -184,7 +207,7 @@ class _SegmentCheck:
             return f"{self.directory}: row {row}: the title {title!r} is indexed elsewhere"
         if not _is_clean(document):
             return f"{self.directory}: row {row}: the document was not cleaned before it was stored"
-        return ""
+        return "" if self.embeddings is None else self.embeddings.row_problem(row, document)
 
     def has_title(self, title: str) -> bool:
         """Return whether the segment has a document of this title that is not removed."""
@@ -224,7 +247,7 @@ def _verify_bm25(
     """Check the sizes of the BM25 indexes, and open them if the backend can run here."""
     folders = [segment.directory / BM25 for segment in segments]
     for segment, folder in zip(segments, folders, strict=True):
-        indexed = IndexSettings.load(folder).documents
+        indexed = Passages.open(folder).documents
         if indexed != segment.documents:
             return [f"{folder}: {indexed} documents indexed, but there are {segment.documents}"]
     try:

@@ -25,6 +25,7 @@ from admiral.kb.bm25.parameters import (
     RowIndex,
     damaged_index_error,
 )
+from admiral.kb.bm25.passages import PassageRecorder, Passages, Text
 
 BACKENDS = (lucene_index.BACKEND, bm25s_index.BACKEND)
 
@@ -61,7 +62,7 @@ def check_updatable(backend: str, directory: Path) -> None:
 
 
 def build_bm25(
-    backend: str, documents: Iterable[tuple[str, str]], directory: Path, *, progress: bool = False
+    backend: str, documents: Iterable[tuple[str, Text]], directory: Path, *, progress: bool = False
 ) -> None:
     """Build an index of documents; row ``i`` is the ``i``-th document.
 
@@ -70,7 +71,8 @@ def build_bm25(
     backend
         One of `BACKENDS`.
     documents
-        (title, text) pairs, read once and in order.
+        (title, text) pairs, read once and in order. The text of a long document may be a list of
+        passages, each with its first sentence: (0, text), (30, text)...
     directory
         Directory to create; it must not exist or be empty. It is removed if the build fails.
     progress
@@ -82,8 +84,13 @@ def build_bm25(
         If the backend cannot run here or the index cannot be written.
     """
     build = lucene_build.build if backend == lucene_index.BACKEND else bm25s_build.build
-    tracked = track_documents(documents, "indexing", enabled=progress)
-    _write(backend, directory, lambda: build(tracked, directory))
+    recorder = PassageRecorder(track_documents(documents, "indexing", enabled=progress))
+
+    def built() -> Passages:
+        build(recorder.entries(), directory)
+        return recorder.passages
+
+    _write(backend, directory, built)
 
 
 def merge_bm25(backend: str, parts: Sequence[Path], directory: Path) -> None:
@@ -107,25 +114,27 @@ def merge_bm25(backend: str, parts: Sequence[Path], directory: Path) -> None:
         If the backend cannot run here, an index is missing or damaged, or none can be written.
     """
     merge = lucene_build.merge if backend == lucene_index.BACKEND else bm25s_build.merge
-    expected = sum(IndexSettings.load(part).documents for part in parts)
+    passages = Passages.open(*parts)
 
-    def merged() -> int:
+    def merged() -> Passages:
         count = merge(parts, directory)
-        if count != expected:
-            raise damaged_index_error(directory, f"{count} documents instead of {expected}")
-        return count
+        if count != len(passages):
+            raise damaged_index_error(directory, f"{count} passages instead of {len(passages)}")
+        return passages
 
     _write(backend, directory, merged)
 
 
-def _write(backend: str, directory: Path, write: Callable[[], int]) -> None:
-    """Write an index into a new directory by `write`, which returns the number of documents."""
+def _write(backend: str, directory: Path, write: Callable[[], Passages]) -> None:
+    """Write an index into a new directory by `write`, which returns its passages."""
     check_backend(backend)
     if directory.exists() and any(directory.iterdir()):
         raise AdmiralError(f"{directory}: is not empty. Choose a new folder for the BM25 index.")
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        IndexSettings(backend=backend, documents=write()).save(directory)
+        passages = write()
+        count = passages.save(directory)
+        IndexSettings(backend, passages.documents, passages=count).save(directory)
     except BaseException:
         shutil.rmtree(directory, ignore_errors=True)
         raise

@@ -17,6 +17,7 @@ from admiral.errors import AdmiralError
 from admiral.kb.bm25.bm25s_files import LENGTHS, VOCABULARY, IndexFiles
 from admiral.kb.bm25.bm25s_index import import_analysis, missing_package_error
 from admiral.kb.bm25.parameters import FIELDS, K1, B, clean_index_text
+from admiral.kb.bm25.passages import Entry
 from admiral.kb.bm25.rescoring import FieldStatistics, bm25_scores, term_frequencies
 
 
@@ -81,15 +82,15 @@ class _FieldTokens:
         ids[:] = columns[ids]
 
 
-def build(documents: Iterable[tuple[str, str]], directory: Path) -> int:
-    """Index (title, text) pairs into the new folder `directory`.
+def build(entries: Iterable[Entry], directory: Path) -> int:
+    """Index passages into the new folder `directory`.
 
     It takes four bytes of memory per token of the corpus, and about 40 per posting of one field.
 
     Returns
     -------
     int
-        Number of documents.
+        Number of passages.
 
     Raises
     ------
@@ -100,8 +101,8 @@ def build(documents: Iterable[tuple[str, str]], directory: Path) -> int:
     fields = {name: _FieldTokens() for name in FIELDS}
     term_ids: dict[str, int] = {}
     count = 0
-    for count, document in enumerate(documents, start=1):
-        for field, text in zip(fields.values(), document, strict=True):
+    for count, entry in enumerate(entries, start=1):
+        for field, text in zip(fields.values(), entry, strict=True):
             ids = (term_ids.setdefault(t, len(term_ids)) for t in terms(clean_index_text(text)))
             field.add(count - 1, ids)
     vocabulary = marisa_trie.Trie(term_ids)
@@ -138,7 +139,7 @@ def merge(directories: Sequence[Path], directory: Path) -> int:
     Returns
     -------
     int
-        Number of documents.
+        Number of passages.
 
     Raises
     ------

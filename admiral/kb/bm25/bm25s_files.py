@@ -71,12 +71,12 @@ class IndexFiles:
     directory
         Directory of the index.
     first
-        Row of its first document.
+        Number of its first passage.
 
     Attributes
     ----------
     first, documents
-        First row and number of rows.
+        First passage and number of passages. Each is a document of its own for BM25.
     fields
         Arrays of each field that has any term.
 
@@ -87,7 +87,7 @@ class IndexFiles:
     """
 
     def __init__(self, directory: Path, first: int = 0) -> None:
-        self.first, self.documents = first, IndexSettings.load(directory).documents
+        self.first, self.documents = first, IndexSettings.load(directory).entries
         try:
             self._vocabulary = marisa_trie.Trie().mmap(str(directory / VOCABULARY))
             columns = len(self._vocabulary)
@@ -104,6 +104,10 @@ class IndexFiles:
     def terms(self) -> Iterator[str]:
         """Yield the terms in the order of their columns."""
         return map(self._vocabulary.restore_key, range(len(self._vocabulary)))
+
+    def document_frequency(self, field: str, term: str) -> int:
+        """Return the number of passages whose field has a term."""
+        return sum(len(rows) for rows, _ in self.postings(field, term))
 
     def postings(self, field: str, term: str) -> Iterator[Postings]:
         """Yield the postings of a term, if it occurs in the index."""

@@ -5,8 +5,8 @@
     title/, text/           bm25s: data, indices and indptr of a compressed sparse column matrix;
                             lengths.npy: the number of tokens of each document
 
-As in Lucene, document frequencies and mean lengths count only the documents whose field has a
-token. Unlike Lucene's, document lengths are exact.
+In the format of bm25s, each passage is a document. As in Lucene, document frequencies and mean
+lengths count only those whose field has a token. Unlike Lucene's, lengths are exact.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from admiral.errors import AdmiralError
 from admiral.kb.bm25.bm25s_files import CombinedField, IndexFiles
@@ -27,6 +28,7 @@ from admiral.kb.bm25.parameters import (
     damaged_index_error,
     positive_weights,
 )
+from admiral.kb.bm25.passages import Passages, first_entries
 
 BACKEND = "bm25s"
 
@@ -83,31 +85,50 @@ class Bm25sIndex:
         self._weights = positive_weights(title_weight, text_weight)
         self._directory = directories[0]
         self._terms = import_analysis().terms
-        self._indexes: list[IndexFiles] | None = []
-        self._size = 0
-        for directory in directories:
-            self._indexes.append(IndexFiles(directory, first=self._size))
-            self._size += self._indexes[-1].documents
+        self.passages = Passages.open(*directories)
+        firsts = first_entries(directories)
+        self._indexes: list[IndexFiles] | None = [
+            IndexFiles(directory, first)
+            for directory, first in zip(directories, firsts[:-1], strict=True)
+        ]
         # None: one index without removed rows, whose stored scores are used as they are.
         self._combined = None
         if len(directories) > 1 or removed.size:
+            passages = self.passages.of_rows(removed)
             self._combined = {
-                name: CombinedField(name, self._indexes, removed) for name in self._weights
+                name: CombinedField(name, self._indexes, passages) for name in self._weights
             }
 
     def search_rows(self, queries: Sequence[str], k: int) -> list[list[tuple[int, float]]]:
         """Return the rows and scores of the top `k` documents for each query."""
         check_depth(k)
+        return [_top_k(self.passages.best(self._scores(query)), k) for query in queries]
+
+    def passage_scores(self, query: str, rows: Sequence[int]) -> list[npt.NDArray[np.float32]]:
+        """Return the scores of the passages of each row."""
+        scores = self._scores(query)
+        spans = map(self.passages.of_row, rows)
+        return [scores[span.start : span.stop] for span in spans]
+
+    def document_frequencies(self, terms: Sequence[str]) -> list[int]:
+        """Return the number of passages whose text has each index term."""
+        indexes = self._open_indexes()
+        return [sum(i.document_frequency("text", term) for i in indexes) for term in terms]
+
+    def _open_indexes(self) -> list[IndexFiles]:
         if self._indexes is None:
             raise AdmiralError(f"{self._directory}: the BM25 index was closed. Open it again.")
+        return self._indexes
+
+    def _scores(self, query: str) -> npt.NDArray[np.float32]:
+        """Return the weighted scores of all passages, (passages,)."""
         try:
-            return [_top_k(self._scores(self._indexes, query), k) for query in queries]
+            return self._summed_scores(self._open_indexes(), query)
         except IndexError as error:
             raise damaged_index_error(self._directory, str(error)) from error
 
-    def _scores(self, indexes: list[IndexFiles], query: str) -> np.ndarray:
-        """Return the weighted scores of all rows, float32, (documents,)."""
-        scores = np.zeros(self._size, dtype=np.float32)
+    def _summed_scores(self, indexes: list[IndexFiles], query: str) -> npt.NDArray[np.float32]:
+        scores = np.zeros(len(self.passages), dtype=np.float32)
         for term, count in Counter(self._terms(clean_query(query))).items():
             for name, weight in self._weights.items():
                 field = self._combined[name] if self._combined is not None else None

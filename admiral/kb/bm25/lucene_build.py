@@ -9,19 +9,20 @@ from typing import Any
 from admiral.kb.bm25 import jvm
 from admiral.kb.bm25.lucene_index import FOLDER, analyzer, open_folder, similarity
 from admiral.kb.bm25.parameters import FIELDS, clean_index_text
+from admiral.kb.bm25.passages import Entry
 
 _BUFFER_MB = 128.0
 # Signature of an overloaded constructor, which pyjnius cannot choose by itself.
 _FIELD = "(Ljava/lang/String;Ljava/lang/CharSequence;Lorg/apache/lucene/index/IndexableFieldType;)V"
 
 
-def build(documents: Iterable[tuple[str, str]], directory: Path) -> int:
-    """Index (title, text) pairs into the new folder `directory`.
+def build(entries: Iterable[Entry], directory: Path) -> int:
+    """Index passages into the new folder `directory`.
 
     Returns
     -------
     int
-        Number of documents.
+        Number of passages.
 
     Raises
     ------
@@ -32,7 +33,7 @@ def build(documents: Iterable[tuple[str, str]], directory: Path) -> int:
     with jvm.java(f"{directory}: the BM25 index cannot be written"):
         writer = _writer(directory / FOLDER)
         try:
-            count = _add(writer, documents)
+            count = _add(writer, entries)
             writer.forceMerge(1)
             writer.commit()
         except BaseException:
@@ -48,7 +49,7 @@ def merge(directories: Sequence[Path], directory: Path) -> int:
     Returns
     -------
     int
-        Number of documents.
+        Number of passages.
 
     Raises
     ------
@@ -84,8 +85,8 @@ def _writer(folder: Path) -> Any:
     return jvm.load("org.apache.lucene.index.IndexWriter")(open_folder(folder), config)
 
 
-def _add(writer: Any, documents: Iterable[tuple[str, str]]) -> int:
-    """Add documents, reusing one Lucene document and its fields, and return their number."""
+def _add(writer: Any, entries: Iterable[Entry]) -> int:
+    """Add passages, reusing one Lucene document and its fields, and return their number."""
     field_type = jvm.load("org.apache.lucene.document.FieldType")()
     field_type.setTokenized(True)
     field_type.setIndexOptions(jvm.load("org.apache.lucene.index.IndexOptions").DOCS_AND_FREQS)
@@ -96,8 +97,8 @@ def _add(writer: Any, documents: Iterable[tuple[str, str]]) -> int:
     for field in fields:
         document.add(field)
     count = 0
-    for pair in documents:
-        for field, text in zip(fields, pair, strict=True):
+    for entry in entries:
+        for field, text in zip(fields, entry, strict=True):
             field.setStringValue(clean_index_text(text))
         writer.addDocument(document)
         count += 1

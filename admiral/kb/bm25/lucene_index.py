@@ -4,17 +4,19 @@
     lucene/      one segment with the fields ``title`` and ``text``: terms, frequencies and lengths
 
 Only what BM25 needs is stored. One thread adds the documents in order and only adjacent segments
-are merged, so Lucene's document number is the row, and Lucene breaks ties by row.
+are merged, so Lucene's document number is that of the passage, and Lucene breaks ties by it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from admiral.errors import AdmiralError
 from admiral.kb.bm25 import jvm
@@ -29,6 +31,7 @@ from admiral.kb.bm25.parameters import (
     damaged_index_error,
     positive_weights,
 )
+from admiral.kb.bm25.passages import Passages
 
 BACKEND = "lucene"
 FOLDER = "lucene"
@@ -79,11 +82,12 @@ class LuceneIndex:
         self._directory = directories[0]
         self._removed = frozenset(removed.tolist())
         self._readers: list[Any] = []
-        self._size = 0
+        self.passages = Passages.open(*directories)
+        self._removed_passages = len(self.passages.of_rows(removed))
         jvm.start(threads)
         try:
             for directory in directories:
-                self._size += self._open(directory)
+                self._open(directory)
         except BaseException:
             self.close()
             raise
@@ -95,6 +99,7 @@ class LuceneIndex:
             self._searcher = jvm.load("org.apache.lucene.search.IndexSearcher")(
                 combined, signature=_SEARCHER
             )
+            self._combined = combined
             # A query has at most one clause per character and field.
             self._searcher.setMaxClauseCount(len(FIELDS) * MAX_QUERY_CHARACTERS)
             self._searcher.setSimilarity(similarity())
@@ -103,9 +108,9 @@ class LuceneIndex:
             self._boost = jvm.load("org.apache.lucene.search.BoostQuery")
             self._should = jvm.load("org.apache.lucene.search.BooleanClause$Occur").SHOULD
 
-    def _open(self, directory: Path) -> int:
-        """Open one index and return its number of documents."""
-        expected = IndexSettings.load(directory).documents
+    def _open(self, directory: Path) -> None:
+        """Open one index."""
+        expected = IndexSettings.load(directory).entries
         if not (directory / FOLDER).is_dir():
             raise damaged_index_error(directory, f"the folder {FOLDER} is missing")
         with jvm.java(f"{directory}: the BM25 index cannot be opened"):
@@ -115,30 +120,78 @@ class LuceneIndex:
         if count != expected:
             problem = f"it holds {count} documents instead of {expected}"
             raise damaged_index_error(directory, problem)
-        return count
 
     def search_rows(self, queries: Sequence[str], k: int) -> list[list[tuple[int, float]]]:
         """Return the rows and scores of the top `k` documents for each query."""
         check_depth(k)
+        with self._searching():
+            return [self._search(query, k) for query in queries]
+
+    @contextmanager
+    def _searching(self) -> Iterator[None]:
         if not self._readers:
             raise AdmiralError(f"{self._directory}: the BM25 index was closed. Open it again.")
         with jvm.java(f"{self._directory}: the BM25 index cannot be searched"):
-            return [self._search(query, k) for query in queries]
+            yield
 
     def _search(self, text: str, k: int) -> list[tuple[int, float]]:
         query = self._query(clean_query(text))
-        if query is None or not self._size:
+        if query is None or not len(self.passages):
             return []
-        # Removed documents are among the hits: search deeper until k others are found. In the worst
-        # case, all removed documents rank first.
-        deepest = min(k + len(self._removed), self._size)
+        # Removed documents and several passages of one document are among the hits: search deeper
+        # until k documents are found. In the worst case, all others rank first.
+        others = self._removed_passages + len(self.passages) - self.passages.documents
+        deepest = min(k + others, len(self.passages))
         depth = min(k, deepest)
         while True:
             hits = self._searcher.search(query, depth).scoreDocs
-            results = [(hit.doc, hit.score) for hit in hits if hit.doc not in self._removed]
+            results: dict[int, float] = {}
+            rows = self.passages.rows(np.array([hit.doc for hit in hits], dtype=np.int64))
+            for row, hit in zip(rows.tolist(), hits, strict=True):
+                if row not in self._removed:
+                    results.setdefault(row, hit.score)
             if len(results) >= k or len(hits) < depth or depth == deepest:
-                return results[:k]
+                return list(results.items())[:k]
             depth = min(2 * depth, deepest)
+
+    def passage_scores(self, query: str, rows: Sequence[int]) -> list[npt.NDArray[np.float32]]:
+        """Return the scores of the passages of each row."""
+        spans = [self.passages.of_row(row) for row in rows]
+        scores = [np.zeros(len(span), dtype=np.float32) for span in spans]
+        with self._searching():
+            java_query = self._query(clean_query(query))
+            if java_query is not None:
+                pairs = zip(spans, scores, strict=True)
+                self._fill_scores(java_query, sorted(pairs, key=lambda pair: pair[0].start))
+        return scores
+
+    def _fill_scores(
+        self, query: Any, wanted: Sequence[tuple[range, npt.NDArray[np.float32]]]
+    ) -> None:
+        """Write the scores of ascending ranges of passages into their arrays."""
+        mode = jvm.load("org.apache.lucene.search.ScoreMode").COMPLETE
+        weight = self._searcher.createWeight(self._searcher.rewrite(query), mode, 1.0)
+        for leaf in self._combined.leaves():
+            scorer = weight.scorer(leaf)
+            if scorer is None:  # no passage has a term
+                continue
+            base, end = leaf.docBase, leaf.docBase + leaf.reader().maxDoc()
+            iterator = scorer.iterator()
+            passage = -1
+            for span, scores in wanted:
+                if span.stop <= base or span.start >= end:
+                    continue
+                if passage < span.start:
+                    passage = iterator.advance(span.start - base) + base
+                while passage < span.stop:
+                    scores[passage - span.start] = scorer.score()
+                    passage = iterator.nextDoc() + base
+
+    def document_frequencies(self, terms: Sequence[str]) -> list[int]:
+        """Return the number of passages whose text has each index term."""
+        with self._searching():
+            new_term = jvm.load("org.apache.lucene.index.Term")
+            return [int(self._combined.docFreq(new_term("text", term))) for term in terms]
 
     def _query(self, text: str) -> Any | None:
         """Return a query for the weighted sum over the fields, or None for a text without terms.

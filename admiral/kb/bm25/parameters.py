@@ -14,9 +14,15 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
+
+import numpy as np
+import numpy.typing as npt
 
 from admiral.errors import AdmiralError
+
+if TYPE_CHECKING:
+    from admiral.kb.bm25.passages import Passages
 
 # Term frequency saturation and length normalisation (paper, section 4).
 K1, B = 0.6, 0.4
@@ -28,7 +34,9 @@ TITLE_WEIGHT, TEXT_WEIGHT = 0.5, 1.0
 MAX_QUERY_CHARACTERS = 10_000
 
 SETTINGS_FILE = "bm25.json"
-FORMAT = 1
+# Format 2 has documents with several passages. Others are written as format 1, which releases
+# before 0.2.0 read too.
+FORMAT, PASSAGE_FORMAT = 1, 2
 # Control characters and lone surrogates separate words; Lucene and UTF-8 cannot hold the latter.
 _NOT_TEXT = re.compile("[\x00-\x1f\x7f\ud800-\udfff]+")
 
@@ -36,10 +44,16 @@ _NOT_TEXT = re.compile("[\x00-\x1f\x7f\ud800-\udfff]+")
 class RowIndex(Protocol):
     """A BM25 index over rows, where row ``i`` is the ``i``-th document that was indexed.
 
-    The score of a row is ``title_weight * BM25(title) + text_weight * BM25(text)``. Each field has
-    its own document frequencies and mean length. A term that a query repeats counts each time. An
-    index is a context manager and belongs to the process that opened it.
+    The score of a passage is ``title_weight * BM25(title) + text_weight * BM25(text)``; that of a
+    row is the score of its best passage. Each field has its own document frequencies and mean
+    length, which count passages. A term that a query repeats counts each time. An index is a
+    context manager and belongs to the process that opened it.
     """
+
+    @property
+    def passages(self) -> Passages:
+        """The passages of all rows."""
+        ...
 
     def search_rows(self, queries: Sequence[str], k: int) -> list[list[tuple[int, float]]]:
         """Return the rows and scores of the top `k` documents for each query, best first.
@@ -51,6 +65,20 @@ class RowIndex(Protocol):
         ------
         AdmiralError
             If `k` is less than one, the index is closed, or its files turn out to be damaged.
+        """
+        ...
+
+    def passage_scores(self, query: str, rows: Sequence[int]) -> list[npt.NDArray[np.float32]]:
+        """Return the scores of the passages of each row, 0 for those without a term of the query.
+
+        Errors are those of `search_rows`.
+        """
+        ...
+
+    def document_frequencies(self, terms: Sequence[str]) -> list[int]:
+        """Return the number of passages whose text has each index term.
+
+        Removed ones may count until the knowledge base is compacted.
         """
         ...
 
@@ -70,17 +98,31 @@ class RowIndex(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class IndexSettings:
-    """Contents of ``bm25.json``, which is written last: a folder without it is not an index."""
+    """Contents of ``bm25.json``, which is written last: a folder without it is not an index.
+
+    `passages` is None if each document is one passage.
+    """
 
     backend: str
     documents: int
     k1: float = K1
     b: float = B
-    format: int = FORMAT
+    passages: int | None = None
+
+    @property
+    def entries(self) -> int:
+        """Number of passages."""
+        return self.documents if self.passages is None else self.passages
 
     def save(self, directory: Path) -> None:
         """Write the file into `directory`."""
-        text = json.dumps(asdict(self), indent=2) + "\n"
+        values = asdict(self)
+        if self.passages is None:
+            values |= {"format": FORMAT}
+            del values["passages"]
+        else:
+            values |= {"format": PASSAGE_FORMAT}
+        text = json.dumps(values, indent=2) + "\n"
         (directory / SETTINGS_FILE).write_text(text, encoding="utf-8")
 
     @classmethod
@@ -94,19 +136,23 @@ class IndexSettings:
                 documents=int(record["documents"]),
                 k1=float(record["k1"]),
                 b=float(record["b"]),
-                format=int(record["format"]),
+                passages=int(record["passages"]) if "passages" in record else None,
             )
+            format = int(record["format"])
         except FileNotFoundError:
             raise damaged_index_error(directory, f"{SETTINGS_FILE} is missing") from None
         except (OSError, ValueError, KeyError, TypeError) as error:
             problem = f"{SETTINGS_FILE} cannot be read ({error!r})"
             raise damaged_index_error(directory, problem) from error
-        if settings.format != FORMAT:
+        if format not in (FORMAT, PASSAGE_FORMAT):
             raise AdmiralError(
-                f"{path}: field 'format': this version reads format {FORMAT}, the index has "
-                f"{settings.format}. Build the knowledge base again with this version."
+                f"{path}: field 'format': this version reads formats {FORMAT} and "
+                f"{PASSAGE_FORMAT}, the index has {format}. Build the knowledge base again with "
+                "this version."
             )
-        if settings.documents < 0:
+        if (format == PASSAGE_FORMAT) != (settings.passages is not None):
+            raise damaged_index_error(directory, f"{SETTINGS_FILE}: field 'passages'")
+        if not 0 <= settings.documents <= settings.entries:
             problem = f"{SETTINGS_FILE} counts {settings.documents} documents"
             raise damaged_index_error(directory, problem)
         return settings

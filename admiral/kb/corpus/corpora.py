@@ -14,6 +14,7 @@ from admiral.io.progress import track_documents
 from admiral.io.remote import Place, corpus_path
 from admiral.io.streams import numbered_lines
 from admiral.kb.corpus.files.folder_walk import UNKNOWN
+from admiral.kb.corpus.long_sentences import LONGEST_GIVEN_SENTENCE
 from admiral.kb.corpus.readers import (
     ALL_FILES,
     FORMATS,
@@ -58,6 +59,8 @@ class Corpora:
         Number of bad records skipped so far.
     skipped
         How many files of folders of documents were not read, by reason.
+    split
+        Number of sentences so far that were too long and have been split.
 
     Raises
     ------
@@ -72,7 +75,7 @@ class Corpora:
         skip_bad: bool,
         patterns: FilePatterns = ALL_FILES,
     ) -> None:
-        self.bad = 0
+        self.bad = self.split = 0
         self.skipped: Counter[str] = Counter()
         self._unknown: Counter[str] = Counter()
         self._skip_bad, self._patterns = skip_bad, patterns
@@ -111,6 +114,12 @@ class Corpora:
         yield from track_documents(self._good_records(), "reading", enabled=progress)
         if self.bad:
             logger.warning("%d bad records were skipped", self.bad)
+        if self.split:
+            logger.warning(
+                "%d sentences of more than %d characters were split; the sentences after them "
+                "have other numbers than in the corpus",
+                *(self.split, LONGEST_GIVEN_SENTENCE),
+            )
         if self.skipped:
             logger.warning("%s", self._skipped_line())
 
@@ -119,6 +128,7 @@ class Corpora:
             files = self._files(path, format)
             for item in chain.from_iterable(read_corpus_file(file, format) for file in files):
                 if isinstance(item, Record):
+                    self.split += item.split
                     yield item
                     continue
                 if isinstance(item, SkippedFile):

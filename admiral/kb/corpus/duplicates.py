@@ -13,7 +13,7 @@ from typing import IO, TypeVar
 
 import numpy as np
 
-from admiral.errors import AdmiralError
+from admiral.errors import AdmiralError, RecordError
 from admiral.io.streams import LONGEST_RECORD
 from admiral.kb.corpus.corpora import Corpora, RecordPositions
 from admiral.kb.corpus.files.distinct_titles import distinct_titles
@@ -26,7 +26,8 @@ from admiral.records import Document
 T = TypeVar("T")
 
 POLICIES = ("auto", "error", "merge", "skip", "rename")
-# Files are told apart by their paths; a second record with the same title is an error under auto.
+# Files with the same title are distinguished by their paths and, under auto, records by their ids;
+# a second record with the same title and no id is an error.
 _BY_PATH = ("auto", "rename")
 
 
@@ -50,7 +51,7 @@ class UniqueTitleWriter:
     def __init__(self, directory: Path, on_duplicate: str) -> None:
         self.duplicates = 0
         self._directory, self._policy = directory, on_duplicate
-        self._seen = TitleSet()
+        self._seen, self._ids = TitleSet(), TitleSet()
         self._last_numbers: dict[str, int] = {}
         self._positions = RecordPositions()
         self._files: dict[str, tuple[int, str]] = {}  # source -> row and title, to tell apart
@@ -61,7 +62,8 @@ class UniqueTitleWriter:
         Raises
         ------
         AdmiralError
-            If the corpora hold no document, or a title is duplicate and the policy is ``error``.
+            If the corpora hold no document, or a title is duplicate and the policy is ``error``, or
+            two documents have the same id.
         """
         documents = self._directory / "documents"
         with _DeferredMerges(self._directory / "extras.jsonl") as merges:
@@ -98,6 +100,10 @@ class UniqueTitleWriter:
             writer.append(document)
             return
         first = self._seen.find_or_add(document.title, row)
+        if first is not None and document.id and self._policy == "auto":
+            self.duplicates += 1
+            document = replace(document, title=f"{document.title} ({document.id})")
+            first = self._seen.find_or_add(document.title, row)
         if first is not None:
             if self._policy in ("auto", "error"):
                 remedy = "choose --on-duplicate merge, skip or rename"
@@ -108,6 +114,10 @@ class UniqueTitleWriter:
             if self._policy != "rename":
                 return
             document = replace(document, title=self._unused_title(document.title, row))
+        if document.id and self._ids.find_or_add(document.id, row) is not None:
+            problem = f"{document.id!r} is the id of an earlier document"
+            remedy = "Ids are unique: correct or remove one of the two records."
+            raise RecordError(record.where, "_id", problem, remedy)
         self._positions.append(record)
         writer.append(document)
 

@@ -14,6 +14,7 @@ models that read it.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 
 def _words(text: str) -> frozenset[str]:
@@ -73,14 +74,28 @@ def _append(spans: list[tuple[int, int]], text: str, start: int, end: int) -> No
     if not stripped:
         return
     begin = start + len(piece) - len(piece.lstrip())
-    end = begin + len(stripped)
-    while end - begin > LONGEST_SENTENCE:
-        cut = _last_space(text, begin, begin + LONGEST_SENTENCE)
-        spans.append((begin, begin + len(text[begin:cut].rstrip())))
+    spans.extend(bounded_spans(text, begin, begin + len(stripped), LONGEST_SENTENCE))
+
+
+def bounded_spans(text: str, begin: int, end: int, longest: int) -> Iterator[tuple[int, int]]:
+    """Split a sentence at white space into spans of at most `longest` characters.
+
+    Parameters
+    ----------
+    text
+        The text.
+    begin, end
+        Offsets of the sentence, which neither begins nor ends with white space.
+    longest
+        Maximum number of characters. Text without white space is cut at any character.
+    """
+    while end - begin > longest:
+        cut = _last_space(text, begin, begin + longest)
+        yield begin, begin + len(text[begin:cut].rstrip())
         begin = cut
         while text[begin].isspace():
             begin += 1
-    spans.append((begin, end))
+    yield begin, end
 
 
 def _last_space(text: str, begin: int, end: int) -> int:

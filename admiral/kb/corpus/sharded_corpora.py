@@ -72,6 +72,8 @@ class ReadReport(NamedTuple):
         Messages for the first bad records.
     skipped
         How many files have no document, by reason.
+    split
+        Number of sentences that were too long and have been split.
     """
 
     directory: str
@@ -79,12 +81,14 @@ class ReadReport(NamedTuple):
     bad: int
     messages: tuple[str, ...]
     skipped: dict[str, int]
+    split: int
 
 
 def read_shard(job: ReadJob) -> ReadReport:
     """Read the files of a job; AdmiralError for the first bad record unless they are skipped."""
     directory = new_folder(job.directory)
-    positions, lines, bad, messages = array("Q"), [], 0, []
+    positions, lines, messages = array("Q"), [], []
+    bad = split = 0
     skipped: Counter[str] = Counter()
     with DocumentWriter(directory / DOCUMENTS) as writer:
         for number, file in enumerate(job.files):
@@ -93,6 +97,7 @@ def read_shard(job: ReadJob) -> ReadReport:
                 if isinstance(item, Record):
                     writer.append(item.document)
                     positions.append(number << 40 | item.line)
+                    split += item.split
                     continue
                 if isinstance(item, SkippedFile):
                     skipped[item.reason] += 1
@@ -106,7 +111,7 @@ def read_shard(job: ReadJob) -> ReadReport:
             lines.append(place.lines if isinstance(place, FileRange) else 0)
     values = np.frombuffer(positions, dtype=np.uint64)
     np.save(directory / _POSITIONS, values, allow_pickle=False)
-    return ReadReport(str(directory), tuple(lines), bad, tuple(messages), dict(skipped))
+    return ReadReport(str(directory), tuple(lines), bad, tuple(messages), dict(skipped), split)
 
 
 class ShardedCorpora(Corpora):
@@ -142,6 +147,7 @@ class ShardedCorpora(Corpora):
                 logger.warning("skipped: %s", message)
             self.bad += report.bad
             self.skipped.update(report.skipped)
+            self.split += report.split
             yield from _records(job, report, lines)
             shutil.rmtree(report.directory)
 

@@ -16,6 +16,15 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from admiral.errors import AdmiralError
+from admiral.kb.aliases.alias_index import FOLDER as ALIASES
+from admiral.kb.aliases.alias_index import AliasIndex
+from admiral.kb.aliases.segment_aliases import SegmentAliases, SegmentIndex
+from admiral.kb.embeddings.embedding_files import StoredEmbeddings
+from admiral.kb.embeddings.sentence_encoder import (
+    EncoderIdentity,
+    QuantisedSentences,
+    no_vectors,
+)
 from admiral.kb.store.document_store import DocumentStore
 from admiral.kb.store.snapshot import Snapshot
 from admiral.kb.store.title_index import TitleIndex
@@ -25,6 +34,7 @@ from trie.index.npy_files import open_array
 
 T = TypeVar("T")
 DOCUMENTS, BM25, REMOVED = "documents", "bm25", "removed.npy"
+GRAPH = "graph"  # written by `admiral.graph`
 
 
 class Segment(NamedTuple):
@@ -40,6 +50,8 @@ class Segment(NamedTuple):
         Directory of the segment.
     first, documents
         First row and number of rows.
+    embeddings
+        Folder of its sentence embeddings, if there are any.
     """
 
     member: int
@@ -47,6 +59,7 @@ class Segment(NamedTuple):
     folder: Path
     first: int
     documents: int
+    embeddings: Path | None
 
 
 class Contents:
@@ -64,6 +77,10 @@ class Contents:
         Removed and hidden rows, int64, ascending.
     hidden
         Rows passed to `hide`, int64, ascending.
+    aliases
+        Aliases of the documents.
+    embeddings
+        Sentence embeddings of each segment; None for a segment that has none.
 
     Raises
     ------
@@ -88,6 +105,14 @@ class Contents:
             for segment, store, index in zip(self.segments, self.stores, self.indexes, strict=True):
                 if not segment.documents == len(store) == len(index):
                     raise _inconsistent_error(snapshots[segment.member])
+            self.embeddings = [
+                StoredEmbeddings(segment.embeddings) if segment.embeddings else None
+                for segment in self.segments
+            ]
+            for segment, embeddings in zip(self.segments, self.embeddings, strict=True):
+                if embeddings is not None and embeddings.documents != segment.documents:
+                    raise _inconsistent_error(snapshots[segment.member])
+            self.aliases = SegmentAliases(self._open_aliases(), self.__contains__)
         except BaseException:
             self.close()
             raise
@@ -101,12 +126,26 @@ class Contents:
         if len(removed) != (delta.removed if delta else 0):
             raise _inconsistent_error(snapshot)
         removed += self.rows
-        self.segments.append(Segment(number, True, snapshot.base, self.rows, base.documents))
+        embeddings = snapshot.embeddings(base.path)
+        self.segments.append(
+            Segment(number, True, snapshot.base, self.rows, base.documents, embeddings)
+        )
         self.rows += base.documents
         if snapshot.delta is not None and delta and delta.documents:
-            self.segments.append(Segment(number, False, snapshot.delta, self.rows, delta.documents))
+            embeddings = snapshot.embeddings(delta.path)
+            self.segments.append(
+                Segment(number, False, snapshot.delta, self.rows, delta.documents, embeddings)
+            )
             self.rows += delta.documents
         return removed
+
+    def _open_aliases(self) -> list[SegmentIndex]:
+        """Open the aliases of all segments that have them."""
+        return [
+            SegmentIndex(AliasIndex(segment.folder), segment.first, segment.documents)
+            for segment in self.segments
+            if (segment.folder / ALIASES).is_dir()
+        ]
 
     def hide(self, rows: np.ndarray) -> None:
         """Treat rows as removed because an earlier member has documents of the same titles.
@@ -131,6 +170,14 @@ class Contents:
         number, offset = self._locate(row)
         return self.stores[number].document(offset)
 
+    def embedded(self, row: int, encoder: EncoderIdentity) -> QuantisedSentences:
+        """Return the vectors that an encoder made of the sentences of a row; none if not stored."""
+        number, offset = self._locate(row)
+        embeddings = self.embeddings[number]
+        if embeddings is None or embeddings.encoder != encoder:
+            return no_vectors(encoder.width)
+        return embeddings.row(offset)
+
     def documents(self) -> Iterator[Document]:
         """Yield all documents in the order of rows."""
         return self._skip_removed(iter(store) for store in self.stores)
@@ -145,6 +192,17 @@ class Contents:
             return {}
         sources = self._skip_removed(store.sources() for store in self.stores)
         return {s: title for s, title in zip(sources, self.titles(), strict=True) if s}
+
+    def titles_of_ids(self) -> dict[str, str]:
+        """Return the title of each document that has an id, by its id; the first of equal ids."""
+        if not any(store.has_origins for store in self.stores):
+            return {}
+        ids = self._skip_removed(store.ids() for store in self.stores)
+        titles: dict[str, str] = {}
+        for id, title in zip(ids, self.titles(), strict=True):
+            if id:
+                titles.setdefault(id, title)
+        return titles
 
     def segment_titles(self, number: int) -> Iterator[tuple[str, int]]:
         """Yield the title and row of each document of one segment."""

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from admiral.errors import AdmiralError
-from admiral.kb.store.document_writer import FILE, ORIGINS, ORIGINS_SCHEMA, ROWS, SCHEMA
-from admiral.records import SECTION_SEPARATOR, Document
+from admiral.kb.store.document_writer import FILE, IDS, OPTIONAL_FILES, ORIGINS, ROWS, SCHEMA
+from admiral.records import Document
 from trie.index.npy_files import open_array
 
 _CACHED_BATCHES = 64
@@ -42,7 +42,12 @@ class DocumentStore:
             self._titles = pa.ipc.open_file(
                 self._map, options=pa.ipc.IpcReadOptions(use_threads=False, included_fields=[0])
             )
-            self._origins = self._open_origins(directory / ORIGINS)
+            self._optional_maps = {
+                name: pa.memory_map(str(directory / name))
+                for name in OPTIONAL_FILES
+                if (directory / name).exists()
+            }
+            self._optional = {name: self._open_optional(name) for name in self._optional_maps}
             self._rows = open_array(directory / ROWS)
         except (pa.ArrowException, OSError, ValueError) as error:
             raise self._damaged(error) from error
@@ -50,8 +55,9 @@ class DocumentStore:
             raise self._damaged("unexpected columns")
         if self._rows.shape != (self.batches + 1,) or self._rows.dtype != np.int64:
             raise self._damaged(f"{ROWS} does not fit")
-        if self._origins and self._origins.num_record_batches != self.batches:
-            raise self._damaged(f"{ORIGINS} does not fit")
+        for name, reader in self._optional.items():
+            if reader.num_record_batches != self.batches:
+                raise self._damaged(f"{name} does not fit")
         self._batch = lru_cache(_CACHED_BATCHES)(self._read_batch)
 
     @property
@@ -66,8 +72,8 @@ class DocumentStore:
 
     @property
     def has_origins(self) -> bool:
-        """Whether documents were read from files, and have sources."""
-        return self._origins is not None
+        """Whether documents have sources, sections and offsets in files, or ids."""
+        return bool(self._optional)
 
     def __len__(self) -> int:
         return int(self._rows[-1])
@@ -83,7 +89,7 @@ class DocumentStore:
         if not 0 <= row < len(self):
             raise IndexError(f"row {row} of {len(self)}")
         number = int(np.searchsorted(self._rows, row, side="right")) - 1
-        return _document(*self._batch(number), row - int(self._rows[number]))
+        return _document(self._batch(number), row - int(self._rows[number]))
 
     def titles(self) -> Iterator[str]:
         """Yield the titles in the order of rows without decompressing sentences or links."""
@@ -92,55 +98,44 @@ class DocumentStore:
 
     def sources(self) -> Iterator[str]:
         """Yield the sources in the order of rows; "" where a document is not of a file."""
-        for number in range(self.batches):
-            if self._origins is None:
-                yield from [""] * int(self._rows[number + 1] - self._rows[number])
-            else:
-                yield from self._checked(self._origins, number).column(0).to_pylist()
+        return self._optional_texts(ORIGINS)
+
+    def ids(self) -> Iterator[str]:
+        """Yield the ids in the order of rows; "" where a document has none."""
+        return self._optional_texts(IDS)
 
     def __iter__(self) -> Iterator[Document]:
-        return self._documents(0, self.batches)
-
-    def texts(self, first: int, end: int) -> Iterator[tuple[str, str]]:
-        """Yield the title and text of each document of batches `first` to `end` for indexing.
-
-        The text begins with the headings of the document, since none of its sentences has them.
-        """
-        for document in self._documents(first, end):
-            headings = dict.fromkeys(
-                heading
-                for section in dict.fromkeys(document.sections)
-                for heading in section.split(SECTION_SEPARATOR)
-                if heading
-            )
-            yield document.title, " ".join((*headings, *document.sentences))
+        for number in range(self.batches):
+            batches = self._read_batch(number)
+            for offset in range(batches[0].num_rows):
+                yield _document(batches, offset)
 
     def close(self) -> None:
         """Release the memory maps."""
         self._batch.cache_clear()
         self._map.close()
-        if self._origins_map is not None:
-            self._origins_map.close()
+        for opened in self._optional_maps.values():
+            opened.close()
 
-    def _documents(self, first: int, end: int) -> Iterator[Document]:
-        for number in range(first, end):
-            batch, origins = self._read_batch(number)
-            for offset in range(batch.num_rows):
-                yield _document(batch, origins, offset)
+    def _optional_texts(self, name: str) -> Iterator[str]:
+        """Yield the first column of an optional file."""
+        for number in range(self.batches):
+            if name in self._optional:
+                yield from self._checked(self._optional[name], number).column(0).to_pylist()
+            else:
+                yield from [""] * int(self._rows[number + 1] - self._rows[number])
 
-    def _open_origins(self, path: Path) -> pa.RecordBatchFileReader | None:
-        self._origins_map = pa.memory_map(str(path)) if path.exists() else None
-        if self._origins_map is None:
-            return None
+    def _open_optional(self, name: str) -> pa.RecordBatchFileReader:
         options = pa.ipc.IpcReadOptions(use_threads=False)
-        reader = pa.ipc.open_file(self._origins_map, options=options)
-        if not reader.schema.equals(ORIGINS_SCHEMA):
-            raise ValueError(f"unexpected columns in {ORIGINS}")
+        reader = pa.ipc.open_file(self._optional_maps[name], options=options)
+        if not reader.schema.equals(OPTIONAL_FILES[name]):
+            raise ValueError(f"unexpected columns in {name}")
         return reader
 
-    def _read_batch(self, number: int) -> tuple[pa.RecordBatch, pa.RecordBatch | None]:
-        origins = None if self._origins is None else self._checked(self._origins, number)
-        return self._checked(self._reader, number), origins
+    def _read_batch(self, number: int) -> list[pa.RecordBatch]:
+        """Return one batch of rows: of the documents, then of each optional file."""
+        readers = [self._reader, *self._optional.values()]
+        return [self._checked(reader, number) for reader in readers]
 
     def _checked(self, reader: pa.RecordBatchFileReader, number: int) -> pa.RecordBatch:
         try:
@@ -164,17 +159,15 @@ class DocumentStore:
         )
 
 
-def _document(batch: pa.RecordBatch, origins: pa.RecordBatch | None, offset: int) -> Document:
-    document = Document(
-        batch.column(0)[offset].as_py(),
-        tuple(batch.column(1)[offset].as_py()),
-        tuple(map(tuple, batch.column(2)[offset].as_py())),
-    )
-    if origins is None:
-        return document
-    return replace(
-        document,
-        source=origins.column(0)[offset].as_py(),
-        sections=tuple(origins.column(1)[offset].as_py()),
-        offsets=tuple(origins.column(2)[offset].as_py()),
-    )
+def _document(batches: list[pa.RecordBatch], offset: int) -> Document:
+    fields = {
+        field.name: _value(column[offset].as_py())
+        for batch in batches
+        for field, column in zip(batch.schema, batch.columns, strict=True)
+    }
+    return Document(**fields)
+
+
+def _value(value: Any) -> Any:
+    """Return the value of a field of a document: lists of Arrow are tuples."""
+    return tuple(map(_value, value)) if isinstance(value, list) else value

@@ -5,8 +5,8 @@ single document is larger), so reading one document decompresses little. ``rows.
 first row of each batch, followed by the number of documents.
 
 Where documents were read from files, ``origins.arrow`` holds their sources, sections and offsets in
-batches of the same rows. It is a file of its own, so that releases that do not know it open the
-knowledge base all the same.
+batches of the same rows; where they have ids, ``ids.arrow`` holds these. They are files of their
+own, so that releases that do not know them open the knowledge base all the same.
 """
 
 from __future__ import annotations
@@ -35,10 +35,14 @@ ORIGINS_SCHEMA = pa.schema(
         pa.field("offsets", pa.list_(pa.int32()), nullable=False),
     ]
 )
+IDS_SCHEMA = pa.schema([pa.field("id", pa.string(), nullable=False)])
 BATCH_ROWS = 256
 BATCH_BYTES = 256 * 1024
 _COMPRESSION_LEVEL = 9
-FILE, ROWS, ORIGINS = "documents.arrow", "rows.npy", "origins.arrow"
+FILE, ROWS = "documents.arrow", "rows.npy"
+ORIGINS, IDS = "origins.arrow", "ids.arrow"
+#: Files that exist only if some document has a value in one of their columns.
+OPTIONAL_FILES = {ORIGINS: ORIGINS_SCHEMA, IDS: IDS_SCHEMA}
 
 
 class DocumentWriter:
@@ -65,7 +69,7 @@ class DocumentWriter:
         self._pending: list[Document] = []
         self._bytes = 0
         self._batches = _BatchFile(directory / FILE, SCHEMA)
-        self._origins: _BatchFile | None = None  # opened for the first document that has one
+        self._optional: dict[str, _BatchFile] = {}  # opened for the first document with a value
 
     def append(self, document: Document) -> int:
         """Add a document and return its row."""
@@ -85,12 +89,14 @@ class DocumentWriter:
         if not self._pending:
             return
         self._batches.write(self._pending)
-        if self._origins is None and any(map(_has_origin, self._pending)):
-            self._origins = _BatchFile(self._directory / ORIGINS, ORIGINS_SCHEMA)
-            for first, end in pairwise(self._rows):
-                self._origins.write([Document("", ())] * (end - first))
-        if self._origins is not None:
-            self._origins.write(self._pending)
+        for name, schema in OPTIONAL_FILES.items():
+            if name not in self._optional:
+                if not any(getattr(d, field) for d in self._pending for field in schema.names):
+                    continue
+                self._optional[name] = _BatchFile(self._directory / name, schema)
+                for first, end in pairwise(self._rows):
+                    self._optional[name].write([Document("", ())] * (end - first))
+            self._optional[name].write(self._pending)
         self._rows.append(self._rows[-1] + len(self._pending))
         self._pending, self._bytes = [], 0
 
@@ -107,9 +113,8 @@ class DocumentWriter:
             if error is None:
                 self._flush()
         finally:
-            for file in (self._batches, self._origins):
-                if file is not None:
-                    file.close(complete=error is None)
+            for file in (self._batches, *self._optional.values()):
+                file.close(complete=error is None)
         if error is None:
             np.save(self._directory / ROWS, np.array(self._rows, np.int64), allow_pickle=False)
 
@@ -138,10 +143,6 @@ class _BatchFile:
                 self._writer.close()
         finally:
             self._sink.close()
-
-
-def _has_origin(document: Document) -> bool:
-    return bool(document.source or document.sections or document.offsets)
 
 
 def document_size(document: Document) -> int:

@@ -18,9 +18,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from admiral.kb.aliases.alias_index import write_aliases
 from admiral.kb.bm25 import build_bm25, merge_bm25
 from admiral.kb.store.contents import BM25, DOCUMENTS
 from admiral.kb.store.document_store import DocumentStore
+from admiral.kb.store.index_texts import index_texts
 from admiral.kb.store.title_index import write_titles
 
 NO_BM25 = "none"
@@ -51,16 +53,22 @@ class BuildWorkers:
 
 
 class IndexJob(NamedTuple):
-    """A range of record batches, `first` to `end`, of the documents in `directory`."""
+    """A range of rows, `first` to `end`, of the documents in `directory`."""
 
     directory: str
     backend: str
+    passages: bool
     first: int
     end: int
 
 
 def write_indexes(
-    directory: Path, bm25: str, progress: bool, workers: BuildWorkers | None = None
+    directory: Path,
+    bm25: str,
+    progress: bool,
+    workers: BuildWorkers | None = None,
+    *,
+    passages: bool,
 ) -> None:
     """Index the documents in ``documents/`` of a directory.
 
@@ -74,26 +82,31 @@ def write_indexes(
         Whether to report progress on standard error.
     workers
         Workers that build the BM25 index in shards. None builds it in this process.
+    passages
+        Whether the BM25 index scores long documents by their passages (`index_texts`).
     """
     store = DocumentStore(directory / DOCUMENTS)
     try:
         write_titles(directory, store.titles)
+        write_aliases(directory, store, len(store))
         if workers is not None and bm25 != NO_BM25:
-            _index_in_shards(directory, bm25, workers)
+            _index_in_shards(directory, bm25, workers, passages)
         elif bm25 != NO_BM25:
-            build_bm25(bm25, store.texts(0, store.batches), directory / BM25, progress=progress)
+            texts = index_texts(store, passages=passages)
+            build_bm25(bm25, texts, directory / BM25, progress=progress)
     finally:
         store.close()
 
 
-def _index_in_shards(directory: Path, backend: str, workers: BuildWorkers) -> None:
+def _index_in_shards(directory: Path, backend: str, workers: BuildWorkers, passages: bool) -> None:
     """Build ``bm25/`` for the documents of a directory from the indexes of shards."""
     store = DocumentStore(directory / DOCUMENTS)
     # Each shard starts at the first batch at or after a multiple of `workers.rows`.
     rows = np.arange(0, len(store), workers.rows)
-    ends = [*np.unique(np.searchsorted(store.rows, rows)).tolist(), store.batches]
+    firsts = store.rows[np.searchsorted(store.rows, rows)]
+    ends = [*np.unique(firsts).tolist(), len(store)]
     store.close()
-    jobs = [IndexJob(str(directory), backend, *pair) for pair in pairwise(ends)]
+    jobs = [IndexJob(str(directory), backend, passages, *pair) for pair in pairwise(ends)]
     jobs = [job for job in jobs if job.first < job.end]
     shards = list(map(Path, workers.map(index_shard, jobs)))
     merge_bm25(backend, shards, directory / BM25)
@@ -105,7 +118,8 @@ def index_shard(job: IndexJob) -> str:
     target = new_folder(str(directory / SHARDS))
     store = DocumentStore(directory / DOCUMENTS)
     try:
-        build_bm25(job.backend, store.texts(job.first, job.end), target)
+        documents = map(store.document, range(job.first, job.end))
+        build_bm25(job.backend, index_texts(documents, passages=job.passages), target)
     finally:
         store.close()
     return str(target)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from admiral.kb.embeddings.embedding_files import EMBEDDINGS
 from admiral.storage.checksums import FileEntry
 
 FORMAT_VERSION, UPDATED_VERSION, JOINED_VERSION = 2, 3, 4
@@ -64,7 +65,8 @@ class Manifest:
     counts
         Numbers of ``documents``, ``sentences`` and ``links``.
     settings
-        Settings of the build: ``bm25`` (the backend or ``none``), ``on_duplicate``, ``sources``.
+        Settings of the build: ``bm25`` (the backend or ``none``), ``passages``, ``on_duplicate``,
+        ``sources``.
     files
         All files except the manifest itself and the tries, by path relative to the directory.
     base, delta
@@ -89,6 +91,27 @@ class Manifest:
     def bm25(self) -> str:
         """The backend of the BM25 index, or ``none``."""
         return str(self.settings["bm25"])
+
+    @property
+    def passages(self) -> bool:
+        """Whether BM25 scores long documents by passages; not in releases before 0.2.0."""
+        return bool(self.settings.get("passages", False))
+
+    def embeddings(self, segment: str) -> str | None:
+        """Return the folder of the embeddings of a segment, given its path; None if it has none."""
+        folders = (
+            name.rpartition("/")[0]
+            for name in self.embedding_files
+            if split_segment(name)[0] == segment
+        )
+        return next(folders, None)
+
+    @property
+    def embedding_files(self) -> dict[str, FileEntry]:
+        """The files of the embeddings of all segments."""
+        prefix = f"{EMBEDDINGS}/"
+        files = self.files.items()
+        return {name: e for name, e in files if split_segment(name)[1].startswith(prefix)}
 
     @property
     def version(self) -> int:

@@ -104,6 +104,11 @@ class Snapshot:
         except OSError:
             return False
 
+    def embeddings(self, segment: str) -> Path | None:
+        """Return the folder of the embeddings of a segment, given its path; None if it has none."""
+        name = self.manifest.embeddings(segment)
+        return None if name is None else self.path / name
+
     def __enter__(self) -> Snapshot:
         return self
 

@@ -26,6 +26,7 @@ from admiral.kb.store.document_store import DocumentStore
 from admiral.kb.store.document_writer import DocumentWriter, document_counts
 from admiral.kb.store.index_building import write_indexes
 from admiral.kb.store.manifest_records import DeltaSegment
+from admiral.kb.versions.embedding import keep_embeddings
 from admiral.kb.versions.transaction import Transaction
 from admiral.records import Document
 
@@ -46,7 +47,8 @@ class Additions:
         Policy for a title that is already in the knowledge base or occurs earlier in the corpora:
         ``error``, ``replace`` to keep the last document, or ``skip`` to keep the first. Documents
         of files are duplicates if the file is in the knowledge base already. Otherwise they are
-        told apart by their paths.
+        told apart by their paths. Likewise, documents with ids are duplicates if their ids are, and
+        are otherwise told apart by them.
 
     Attributes
     ----------
@@ -61,6 +63,7 @@ class Additions:
         self.skipped = 0
         self._directory, self._contents, self._policy = directory, contents, on_duplicate
         self._known_files = contents.titles_of_sources()
+        self._titles_of_ids = contents.titles_of_ids()
         self._new_files: dict[str, tuple[int, str]] = {}  # source -> number and title
         self._seen, self._positions = TitleSet(), RecordPositions()
         # For repeated titles: number of the first addition -> number of the latest.
@@ -79,6 +82,8 @@ class Additions:
         with DocumentWriter(self._directory) as writer:
             for record in corpora.records(progress):
                 source, number = record.document.source, writer.documents
+                if record.document.id:
+                    record = self._with_title_of_id(record)
                 if source in self._known_files:
                     same = replace(record.document, title=self._known_files[source])
                     record = replace(record, document=same)
@@ -96,6 +101,16 @@ class Additions:
             self._written = writer.documents
         if not self._written and not self.skipped:
             raise AdmiralError(f"{corpora}: no documents in it. Check the corpus and --format.")
+
+    def _with_title_of_id(self, record: Record) -> Record:
+        """Return a record with the title of the earlier document with its id, or else a new one."""
+        document = record.document
+        title = document.title
+        if document.id not in self._titles_of_ids:
+            taken = self._contents.row(title) is not None or title in self._seen
+            self._titles_of_ids[document.id] = f"{title} ({document.id})" if taken else title
+        same = replace(document, title=self._titles_of_ids[document.id])
+        return replace(record, document=same)
 
     def _accept(self, record: Record, number: int) -> bool:
         """Return whether to write a record, as the given number of the additions."""
@@ -192,11 +207,13 @@ def write_delta(
         counts.subtract(document_counts(contents.document(row)))
     from_base = np.array([row for row in removed_rows if row < base.documents], dtype=np.int64)
     removed = np.union1d(contents.removed, from_base)
+    kept: list[int] = []
     with DocumentWriter(folder / DOCUMENTS) as writer:
         for store in contents.stores[1:]:
             for row, document in enumerate(store, start=base.documents):
                 if row not in removed_rows:
                     writer.append(document)
+                    kept.append(row)
         for document in additions.documents() if additions else ():
             writer.append(document)
             counts.update(document_counts(document))
@@ -206,7 +223,8 @@ def write_delta(
             "the knowledge base of another corpus with `admiral index --overwrite`."
         )
     if writer.documents:
-        write_indexes(folder, manifest.bm25, progress)
+        write_indexes(folder, manifest.bm25, progress, passages=manifest.passages)
+        keep_embeddings(folder, contents, kept, added=writer.documents - len(kept))
     else:
         shutil.rmtree(folder / DOCUMENTS)
     if removed.size:

@@ -12,12 +12,14 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from admiral.errors import AdmiralError
+from admiral.kb.aliases.alias_index import FOLDER as ALIASES
+from admiral.kb.embeddings.embedding_files import EMBEDDINGS
 from admiral.kb.store.contents import BM25, DOCUMENTS
 from admiral.kb.store.file_modes import copy_permissions
 from admiral.kb.store.manifest import NAME, read_manifest, replace_manifest
@@ -35,8 +37,9 @@ from admiral.storage.atomic_directories import exclusive_access, sync_tree
 from admiral.storage.atomic_files import sync_path
 from admiral.storage.checksums import describe_files
 
+_RANDOM_NAME = "[0-9a-f]" * 16
 # What `admiral index` writes into the knowledge base itself. After a compaction it is obsolete.
-_BUILT = (DOCUMENTS, BM25, TRIE, KEYS, ROWS, TRIES)
+_BUILT = (DOCUMENTS, BM25, ALIASES, TRIE, KEYS, ROWS, TRIES, EMBEDDINGS)
 
 
 class Transaction:
@@ -77,6 +80,28 @@ class Transaction:
         known = {**self.manifest.files, **new}
         files = {name: entry for name, entry in known.items() if split_segment(name)[0] in paths}
         self.manifest = replace_manifest(self.snapshot.path, counts, settings, files, base, delta)
+
+    def publish_embeddings(self, folders: Mapping[str, Path]) -> None:
+        """Replace the manifest by one that lists new embeddings, in place of older ones.
+
+        Parameters
+        ----------
+        folders
+            The folder of the embeddings of each changed segment, by the path of the segment.
+        """
+        kb, manifest = self.snapshot.path, self.manifest
+        old = {n for n in manifest.embedding_files if split_segment(n)[0] in folders}
+        files = {name: entry for name, entry in manifest.files.items() if name not in old}
+        for folder in folders.values():
+            copy_permissions(folder.parent, kb)
+            sync_tree(folder)
+            sync_path(folder.parent)
+            sync_path(folder.parent.parent)
+            parent = folder.relative_to(kb).as_posix()
+            files |= {f"{parent}/{name}": e for name, e in describe_files(folder).items()}
+        self.manifest = replace_manifest(
+            kb, manifest.counts, manifest.settings, files, manifest.base, manifest.delta
+        )
 
 
 @contextmanager
@@ -120,11 +145,16 @@ def transaction(kb: Path, wait: bool) -> Iterator[Transaction]:
 
 def leftovers(directory: Path, manifest: Manifest) -> list[Path]:
     """Return the paths that older versions and interrupted changes have left, sorted."""
-    current = {manifest.base.path, manifest.delta.path if manifest.delta else ""}
+    current = {manifest.base.path, manifest.delta.path if manifest.delta else manifest.base.path}
     paths = list(directory.glob(f"{NAME}.*.partial"))
-    for path in directory.glob(f"{SEGMENTS}/{'[0-9a-f]' * 16}"):
+    for path in directory.glob(f"{SEGMENTS}/{_RANDOM_NAME}"):
         if f"{SEGMENTS}/{path.name}" not in current:
             paths.append(path)
+    for segment in current:
+        embeddings = manifest.embeddings(segment)
+        for path in (directory / segment).glob(f"{EMBEDDINGS}/{_RANDOM_NAME}"):
+            if embeddings is None or path != directory / embeddings:
+                paths.append(path)
     if manifest.base.path != ".":
         paths += (directory / name for name in _BUILT if (directory / name).exists())
     return sorted(paths)
@@ -133,11 +163,20 @@ def leftovers(directory: Path, manifest: Manifest) -> list[Path]:
 def remove_leftovers(directory: Path) -> None:
     """Remove leftovers that no reader holds; the caller must be the only writer."""
     for path in leftovers(directory, read_manifest(directory)):
-        # Files directly in the knowledge base are locked through its directory.
-        with try_exclusive_lock(directory if path.parent == directory else path) as is_free:
+        with try_exclusive_lock(_locked_folder(path, directory)) as is_free:
             if is_free and path.is_dir():
                 shutil.rmtree(path, ignore_errors=True)
             elif is_free or path.name.startswith(NAME):
                 path.unlink(missing_ok=True)
+            if path.parent.name == EMBEDDINGS:
+                with suppress(OSError):
+                    path.parent.rmdir()  # fails unless it is empty
     with suppress(OSError):
-        (directory / SEGMENTS).rmdir()  # fails unless it is empty
+        (directory / SEGMENTS).rmdir()
+
+
+def _locked_folder(path: Path, directory: Path) -> Path:
+    """Return the folder by which readers lock a leftover: that of its segment."""
+    if path.parent == directory:
+        return directory
+    return path.parent.parent if path.parent.name == EMBEDDINGS else path

@@ -30,6 +30,7 @@ from admiral.kb.store.document_writer import DocumentWriter
 from admiral.kb.store.index_building import NO_BM25, write_indexes
 from admiral.kb.store.manifest_records import BaseSegment
 from admiral.kb.versions.delta import POLICIES, Additions, write_delta
+from admiral.kb.versions.embedding import keep_embeddings
 from admiral.kb.versions.transaction import Transaction, transaction
 
 
@@ -218,7 +219,8 @@ def compact(kb_path: str | Path, *, wait: bool = False, progress: bool = True) -
                     documents, "copying", total=manifest.documents, enabled=progress
                 ):
                     writer.append(document)
-            write_indexes(change.folder, manifest.bm25, progress)
+            write_indexes(change.folder, manifest.bm25, progress, passages=manifest.passages)
+            keep_embeddings(change.folder, contents, contents.live_rows().tolist())
             base = BaseSegment(change.segment, writer.documents, secrets.token_hex(32))
             change.publish(manifest.counts, manifest.settings, base, None)
     return _report(Path(kb_path), change, began)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from admiral.errors import AdmiralError
 from admiral.kb.corpus.files.document_titles import title_from_name
+from admiral.kb.corpus.files.file_types import manual_name
 
 # What is tried until a title is unique: the title itself, what differs in the paths, the whole
 # path after the title, and the path alone, which no other file has.
@@ -93,7 +94,10 @@ def _with_differences(title: str, sources: Sequence[str]) -> list[str]:
     for folder, name, stem in zip(folders, names, stems, strict=True):
         # Files of one folder differ in their names, or only in the suffixes of these.
         label = () if in_folder[folder] == 1 else (stem if of_stem[folder, stem] == 1 else name,)
-        if title == stem:
+        if manual_name(name):  # pages of one name have different files, which `man` goes by
+            page = "".join(label) or title
+            new = f"{page} ({'/'.join(folder)})" if folder else page
+        elif title == stem:
             new = "/".join((*folder, *(label or (title,))))
         else:
             difference = "/".join((*folder, *label))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from admiral.kb.corpus.files.file_types import stem
+from admiral.kb.corpus.files.file_types import manual_name, stem
 
 _LONGEST_TITLE = 200  # characters; a longer one is a paragraph that looks like a title
 # What the first headings and the metadata of many files say, which tells nothing about them.
@@ -29,5 +29,8 @@ def choose_title(titles: Sequence[str], name: str) -> str:
 
 
 def title_from_name(name: str) -> str:
-    """Return the name of a file without its suffix, with spaces for underscores."""
-    return stem(name).replace("_", " ").strip() or name
+    """Return the name of a file without its suffix, with spaces for underscores.
+
+    A manual page is called as `man` calls it, such as ``mount(8)``.
+    """
+    return manual_name(name) or stem(name).replace("_", " ").strip() or name

@@ -62,8 +62,9 @@ _BY_SUFFIX = {
 }
 _MANUAL_SUFFIX = re.compile(r"\.(?:[1-9n][a-z]{0,6}|man|mdoc)", re.IGNORECASE)
 _LIBRARY = re.compile(r"lib.*\.so\.\d+(?:\.\d+)*$")
-# Files of software that are plain text although their names have no suffix.
+# Files of software that are plain text although their names have no suffix; install.1 is not.
 _TEXT_NAME = re.compile(
+    r"(?!(?-i:install|history|news)\.\d)"
     r"(?:readme|news|changes|changelog|history|authors|contributors|todo|install|faq|copying|"
     r"licen[cs]e|notice|thanks)(?:[-.](?!py$|json$|ya?ml$)[\w-]*)?",
     re.IGNORECASE,
@@ -89,6 +90,14 @@ def uncompressed_name(name: str) -> str:
     for suffix in COMPRESSED_SUFFIXES:
         name = name.removesuffix(suffix)
     return name
+
+
+def manual_name(name: str) -> str | None:
+    """Return what `man` calls a page, such as ``mount(8)``; None for other files."""
+    path = PurePosixPath(uncompressed_name(name))
+    if file_type(name) is not _MANUAL or path.suffix.lower() in (".man", ".mdoc"):
+        return None
+    return f"{path.stem}({path.suffix[1:]})"
 
 
 def stem(name: str) -> str:

@@ -26,7 +26,7 @@ _SKIPPED = word_set(
     "script select style svg template textarea title video"
 )
 _SKIPPED_ROLES = frozenset(("navigation", "search", "banner", "contentinfo", "complementary"))
-_SKIPPED_CLASSES = frozenset(("headerlink", "viewcode-link", "highlight", "mw-editsection"))
+_SKIPPED_CLASSES = word_set("headerlink highlight mw-editsection srclink viewcode-link")
 _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 _BLOCKS = word_set(
     "address article blockquote body caption center dd details div dl dt fieldset figcaption "
@@ -183,6 +183,10 @@ def _is_skipped(node: LexborNode) -> bool:
     if tag in _SKIPPED or tag is None or tag.startswith(("-", "!")):
         return True
     attributes = node.attributes
+    # The sign after a heading that links to the heading itself, such as "#" or "¶".
+    is_anchor = tag == "a" and (attributes.get("href") or "").startswith("#")
+    if is_anchor and not any(map(str.isalnum, node.text())):
+        return True
     classes = (attributes.get("class") or "").split()
     return (
         attributes.get("role") in _SKIPPED_ROLES

@@ -60,6 +60,7 @@ class _Page:
         self._expects_term = False
         self._name, self._section = "", ""
         self._heading = ""
+        self._has_name = False  # whether the section NAME has been read
 
     def add(self, lines: list[str]) -> None:
         ends: str | None = None  # the request that ends what is skipped
@@ -116,6 +117,9 @@ class _Page:
             self._words(("" if len(name) == 2 and name not in ("SM", "SB") else " ").join(words))
         elif name in ("UR", "MT"):
             return
+        elif name in ("URL", "MTO"):  # of www.tmac and asciidoctor: address, text, what follows
+            words = [*arguments(rest), "", "", ""]
+            self._words((words[1] or words[0]) + words[2])
         elif name == "MR":
             words = arguments(rest)
             self._words(f"{words[0]}({words[1]})" + "".join(words[2:]) if words[1:] else rest)
@@ -140,7 +144,8 @@ class _Page:
         """Add the paragraph, with its term, and what the section NAME says of the page."""
         words, self._paragraph = " ".join(self._paragraph), []
         self._expects_term = False
-        if self._heading.lower() == "name" and self._section:
+        if self._heading.lower() == "name" and self._section and not self._has_name and words:
+            self._has_name = True
             # The head of a page may name the group that it belongs to, such as tc for choke(8).
             first = _NAME_LINE.split(words)[0].partition(",")[0].strip()
             if _WORD.fullmatch(first):
@@ -184,6 +189,9 @@ def _mdoc_words(line: str, page: str) -> str:
     for word in arguments(line):
         if word in _PREFIXES and word != previous:
             prefix = _PREFIXES[word]
+            if prefix.endswith(" "):  # the name of a system, with or without its version
+                words.append(prefix.strip())
+                prefix = ""
             if word in _ENCLOSED:
                 words.append(_ENCLOSED[word][0])
                 closings.append(_ENCLOSED[word][1])

@@ -83,6 +83,7 @@ FORMATS: dict[str, Callable[[Place], Iterator[RecordOrError]]] = {
 WHOLE_FILE_FORMATS = ("feverous", "hipporag", "files")
 # Number of records that format detection reads at most.
 _DETECTION_RECORDS = 100
+_BEIR_CORPUS = "corpus.jsonl"
 _DATA_SUFFIXES = ("", ".json", ".jsonl", ".ndjson", ".db", ".sqlite", ".sqlite3")
 
 
@@ -109,6 +110,8 @@ def corpus_files(path: Place, format: str, patterns: FilePatterns) -> ChosenFile
     if format == "files":
         return choose_files(path, patterns)
     files = [path] if format == "feverous" else data_files(path)
+    if format == "beir":  # its folders also hold queries and qrels
+        files = [f for f in files if uncompressed_name(f.name) == _BEIR_CORPUS] or files
     return ChosenFiles(files, Counter(), Counter())
 
 

@@ -14,6 +14,7 @@ from admiral.io.remote import Place, RemotePath
 from admiral.io.streams import json_objects
 from admiral.io.text_cleaning import LONGEST_TITLE, clean_document, clean_title
 from admiral.kb.corpus.files.file_types import file_type
+from admiral.kb.corpus.long_sentences import split_long_sentences
 from admiral.records import Document
 
 SKIP_BAD_REMEDY = "Correct it, or skip bad records with --skip-bad."
@@ -21,11 +22,15 @@ SKIP_BAD_REMEDY = "Correct it, or skip bad records with --skip-bad."
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A document and the file and line, from 1, that it was read from."""
+    """A document and the file and line, from 1, that it was read from.
+
+    `split` is the number of its sentences that were too long and have been split.
+    """
 
     document: Document
     path: Place
     line: int
+    split: int = 0
 
     @property
     def where(self) -> str:
@@ -63,7 +68,7 @@ def read_json(
             try:
                 document = parse(value, where)
                 if document is not None:
-                    yield Record(cleaned_document(document, where), file, line)
+                    yield cleaned_record(document, file, line)
             except RecordError as error:
                 yield error
 
@@ -122,8 +127,15 @@ def _raise(error: OSError) -> NoReturn:
     raise error
 
 
-def cleaned_document(document: Document, where: str, field: str = "title") -> Document:
-    """Return the document cleaned for storage; RecordError if its title is empty or too long."""
+def cleaned_record(document: Document, path: Place, line: int, field: str = "title") -> Record:
+    """Return a document cleaned for storage, its long sentences split.
+
+    Raises
+    ------
+    RecordError
+        Naming `field`, if the title is empty or too long.
+    """
+    where = f"{path}:{line}"
     cleaned = clean_document(document)
     if not cleaned.title:
         raise RecordError(where, field, "empty", "Every document needs a title. " + SKIP_BAD_REMEDY)
@@ -134,7 +146,8 @@ def cleaned_document(document: Document, where: str, field: str = "title") -> Do
             f"{len(cleaned.title)} characters long; at most {LONGEST_TITLE} are allowed",
             SKIP_BAD_REMEDY,
         )
-    return cleaned
+    cleaned, split = split_long_sentences(cleaned)
+    return Record(cleaned, path, line, split)
 
 
 def string_field(value: dict[str, Any], name: str, where: str) -> str:

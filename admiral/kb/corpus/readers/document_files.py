@@ -13,10 +13,9 @@ from admiral.kb.corpus.files.extraction import TOO_LONG, TextBuilder, Unreadable
 from admiral.kb.corpus.files.file_types import file_type
 from admiral.kb.corpus.readers.corpus_records import (
     SKIP_BAD_REMEDY,
-    Record,
     RecordOrError,
     SkippedFile,
-    cleaned_document,
+    cleaned_record,
 )
 from admiral.records import SECTION_SEPARATOR, Document
 
@@ -61,7 +60,7 @@ def read_file(file: Place) -> RecordOrError | SkippedFile:
     if not document.sentences:
         return SkippedFile("without text", file)
     try:
-        return Record(cleaned_document(document, where), file, 1)
+        return cleaned_record(document, file, 1)
     except RecordError as error:
         return error
 

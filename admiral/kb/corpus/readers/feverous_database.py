@@ -19,9 +19,8 @@ from admiral.io.streams import LONGEST_RECORD, parse_object
 from admiral.io.text_cleaning import without_markup
 from admiral.kb.corpus.readers.corpus_records import (
     SKIP_BAD_REMEDY,
-    Record,
     RecordOrError,
-    cleaned_document,
+    cleaned_record,
     string_list,
 )
 from admiral.records import Document
@@ -43,7 +42,7 @@ def read_feverous(path: Place) -> Iterator[RecordOrError]:
                 where = f"{path}:{row}"
                 try:
                     document = _page(identifier, data, where)
-                    yield Record(cleaned_document(document, where, "id"), path, row)
+                    yield cleaned_record(document, path, row, "id")
                 except RecordError as error:
                     yield error
     except sqlite3.Error as error:

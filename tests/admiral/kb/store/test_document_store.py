@@ -86,7 +86,7 @@ def test_damage_is_an_error_and_never_a_crash(tmp_path: Path) -> None:
     assert all("documents.arrow: damaged" in message for message in errors)
 
 
-def test_origins_are_kept_apart_and_their_headings_indexed(tmp_path: Path) -> None:
+def test_origins_are_kept_apart(tmp_path: Path) -> None:
     plain = [Document(f"t{n}", (f"s{n}",)) for n in range(300)]
     _write(tmp_path / "plain", plain).close()
     assert sorted(p.name for p in (tmp_path / "plain").iterdir()) == [
@@ -96,7 +96,6 @@ def test_origins_are_kept_apart_and_their_headings_indexed(tmp_path: Path) -> No
     last = Document("a", ("b", "c", "d"), (), "f.md", ("", "H", "H"), (0, 3, 6))
     store = _write(tmp_path / "d", [*plain, last])
     assert list(store) == [*plain, last]
-    assert list(store.texts(1, 2))[-1] == ("a", "H b c d")
     store.close()
     (tmp_path / "d" / "origins.arrow").write_bytes(b"damaged")
     with pytest.raises(AdmiralError, match="damaged"):
@@ -105,6 +104,19 @@ def test_origins_are_kept_apart_and_their_headings_indexed(tmp_path: Path) -> No
     (tmp_path / "d" / "origins.arrow").unlink()
     store = DocumentStore(tmp_path / "d")
     assert store.document(300) == Document("a", ("b", "c", "d"))
+    store.close()
+
+
+def test_ids_are_kept_apart(tmp_path: Path) -> None:
+    documents = [Document(f"t{n}", (f"s{n}",), id="" if n < 300 else f"d{n}") for n in range(302)]
+    store = _write(tmp_path / "d", documents)
+    assert list(store) == documents
+    assert list(store.ids()) == [document.id for document in documents]
+    assert set(store.sources()) == {""}
+    store.close()
+    (tmp_path / "d" / "ids.arrow").unlink()
+    store = DocumentStore(tmp_path / "d")
+    assert set(store.ids()) == {""}
     store.close()
 
 

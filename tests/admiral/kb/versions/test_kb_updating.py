@@ -25,10 +25,12 @@ QUERIES = ["seed", "birds lay eggs", "great tit seeds", "nothing here", "Éa"]
 
 _words = st.sampled_from(["seed", "birds", "eggs", "lays", "great", "the", "tit", "running"])
 _sentence = st.lists(_words, max_size=8).map(" ".join)
+# Long documents are indexed as passages.
+_long = st.lists(_sentence, min_size=2, max_size=3).map(lambda sentences: sentences * 25)
 DOCUMENT = st.builds(
     lambda title, sentences: Document(title, tuple(sentences)),
     st.sampled_from(TITLES),
-    st.lists(_sentence, max_size=3),
+    st.lists(_sentence, max_size=3) | _long,
 )
 _documents = st.lists(DOCUMENT, min_size=1, max_size=5)
 _change = st.one_of(

@@ -23,9 +23,11 @@ from filelock import FileLock
 from tqdm import tqdm
 
 from admiral.errors import AdmiralError
-from admiral.kb import KnowledgeBase, add, build, compact, remove, verify
+from admiral.kb import KnowledgeBase, add, build, compact, embed, remove, verify
 from admiral.kb.store.manifest import NAME, read_manifest
 from admiral.kb.store.snapshot import Snapshot
+from admiral.records import Sentence
+from tests.admiral.kb.embeddings.fake_encoder import FakeEncoder
 
 ROOT = Path(__file__).parents[4]
 TITLES = ["Bird", "Seed", "Tit", "Nest", "Egg"]
@@ -39,11 +41,19 @@ def corpus(folder: Path, texts: dict[str, str]) -> Path:
 
 
 def contents(kb: Path) -> dict[str, tuple[str, ...]]:
+    """Return the sentences of each document, and whether a vector is stored for the first."""
     with KnowledgeBase.open(kb) as opened:
         documents = {document.title: document.sentences for document in opened.documents()}
         hits = opened.search(["text"], len(TITLES))[0]
         assert sorted(hit.title for hit in hits) == sorted(documents)
-    return documents
+        stored = opened.stored_vectors(FakeEncoder())
+        assert stored is not None
+        first = [Sentence(title, 0, sentences[0]) for title, sentences in documents.items()]
+        is_stored = stored.unit_vectors(first).any(axis=1).tolist()
+    return {
+        title: (*sentences, f"vector: {known}")
+        for (title, sentences), known in zip(documents.items(), is_stored, strict=True)
+    }
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +61,9 @@ def updated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build a knowledge base with a delta segment, so that every kind of change does something."""
     folder = tmp_path_factory.mktemp("updated")
     texts = {title: f"A text on {title}." for title in ("Bird", "Seed", "Tit")}
-    build(corpus(folder, texts), folder / "kb", bm25="bm25s", progress=False)
-    add(corpus(folder, {"Nest": "A text of old."}), folder / "kb", progress=False)
+    kb = folder / "kb"
+    build(corpus(folder, texts), kb, bm25="bm25s", encoder=FakeEncoder(), progress=False)
+    add(corpus(folder, {"Nest": "A text of old."}), kb, progress=False)
     remove(["Seed"], folder / "kb", progress=False)
     return folder / "kb"
 
@@ -76,7 +87,11 @@ def _compact(kb: Path) -> object:
     return compact(kb, progress=False)
 
 
-CHANGES = {"add": _add, "remove": _remove, "compact": _compact}
+def _embed(kb: Path) -> object:
+    return embed(kb, FakeEncoder(), progress=False)
+
+
+CHANGES = {"add": _add, "remove": _remove, "compact": _compact, "embed": _embed}
 
 
 class Failing:

@@ -1,4 +1,4 @@
-"""Titles of files are told apart by what differs in their paths."""
+"""Files with the same title get titles from their paths."""
 
 import random
 
@@ -23,6 +23,8 @@ from admiral.kb.corpus.files.distinct_titles import distinct_titles
         ("README", ["/s/README.md", "/s/README.rst"], "README.md README.rst"),
         ("README", ["/s/a-1/docs/README.md", "/s/b-2/docs/README.md"], "a-1/README b-2/README"),
         ("mount(8)", ["/m/de/man8/mount.8", "/m/fr/man8/mount.8"], "mount(8) (de)|mount(8) (fr)"),
+        ("zstd(1)", ["/m/zstd.1", "/m/zst_cat.1.gz"], "zstd(1) zst_cat(1)"),
+        ("zstd(1)", ["/de/zstd.1", "/zstd.1", "/zstdcat.1"], "zstd(1) (de)|zstd(1)|zstdcat(1)"),
         ("Usage", ["/s/curl.txt", "/s/wget.txt"], "Usage (curl)|Usage (wget)"),
         ("Usage", ["s3://b/x/a.md", "s3://b/y/a.md"], "Usage (x)|Usage (y)"),
     ],

@@ -93,7 +93,9 @@ def test_restructuredtext() -> None:
 
 HTML = """<html><head><title>Guide &mdash; Site</title><meta charset=iso-8859-1></head><body>
 <header>Site</header><nav><ul><li>Home</ul></nav><main><h1>Caf\xe9<a class="headerlink">#</a></h1>
-Text &amp; <b>more</b>.<h2>Formats</h2><p>It reads:<ul><li>PDF<li><p>EPUB</p></ul><ol>
+Text &amp; <b>more</b>.<h2>Formats<a class="srclink" href="x">[src]</a>
+<span><a href="#f">#</a></span></h2><p>It
+<a href="#r">reads</a>:<ul><li>PDF<li><p>EPUB</p></ul><ol>
 <li>This item of the list is long enough to be a sentence.
 <li>So is this one, which has more than eight words.</ol>
 <table><tr><th>Name<th>Year<tr><td>curl<td><p>1996</table><dl><dt>-k<dt>--insecure<dd>Allow it.</dl>
@@ -291,7 +293,9 @@ MDOC = r""".Dd May 1, 2020
 .It Fl 4
 Forces
 .Nm
-to use IPv4.
+to use IPv4 or a
+.Ux Ns -domain socket of
+.Bx 4.3 .
 .El
 """
 
@@ -309,13 +313,17 @@ def test_manual_pages() -> None:
     ]
     group = extract(read_manual_page, ".TH TC 8\n.SH NAME\nchoke \\- choose and keep\n")
     assert group[0][0] == "choke(8)"
+    several = ".TH bzip2 1\n.SH NAME\nbzip2, bunzip2 \\- a compressor\n.br\nbzcat \\- a reader\n"
+    assert extract(read_manual_page, several)[0][0] == "bzip2(1)"
+    address = '.TH A 1\n.SH AUTHORS\nBy\n.MTO "k\\(atb.c" "Kim Zak" ","\n.URL "b.org" "" "."\n'
+    assert extract(read_manual_page, address)[1] == [("AUTHORS", "By Kim Zak, b.org.")]
     titles, sentences = extract(read_manual_page, MDOC)
     assert titles[0] == "ssh(1)"
     assert sentences == [
         ("NAME", "ssh - OpenSSH remote login client"),
         ("SYNOPSIS", "ssh [-46] [-b bind_address]"),
         ("DESCRIPTION", "ssh (SSH client) reads ssh_config(5)."),
-        ("DESCRIPTION", "-4: Forces ssh to use IPv4."),
+        ("DESCRIPTION", "-4: Forces ssh to use IPv4 or a UNIX-domain socket of BSD 4.3."),
     ]
     with pytest.raises(UnreadableFileError, match="not a manual page"):
         extract(read_manual_page, "12:01 a line of a log\n")
@@ -425,6 +433,8 @@ def test_a_text_without_sentence_ends_is_split() -> None:
         ("LICENSE-MIT", "plain text"),
         ("mount.8.gz", "manual page"),
         ("printf.3posix", "manual page"),
+        ("install.1.gz", "manual page"),
+        ("INSTALL.1", "plain text"),
         ("METADATA", "package metadata"),
         ("setup.py", None),
         ("history.py", None),
@@ -442,4 +452,5 @@ def test_formats_by_name(name: str, format: str | None) -> None:
 def test_titles_that_say_nothing_are_left_out() -> None:
     assert choose_title(["Synopsis", "Microsoft Word - a.doc", "The lamp"], "x.md") == "The lamp"
     assert choose_title(["README", "x" * 300], "old_lamp.md") == "old lamp"
+    assert choose_title([], "xz_map.1posix.gz") == "xz_map(1posix)"
     assert stem("mount.8.gz") == "mount"

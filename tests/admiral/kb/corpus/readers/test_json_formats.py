@@ -47,7 +47,9 @@ def test_wiki_jsonl() -> None:
 
 def test_beir() -> None:
     record = {"_id": "7", "title": "T", "text": "One. Two.", "metadata": {}}
-    assert parse_beir(record, "c:1") == Document("T", ("One.", "Two."))
+    assert parse_beir(record, "c:1") == Document("T", ("One.", "Two."), id="7")
+    for untitled in ({**record, "title": " "}, {"_id": "7", "text": "One. Two."}):
+        assert parse_beir(untitled, "c:1") == Document("7", ("One.", "Two."), id="7")
 
 
 def test_fever_page() -> None:
@@ -138,7 +140,8 @@ Parse = Callable[[dict[str, Any], str], Document | None]
         (parse_jsonl, {"title": "T", "text": "x", "links": [["y"]]}, "links"),
         (parse_jsonl, {"title": "T", "sentences": ["x"], "links": ["y"]}, "links"),
         (parse_jsonl, {"title": "T", "sentences": ["x"], "links": [["y"], []]}, "links"),
-        (parse_beir, {"_id": "1", "title": " ", "text": "x"}, "title"),
+        (parse_beir, {"_id": 1, "title": "x", "text": "x"}, "_id"),
+        (parse_beir, {"title": "x", "text": "x"}, "_id"),
         (parse_beir, {"_id": "1", "title": "x"}, "text"),
         (parse_fever, {"id": "A"}, "lines"),
         (parse_fever, {"id": "A", "lines": "no number"}, "lines"),

@@ -1,0 +1,172 @@
+"""Names that a document gives its subject: in its title and before the first verb of its text.
+
+"World Health Organization (WHO) is" defines an acronym, "Barack Hussein Obama II (born 1961) is" a
+longer name, "Seth Meyers is" the natural order of the title "Meyers, Seth", and "The Genetic
+Studies of Genius, today known as the Terman Study, is" another name. After the verb, a sentence may
+name other things. Single words are left out unless they are acronyms or written like "GitHub": in
+an encyclopaedia, "Charles" or "Georgia" are parts of too many names.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+
+from admiral.records import Document
+
+_LONGEST_BEGINNING = 400  # characters of the first sentence that are read
+_MOST_WORDS = 8
+_SHORTEST_ACRONYM = 3  # letters; shorter ones stand for too many things
+_QUOTES = " \"'“”‘’«»„`"
+_QUALIFIED = re.compile(r"(.+?)\s*\(([^()]+)\)$")
+_INVERTED = re.compile(r"([^,()]+), ([^,()]+?)(?: \([^()]*\))?")
+_WORD = re.compile(r"\w+(?:[-'’.&]\w+)*")
+_ACRONYM = re.compile(r"[A-Z][A-Za-z0-9&.]*[A-Z0-9][A-Za-z0-9.]*")
+_VERB_OR_PARENTHESIS = re.compile(
+    r"[()]| (?:is|was|are|were|has|have|had|will|can|refers|comprises?|consists?|contains|provides|"
+    r"implements|describes|denotes|means)\b"
+)
+_END_OF_SUBJECT = re.compile(r"\s*[(,;:–—]|\s-\s|\s+or\s")
+_INTRODUCTION = re.compile(
+    r"\b(?:known|called|abbreviated|styled|styli[sz]ed|shortened|referred to|titled|nicknamed)"
+    r"(?:\s+(?:as|to|by|simply|professionally|collectively|internationally|officially|commonly))*\s"
+    r"|\b(?:a\.\s?k\.\s?a\.|aka|AKA|or simply|short for|acronym for)\s"
+)
+_REGNAL = re.compile(r"\w+ [IVX]+")
+_ARTICLES = ("The ", "the ", "A ", "a ", "An ", "an ")
+# Words of names that are not capitalised, and that acronyms leave out.
+_SMALL_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        a an and at by da de del der des di du el et for from in la le les of on or the to und van
+        von with y
+        """,
+    )
+)
+
+
+def names_in_title(document: Document) -> Iterator[str]:
+    """Yield the names that a title holds: long form and acronym, or the natural order of words.
+
+    ``World Health Organization (WHO)`` has two names. The natural order of ``Meyers, Seth`` is a
+    name if the first sentence has it, and that of ``Tongan general election, 2017`` always.
+    """
+    title = document.title
+    if match := _QUALIFIED.fullmatch(title):
+        base, qualifier = match.groups()
+        if is_acronym_of(qualifier, base) or is_acronym_of(base, qualifier):
+            yield base
+            yield qualifier
+    if match := _INVERTED.fullmatch(title):
+        natural = f"{match[2]} {match[1]}"
+        if match[2].isdigit() or any(natural in text for text in document.sentences[:1]):
+            yield natural
+    if (plain := html.unescape(title)) != title:
+        yield plain
+
+
+def names_in_text(document: Document) -> Iterator[str]:
+    """Yield the names that the first sentence gives the subject of a document."""
+    title = document.title
+    base = _base(title)
+    known = [title, base, *names_in_title(document)]
+    beginning = _before_verb(" ".join(document.sentences[:1])[:_LONGEST_BEGINNING])
+    if not base.startswith("The "):
+        beginning = beginning.removeprefix("The ")
+    subject = next((name for name in known if _starts_with_words(beginning, name)), "")
+    if not subject:
+        subject = _END_OF_SUBJECT.split(beginning, maxsplit=1)[0].strip(_QUOTES)
+        # An indefinite article introduces a kind of thing: "A list of lists is".
+        if subject.startswith(("A ", "An ")) or not _is_about(subject, base):
+            return
+        # "United States" is not "United States at the Olympics", but "West Oaks" is probably
+        # "West Oaks, Houston".
+        is_part = subject.casefold() in base.casefold()
+        is_place = " " in subject and base.startswith(f"{subject},")
+        if _is_name(subject) and (is_place or not is_part):
+            yield subject
+    rest = beginning.partition(subject)[2]
+    names = [*known, subject]
+    for inside in re.findall(r"\(([^()]*)", rest):
+        for part in re.split(r"[,;:]|\bor\b", inside):
+            part = part.strip(_QUOTES)
+            if any(is_acronym_of(part, name) or is_acronym_of(name, part) for name in names):
+                yield part
+    for match in _INTRODUCTION.finditer(rest):
+        name = re.split(r"\s*[,;()]|\s+(?:or|and)\s", rest[match.end() :].lstrip(), maxsplit=1)[0]
+        name = _without_article(name.strip(_QUOTES)).strip(_QUOTES)
+        if _is_name(name):
+            yield name
+
+
+def is_acronym_of(short: str, long: str) -> bool:
+    """Return whether a name consists of the initials of the words of another one.
+
+    Words such as "of" may be left out: "UNESCO" and "USA" are acronyms of their long forms, but
+    "Unesco" is not.
+    """
+    if not _ACRONYM.fullmatch(short):
+        return False
+    letters = [letter for letter in short.casefold() if letter.isalnum()]
+    words = re.findall(r"\w+", long.casefold())
+    important = [word for word in words if word not in _SMALL_WORDS]
+    initials = [[word[0] for word in chosen] for chosen in (words, important)]
+    return len(letters) >= _SHORTEST_ACRONYM and letters in initials
+
+
+def _base(title: str) -> str:
+    match = _QUALIFIED.fullmatch(title)
+    return match[1] if match else title
+
+
+def _before_verb(text: str) -> str:
+    """Return what precedes the first verb outside parentheses; "" if there is none."""
+    depth = 0
+    for match in _VERB_OR_PARENTHESIS.finditer(text):
+        if match[0] == "(":
+            depth += 1
+        elif match[0] == ")":
+            depth = max(0, depth - 1)
+        elif not depth:
+            return text[: match.start()]
+    return ""
+
+
+def _starts_with_words(text: str, name: str) -> bool:
+    return text.startswith(name) and not text[len(name) : len(name) + 1].isalnum()
+
+
+def _without_article(name: str) -> str:
+    return next((name.removeprefix(a) for a in _ARTICLES if name.startswith(a)), name)
+
+
+def _is_about(subject: str, title: str) -> bool:
+    """Return whether a subject has half of the words of a title, or the other way round."""
+    words, title_words = _content_words(subject), _content_words(title)
+    shared = len(words & title_words)
+    return 2 * shared >= min(len(words), len(title_words)) > 0 or is_acronym_of(title, subject)
+
+
+def _content_words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text.casefold())) - _SMALL_WORDS
+
+
+def _is_name(text: str) -> bool:
+    """Return whether a text is written as a name: few words, the important ones capitalised."""
+    words = text.split()
+    if not 0 < len(words) <= _MOST_WORDS or _REGNAL.fullmatch(text):
+        return False
+    if len(words) == 1:
+        return _is_distinctive(text)
+    ends = (words[0], words[-1])
+    return not any(w[0].islower() and w not in _SMALL_WORDS for w in words) and not any(
+        word[0].islower() for word in ends
+    )
+
+
+def _is_distinctive(word: str) -> bool:
+    """Return whether a word has several capitals, as acronyms and many brands have."""
+    capitals = sum(map(str.isupper, word))
+    return len(word) >= _SHORTEST_ACRONYM and capitals > 1 and not word.startswith(("Mc", "Mac"))

@@ -1,0 +1,1 @@
+"""Embeddings of the sentences of a knowledge base, stored in eight bits."""

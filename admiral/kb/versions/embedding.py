@@ -1,0 +1,175 @@
+"""Store the embeddings of sentences in a knowledge base, and keep them when it changes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import chain, repeat
+from pathlib import Path
+
+from admiral.io.progress import track_documents
+from admiral.kb.embeddings.embedding_files import EMBEDDINGS, write_embeddings
+from admiral.kb.embeddings.sentence_encoder import (
+    EncoderIdentity,
+    QuantisedSentences,
+    SentenceEncoder,
+    embed_documents,
+    no_vectors,
+)
+from admiral.kb.kb_paths import checked_kb_path
+from admiral.kb.store.contents import DOCUMENTS, Contents
+from admiral.kb.store.document_store import DocumentStore
+from admiral.kb.store.index_building import new_folder
+from admiral.kb.versions.transaction import transaction
+from admiral.records import Document
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingReport:
+    """Report of the embedding of a knowledge base.
+
+    Attributes
+    ----------
+    path
+        Directory of the knowledge base.
+    encoder
+        Name of the encoder.
+    sentences
+        Number of sentences with stored vectors now.
+    bytes
+        Size of the embeddings on disk.
+    seconds
+        Time taken, in seconds.
+    """
+
+    path: Path
+    encoder: str
+    sentences: int
+    bytes: int
+    seconds: float
+
+
+def embed(
+    kb_path: str | Path, encoder: SentenceEncoder, *, wait: bool = False, progress: bool = True
+) -> EmbeddingReport:
+    """Store the vectors of all sentences of a knowledge base, in eight bits per component.
+
+    Vectors that are stored already are kept, if they are of the same encoder.
+
+    Parameters
+    ----------
+    kb_path
+        Directory of the knowledge base, not of a joined one.
+    encoder
+        The encoder; rerankers use the vectors only with this one.
+    wait
+        Whether to wait for another writer instead of raising an error.
+    progress
+        Whether to report progress on standard error.
+
+    Raises
+    ------
+    AdmiralError
+        If the knowledge base cannot be changed; it is then unchanged.
+    """
+    began = time.monotonic()
+    with (
+        transaction(checked_kb_path(kb_path), wait) as change,
+        closing(Contents([change.snapshot])) as contents,
+    ):
+        folders: dict[str, Path] = {}
+        sentences = 0
+        for number, segment in enumerate(contents.segments):
+            stored = contents.embeddings[number]
+            if stored is not None and _is_complete(contents, number, encoder.identity):
+                sentences += len(stored)
+                continue
+            folder = new_folder(str(segment.folder / EMBEDDINGS))
+            documents = track_documents(
+                _documents(contents, number, encoder.identity),
+                "embedding",
+                total=segment.documents,
+                enabled=progress,
+            )
+            vectors = embed_documents(documents, encoder)
+            sentences += write_embeddings(folder, encoder.identity, vectors)
+            folders[segment.folder.relative_to(change.snapshot.path).as_posix()] = folder
+        if folders:
+            change.publish_embeddings(folders)
+        size = sum(entry.size for entry in change.manifest.embedding_files.values())
+    seconds = time.monotonic() - began
+    return EmbeddingReport(Path(kb_path), encoder.identity.name, sentences, size, seconds)
+
+
+def _is_complete(contents: Contents, number: int, encoder: EncoderIdentity) -> bool:
+    """Return whether every sentence of a segment that is not removed has a vector."""
+    embeddings, store = contents.embeddings[number], contents.stores[number]
+    if embeddings is None or embeddings.encoder != encoder:
+        return False
+    first = contents.segments[number].first
+    rows = (row for row in embeddings.rows_without() if first + row in contents)
+    return not any(any(map(str.strip, store.document(row).sentences)) for row in rows)
+
+
+def _documents(
+    contents: Contents, number: int, encoder: EncoderIdentity
+) -> Iterator[tuple[Document, QuantisedSentences]]:
+    """Yield the documents of a segment with their stored vectors; removed ones are empty."""
+    for row, document in enumerate(contents.stores[number], contents.segments[number].first):
+        if row in contents:
+            yield document, contents.embedded(row, encoder)
+        else:
+            yield Document("", ()), no_vectors(encoder.width)
+
+
+def embed_new_segment(
+    directory: Path, encoder: SentenceEncoder, documents: int, progress: bool
+) -> None:
+    """Embed all documents of a segment that no manifest lists yet.
+
+    Parameters
+    ----------
+    directory
+        Directory of the segment.
+    encoder
+        The encoder.
+    documents
+        Number of documents.
+    progress
+        Whether to report progress on standard error.
+    """
+    store, none = DocumentStore(directory / DOCUMENTS), no_vectors(encoder.identity.width)
+    try:
+        pairs = ((document, none) for document in store)
+        tracked = track_documents(pairs, "embedding", total=documents, enabled=progress)
+        folder = new_folder(str(directory / EMBEDDINGS))
+        write_embeddings(folder, encoder.identity, embed_documents(tracked, encoder))
+    finally:
+        store.close()
+
+
+def keep_embeddings(
+    directory: Path, contents: Contents, rows: Sequence[int], added: int = 0
+) -> None:
+    """Copy the vectors of documents into the directory of a new segment, if they have any.
+
+    Parameters
+    ----------
+    directory
+        Directory of the new segment.
+    contents
+        Contents of the version before.
+    rows
+        Rows of `contents`; the documents of these come first in the new segment.
+    added
+        Number of further documents, which have no vectors yet.
+    """
+    encoders = (stored.encoder for stored in contents.embeddings if stored is not None)
+    for encoder in dict.fromkeys(encoders):
+        if any(len(contents.embedded(row, encoder)) for row in rows):
+            kept = (contents.embedded(row, encoder) for row in rows)
+            new = repeat(no_vectors(encoder.width), added)
+            write_embeddings(new_folder(str(directory / EMBEDDINGS)), encoder, chain(kept, new))
+            return

@@ -1,0 +1,81 @@
+"""Names of documents that were read from files."""
+
+from __future__ import annotations
+
+import pytest
+
+from admiral.kb.aliases.document_aliases import document_aliases
+from admiral.kb.aliases.file_names import spellings
+from admiral.records import Document
+
+
+def names(title: str, source: str, sentence: str = "Text.", section: str = "") -> set[str]:
+    sections = (section, "") if section else ()
+    document = Document(title, (sentence, "More."), source=source, sections=sections)
+    return set(document_aliases(document))
+
+
+def test_manual_pages() -> None:
+    text = "gzip, gunzip, zcat - compress or expand files"
+    found = names("gzip(1)", "/man/man1/gzip.1.gz", text, "NAME")
+    pages = {"gzip", "gunzip", "zcat"}
+    assert found == {*pages, *(f"{page}(1)" for page in pages), "Gzip", "Gunzip", "Zcat"}
+    assert "zcat" not in names("gzip(1)", "/man/gzip.1", text, "DESCRIPTION")
+    # Told apart from another page by its path.
+    assert {"mount(8)", "mount"} <= names("mount(8) (fr)", "/man/fr/man8/mount.8")
+    spelled = "Use git commit to commit."
+    assert "git commit" in names("git-commit(1)", "/man/git-commit.1", spelled)
+    assert "git commit" not in names("git-commit(1)", "/man/git-commit.1")
+
+
+def test_packages() -> None:
+    found = names("python-dateutil", "/lib/python_dateutil-2.9.dist-info/METADATA")
+    assert {"python-dateutil", "python_dateutil", "dateutil", "Dateutil"} <= found
+    assert not [name for name in found if "2.9" in name]
+    assert {"pyyaml", "PyYAML"} >= names("PyYAML", "/x/METADATA") >= {"pyyaml"}
+    # The name, without what tells it apart from others.
+    assert "six" in names("six (vendored)", "/lib/vendored/METADATA")
+
+
+def test_the_folder_that_a_file_describes() -> None:
+    assert {"requests/README", "requests", "Requests"} <= names(
+        "requests/README", "/src/requests/docs/README.md"
+    )
+    assert "libfoo2" in names("A library", "/doc/libfoo2-1.0/html/index.html")
+    # Any word, and no file that describes its folder.
+    assert names("Live WebSocket", "/src/live/README.md") == set()
+    assert names("A library", "/doc/libfoo2/usage.html") == set()
+    assert names("readme", "readme.md") == set()
+
+
+def test_the_names_of_the_file_and_of_its_first_heading() -> None:
+    assert names("First steps", "/notes/getting-started.md") == {"getting-started"}
+    assert names("First steps", "/notes/policy.md") == set()
+    assert names("Libgcrypt - The library", "/doc/x.html") == {"Libgcrypt"}
+    document = Document(
+        "From the front matter",
+        ("One.", "Two."),
+        source="/notes/x.md",
+        sections=("The Heading", "The Heading > More"),
+    )
+    assert "The Heading" in document_aliases(document)
+
+
+def test_records_have_no_names_of_files() -> None:
+    for title in ("curl(1)", "requests/README", "python-dateutil", "Foo: a bar"):
+        assert document_aliases(Document(title, ("Text.",))) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "some"),
+    [
+        ("Foo_bar", {"Foo_bar", "foo_bar", "Foo-bar", "foo-bar"}),
+        ("python3-foo", {"python3-foo", "foo", "Foo", "python3_foo"}),
+        ("ruamel.yaml", {"ruamel.yaml", "ruamel-yaml", "ruamel_yaml"}),
+        ("Foo Bar", set()),
+        ("", set()),
+    ],
+)
+def test_spellings_of_packages(name: str, some: set[str]) -> None:
+    assert some <= set(spellings(name))
+    assert some or not list(spellings(name))

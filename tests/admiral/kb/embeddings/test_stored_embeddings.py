@@ -1,0 +1,270 @@
+"""Stored sentence embeddings, compared with those that are computed from the documents."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections import Counter
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from admiral.errors import AdmiralError
+from admiral.kb import KnowledgeBase, add, build, compact, embed, info, join, remove, verify
+from admiral.kb.embeddings.quantisation import dequantise, quantise
+from admiral.kb.store.manifest import read_manifest, replace_manifest
+from admiral.records import Document, Sentence
+from admiral.storage.checksums import describe_file
+from tests.admiral.kb.embeddings.fake_encoder import WIDTH, FakeEncoder, unit_vector
+from tests.admiral.kb.versions.test_kb_updating import DOCUMENT, TITLES, applied, write
+
+BIRD = Document("Bird", ("Birds lay eggs.", "", "Most fly."))
+SEED, NEST = Document("Seed", ("A seed grows.",)), Document("Nest", ())
+
+
+def expected_vectors(document: Document) -> np.ndarray:
+    """Compute the vectors of a document's sentences one by one; zero for blank ones."""
+    vectors = [
+        unit_vector(f"{document.title}: {sentence}") * (1 if sentence.strip() else 0)
+        for sentence in document.sentences
+    ]
+    return dequantise(quantise(np.array(vectors, np.float32).reshape(-1, WIDTH)))
+
+
+def check_vectors(kb_path: Path, documents: list[Document], embedded: set[str]) -> None:
+    """Check the stored vectors of all sentences of a knowledge base."""
+    with KnowledgeBase.open(kb_path) as kb:
+        assert [document.title for document in kb.documents()] == [d.title for d in documents]
+        stored = kb.stored_vectors(FakeEncoder())
+        if stored is None:
+            assert not any(d.sentences for d in documents if d.title in embedded)
+            return
+        sentences = [
+            Sentence(document.title, index, text)
+            for document in documents
+            for index, text in enumerate(document.sentences)
+        ]
+        vectors = stored.unit_vectors(sentences)
+    oracle = [
+        expected_vectors(document) * (1 if document.title in embedded else 0)
+        for document in documents
+    ]
+    assert vectors.dtype == np.float32
+    np.testing.assert_array_equal(vectors, np.concatenate([np.empty((0, WIDTH)), *oracle]))
+
+
+_unique = st.lists(DOCUMENT, min_size=1, max_size=5, unique_by=lambda d: d.title)
+_change = st.one_of(
+    st.tuples(st.just("add"), _unique, st.sampled_from(["replace", "skip"])),
+    st.tuples(st.just("remove"), st.lists(st.sampled_from(TITLES), min_size=1, max_size=4)),
+    st.tuples(st.just("compact")),
+    st.tuples(st.just("embed")),
+)
+
+
+def check_changes(corpus: list[Document], at_once: bool, changes: list[tuple[Any, ...]]) -> None:
+    with TemporaryDirectory() as name:
+        kb = Path(name) / "kb"
+        encoder = FakeEncoder() if at_once else None
+        build(write(kb.parent, corpus), kb, bm25="none", encoder=encoder, progress=False)
+        embedded = {document.title for document in corpus if at_once}
+        for change in changes:
+            documents = applied(change, corpus)
+            if not documents:
+                continue
+            if change[0] == "add":
+                path = write(kb.parent, change[1])
+                add(path, kb, on_duplicate=change[2], progress=False)
+                # A document that is replaced has no vectors, also if it is the same as before.
+                new = {document.title for document in change[1]}
+                known = {document.title for document in corpus}
+                embedded -= new if change[2] == "replace" else new - known
+            elif change[0] == "remove":
+                remove(change[1], kb, ignore_missing=True, progress=False)
+                embedded -= set(change[1])
+            elif change[0] == "compact":
+                compact(kb, progress=False)
+            else:
+                encoder = FakeEncoder()
+                embed(kb, encoder, progress=False)
+                missing = [d for d in documents if d.title not in embedded]
+                assert Counter(encoder.texts) == Counter(
+                    f"{d.title}: {s}" for d in missing for s in d.sentences if s.strip()
+                )
+                embedded = {document.title for document in documents}
+            corpus = documents
+            assert verify(kb) == []
+            check_vectors(kb, corpus, embedded)
+
+
+@pytest.fixture
+def no_sync(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Skip `fsync`, which these tests do not need."""
+    monkeypatch.setattr("os.fsync", lambda descriptor: None)
+
+
+@settings(max_examples=12)
+@given(corpus=_unique, at_once=st.booleans(), changes=st.lists(_change, min_size=1, max_size=6))
+def test_vectors_follow_their_sentences(
+    corpus: list[Document], at_once: bool, changes: list[tuple[Any, ...]], no_sync: None
+) -> None:
+    check_changes(corpus, at_once, changes)
+
+
+@pytest.mark.slow
+@settings(max_examples=300)
+@given(corpus=_unique, at_once=st.booleans(), changes=st.lists(_change, max_size=12))
+def test_vectors_follow_their_sentences_at_length(
+    corpus: list[Document], at_once: bool, changes: list[tuple[Any, ...]], no_sync: None
+) -> None:
+    check_changes(corpus, at_once, changes)
+
+
+def test_many_sentences_are_encoded_in_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("admiral.kb.embeddings.sentence_encoder._BATCH_SENTENCES", 3)
+    sizes = []
+
+    class Counting(FakeEncoder):
+        def unit_vectors(self, texts: Any) -> np.ndarray:
+            sizes.append(len(texts))
+            return super().unit_vectors(texts)
+
+    long = Document("Long", tuple(f"Sentence {n}." for n in range(7)))
+    documents = [BIRD, NEST, long, SEED]
+    corpus = write(tmp_path, documents)
+    build(corpus, tmp_path / "kb", bm25="none", encoder=Counting(), progress=False)
+    assert sizes == [2, 3, 3, 1, 1]
+    check_vectors(tmp_path / "kb", documents, {d.title for d in documents})
+
+
+@pytest.fixture
+def kb_path(tmp_path: Path) -> Path:
+    """Build a knowledge base with embeddings in both of its segments."""
+    kb = tmp_path / "kb"
+    build(write(tmp_path, [BIRD, NEST]), kb, bm25="bm25s", encoder=FakeEncoder(), progress=False)
+    add(write(tmp_path, [SEED]), kb, progress=False)
+    embed(kb, FakeEncoder(), progress=False)
+    return kb
+
+
+def test_other_sentences_have_no_vectors(kb_path: Path) -> None:
+    with KnowledgeBase.open(kb_path) as kb:
+        stored = kb.stored_vectors(FakeEncoder())
+        assert stored is not None
+        vectors = stored.unit_vectors(
+            [
+                Sentence("Bird", 0, "Birds lay eggs!"),
+                Sentence("Bird", 9, "Birds lay eggs."),
+                Sentence("Emu", 0, "Birds lay eggs."),
+                Sentence("Bird", 0, "Birds lay eggs."),
+            ]
+        )
+    assert vectors.any(axis=1).tolist() == [False, False, False, True]
+
+
+def test_a_joined_knowledge_base_has_the_vectors_of_its_members(
+    kb_path: Path, tmp_path: Path
+) -> None:
+    plain = Document("Egg", ("An egg is laid.",))
+    build(write(tmp_path, [plain, SEED]), tmp_path / "other", bm25="bm25s", progress=False)
+    join([tmp_path / "other", kb_path], tmp_path / "all", on_duplicate="skip")
+    # The first document of a title counts, and here it has no vectors.
+    check_vectors(tmp_path / "all", [plain, SEED, BIRD, NEST], {"Bird", "Nest"})
+    assert info(tmp_path / "all").embedded == {"fake": 4}
+    with pytest.raises(AdmiralError, match="joins other knowledge bases"):
+        embed(tmp_path / "all", FakeEncoder(), progress=False)
+    embed(tmp_path / "other", FakeEncoder(), progress=False)
+    check_vectors(tmp_path / "all", [plain, SEED, BIRD, NEST], {"Bird", "Nest", "Seed", "Egg"})
+
+
+def test_vectors_of_another_encoder_are_not_used_but_replaced(
+    kb_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with KnowledgeBase.open(kb_path) as kb:
+        with caplog.at_level(logging.WARNING):
+            assert kb.stored_vectors(FakeEncoder("other")) is None
+        assert "those of another encoder (fake)" in caplog.text
+        encoder = FakeEncoder("other")
+        report = embed(kb_path, encoder, progress=False)
+        assert (report.encoder, report.sentences, len(encoder.texts)) == ("other", 4, 3)
+        # The open knowledge base is a snapshot, and keeps its files.
+        stored = kb.stored_vectors(FakeEncoder())
+        assert stored is not None
+        assert stored.unit_vectors([Sentence("Seed", 0, "A seed grows.")]).any()
+        assert verify(kb_path) == []
+    assert info(kb_path).embedded == {"other": 4}
+    compact(kb_path, progress=False)
+    assert not (kb_path / "embeddings").exists()
+    assert info(kb_path).embedded == {"other": 4}
+    assert len(list(kb_path.glob("segments/*/embeddings/*"))) == 1
+    assert verify(kb_path) == []
+
+
+def test_nothing_changes_if_all_sentences_have_vectors(kb_path: Path) -> None:
+    before = (kb_path / "manifest.json").read_bytes()
+    encoder = FakeEncoder()
+    report = embed(kb_path, encoder, progress=False)
+    assert (encoder.texts, report.sentences) == ([], 4)
+    assert (kb_path / "manifest.json").read_bytes() == before
+    assert report.bytes == info(kb_path).sizes["embeddings"]
+
+
+def test_without_embeddings_the_encoder_is_not_asked(tmp_path: Path) -> None:
+    build(write(tmp_path, [BIRD]), tmp_path / "kb", bm25="none", progress=False)
+    with KnowledgeBase.open(tmp_path / "kb") as kb:
+        assert kb.stored_vectors(object()) is None  # type: ignore[arg-type]
+    assert info(tmp_path / "kb").embedded == {}
+
+
+def _replace(kb_path: Path, name: str, value: object) -> None:
+    """Replace an array of the base's embeddings, with a manifest of the new checksum."""
+    manifest = read_manifest(kb_path)
+    folder = manifest.embeddings(".")
+    if name.endswith(".json"):
+        (kb_path / f"{folder}/{name}").write_text(json.dumps(value))
+    else:
+        np.save(kb_path / f"{folder}/{name}", np.asarray(value))
+    files = {**manifest.files, f"{folder}/{name}": describe_file(kb_path / f"{folder}/{name}")}
+    parts = manifest.base, manifest.delta
+    replace_manifest(kb_path, manifest.counts, manifest.settings, files, *parts)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("checksums.npy", np.zeros(3, np.uint32), "row 0: its vectors are those of other sent"),
+        ("starts.npy", np.array([0, 2, 3]), "row 0: its vectors are those of other sentences"),
+        ("starts.npy", np.array([0, 9, 3]), "starts.npy: not ascending from 0 for 2 documents"),
+        ("starts.npy", np.array([0, 3]), "starts.npy: not ascending from 0 for 2 documents"),
+        ("starts.npy", np.array([0, 3, 4]), "damaged (its files do not fit together)"),
+        ("vectors.npy", np.zeros((3, 9), np.int8), "damaged (its files do not fit together)"),
+        ("vectors.npy", np.zeros((3, 8), np.int16), "damaged (its files do not fit together)"),
+        ("encoder.json", {"version": 9}, "damaged (encoder.json has an unknown version)"),
+        ("encoder.json", {}, "damaged ('version')"),
+        ("encoder.json", [], "damaged ("),
+    ],
+)
+def test_verify_finds_vectors_that_do_not_fit(
+    kb_path: Path, name: str, value: object, message: str
+) -> None:
+    _replace(kb_path, name, value)
+    (problem,) = verify(kb_path)
+    assert message in problem
+
+
+def test_verify_finds_every_flipped_bit(kb_path: Path) -> None:
+    for name in read_manifest(kb_path).embedding_files:
+        path = kb_path / name
+        whole = path.read_bytes()
+        damaged = bytearray(whole)
+        damaged[-1] ^= 1
+        path.write_bytes(damaged)
+        assert verify(kb_path) == [f"{path}: its contents were changed"]
+        path.write_bytes(whole)
