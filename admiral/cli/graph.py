@@ -1,0 +1,296 @@
+"""``admiral graph``: build the graph of a knowledge base, query it, explain a connection."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+from admiral.cli.options import checked_text, output_width, use_colour
+from admiral.errors import AdmiralError
+
+if TYPE_CHECKING:
+    from admiral.graph import Connections
+    from admiral.kb import KnowledgeBase
+    from admiral.records import ScoredTitle, Sentence
+
+# The names of `admiral.graph.subgraph.METHODS`, whose import takes too long for --help.
+_RANKED = "pagerank"
+_METHODS = (_RANKED, "graph", "entity", "mention", "entity+mention")
+_MAX_SHOWN = 1_000_000
+_kb = click.option(
+    "--kb",
+    metavar="NAME|DIR",
+    default="demo",
+    show_default=True,
+    help="Knowledge base: a directory, or `demo` for the bundled one.",
+)
+_json = click.option("--json", "as_json", is_flag=True, help="Print JSON records.")
+_count = click.option(
+    "-k",
+    "--k",
+    "count",
+    type=click.IntRange(1, _MAX_SHOWN),
+    default=10,
+    show_default=True,
+    help="Maximum number of results that are printed.",
+)
+
+
+@click.group("graph")
+def graph_command() -> None:
+    """Retrieve over the documents that name each other.
+
+    The graph of a knowledge base holds which sentence mentions which title. It belongs to one
+    version: build it again after the knowledge base has changed.
+    """
+
+
+@graph_command.command("build")
+@_kb
+@click.option(
+    "--aliases/--no-aliases", default=True, help="Find aliases as well as titles, or titles only."
+)
+@click.option("--progress/--no-progress", default=True, help="Show progress.")
+@_json
+def build_command(kb: str, aliases: bool, progress: bool, as_json: bool) -> None:
+    """Build the graph of a knowledge base, or replace it."""
+    from admiral.graph import build_graph
+    from admiral.kb import locate
+
+    report = build_graph(locate(kb), aliases=aliases, progress=progress)
+    if as_json:
+        click.echo(json.dumps({**asdict(report), "path": str(report.path)}))
+        return
+    click.echo(
+        f"{report.path}: {report.mentions:,} mentions of {report.entities:,} documents in "
+        f"{report.frames:,} sentences, {report.bytes / 1e6:.1f} MB, in {report.seconds:.1f} s"
+    )
+    if report.links:
+        click.echo(f"hyperlinks: {report.links:,}")
+
+
+@graph_command.command("info")
+@_kb
+@_json
+def info_command(kb: str, as_json: bool) -> None:
+    """Show the counts and the settings of a graph."""
+    from admiral.graph import MentionGraph
+    from admiral.kb import KnowledgeBase, locate
+
+    with KnowledgeBase.open(locate(kb)) as opened:
+        graph = MentionGraph.open(opened)
+    facts = {**graph.counts, **graph.settings}
+    if as_json:
+        click.echo(json.dumps(facts))
+        return
+    width = max(map(len, facts))
+    for name, value in facts.items():
+        shown = f"{value:,}" if type(value) is int else json.dumps(value)
+        click.echo(f"{name:<{width}}  {shown}")
+
+
+@graph_command.command("query")
+@click.argument("claim")
+@_kb
+@click.option(
+    "--method",
+    type=click.Choice(_METHODS),
+    default=_RANKED,
+    show_default=True,
+    help="pagerank ranks documents and sentences. The others are the sets of the paper on "
+    "GraphRetrieve: sentences between the documents that the claim names (graph), sentences of "
+    "these documents (entity), sentences that mention them (mention), or both.",
+)
+@click.option(
+    "--hops",
+    type=click.IntRange(1, 2),
+    default=2,
+    show_default=True,
+    help="Longest path between two named documents, for graph.",
+)
+@click.option(
+    "--variant",
+    type=click.Choice(["paths", "induced"]),
+    default="paths",
+    show_default=True,
+    help="Keep the sentences on such paths, or all between the documents on them, for graph.",
+)
+@click.option(
+    "--owner/--no-owner",
+    default=True,
+    help="Whether the sentences of a document mention its title, for graph.",
+)
+@click.option(
+    "--readings",
+    type=click.IntRange(1, 4),
+    default=4,
+    show_default=True,
+    help="Number of documents that an ambiguous name stands for. Not for pagerank.",
+)
+@click.option(
+    "--max-mentions",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Refuse claims that name a document with more mentions, as the paper did with 1000; 0 for "
+    "no limit. Not for pagerank.",
+)
+@_count
+@_json
+def query_command(
+    claim: str,
+    kb: str,
+    method: str,
+    hops: int,
+    variant: str,
+    owner: bool,
+    readings: int,
+    max_mentions: int,
+    count: int,
+    as_json: bool,
+) -> None:
+    """Retrieve documents and sentences for CLAIM.
+
+    As with grep, the exit status is 1 if nothing is found.
+    """
+    from admiral.graph import ClaimSubgraph, GraphRanker, MentionGraph, SubgraphOptions
+    from admiral.kb import KnowledgeBase, locate
+
+    text = checked_text(claim, "CLAIM")
+    path = locate(kb)
+    with KnowledgeBase.open(path) as opened:
+        graph = MentionGraph.open(opened)
+        if method == _RANKED:
+            ranking = GraphRanker(opened, graph).rank(text, count)
+            if not ranking.documents:
+                raise AdmiralError(
+                    f"{path}: the claim names no document, and none has any of its words. Use "
+                    "names as the titles spell them"
+                )
+            _print_ranking(ranking.documents, ranking.sentences, as_json)
+            return
+        options = SubgraphOptions(hops, variant, owner)
+        subgraph = ClaimSubgraph(
+            opened, graph, options, max_mentions=max_mentions, readings=readings
+        )
+        entities = subgraph.entities(text)
+        if not entities:
+            raise AdmiralError(
+                f"{path}: the claim names no document. Use names as the titles spell them, or "
+                "--method pagerank, which starts from BM25 as well"
+            )
+        frames = subgraph.retrieve(entities, method)
+        sentences = _texts(opened, graph.sentences(frames[:count]))
+        summary = {
+            "entities": [entity.title for entity in entities],
+            "sentences": len(frames),
+            "documents": len(set(graph.page_of(frames).tolist())),
+        }
+    _print_set(summary, sentences, as_json)
+
+
+@graph_command.command("explain")
+@click.argument("first", metavar="TITLE")
+@click.argument("second", metavar="TITLE")
+@_kb
+@_count
+@_json
+def explain_command(first: str, second: str, kb: str, count: int, as_json: bool) -> None:
+    """Show the sentences that connect two documents.
+
+    These are the sentences that mention both, then pairs of sentences through a document between
+    them, the least common first. As with grep, the exit status is 1 if there are none.
+    """
+    from admiral.graph import MentionGraph, connections
+    from admiral.kb import KnowledgeBase, locate
+
+    titles = checked_text(first, "TITLE"), checked_text(second, "TITLE")
+    path = locate(kb)
+    with KnowledgeBase.open(path) as opened:
+        found = connections(opened, MentionGraph.open(opened), *titles, count)
+    if not found.shown:
+        raise AdmiralError(
+            f"{path}: no path of two hops connects {titles[0]!r} and {titles[1]!r}. Use two titles "
+            "that sentences mention"
+        )
+    _print_connections(found, as_json)
+
+
+def _texts(kb: KnowledgeBase, places: list[tuple[int, int]]) -> list[Sentence]:
+    from admiral.records import Sentence
+
+    return [
+        Sentence(document.title, number, document.sentences[number])
+        for row, number in places
+        for document in [kb.document_at(row)]
+    ]
+
+
+def _print_ranking(
+    documents: tuple[ScoredTitle, ...], sentences: tuple[Sentence, ...], as_json: bool
+) -> None:
+    from admiral.io.text_rendering import printable
+    from admiral.storage.atomic_files import encode_record
+
+    if as_json:
+        ranked = [{"title": d.title, "score": round(d.score, 9)} for d in documents]
+        record = {"documents": ranked, "sentences": [_record(each) for each in sentences]}
+        sys.stdout.buffer.write(encode_record(record))
+        return
+    for rank, document in enumerate(documents, 1):
+        click.echo(f"{rank:2}. {printable(document.title)} ({document.score:.4f})")
+    click.echo()
+    _print_sentences(sentences)
+
+
+def _print_set(summary: dict[str, object], sentences: list[Sentence], as_json: bool) -> None:
+    from admiral.io.text_rendering import printable
+    from admiral.storage.atomic_files import encode_record
+
+    if as_json:
+        record = {**summary, "shown": [_record(each) for each in sentences]}
+        sys.stdout.buffer.write(encode_record(record))
+        return
+    names = summary["entities"]
+    assert isinstance(names, list)
+    click.echo(f"named: {printable(', '.join(names))}")
+    click.echo(f"sentences: {summary['sentences']:,}, documents: {summary['documents']:,}\n")
+    _print_sentences(sentences)
+
+
+def _print_connections(found: Connections, as_json: bool) -> None:
+    from admiral.io.text_rendering import printable
+    from admiral.storage.atomic_files import encode_record
+
+    if as_json:
+        shown = [
+            {"between": each.between, "sentences": [_record(s) for s in each.sentences]}
+            for each in found.shown
+        ]
+        record = {"direct": found.direct, "between": found.between, "shown": shown}
+        sys.stdout.buffer.write(encode_record(record))
+        return
+    click.echo(f"sentences with both: {found.direct:,}, documents between: {found.between:,}")
+    for each in found.shown:
+        click.echo(f"\n{'directly' if each.between is None else printable(each.between)}")
+        _print_sentences(each.sentences)
+
+
+def _print_sentences(sentences: tuple[Sentence, ...] | list[Sentence]) -> None:
+    from admiral.io.document_rendering import render_sentences
+
+    text = render_sentences(sentences, colour=use_colour(), width=output_width())
+    click.echo(text, nl=False)
+
+
+def _record(sentence: Sentence) -> dict[str, object]:
+    record: dict[str, object] = {
+        "title": sentence.title,
+        "sentence_id": sentence.index,
+        "text": sentence.text,
+    }
+    return {**record, "score": round(sentence.score, 9)} if sentence.score else record

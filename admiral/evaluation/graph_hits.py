@@ -1,0 +1,273 @@
+"""Hit rate against volume: how many claims the graph finds all gold evidence of, in how much text.
+
+The rules are those of the paper on GraphRetrieve (`admiral.graph.subgraph`). A claim is a hit if
+all sentences of one of its evidence sets were retrieved, or at the level of documents, a sentence
+of each of its documents. Beside the methods of the paper stand rankings cut at several numbers of
+documents, with all sentences of these documents.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+import numpy as np
+
+from admiral.errors import AdmiralError
+from admiral.gold import GoldClaim
+from admiral.graph import ClaimSubgraph, Entity, GraphRanker, MentionGraph, SubgraphOptions
+from admiral.io.progress import track_claims
+from admiral.kb import KnowledgeBase
+
+#: Default cuts of the rankings, in documents.
+CUTS = (5, 10, 20, 50, 100)
+_SETS = {
+    "entity": ("entity", SubgraphOptions()),
+    "mention": ("mention", SubgraphOptions()),
+    "entity+mention": ("entity+mention", SubgraphOptions()),
+    "graph": ("graph", SubgraphOptions(owner=False)),
+    "graph, induced": ("graph", SubgraphOptions(owner=False, variant="induced")),
+    "graph, 1 hop": ("graph", SubgraphOptions(owner=False, hops=1)),
+    "graph + owner": ("graph", SubgraphOptions()),
+    "graph + owner, induced": ("graph", SubgraphOptions(variant="induced")),
+    "graph + owner, 1 hop": ("graph", SubgraphOptions(hops=1)),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """The amount of text that a method retrieves for a claim, and whether it is a hit.
+
+    Attributes
+    ----------
+    sentences, documents
+        Numbers of retrieved sentences and documents.
+    sentence_hit, document_hit
+        Whether all sentences, and all documents, of one evidence set were retrieved. The former is
+        None if the gold evidence names no sentences.
+    seconds
+        Time taken, without the search for mentions in the claim or by BM25.
+    """
+
+    sentences: int
+    documents: int
+    sentence_hit: bool | None
+    document_hit: bool
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class GraphEvaluation:
+    """The evaluation of all methods over the same claims.
+
+    Attributes
+    ----------
+    retrieved
+        For each method, one record for each evaluated claim.
+    hops
+        Numbers of hops of the evaluated claims.
+    left_out
+        Numbers of claims left out, by reason.
+    """
+
+    retrieved: dict[str, list[Retrieved]]
+    hops: list[int]
+    left_out: dict[str, int]
+
+
+def evaluate_graph(
+    kb: KnowledgeBase,
+    graph: MentionGraph,
+    claims: Sequence[GoldClaim],
+    *,
+    min_entities: int = 2,
+    max_mentions: int = 1000,
+    cuts: Sequence[int] = CUTS,
+    quiet: bool = True,
+) -> GraphEvaluation:
+    """Evaluate GraphRetrieve, its baselines and the rankings.
+
+    Parameters
+    ----------
+    kb, graph
+        The open knowledge base and its graph.
+    claims
+        Claims with their text and gold evidence.
+    min_entities
+        Claims that name fewer documents are left out; the paper has 2.
+    max_mentions
+        Claims that name a document with more mentions are left out; the paper has 1,000. 0 for no
+        limit.
+    cuts
+        Numbers of documents at which the rankings are cut.
+    quiet
+        Whether to report no progress.
+
+    Raises
+    ------
+    AdmiralError
+        If no claim is left.
+    """
+    evaluator = _Evaluator(kb, graph, min_entities, max_mentions, sorted(set(cuts)))
+    retrieved: dict[str, list[Retrieved]] = {}
+    hops, left_out = [], dict[str, int]()
+    for claim in track_claims(claims, done=0, total=len(claims), quiet=quiet):
+        entities = evaluator.linked(claim)
+        if reason := evaluator.reason_to_leave_out(claim, entities):
+            left_out[reason] = left_out.get(reason, 0) + 1
+            continue
+        hops.append(claim.hops)
+        for method, record in evaluator.evaluated(claim, entities):
+            retrieved.setdefault(method, []).append(record)
+    if not hops:
+        reasons = "; ".join(f"{reason}: {count}" for reason, count in left_out.items())
+        raise AdmiralError(f"no claim is left to evaluate ({reasons}). Loosen the selection")
+    return GraphEvaluation(retrieved, hops, left_out)
+
+
+class _Evaluator:
+    """The methods over one knowledge base, and the selection of claims."""
+
+    def __init__(
+        self,
+        kb: KnowledgeBase,
+        graph: MentionGraph,
+        min_entities: int,
+        max_mentions: int,
+        cuts: Sequence[int],
+    ) -> None:
+        self._kb, self._graph, self._cuts = kb, graph, cuts
+        self._min_entities, self._max_mentions = min_entities, max_mentions
+        self._selection = ClaimSubgraph(kb, graph, max_mentions=max_mentions)
+        self._methods = {
+            name: (method, ClaimSubgraph(kb, graph, options))
+            for name, (method, options) in _SETS.items()
+        }
+        self._best_readings = ClaimSubgraph(kb, graph, readings=1)
+        self._ranker = GraphRanker(kb, graph)
+        self._has_bm25 = kb.settings["bm25"] != "none"
+
+    def linked(self, claim: GoldClaim) -> list[Entity]:
+        """Return the entities of a claim."""
+        return self._selection.entities(claim.claim)
+
+    def reason_to_leave_out(self, claim: GoldClaim, entities: Sequence[Entity]) -> str:
+        """Return why a claim is not evaluated; "" if it is."""
+        if not claim.evidence:
+            return "no gold evidence"
+        if not any(self._has_all(titles) for titles in claim.title_sets):
+            return "gold documents that the knowledge base does not have"
+        if len({entity.name for entity in entities}) < self._min_entities:
+            return f"names fewer than {self._min_entities} documents"
+        if self._selection.common(entities):
+            return f"names a document with more than {self._max_mentions:,} mentions"
+        return ""
+
+    def evaluated(
+        self, claim: GoldClaim, entities: Sequence[Entity]
+    ) -> Iterator[tuple[str, Retrieved]]:
+        """Yield each method with what it retrieved."""
+        for name, (method, subgraph) in self._methods.items():
+            began = time.perf_counter()
+            frames = subgraph.retrieve(entities, method)
+            yield name, self._record(claim, frames, time.perf_counter() - began)
+        best = self._best_readings.entities(claim.claim)
+        began = time.perf_counter()
+        frames = self._best_readings.retrieve(best)
+        yield (
+            "graph + owner, best readings",
+            self._record(claim, frames, time.perf_counter() - began),
+        )
+        rankings: dict[str, Callable[[], np.ndarray]] = {}
+        seeds = self._ranker.seeds(claim.claim)
+        rankings["pagerank"] = lambda: self._pagerank(seeds)
+        if self._has_bm25:
+            rankings["BM25"] = lambda: self._bm25(claim.claim)
+        for name, rank in rankings.items():
+            began = time.perf_counter()
+            rows = rank()
+            seconds = time.perf_counter() - began
+            for cut in self._cuts:
+                frames = self._graph.frames_of(rows[:cut])[1]
+                documents = set(rows[:cut].tolist())
+                yield f"{name}@{cut}", self._record(claim, frames, seconds, documents)
+
+    def _pagerank(self, seeds: dict[int, float]) -> np.ndarray:
+        ranks = self._ranker.pagerank(seeds)
+        return ranks.rows[np.argsort(-ranks.scores, kind="stable")[: self._cuts[-1]]]
+
+    def _bm25(self, text: str) -> np.ndarray:
+        (found,) = self._kb.search([text], self._cuts[-1])
+        return np.array([self._kb.row(scored.title) for scored in found], dtype=np.int64)
+
+    def _record(
+        self,
+        claim: GoldClaim,
+        frames: np.ndarray,
+        seconds: float,
+        documents: set[int] | None = None,
+    ) -> Retrieved:
+        """Compare retrieved frames with the gold evidence; documents may have no sentences."""
+        sentences = set(self._graph.sentences(frames))
+        if documents is None:
+            documents = {row for row, _ in sentences}
+        hit = document_hit = numbered = False
+        for evidence in claim.evidence:
+            rows = [(self._kb.row(title), number) for title, number in evidence]
+            numbered = numbered or all(number is not None for _, number in rows)
+            document_hit = document_hit or all(row in documents for row, _ in rows)
+            hit = hit or all(each in sentences for each in rows)
+        return Retrieved(
+            len(sentences), len(documents), hit if numbered else None, document_hit, seconds
+        )
+
+    def _has_all(self, titles: Sequence[str]) -> bool:
+        return all(self._kb.row(title) is not None for title in titles)
+
+
+def hit_records(evaluation: GraphEvaluation) -> list[dict[str, object]]:
+    """Return one record for each method and group of claims: all, then by hops."""
+    groups: dict[str, list[int]] = {"all": list(range(len(evaluation.hops)))}
+    for hops in sorted(set(evaluation.hops)):
+        groups[f"{hops}-hop"] = [i for i, each in enumerate(evaluation.hops) if each == hops]
+    return [
+        {"group": group, "method": method, **_means([records[i] for i in members])}
+        for group, members in groups.items()
+        for method, records in evaluation.retrieved.items()
+    ]
+
+
+def _means(records: Sequence[Retrieved]) -> dict[str, object]:
+    hits = [record.sentence_hit for record in records if record.sentence_hit is not None]
+    return {
+        "claims": len(records),
+        "sentences": round(float(np.mean([record.sentences for record in records])), 1),
+        "median_sentences": median(record.sentences for record in records),
+        "documents": round(float(np.mean([record.documents for record in records])), 1),
+        "sentence_hit_rate": round(float(np.mean(hits)), 4) if hits else None,
+        "document_hit_rate": round(float(np.mean([r.document_hit for r in records])), 4),
+        "median_ms": round(1000 * median(record.seconds for record in records), 2),
+    }
+
+
+def format_hits(records: Sequence[dict[str, object]]) -> str:
+    """Return the records of `hit_records` as a table for each group."""
+    columns = ("sentences", "documents", "sentence_hit_rate", "document_hit_rate", "median_ms")
+    heads = ("sentences", "documents", "hit, sent.", "hit, doc.", "ms")
+    width = max(len(str(record["method"])) for record in records)
+    lines: list[str] = []
+    group = None
+    for record in records:
+        if record["group"] != group:
+            group = record["group"]
+            title = f"{group} ({record['claims']})"
+            lines += [*([""] if lines else []), f"{title:<{width}}" + "".join(map(_cell, heads))]
+        cells = [_cell("-" if record[name] is None else record[name]) for name in columns]
+        lines.append(f"{record['method']:<{width}}" + "".join(cells))
+    return "\n".join(lines) + "\n"
+
+
+def _cell(value: object) -> str:
+    return f"{value:>12}"

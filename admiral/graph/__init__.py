@@ -1,0 +1,30 @@
+"""Retrieve over the documents that name each other: GraphRetrieve and personalised PageRank."""
+
+from admiral.graph.claim_subgraph import ClaimSubgraph
+from admiral.graph.connections import Connection, Connections, connections
+from admiral.graph.entity_linking import Entity, EntityLinker
+from admiral.graph.graph_build import GraphReport, build_graph
+from admiral.graph.graph_ranking import GraphRanker, GraphRanking, PageRankParameters
+from admiral.graph.mention_graph import MentionGraph, graph_problems
+from admiral.graph.personalised_pagerank import PageRank, personalised_pagerank
+from admiral.graph.subgraph import SubgraphOptions, graph_retrieve
+
+__all__ = [
+    "ClaimSubgraph",
+    "Connection",
+    "Connections",
+    "Entity",
+    "EntityLinker",
+    "GraphRanker",
+    "GraphRanking",
+    "GraphReport",
+    "MentionGraph",
+    "PageRank",
+    "PageRankParameters",
+    "SubgraphOptions",
+    "build_graph",
+    "connections",
+    "graph_problems",
+    "graph_retrieve",
+    "personalised_pagerank",
+]

@@ -1,0 +1,176 @@
+"""`admiral graph`, `admiral evaluate graph` and `admiral verify` over a knowledge base with one."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from admiral.cli.main import main
+from admiral.kb import add, build
+
+RECORDS = [
+    {"title": "Seth Meyers", "sentences": ["He hosts Late Night.", "He is a comedian."]},
+    {"title": "Late Night", "sentences": ["NBC broadcasts it.", "It is a talk show."]},
+    {"title": "NBC", "sentences": ["A network of New York.\x1b[2J"]},
+    {"title": "New York", "sentences": ["A city."]},
+    {"title": "\x1b[31mHostile", "sentences": ["It is near New York."]},
+]
+CLAIM = "Seth Meyers works for NBC."
+GOLD = [
+    {
+        "id": "1",
+        "claim": CLAIM,
+        "evidence": [["Seth Meyers", 0], ["Late Night", 0]],
+        "num_hops": 2,
+    },
+    {"id": "2", "claim": "Someone hosts it.", "evidence": [["Late Night", 1]]},
+    {"id": "3", "claim": "NBC is in New York.", "evidence": [["NBC", 0], ["New York", 0]]},
+    {"id": "4", "claim": "NBC is in Paris.", "evidence": [["Paris", 0]]},
+]
+
+
+@pytest.fixture(scope="module")
+def kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("graph")
+    corpus = folder / "corpus.jsonl"
+    corpus.write_text("".join(json.dumps(record) + "\n" for record in RECORDS))
+    (folder / "gold.jsonl").write_text("".join(json.dumps(record) + "\n" for record in GOLD))
+    build([corpus], folder / "kb", bm25="bm25s", progress=False)
+    assert main(["graph", "build", "--kb", str(folder / "kb"), "--no-progress"]) == 0
+    return folder / "kb"
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:
+    assert main([str(argument) for argument in arguments]) == 0
+    return capsys.readouterr().out
+
+
+def fail(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:
+    assert main([str(argument) for argument in arguments]) == 1
+    return capsys.readouterr().err
+
+
+def test_build_and_info(kb: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = run(capsys, "graph", "build", "--kb", kb, "--no-progress")
+    assert "4 mentions of 3 documents in 7 sentences" in said
+    report = json.loads(run(capsys, "graph", "build", "--kb", kb, "--no-progress", "--json"))
+    assert (report["mentions"], report["path"]) == (4, str(kb / "graph"))
+    assert "mentions  4" in run(capsys, "graph", "info", "--kb", kb)
+    facts = json.loads(run(capsys, "graph", "info", "--kb", kb, "--json"))
+    assert (facts["frames"], facts["aliases"]) == (7, True)
+
+
+def test_a_ranking(kb: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = run(capsys, "graph", "query", CLAIM, "--kb", kb)
+    assert " 1. " in said
+    assert "Late Night" in said
+    assert "\x1b" not in said
+    record = json.loads(run(capsys, "graph", "query", CLAIM, "--kb", kb, "-k", "3", "--json"))
+    assert {each["title"] for each in record["documents"]} >= {"Late Night", "NBC"}
+    assert len(record["documents"]) == len(record["sentences"]) == 3
+
+
+def test_the_sets_of_the_paper(kb: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def found(*options: str) -> set[tuple[str, int]]:
+        query = ("graph", "query", CLAIM, "--kb", kb, "-k", "20", "--json", *options)
+        record = json.loads(run(capsys, *query))
+        assert record["entities"] == ["Seth Meyers", "NBC"]
+        shown = {(each["title"], each["sentence_id"]) for each in record["shown"]}
+        assert record["sentences"] == len(shown)
+        assert record["documents"] == len({title for title, _ in shown})
+        return shown
+
+    own = {("Seth Meyers", 0), ("Seth Meyers", 1), ("NBC", 0)}
+    between = {("Late Night", 0)}
+    assert found("--method", "entity") == own
+    assert found("--method", "mention") == between
+    assert found("--method", "entity+mention") == own | between
+    assert found("--method", "graph") == own | between
+    assert found("--method", "graph", "--hops", "1") == own
+    assert found("--method", "graph", "--no-owner") == own
+    assert found("--method", "graph", "--variant", "induced", "--readings", "1") == own | between
+    said = run(capsys, "graph", "query", CLAIM, "--kb", kb, "--method", "graph")
+    assert "sentences: 4, documents: 3" in said
+    assert "\x1b" not in said
+
+
+def test_queries_that_find_nothing(kb: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = fail(capsys, "graph", "query", "zzz", "--kb", kb)
+    assert "names no document, and none has any of its words" in said
+    said = fail(capsys, "graph", "query", "zzz", "--kb", kb, "--method", "graph")
+    assert "names no document. Use names" in said
+    options = ("--kb", kb, "--method", "graph", "--max-mentions", "1")
+    assert "'New York', which 2 sentences" in fail(capsys, "graph", "query", "New York.", *options)
+    assert "CLAIM: is empty" in fail(capsys, "graph", "query", " ", "--kb", kb)
+
+
+def test_explain(kb: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = run(capsys, "graph", "explain", "Seth Meyers", "NBC", "--kb", kb)
+    assert "sentences with both: 0, documents between: 1" in said
+    assert "He hosts Late Night." in said
+    assert "NBC broadcasts it." in said
+    record = json.loads(
+        run(capsys, "graph", "explain", "Late Night", "NBC", "--kb", kb, "-k", "1", "--json")
+    )
+    assert record["direct"] == 1
+    assert record["shown"] == [
+        {
+            "between": None,
+            "sentences": [{"title": "Late Night", "sentence_id": 0, "text": "NBC broadcasts it."}],
+        }
+    ]
+    assert "no path" in fail(capsys, "graph", "explain", "NBC", "NBC", "--kb", kb)
+    assert "'Paris'" in fail(capsys, "graph", "explain", "NBC", "Paris", "--kb", kb)
+
+
+def test_evaluate(kb: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    gold = kb.parent / "gold.jsonl"
+    said = run(capsys, "evaluate", "graph", "--gold", gold, "--kb", kb, "--k", "2")
+    assert "graph, 2 of 4 claims" in said
+    assert "- 1 left out: names fewer than 2 documents" in said
+    assert "- 1 left out: gold documents that the knowledge base does not have" in said
+    evaluate = ("evaluate", "graph", "--gold", gold, "--kb", kb, "--k", "2", "--json")
+    record = json.loads(run(capsys, *evaluate))
+    rows = {(row["group"], row["method"]): row for row in record["methods"]}
+    assert rows["all", "entity"]["sentence_hit_rate"] == 0.5
+    assert rows["all", "graph + owner"]["sentence_hit_rate"] == 1.0
+    assert rows["all", "graph"]["document_hit_rate"] == 0.5
+    assert rows["2-hop", "pagerank@2"]["claims"] == 2
+    record = json.loads(run(capsys, *evaluate, "--min-entities", "0", "--max-mentions", "1"))
+    assert record["left_out"] == {
+        "gold documents that the knowledge base does not have": 1,
+        "names a document with more than 1 mentions": 1,
+    }
+
+
+def test_evaluate_without_what_it_needs(kb: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    gold = str(kb.parent / "gold.jsonl")
+    assert main(["evaluate", "graph", "--gold", gold]) == 2
+    assert main(["evaluate", "graph", "--gold", gold, "--kb", str(kb), "--intervals"]) == 2
+    assert main(["evaluate", "hover", "--gold", gold]) == 2
+    assert "Give --predictions FILE" in capsys.readouterr().err
+    more = ("--min-entities", "9")
+    said = fail(capsys, "evaluate", "graph", "--gold", gold, "--kb", kb, *more)
+    assert "no claim is left to evaluate (names fewer than 9 documents: 3" in said
+
+
+def test_verify(kb: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert f"{kb}: sound" in run(capsys, "verify", "--kb", kb, "--no-progress")
+    path = kb / "graph" / "row_frames.npy"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1] + b"\x7f")
+    assert main(["verify", "--kb", str(kb), "--no-progress"]) == 1
+    assert "Build it with `admiral graph build" in capsys.readouterr().out
+    path.write_bytes(whole)
+
+
+def test_a_stale_graph(kb: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copytree(kb, tmp_path / "kb")
+    more = tmp_path / "more.jsonl"
+    more.write_text(json.dumps({"title": "New", "text": "New."}))
+    add(more, tmp_path / "kb", progress=False)
+    said = fail(capsys, "graph", "query", CLAIM, "--kb", tmp_path / "kb")
+    assert "of another version of the knowledge base. Build it with `admiral graph build" in said
