@@ -55,13 +55,15 @@ class ContextualSimilarity:
     def _word_vectors(self, texts: Sequence[str]) -> list[Tensor]:
         """Return unit vectors of the words of each text, (words, width); 0 for unread words."""
         encoded = [self._tokens.encode_with_offsets(text) for text in texts]
-        max_tokens = self._model.max_source - 2
-        inputs = [[self._tokens.bos, *ids[:max_tokens], self._tokens.eos] for ids, _ in encoded]
+        head = self._tokens.input_head
+        max_tokens = self._model.max_source - len(head) - 1
+        inputs = [[*head, *ids[:max_tokens], self._tokens.eos] for ids, _ in encoded]
         vectors: dict[int, Tensor] = {}
         for positions, hidden, _ in encode_batches(self._model, inputs):
             for at, states in zip(positions, hidden.float().cpu(), strict=True):
                 offsets = encoded[at][1][:max_tokens]
-                vectors[at] = _pool_words(texts[at], offsets, states[1 : 1 + len(offsets)])
+                states = states[len(head) : len(head) + len(offsets)]
+                vectors[at] = _pool_words(texts[at], offsets, states)
         return [vectors[at] for at in range(len(texts))]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from proofs.generation.proof_grammar import ProofGrammar
+from proofs.generation.proof_grammar import ProofGrammar, missing_proof_marks
 from proofs.generation.source_input import encode_source
 from proofs.logic.notation import ProofError
 from proofs.logic.operators import SUFFICIENCY_OPERATORS, NatOp
@@ -50,6 +50,11 @@ class ProofGenerator:
         Most sentences of evidence that the tokenizer has identifiers for.
     stop_at_independence
         As given.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range, or the vocabulary has no tokens for the marks of proofs.
     """
 
     def __init__(
@@ -66,6 +71,8 @@ class ProofGenerator:
     ) -> None:
         if min(beam_size, max_length, max_steps, batch_size) < 1:
             raise ValueError("beam_size, max_length, max_steps and batch_size must be at least 1")
+        if missing := missing_proof_marks(tokens, operators):
+            raise ValueError(f"the vocabulary has no token for {' '.join(missing)}")
         self._model, self._tokens = model, tokens
         self.max_evidence = tokens.max_identifiers
         self._beam_size, self._max_length, self._batch_size = beam_size, max_length, batch_size
@@ -122,8 +129,7 @@ class ProofGenerator:
                 self._tokens,
                 claim,
                 evidence,
-                # BART's decoder has as many positions as its encoder.
-                max_length=min(max_length, self._model.max_source),
+                max_length=min(max_length, self._model.max_target),
                 max_steps=self._max_steps,
                 operators=self._operators,
                 stop_at_independence=self.stop_at_independence,

@@ -31,8 +31,23 @@ from trie import (
 #: Default for the most words of a claim span.
 MAX_CLAIM_WORDS = 12
 
+# The marks around claim spans and quotations.
+_BRACKETS = "{}[]"
 # The shortest step is `{ claim } [ ] #`: five tokens besides those of the claim.
 _STEP_MARKS = 5
+
+
+def missing_proof_marks(
+    tokens: SafeTokenizer, operators: Iterable[NatOp] = tuple(NatOp)
+) -> list[str]:
+    """Return the marks of proofs that a vocabulary has no token for, such as ``{`` in T5's."""
+    missing = []
+    for mark in (*_BRACKETS, *(operator.value for operator in operators)):
+        try:
+            tokens.single_token(mark)
+        except ValueError:
+            missing.append(mark)
+    return missing
 
 
 class ProofGrammar(GrammarConstraint):
@@ -92,7 +107,7 @@ class ProofGrammar(GrammarConstraint):
             raise ValueError("a proof needs a step and the operator '#'")
         self._claim, self.max_length, self._max_steps = claim, max_length, max_steps
         self._stop_at_independence = stop_at_independence
-        self._marks = {mark: tokens.single_token(mark) for mark in "{}[]"}
+        self._marks = {mark: tokens.single_token(mark) for mark in _BRACKETS}
         self._operators = {tokens.single_token(op.value): op for op in operators}
         self._independence = tokens.single_token(NatOp.INDEPENDENCE.value)
         self.units, self.characters = claim_units(tokens, claim, self._marks["}"])

@@ -1,10 +1,10 @@
 """Encoder inputs: a claim and its evidence sentences as one sequence of tokens.
 
 The layout is ``<s> [task] [hop] claim </s> [id] [ title ] sentence </s> ...`` (paper, appendix
-A.1). The task token, the hop token and the identifier before each sentence are present if the
-checkpoint's vocabulary has them: a small model copies ``<e1>`` more reliably than it counts
-sentences, and the hop token is its only clue to the number of identifiers that the hop grammar
-requires.
+A.1), without ``<s>`` for models that have none, such as T5. The task token, the hop token and the
+identifier before each sentence are present if the checkpoint's vocabulary has them: a small model
+copies ``<e1>`` more reliably than it counts sentences, and the hop token is its only clue to the
+number of identifiers that the hop grammar requires.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class SourceInput:
 
 def max_claim_tokens(tokens: SafeTokenizer, task: str, max_length: int) -> int:
     """Return the most tokens of a claim's text that `encode_claim` fits into `max_length` ids."""
-    return max(max_length - 2 - (tokens.task(task) is not None), 0)
+    marks = len(tokens.input_head) + (tokens.task(task) is not None) + 1
+    return max(max_length - marks, 0)
 
 
 def encode_claim(
@@ -59,7 +60,7 @@ def encode_claim(
     ids : list of int
     truncated : bool
     """
-    head = [tokens.bos]
+    head = tokens.input_head
     task_token = tokens.task(task)
     if task_token is not None:
         head.append(task_token)

@@ -14,17 +14,20 @@ the score of a claim (`training.judges`). They can be read in `proofs/data/calib
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from proofs.drafting.drafts import RELATED_SIMILARITY, DraftStep, default_operator, to_proof
 from proofs.judges.claim_features import CLAIM_FEATURES
 from proofs.judges.judgement import Evidence, Judgement, uncovered
 from proofs.judges.network import HiddenUnit, network_score, read_units
 from proofs.judges.proof_features import STEP_FEATURES, FeatureExtractor, ProofFeatures
+from proofs.judges.verified_fits import SufficiencyFit, VerdictFit
 from proofs.judges.weight_files import number, read_weights
 from proofs.lexicons.lexicon import SpanLexicon, default_lexicon, is_bare_negation
 from proofs.logic.operators import REFUTING_OPERATORS, NatOp
@@ -49,10 +52,14 @@ class Weights:
         Hidden units, with a weight for each of `FEATURES`.
     threshold
         Evidence is insufficient if a step has a higher score.
+    sufficiency, verdicts
+        Fits for a verifier (`proofs.judges.verified`); None if there are none.
     """
 
     units: tuple[HiddenUnit, ...]
     threshold: float
+    sufficiency: SufficiencyFit | None = None
+    verdicts: VerdictFit | None = None
 
     @classmethod
     def read(cls, path: Path) -> Weights:
@@ -63,13 +70,32 @@ class Weights:
         ValueError
             If a field is missing, unknown or not a number, with the file and the field.
         """
-        record = read_weights(path, ("units", "threshold"))
+        record = read_weights(path, ("units", "threshold"), ("sufficiency", "verdicts"))
         units = read_units(path, record["units"], FEATURES)
-        return cls(units, number(path, "threshold", record["threshold"]))
+        sufficiency = verdicts = None
+        if "sufficiency" in record:
+            sufficiency = SufficiencyFit.parse(path, "sufficiency", record["sufficiency"])
+        if "verdicts" in record:
+            verdicts = VerdictFit.parse(path, "verdicts", record["verdicts"])
+        threshold = number(path, "threshold", record["threshold"])
+        return cls(units, threshold, sufficiency, verdicts)
+
+    @classmethod
+    def bundled(cls) -> Weights:
+        """Return the bundled weights."""
+        return _bundled_weights()
 
     def to_json(self) -> str:
         """Return the text of a file that `read` reads."""
-        return json.dumps(asdict(self), indent=1) + "\n"
+        record: dict[str, Any] = {
+            "units": [asdict(unit) for unit in self.units],
+            "threshold": self.threshold,
+        }
+        if self.sufficiency is not None:
+            record["sufficiency"] = self.sufficiency.to_json()
+        if self.verdicts is not None:
+            record["verdicts"] = self.verdicts.to_json()
+        return json.dumps(record, indent=1) + "\n"
 
     def scores(self, features: ProofFeatures) -> list[float]:
         """Return the score of each step; a higher score means less covered."""
@@ -78,6 +104,35 @@ class Weights:
             network_score(self.units, claim | dict(zip(STEP_FEATURES, row, strict=True)))
             for row in features.steps
         ]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredDraft:
+    """The drafted steps of a proof with their scores.
+
+    Attributes
+    ----------
+    features
+        The drafted steps with their features.
+    scores
+        The score of each step.
+    verbatim
+        Whether one document covers every step nearly verbatim (`covered_by_one_document`).
+    """
+
+    features: ProofFeatures
+    scores: tuple[float, ...]
+    verbatim: bool
+
+    @classmethod
+    def of(cls, features: ProofFeatures, weights: Weights) -> ScoredDraft:
+        """Return drafted steps with their scores by the given weights."""
+        return cls(features, tuple(weights.scores(features)), covered_by_one_document(features))
+
+    @property
+    def highest(self) -> float:
+        """The highest score, that of the step that is covered least."""
+        return max(self.scores)
 
 
 class CalibratedJudge:
@@ -100,7 +155,7 @@ class CalibratedJudge:
         *,
         max_steps: int = MAX_STEPS,
     ) -> None:
-        self._weights = weights or _bundled_weights()
+        self._weights = weights or Weights.bundled()
         self._lexicon = lexicon or default_lexicon()
         self._extractor = FeatureExtractor(self._lexicon, max_steps=max_steps)
 
@@ -109,24 +164,50 @@ class CalibratedJudge:
         return [self._judge(c, texts) for c, texts in zip(claims, evidence, strict=True)]
 
     def _judge(self, claim: str, evidence: Evidence) -> Judgement:
+        draft = self.draft(claim, evidence)
+        return uncovered(claim) if draft is None else self.write(claim, draft)
+
+    def draft(self, claim: str, evidence: Evidence) -> ScoredDraft | None:
+        """Return the scored steps of a claim; None without words or evidence."""
         if not claim.split() or not evidence:
-            return uncovered(claim)
-        features = self._extractor.extract(claim, evidence)
-        if covered_by_one_document(features):
-            proof = to_proof(features.drafts)
+            return None
+        return ScoredDraft.of(self._extractor.extract(claim, evidence), self._weights)
+
+    def write(self, claim: str, draft: ScoredDraft, *, sufficient: bool | None = None) -> Judgement:
+        """Return the proof of a claim and the decision that follows from it.
+
+        Parameters
+        ----------
+        claim
+            The claim.
+        draft
+            Its scored steps.
+        sufficient
+            The decision; None leaves it to the scores. Evidence with nothing to quote for a part of
+            the claim is insufficient nevertheless.
+        """
+        if draft.verbatim and sufficient is not False:
+            proof = to_proof(draft.features.drafts)
         else:
-            proof = self._scored_proof(claim, features)
+            proof = self._scored_proof(claim, draft, self._threshold(draft, sufficient))
         return Judgement(proof.sufficient, proof)
 
-    def _scored_proof(self, claim: str, features: ProofFeatures) -> Proof:
-        scores = self._weights.scores(features)
-        highest = max(scores)
+    def _threshold(self, draft: ScoredDraft, sufficient: bool | None) -> float:
+        """Return the threshold of scores, shifted to the other side of the highest if necessary."""
+        own = self._weights.threshold
+        if sufficient is None:
+            return own
+        if sufficient:
+            return max(own, draft.highest)
+        return min(own, math.nextafter(draft.highest, -math.inf))
+
+    def _scored_proof(self, claim: str, draft: ScoredDraft, threshold: float) -> Proof:
         steps = []
-        for step, score in zip(features.drafts, scores, strict=True):
+        for step, score in zip(draft.features.drafts, draft.scores, strict=True):
             independent = step.operator is NatOp.INDEPENDENCE
             # A claim that lacks something raises the scores of all its steps. So besides the
             # highest, only steps that words alone leave uncovered, too, become independent.
-            decides = score > self._weights.threshold and (independent or score == highest)
+            decides = score > threshold and (independent or score == draft.highest)
             # A lone "is not" would negate the step that it is merged with, but what it negates is
             # stated elsewhere in the claim.
             bare_negation = step.similarity < RELATED_SIMILARITY and is_bare_negation(step.claim)

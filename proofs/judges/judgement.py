@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from proofs.logic.operators import NatOp, Verdict
@@ -22,17 +22,26 @@ class Judgement:
         Whether the evidence suffices to verify the claim.
     proof
         The proof, or None if the judge writes none.
+    probability
+        Probability that the evidence is sufficient; None without a verifier.
+    verdicts
+        Probability of each verdict; None without a verifier.
     """
 
     sufficient: bool
     proof: Proof | None
+    probability: float | None = None
+    verdicts: Mapping[Verdict, float] | None = None
 
     @property
     def verdict(self) -> Verdict | None:
-        """The proof's verdict on the claim, which may be wrong; None without a proof.
+        """The verdict on the claim, which may be wrong; None without a proof.
 
-        The verdict on insufficient evidence is always NOT ENOUGH INFO.
+        It is the most probable one. Without probabilities, it is that of the proof, and NOT ENOUGH
+        INFO if the evidence is insufficient.
         """
+        if self.verdicts is not None:
+            return max(self.verdicts, key=self.verdicts.__getitem__)
         if self.proof is None:
             return None
         return self.proof.verdict() if self.sufficient else Verdict.NOT_ENOUGH_INFO

@@ -19,9 +19,10 @@ from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 from torch import nn
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, PreTrainedModel
-from transformers.utils import logging
 
 from proofs.verifier.label_names import LABELS, label_columns
+from proofs.verifier.temperature import read_temperature
+from trie.model.quiet_transformers import quiet_transformers
 
 RELEVANCE_HEAD = "relevance_head.safetensors"
 _MAX_LENGTH = 512
@@ -43,12 +44,15 @@ class ClassifierFiles:
         The column of each of `LABELS` in its output.
     relevance
         The relevance head, which scores the first state of the encoder; None if there is none.
+    temperature
+        What its output is divided by to calibrate its probabilities.
     """
 
     model: PreTrainedModel
     tokenizer: Any
     columns: tuple[int, ...]
     relevance: nn.Linear | None
+    temperature: float = 1.0
 
     @property
     def config(self) -> Any:
@@ -82,7 +86,8 @@ def read_classifier(directory: Path) -> ClassifierFiles:
     Raises
     ------
     ValueError
-        If the files are missing or damaged, or its labels are others than the verifier's.
+        If the files are missing or damaged, or its labels are others than the verifier's; with the
+        file.
     """
     config, weights = directory / "config.json", directory / "model.safetensors"
     for file in (config, weights):
@@ -96,7 +101,7 @@ def read_classifier(directory: Path) -> ClassifierFiles:
         columns = label_columns({int(key): str(name) for key, name in names.items()}, str(config))
     except (OSError, AttributeError, json.JSONDecodeError) as error:
         raise ValueError(f"{config}: is not a model configuration ({error}); restore it") from error
-    with explained(directory), quiet_loading():
+    with explained(directory), quiet_transformers():
         model, report = AutoModelForSequenceClassification.from_pretrained(
             directory,
             local_files_only=True,
@@ -111,11 +116,13 @@ def read_classifier(directory: Path) -> ClassifierFiles:
         if tokenizer.pad_token_id is None:
             raise ValueError("its tokenizer has no padding token")
         head = _read_head(directory / RELEVANCE_HEAD, model.config.hidden_size)
-    return ClassifierFiles(model, tokenizer, columns, head)
+    return ClassifierFiles(model, tokenizer, columns, head, read_temperature(directory))
 
 
 def write_classifier(out: Path, files: ClassifierFiles, dtype: torch.dtype, length: int) -> None:
     """Write a pair classifier to an existing directory; the loaded one is not changed.
+
+    The temperature is not written: it was not fitted to these weights.
 
     Parameters
     ----------
@@ -142,7 +149,7 @@ def write_classifier(out: Path, files: ClassifierFiles, dtype: torch.dtype, leng
         "dtype": str(dtype).removeprefix("torch."),
     }
     (out / "config.json").write_text(json.dumps(record, indent=2, sort_keys=True) + "\n")
-    with quiet_loading():
+    with quiet_transformers():
         files.tokenizer.save_pretrained(out)
     settings = out / "tokenizer_config.json"
     content = json.loads(settings.read_text(encoding="utf-8")) | {"model_max_length": length}
@@ -166,7 +173,7 @@ def new_classifier(encoder: Path, seed: int) -> ClassifierFiles:
     """
     torch.manual_seed(seed)
     names = dict(enumerate(LABELS))
-    with explained(encoder), quiet_loading():
+    with explained(encoder), quiet_transformers():
         model = AutoModelForSequenceClassification.from_pretrained(
             encoder,
             local_files_only=True,
@@ -217,18 +224,3 @@ def explained(directory: Path) -> Iterator[None]:
         raise ValueError(
             f"{directory}: not a usable pair classifier ({reason}); restore it or choose another"
         ) from error
-
-
-@contextmanager
-def quiet_loading() -> Iterator[None]:
-    """Turn off the progress bars and messages of transformers during the block."""
-    untyped: Any = logging  # some of its functions have no annotations
-    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    untyped.set_verbosity_error()
-    untyped.disable_progress_bar()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(level)
-        if bars:
-            untyped.enable_progress_bar()

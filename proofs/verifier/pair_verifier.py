@@ -66,6 +66,7 @@ class Verifier:
         if self._dtype is torch.bfloat16:
             convert_linears_to_bfloat16(self._model)
         self._columns, self._has_segments = list(files.columns), files.has_segments
+        self._temperature = files.temperature
         pad = files.tokenizer.pad_token_id
         self._encoder = PairEncoder(files.core_tokenizer, files.max_length, pad)
         self._batch_tokens = batch_tokens
@@ -114,7 +115,8 @@ class Verifier:
                     **classifier_inputs(*batch, self._has_segments, self._device),
                     output_hidden_states=self._head is not None,
                 )
-            labels[positions] = output.logits.float().softmax(-1)[:, self._columns].cpu()
+            logits = output.logits.float() / self._temperature
+            labels[positions] = logits.softmax(-1)[:, self._columns].cpu()
             if self._head is not None:
                 first = output.hidden_states[-1][:, 0].float()
                 relevance[positions] = self._head(first).squeeze(-1).sigmoid().cpu()

@@ -1,15 +1,18 @@
-"""Byte-level and WordPiece tokenizers for the tests of generation."""
+"""Byte-level, WordPiece and Unigram tokenizers for the tests of generation."""
 
 from __future__ import annotations
 
+import re
 from importlib.util import find_spec
 from pathlib import Path
+from string import ascii_letters, digits
 
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 from tokenizers.decoders import ByteLevel
 from transformers import PreTrainedTokenizerFast
 
+from tests.trie.tiny_t5 import PAD, unigram_tokenizer
 from trie import SafeTokenizer
 
 TEXTS = [
@@ -52,6 +55,16 @@ def word_piece() -> SafeTokenizer:
     return SafeTokenizer.load(Path(spec.origin).parent / "model")
 
 
-@pytest.fixture(scope="session", params=[byte_level, word_piece], ids=["bpe", "wordpiece"])
+def unigram() -> SafeTokenizer:
+    """Return a tiny tokenizer like that of T5, to which training has added missing marks."""
+    words = re.findall(r"\w+", " ".join(TEXTS))
+    characters = ascii_letters + digits + ".,;()[]=!|#>"
+    return SafeTokenizer(unigram_tokenizer(words, characters, added=["{", "}", "<"]), PAD)
+
+
+_KINDS = {"bpe": byte_level, "wordpiece": word_piece, "unigram": unigram}
+
+
+@pytest.fixture(scope="session", params=_KINDS.values(), ids=_KINDS)
 def tokens(request: pytest.FixtureRequest) -> SafeTokenizer:
     return request.param()

@@ -14,7 +14,8 @@ from proofs.logic.words import split_words
 from tests.proofs.conftest import byte_level
 from tests.proofs.hostile_texts import claims, evidence
 from tests.proofs.untrained_bart import bart
-from trie import Seq2Seq
+from tests.trie.tiny_t5 import PAD, t5, unigram_tokenizer
+from trie import SafeTokenizer, Seq2Seq
 
 TOKENS = byte_level()
 SIMILARITY = ContextualSimilarity(Seq2Seq(bart(TOKENS)), TOKENS)
@@ -74,3 +75,19 @@ def test_contextual_alignment_finds_unrelated_words() -> None:
     )
     assert alignment is not None
     assert alignment.title == "A"
+
+
+def test_words_of_a_model_without_a_begin_token() -> None:
+    """Each word has a token of its own here, and its state."""
+    words = ["Rome", "is", "old", "and", "wet"]
+    tokens = SafeTokenizer(unigram_tokenizer(words, "a"), PAD)
+    model = Seq2Seq(t5(0, vocab_size=tokens.size))
+    states = []
+    for text in (words, words[3:]):
+        ids = tokens.encode(" ".join(text))
+        hidden, _ = model.run_encoder([[*ids, tokens.eos]])
+        states.append(torch.nn.functional.normalize(hidden[0, : len(text)], dim=-1))
+    (found,) = ContextualSimilarity(model, tokens).compare(" ".join(words), [" ".join(words[3:])])
+    expected = ((states[1] @ states[0].T - 0.3) * 1.6).clamp(0.0, 0.8)
+    assert 0 < expected.count_nonzero() < expected.numel()
+    torch.testing.assert_close(found, expected, atol=1e-5, rtol=0)

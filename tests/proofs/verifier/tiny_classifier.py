@@ -10,7 +10,7 @@ import torch
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import BertConfig, BertForSequenceClassification, BertModel
 
-from proofs.verifier.classifier_files import quiet_loading
+from trie.model.quiet_transformers import quiet_transformers
 
 SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 TEXT = (
@@ -60,7 +60,7 @@ def write_classifier_directory(
     if labels:
         config.id2label = dict(enumerate(labels))
         config.label2id = {name: number for number, name in enumerate(labels)}
-    with quiet_loading():
+    with quiet_transformers():
         kind = BertForSequenceClassification if labels else BertModel
         kind(config).save_pretrained(folder)
     return folder

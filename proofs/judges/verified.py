@@ -1,0 +1,157 @@
+"""The judge `calibrated` with a verifier: probabilities of sufficiency and of verdicts.
+
+The verifier reads the evidence of a claim as one text, whether it supports or refutes. Logistic
+regressions combine its probabilities with the scores of the proof's steps
+(`proofs.judges.verified_fits`). Without fitted weights, the verifier's own probabilities are taken:
+evidence is as probably sufficient as it is not neutral. The proof is then written for the decision,
+so that it has an independent step if and only if the evidence is insufficient.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from proofs.judges.calibrated import CalibratedJudge, ScoredDraft, Weights
+from proofs.judges.judgement import Evidence, Judgement, uncovered
+from proofs.logic.operators import Verdict
+from proofs.verifier.label_names import LABELS
+from proofs.verifier.pair_input import evidence_text
+from proofs.verifier.pair_verifier import Verifier
+
+# Probabilities closer to 0 or 1 are rounded, so that their logarithms are finite.
+_SMALLEST = 1e-6
+# What a label of the verifier means for the claim.
+_VERDICTS = dict(
+    zip(LABELS, (Verdict.SUPPORTS, Verdict.NOT_ENOUGH_INFO, Verdict.REFUTES), strict=True)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedClaim:
+    """The outputs of the judge and the verifier for a claim with its evidence.
+
+    Attributes
+    ----------
+    draft
+        The draft of the proof with its scores.
+    labels
+        Probability of each of `LABELS`.
+    relevance
+        Probability that the evidence bears on the claim; one half if it is not estimated.
+    """
+
+    draft: ScoredDraft
+    labels: Mapping[str, float]
+    relevance: float
+
+    def sufficiency_features(self) -> dict[str, float]:
+        """Return the values of `SUFFICIENCY_FEATURES`."""
+        return {
+            "score": self.draft.highest,
+            "verbatim": float(self.draft.verbatim),
+            "decided": _log_odds(1 - self.labels["neutral"]),
+            "relevant": _log_odds(self.relevance),
+        }
+
+    def verdict_features(self, proof_verdict: Verdict | None) -> dict[str, float]:
+        """Return the values of `VERDICT_FEATURES`.
+
+        Parameters
+        ----------
+        proof_verdict
+            The verdict of the proof that the judge writes without a verifier.
+        """
+        return {
+            "score": self.draft.highest,
+            "verbatim": float(self.draft.verbatim),
+            "relevant": _log_odds(self.relevance),
+            **{name: math.log(max(value, _SMALLEST)) for name, value in self.labels.items()},
+            "supports": float(proof_verdict is Verdict.SUPPORTS),
+            "refutes": float(proof_verdict is Verdict.REFUTES),
+        }
+
+
+class VerifiedJudge:
+    """Judges by scored proofs and a verifier.
+
+    Parameters
+    ----------
+    judge
+        Drafts and writes the proofs.
+    verifier
+        Reads claims with their evidence.
+    weights
+        The weights of `judge`, which may have fits for a verifier.
+    stop_at
+        Evidence is sufficient from this probability on. With 0 it is the fitted threshold, or
+        without one the decision of `judge` alone.
+    """
+
+    def __init__(
+        self, judge: CalibratedJudge, verifier: Verifier, weights: Weights, *, stop_at: float = 0.0
+    ) -> None:
+        self._judge, self._verifier = judge, verifier
+        self._sufficiency, self._verdicts = weights.sufficiency, weights.verdicts
+        self._threshold = stop_at or (self._sufficiency.threshold if self._sufficiency else None)
+
+    def judge(self, claims: Sequence[str], evidence: Sequence[Evidence]) -> list[Judgement]:
+        """Return the proof of each claim, the decision and the probabilities."""
+        return [
+            uncovered(claim) if read is None else self._judgement(claim, read)
+            for claim, read in zip(claims, self.read(claims, evidence), strict=True)
+        ]
+
+    def read(
+        self, claims: Sequence[str], evidence: Sequence[Evidence]
+    ) -> list[VerifiedClaim | None]:
+        """Return what proof and verifier read in the evidence of each claim; None without any."""
+        drafts = [self._judge.draft(c, texts) for c, texts in zip(claims, evidence, strict=True)]
+        at = [number for number, draft in enumerate(drafts) if draft is not None]
+        read = verified_claims(
+            self._verifier,
+            [draft for draft in drafts if draft is not None],
+            [claims[number] for number in at],
+            [evidence[number] for number in at],
+        )
+        by_number = dict(zip(at, read, strict=True))
+        return [by_number.get(number) for number in range(len(drafts))]
+
+    def verdict_features(self, claim: str, read: VerifiedClaim) -> dict[str, float]:
+        """Return the values of `VERDICT_FEATURES` for a claim."""
+        return read.verdict_features(self._judge.write(claim, read.draft).verdict)
+
+    def _judgement(self, claim: str, read: VerifiedClaim) -> Judgement:
+        if self._sufficiency is None:
+            probability = 1 - read.labels["neutral"]
+        else:
+            probability = self._sufficiency.probability(read.sufficiency_features())
+        if self._verdicts is None:
+            verdicts = {_VERDICTS[name]: value for name, value in read.labels.items()}
+        else:
+            verdicts = self._verdicts.probabilities(self.verdict_features(claim, read))
+        sufficient = None if self._threshold is None else probability >= self._threshold
+        judgement = self._judge.write(claim, read.draft, sufficient=sufficient)
+        ordered = {verdict: verdicts[verdict] for verdict in Verdict}
+        return replace(judgement, probability=probability, verdicts=ordered)
+
+
+def verified_claims(
+    verifier: Verifier,
+    drafts: Sequence[ScoredDraft],
+    claims: Sequence[str],
+    evidence: Sequence[Evidence],
+) -> list[VerifiedClaim]:
+    """Return what a verifier reads in the evidence of claims whose proofs are drafted."""
+    predicted = verifier.predict(claims, [evidence_text(texts) for texts in evidence])
+    relevance = [0.5] * len(drafts) if predicted.relevance is None else predicted.relevance.tolist()
+    return [
+        VerifiedClaim(draft, dict(zip(LABELS, row, strict=True)), own)
+        for draft, row, own in zip(drafts, predicted.labels.tolist(), relevance, strict=True)
+    ]
+
+
+def _log_odds(probability: float) -> float:
+    clamped = min(max(probability, _SMALLEST), 1 - _SMALLEST)
+    return math.log(clamped / (1 - clamped))
