@@ -66,7 +66,7 @@ $(VENV)/.installed: $(INPUTS) | $(BIN)/python
 
 $(VENV)/.installed-dev: $(VENV)/.installed
 	@echo "Installing the tools of the tests into $(VENV)"
-	@$(PIP) --no-build-isolation --editable '.[lucene,training,files,scorers,dev]'
+	@$(PIP) --no-build-isolation --editable '.[lucene,training,files,dev]'
 	@($(FEVER_SCORER)) || echo "note: FEVER's scorer cannot be built; the tests beside it are skipped" >&2
 	@touch $@
 
@@ -132,30 +132,24 @@ runs/joint.jsonl: runs/synthetic.jsonl
 	    --source fool-me-twice:$(DATA)/fool-me-twice/claims.dev.jsonl $@
 
 runs/links.jsonl: | runs/hover-367k/manifest.json
-	$(BIN)/python -m training.link_prediction --kb runs/hover-367k --count 38000 --headings 0.12 \
+	$(BIN)/python -m training.link_prediction --kb runs/hover-367k --count 44000 --headings 0.12 \
 	    --exclude $(HELD_OUT) $@
 
 runs/claims.jsonl: runs/synthetic.jsonl
 	$(SAMPLES) --hold-out $(HOLD_OUT) --headings 0.12 --splits 3 --short 0.3 \
-	    --source hover:$(DATA)/hover/claims.train.jsonl --source gold:$< --source hotpotqa:$(DATA)/hotpotqa/questions.jsonl \
-	    --source ex-fever:$(DATA)/ex-fever/claims.csv --source creak:$(DATA)/creak/claims.train.jsonl \
-	    --source pages:$(DATA)/fever/claims.train-pages.jsonl $@
-
-runs/links-and-claims.jsonl: runs/links.jsonl runs/claims.jsonl
-	cat $^ > $@.partial && mv $@.partial $@
+	    --source hover:$(DATA)/hover/claims.train.jsonl --source gold/retrieve:$< \
+	    --source hotpotqa/retrieve:$(DATA)/hotpotqa/questions.jsonl \
+	    --source ex-fever/retrieve:$(DATA)/ex-fever/claims.csv \
+	    --source creak:$(DATA)/creak/claims.train.jsonl --source pages:$(DATA)/fever/claims.train-pages.jsonl $@
 
 # The hops that the model of the second stage makes: few beams and no cross-encoder, for speed.
 runs/on-policy.jsonl: runs/mini-joint/model.safetensors
 	$(BIN)/python -m training.on_policy --kb runs/hover-367k --model $(<D) --hold-out $(HOLD_OUT) \
-	    --source hover:$(DATA)/hover/claims.train.jsonl --limit 1400 --set reranker=similarity \
-	    --set beam_size=4 --set title_beams=2 --set rerank_documents=30 $@
+	    --source hover:$(DATA)/hover/claims.train.jsonl --source ex-fever:$(DATA)/ex-fever/claims.csv \
+	    --limit 500 --set reranker=similarity --set beam_size=4 --set title_beams=2 \
+	    --set rerank_documents=15 $@
 
-runs/fewer-claims.jsonl: | runs/hover-367k/manifest.json
-	$(SAMPLES) --hold-out $(HOLD_OUT) --headings 0.08 --splits 1 --seed 1 \
-	    --source hover/retrieve+rerank:$(DATA)/hover/claims.train.jsonl \
-	    --source ex-fever:$(DATA)/ex-fever/claims.csv --source creak:$(DATA)/creak/claims.train.jsonl $@
-
-runs/samples.jsonl: runs/on-policy.jsonl runs/fewer-claims.jsonl
+runs/samples.jsonl: runs/links.jsonl runs/claims.jsonl runs/on-policy.jsonl
 	cat $^ > $@.partial && mv $@.partial $@
 
 runs/dev.jsonl: | runs/hover-43k/manifest.json
@@ -171,10 +165,7 @@ runs/mini-copy/model.safetensors: runs/copy.jsonl runs/warm/model.safetensors
 runs/mini-joint/model.safetensors: runs/mini-copy/model.safetensors runs/joint.jsonl runs/dev.jsonl
 	$(BIN)/accelerate launch -m training.joint --config configs/mini-joint.yaml
 
-runs/mini-links/model.safetensors: runs/mini-joint/model.safetensors runs/links-and-claims.jsonl
-	$(BIN)/accelerate launch -m training.joint --config configs/mini-links.yaml
-
-runs/mini/model.safetensors: runs/mini-links/model.safetensors runs/samples.jsonl
+runs/mini/model.safetensors: runs/mini-joint/model.safetensors runs/samples.jsonl
 	$(BIN)/accelerate launch -m training.joint --config configs/mini.yaml
 	$(BIN)/python -m training.judges --judge classifier --model $(@D) --kb runs/hover-43k \
 	    --claims $(DATA)/hover/claims.train.jsonl --dev $(HELD_OUT)

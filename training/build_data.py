@@ -20,11 +20,19 @@ from admiral.kb.kb_paths import check_outside_folders
 from admiral.models.checkpoint import load_checkpoint
 from admiral.storage.output_paths import check_distinct_paths, check_output_path
 from proofs.drafting.contextual_similarity import ContextualSimilarity
+from training.command_options import (
+    documents_option,
+    exclude_option,
+    headings_option,
+    hold_out_option,
+    kb_option,
+    seed_option,
+    source_option,
+)
 from training.data.catalogue_headings import with_headings
 from training.data.claim_sampler import BuildSettings
 from training.data.claim_sources import FORMATS, Source, titles_of
-from training.data.evidence_corpora import Corpus, ExtendedCorpus, read_documents
-from training.data.held_out import hold_out_option
+from training.data.evidence_corpora import with_documents
 from training.data.negatives import BeamNegatives, Bm25Negatives, NegativeSampler
 from training.data.sample_builder import MISSING, build_samples
 from training.data.samples import write_samples
@@ -33,21 +41,13 @@ from trie.model.safe_tokenizer import IDENTIFIERS
 
 @click.command()
 @click.argument("out", type=click.Path(path_type=Path))
-@click.option("--kb", "name", default="demo", show_default=True, help="Knowledge base.")
-@click.option(
-    "--source",
-    "sources",
-    multiple=True,
+@kb_option("name")
+@source_option(
+    f"Claims; repeatable. Formats: {', '.join(FORMATS)}; gold detects its own format.",
     required=True,
     metavar="FORMAT[/TASK+TASK]:FILE",
-    help=f"Claims; repeatable. Formats: {', '.join(FORMATS)}; gold detects its own format.",
 )
-@click.option(
-    "--documents",
-    multiple=True,
-    type=click.Path(path_type=Path, exists=True),
-    help="Documents to add to the knowledge base, such as FEVEROUS pages; repeatable.",
-)
+@documents_option
 @click.option(
     "--missing",
     type=click.Choice(MISSING),
@@ -63,12 +63,7 @@ from trie.model.safe_tokenizer import IDENTIFIERS
     help="Documents that BM25 retrieves, or wrong documents in the beams of --model.",
 )
 @click.option("--model", help="Checkpoint whose beams are the negatives.")
-@click.option(
-    "--exclude",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    help="Development claims; claims that share a document with them are left out; repeatable.",
-)
+@exclude_option("claims that share a document with them are left out")
 @click.option("--context", help="Checkpoint whose encoder aligns the spans of proofs by context.")
 @click.option(
     "--splits",
@@ -106,15 +101,9 @@ from trie.model.safe_tokenizer import IDENTIFIERS
     help="Evidence sentences in an input; use fewer for a first stage of training, in which the "
     "model learns to copy.",
 )
-@click.option(
-    "--headings",
-    type=click.FloatRange(0, 1),
-    default=0.0,
-    show_default=True,
-    help="Share of retrieval samples whose titles become catalogue headings, such as Meyers, Seth.",
-)
+@headings_option("retrieval samples")
 @hold_out_option
-@click.option("--seed", default=0, show_default=True)
+@seed_option
 def main(
     out: Path,
     name: str,
@@ -153,7 +142,7 @@ def main(
         excluded = titles_of(exclude)
         with ExitStack() as stack:
             kb = stack.enter_context(KnowledgeBase.open(locate(name)))
-            corpus: Corpus = ExtendedCorpus(kb, read_documents(documents)) if documents else kb
+            corpus = with_documents(kb, documents)
             sampler: NegativeSampler = Bm25Negatives(corpus, settings.candidates)
             if model is not None:
                 config = RetrievalConfig(judge="never")

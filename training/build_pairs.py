@@ -20,11 +20,19 @@ from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, locate
 from admiral.kb.kb_paths import check_outside_folders
 from admiral.storage.output_paths import check_distinct_paths, check_output_path
+from training.command_options import (
+    documents_option,
+    exclude_option,
+    hold_out_option,
+    kb_option,
+    seed_option,
+    source_option,
+)
 from training.data.claim_sources import FORMATS, Source, titles_of
 from training.data.contrastive_twins import TwinWriter
-from training.data.evidence_corpora import Corpus, ExtendedCorpus, PassageCorpus, read_documents
+from training.data.evidence_corpora import Corpus, PassageCorpus, with_documents
 from training.data.evidence_pairs import PairSettings, evidence_pairs
-from training.data.held_out import hold_out_option, is_held_out
+from training.data.held_out import is_held_out
 from training.data.inference_pairs import NON_COMMERCIAL, inference_files, read_inference_pairs
 from training.data.mismatched_pairs import mismatched_pairs
 from training.data.page_pairs import page_pairs
@@ -52,20 +60,9 @@ from training.data.verification_pairs import Pair, weighted, write_pairs
     help="Add neutral pairs to a source of --nli that has none: its claims with evidence of other "
     "claims about the same; repeatable.",
 )
-@click.option("--kb", "name", default="demo", show_default=True, help="Knowledge base.")
-@click.option(
-    "--source",
-    "sources",
-    multiple=True,
-    metavar="FORMAT:FILE",
-    help=f"Claims with gold evidence; repeatable. Formats: {', '.join(FORMATS)}.",
-)
-@click.option(
-    "--documents",
-    multiple=True,
-    type=click.Path(path_type=Path, exists=True),
-    help="Documents to add to the knowledge base, such as FEVEROUS pages; repeatable.",
-)
+@kb_option("name")
+@source_option(f"Claims with gold evidence; repeatable. Formats: {', '.join(FORMATS)}.")
+@documents_option
 @click.option(
     "--twins",
     type=click.IntRange(min=0),
@@ -73,13 +70,7 @@ from training.data.verification_pairs import Pair, weighted, write_pairs
     show_default=True,
     help="Pairs from contrastive twins about documents of the knowledge base.",
 )
-@click.option(
-    "--exclude",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    help="Development claims; claims and twins that share a document with them are left out; "
-    "repeatable.",
-)
+@exclude_option("claims and twins that share a document with them are left out")
 @click.option(
     "--weight",
     "weights",
@@ -95,7 +86,7 @@ from training.data.verification_pairs import Pair, weighted, write_pairs
     help="Weights of the other sources: 1 takes each pair once, 0 as many pairs from each source.",
 )
 @hold_out_option
-@click.option("--seed", default=0, show_default=True)
+@seed_option
 def main(
     out: Path,
     nli: tuple[Path, ...],
@@ -134,7 +125,7 @@ def main(
             excluded = titles_of(exclude)
             with ExitStack() as stack:
                 kb = stack.enter_context(KnowledgeBase.open(locate(name)))
-                corpus: Corpus = ExtendedCorpus(kb, read_documents(documents)) if documents else kb
+                corpus = with_documents(kb, documents)
                 for source in parsed:
                     pairs += _claim_pairs(source, corpus, excluded, seed)
                 pairs += islice(TwinWriter(kb, seed, excluded).pairs(), twins)

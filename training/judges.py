@@ -9,6 +9,9 @@ costs the answer.
 
 With ``--retrieved FORMAT:FILE``, `calibrated` also learns from evidence that the system selects for
 claims with gold documents. That takes one or two seconds per claim.
+
+With ``--verifier DIR``, the file also holds the probability of sufficiency that `calibrated`
+estimates with ``--set verifier=DIR``; `training.verdicts` adds the probabilities of verdicts.
 """
 
 from __future__ import annotations
@@ -35,6 +38,7 @@ from admiral.models.heads import SUFFICIENCY_HEAD
 from admiral.storage.atomic_files import write_atomically
 from admiral.storage.bundled_names import is_bundled
 from admiral.storage.output_paths import check_distinct_paths, check_output_path
+from training.command_options import open_verifier, seed_option, verifier_option
 from training.data.claim_sources import Source, sample_claims
 from training.fitting.judge_fits import fit_calibrated, fit_classifier
 from training.fitting.sufficiency_examples import (
@@ -107,14 +111,15 @@ def _retrieved(
     metavar="KEY=VALUE",
     help="Retrieval settings for --retrieved.",
 )
+@verifier_option(help="calibrated: verifier, to fit the probability of sufficiency as well.")
 @click.option(
     "--precision",
     type=click.Choice(["fp32", "bf16"]),
     default="fp32",
     show_default=True,
-    help="classifier: precision of the encoder.",
+    help="Precision of the encoder of the classifier, or of the verifier.",
 )
-@click.option("--seed", default=0, show_default=True)
+@seed_option
 def main(
     judge: str,
     claims: Path,
@@ -127,6 +132,7 @@ def main(
     retrieved: tuple[str, ...],
     retrieved_limit: int,
     settings: tuple[str, ...],
+    verifier: str | None,
     precision: str,
     seed: int,
 ) -> None:
@@ -140,17 +146,21 @@ def main(
             ("--retrieved", "--judge calibrated") if retrieved else ("--set", "--retrieved")
         )
         raise click.UsageError(f"{option} works only with {needed}.")
+    if verifier is not None and judge != "calibrated":
+        raise click.UsageError("--verifier works only with --judge calibrated.")
     if model is not None and is_bundled(model):
         remedy = "Train one, or name the directory of a copy"
         raise click.UsageError(f"--model {model}: the bundled model cannot be changed. {remedy}.")
     try:
         sources = [Source.parse(text) for text in retrieved]
+        dtype = torch.bfloat16 if precision == "bf16" else torch.float32
+        opened = None if verifier is None else open_verifier(verifier, dtype)
         # The same number of hops for every claim, whatever the judge to be fitted would decide.
         config = load_config(None, ["hops=2", "judge=never", *settings, f"kb={kb}"])
         if out is not None:
             check_output_path(out)
             check_distinct_paths(out, claims, dev, *(source.path for source in sources))
-            check_outside_folders(out, kb)
+            check_outside_folders(out, kb, verifier or "")
         with KnowledgeBase.open(locate(kb)) as corpus:
             train_claims = list(read_gold(claims))
             random.Random(seed).shuffle(train_claims)
@@ -171,10 +181,9 @@ def main(
         if out is not None:
             if sources:
                 more += _retrieved(sources, config, retrieved_limit, seed)
-            weights = fit_calibrated(train, more, dev_examples, recall, seed)
+            weights = fit_calibrated(train, more, dev_examples, recall, seed, opened)
             write_atomically(out, [weights.to_json().encode()])
         elif model is not None:
-            dtype = torch.bfloat16 if precision == "bf16" else torch.float32
             checkpoint = load_checkpoint(model, dtype=dtype)
             out = checkpoint.path / SUFFICIENCY_HEAD
             head = fit_classifier(checkpoint, train, dev_examples, recall)

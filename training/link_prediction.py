@@ -16,6 +16,7 @@ from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, locate
 from admiral.kb.kb_paths import check_outside_folders
 from admiral.storage.output_paths import check_distinct_paths, check_output_path
+from training.command_options import exclude_option, headings_option, kb_option, seed_option
 from training.data.catalogue_headings import with_headings
 from training.data.claim_sources import titles_of
 from training.data.pseudo_claims import PseudoClaimSampler
@@ -24,22 +25,11 @@ from training.data.samples import write_samples
 
 @click.command()
 @click.argument("out", type=click.Path(path_type=Path))
-@click.option("--kb", "name", default="demo", show_default=True, help="Knowledge base.")
+@kb_option("name")
 @click.option("--count", type=click.IntRange(min=1), default=100_000, show_default=True)
-@click.option("--seed", default=0, show_default=True)
-@click.option(
-    "--exclude",
-    multiple=True,
-    type=click.Path(path_type=Path, exists=True),
-    help="Development claims; their documents are in no chain; repeatable.",
-)
-@click.option(
-    "--headings",
-    type=click.FloatRange(0, 1),
-    default=0.0,
-    show_default=True,
-    help="Share of samples whose titles become catalogue headings, such as Meyers, Seth.",
-)
+@seed_option
+@exclude_option("their documents are in no chain", exists=True)
+@headings_option("samples")
 def main(
     out: Path, name: str, count: int, seed: int, exclude: tuple[Path, ...], headings: float
 ) -> None:

@@ -15,35 +15,29 @@ from admiral.config import load_config
 from admiral.errors import AdmiralError
 from admiral.kb.kb_paths import check_outside_folders
 from admiral.storage.output_paths import check_distinct_paths, check_output_path
+from training.command_options import (
+    gold_source_option,
+    hold_out_option,
+    kb_option,
+    limit_option,
+    retrieval_settings_option,
+    seed_option,
+)
 from training.data.claim_sources import Source, sample_claims
-from training.data.held_out import hold_out_option
 from training.data.hop_samples import hop_samples
 from training.data.samples import write_samples
 
 
 @click.command()
 @click.argument("out", type=click.Path(path_type=Path))
-@click.option(
-    "--source",
-    "sources",
-    multiple=True,
-    required=True,
-    metavar="FORMAT:FILE",
-    help="Claims with gold documents, in the formats of training.build_data; repeatable.",
-)
-@click.option("--kb", default="demo", show_default=True, help="Knowledge base.")
+@gold_source_option
+@kb_option()
 @click.option("--model", default="mini", show_default=True, help="Checkpoint that runs the hops.")
 @click.option("--hops", type=click.IntRange(min=1), default=3, show_default=True)
-@click.option(
-    "--limit",
-    default=2000,
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="Maximum number of claims of each source.",
-)
-@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Retrieval settings.")
+@limit_option(2000)
+@retrieval_settings_option
 @hold_out_option
-@click.option("--seed", default=0, show_default=True)
+@seed_option
 def main(
     out: Path,
     sources: tuple[str, ...],

@@ -24,33 +24,26 @@ from admiral.kb.kb_paths import check_outside_folders
 from admiral.retrieval.stage_assembly import build_title_scorer
 from admiral.storage.atomic_files import write_atomically
 from admiral.storage.output_paths import check_distinct_paths, check_output_path
+from training.command_options import (
+    gold_source_option,
+    held_out_option,
+    limit_option,
+    retrieval_settings_option,
+    seed_option,
+)
 from training.data.claim_sources import Source, sample_claims
-from training.data.held_out import held_out_option
 from training.fitting.document_scorer_fit import fit_document_scorer, ranking_examples
 
 
 @click.command()
-@click.option(
-    "--source",
-    "sources",
-    multiple=True,
-    required=True,
-    metavar="FORMAT:FILE",
-    help="Claims with gold documents, in the formats of training.build_data; repeatable.",
-)
+@gold_source_option
 @click.option("--kb", default="demo", show_default=True)
 @click.option("--model", default="mini", show_default=True)
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="File of the weights.")
-@click.option(
-    "--limit",
-    default=400,
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="Maximum number of claims of each source.",
-)
-@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Retrieval settings.")
+@limit_option(400)
+@retrieval_settings_option
 @held_out_option
-@click.option("--seed", default=0, show_default=True)
+@seed_option
 def main(
     sources: tuple[str, ...],
     kb: str,

@@ -3,32 +3,22 @@
 from __future__ import annotations
 
 import json
-from importlib import resources
+from functools import partial
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
 from admiral.gold import read_gold
-from admiral.kb import demo_kb
+from tests.training.demo_program import CLAIMS, run_program
 from training.build_data import main
 from training.data.catalogue_headings import with_headings
 from training.data.samples import ProveSample, RetrieveSample, read_samples
 
-DEMO = Path(str(resources.files("admiral"))) / "data" / "demo" / "claims.jsonl"
-
-
-@pytest.fixture(scope="module")
-def kb_path(user_cache: None) -> str:
-    return str(demo_kb("bm25s"))
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(main, [str(one) for one in arguments])
+run = partial(run_program, main)
 
 
 def few(path: Path, count: int = 6) -> Path:
-    path.write_text("".join(DEMO.read_text("utf-8").splitlines(keepends=True)[:count]))
+    path.write_text("".join(CLAIMS.read_text("utf-8").splitlines(keepends=True)[:count]))
     return path
 
 

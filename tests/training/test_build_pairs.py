@@ -4,27 +4,17 @@ from __future__ import annotations
 
 import gzip
 import json
-from importlib import resources
+from functools import partial
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from admiral.kb import demo_kb
+from tests.training.demo_program import CLAIMS, run_program
 from training.build_pairs import main
 from training.data.held_out import is_held_out
 from training.data.verification_pairs import read_pairs
 
-DEMO = Path(str(resources.files("admiral"))) / "data" / "demo" / "claims.jsonl"
-
-
-@pytest.fixture(scope="module")
-def kb_path(user_cache: None) -> str:
-    return str(demo_kb("bm25s"))
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(main, [str(one) for one in arguments])
+run = partial(run_program, main)
 
 
 def nli(folder: Path) -> Path:
@@ -41,7 +31,7 @@ def nli(folder: Path) -> Path:
 
 def test_pairs_are_reproducible_and_weighted(kb_path: str, tmp_path: Path) -> None:
     out = tmp_path / "pairs.jsonl"
-    arguments = ("--nli", nli(tmp_path / "nli"), "--kb", kb_path, "--source", f"gold:{DEMO}")
+    arguments = ("--nli", nli(tmp_path / "nli"), "--kb", kb_path, "--source", f"gold:{CLAIMS}")
     arguments += ("--twins", 30, "--weight", "twins=2", out)
     done = run(*arguments)
     assert done.exit_code == 0, done.output
@@ -61,8 +51,8 @@ def test_held_out_claims_and_excluded_documents_are_left_out(kb_path: str, tmp_p
     pairs = list(read_pairs(out))
     assert {pair.source for pair in pairs} == {"snli", "sick"}
     assert not any(is_held_out(pair.claim, 0.5) for pair in pairs)
-    source = ("--kb", kb_path, "--source", f"gold:{DEMO}")
-    done = run(*source, "--exclude", DEMO, "--twins", 5, out)
+    source = ("--kb", kb_path, "--source", f"gold:{CLAIMS}")
+    done = run(*source, "--exclude", CLAIMS, "--twins", 5, out)
     assert done.exit_code == 0, done.output
     assert {pair.source for pair in read_pairs(out)} == {"twins"}
 

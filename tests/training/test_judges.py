@@ -5,16 +5,23 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
+from admiral.gold import read_gold
+from admiral.kb import KnowledgeBase, locate
 from admiral.models.checkpoint import locate_checkpoint
 from admiral.models.checkpoint_sums import verify_checkpoint
 from admiral.models.heads import SUFFICIENCY_HEAD
 from proofs.judges.calibrated import FEATURES, CalibratedJudge, Weights
+from proofs.judges.verified import VerifiedJudge
+from proofs.verifier.pair_verifier import Verifier
+from tests.proofs.verifier.tiny_classifier import write_classifier_directory
+from training.fitting.sufficiency_examples import sufficiency_examples
 from training.judges import main
 
 DEMO = Path(str(resources.files("admiral"))) / "data" / "demo" / "claims.jsonl"
@@ -63,6 +70,32 @@ def test_retrieved_evidence_is_added_to_the_examples(
     CalibratedJudge(Weights.read(out)).judge(["Ada sang."], [[("Ada", "Ada sang.")]])
 
 
+def test_with_a_verifier_a_probability_of_sufficiency_is_fitted(
+    user_cache: None, tmp_path: Path, claims: Path
+) -> None:
+    """The network is the same as without; the threshold has the recall on the dev claims."""
+    verifier = write_classifier_directory(tmp_path / "model")
+    out, plain = tmp_path / "weights.json", tmp_path / "plain.json"
+    given = ("--judge", "calibrated", "--claims", claims, "--dev", claims, "--recall", 1.0)
+    assert fit(*given, "--out", plain).exit_code == 0
+    done = fit(*given, "--verifier", verifier, "--out", out)
+    assert done.exit_code == 0, done.output
+    fitted = Weights.read(out)
+    assert replace(fitted, sufficiency=None) == Weights.read(plain)
+    assert fitted.sufficiency is not None
+    assert fitted.sufficiency.log_odds.weights["score"] < 0  # high scores lack something
+    judge = VerifiedJudge(CalibratedJudge(fitted), Verifier.open(verifier), fitted)
+    with KnowledgeBase.open(locate("demo")) as kb:
+        examples = list(sufficiency_examples(kb, read_gold(claims)))
+    found = judge.judge([e.claim for e in examples], [e.evidence for e in examples])
+    assert not any(
+        judgement.sufficient
+        for judgement, example in zip(found, examples, strict=True)
+        if not example.sufficient
+    )
+    assert any(judgement.sufficient for judgement in found)
+
+
 @pytest.mark.slow
 def test_the_head_is_added_to_the_checkpoint(
     user_cache: None, tmp_path: Path, claims: Path
@@ -89,6 +122,11 @@ def test_errors_name_the_option_or_the_file(user_cache: None, tmp_path: Path, cl
         ((judge, "classifier", *both, "--model", "mini"), "the bundled model cannot be changed"),
         ((judge, "classifier", *both, "--model", tmp_path / "no"), "no such checkpoint"),
         ((judge, "calibrated", *both, *out, "--kb", tmp_path / "no"), "no: "),
+        ((judge, "calibrated", *both, *out, "--verifier", tmp_path), "--verifier: "),
+        (
+            (judge, "classifier", *both, "--model", tmp_path, "--verifier", tmp_path),
+            "--verifier works only with --judge calibrated",
+        ),
         ((judge, "calibrated", *both, *out, "--limit", 0), "--limit"),
         ((judge, "calibrated", *both, "--out", tmp_path / "no" / "w.json"), "does not exist"),
         ((judge, "calibrated", *both, "--out", claims), "is the input as well"),

@@ -1,21 +1,27 @@
-"""A tiny BART in the layout of the hub, a tiny knowledge base, and samples, for training tests."""
+"""A tiny BART and T5 in the layout of the hub, a tiny knowledge base, and training samples."""
 
 from __future__ import annotations
 
+import errno
 import json
 import resource
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from string import ascii_letters, digits
+from typing import Any, TypeVar
 
+import pytest
 import torch
+from safetensors.torch import load_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import BartConfig, BartForConditionalGeneration
 
+from admiral.errors import AdmiralError
 from admiral.kb import build
-from admiral.models.checkpoint import quiet_transformers
 from proofs import NatOp, Proof, ProofStep
+from tests.trie.tiny_t5 import t5, unigram_tokenizer
 from training.data.samples import (
     ProveSample,
     RerankDocument,
@@ -25,7 +31,22 @@ from training.data.samples import (
     write_samples,
 )
 from training.loop.run_config import TrainConfig
+from training.pair_classifier.verifier_settings import VerifierConfig
+from trie.model.quiet_transformers import quiet_transformers
 
+Config = TypeVar("Config", TrainConfig, VerifierConfig)
+
+#: Settings of a short run of either trainer.
+SHORT_RUN: dict[str, Any] = {
+    "steps": 12,
+    "warmup_steps": 2,
+    "precision": "fp32",
+    "device": "cpu",
+    "eval_every": 0,
+    "save_every": 3,
+    "log_every": 2,
+    "tracker": "none",
+}
 TITLES = ["Rome", "Paris", "Oslo", "Bern"]
 RIVERS = dict(zip(TITLES, ("Tiber", "Seine", "Aker", "Aare"), strict=True))
 SPECIALS = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
@@ -71,6 +92,34 @@ def write_hub_directory(folder: Path, positions: int = 128) -> Path:
     return folder
 
 
+def write_t5_directory(folder: Path, kind: str = "t5", positions: int = 128) -> Path:
+    """Write a model of T5's family (see `tests.trie.tiny_t5`) in the layout of the hub.
+
+    As in the hub, the vocabulary has no braces and no ``<``, and the embedding has spare rows.
+    """
+    words = [f"{t} is a city. The {r} is a river.".split() for t, r in RIVERS.items()]
+    characters = ascii_letters + digits + ".,[]=!|#>"
+    tokenizer = unigram_tokenizer([word for line in words for word in line], characters)
+    folder.mkdir(parents=True)
+    tokenizer.save_pretrained(folder)
+    path = folder / "tokenizer_config.json"
+    fields = {"tokenizer_class": "T5Tokenizer", "extra_ids": 0}
+    path.write_text(json.dumps(json.loads(path.read_text()) | fields))
+    model = t5(
+        0,
+        kind,
+        vocab_size=len(tokenizer) + 4,
+        num_layers=1,
+        num_decoder_layers=1,
+        relative_attention_max_distance=64,
+        n_positions=positions,
+        initializer_factor=0.3,
+    )
+    with quiet_transformers():
+        model.save_pretrained(folder)
+    return folder
+
+
 def some_samples() -> list[Sample]:
     """Return 16 and 4 retrieval samples of hops 0 and 1, 4 reranking and 8 proof samples."""
     samples: list[Sample] = []
@@ -93,9 +142,9 @@ def some_samples() -> list[Sample]:
     return samples
 
 
-def prepare(folder: Path) -> TrainConfig:
+def prepare(folder: Path, write_start: Callable[[Path], Path] = write_hub_directory) -> TrainConfig:
     """Write checkpoint, samples and knowledge base, and return the settings of a short run."""
-    write_hub_directory(folder / "start")
+    write_start(folder / "start")
     write_samples(folder / "samples.jsonl", some_samples())
     corpus = folder / "corpus.jsonl"
     corpus.write_text(
@@ -108,41 +157,60 @@ def prepare(folder: Path) -> TrainConfig:
         dev=str(folder / "samples.jsonl"),
         kb=str(folder / "kb"),
         out=str(folder / "out"),
-        steps=12,
         batch_tokens=256,
         rerank_tokens=512,
         max_source=96,
         max_target=96,
         encoder_lr=1e-2,
         decoder_lr=1e-2,
-        warmup_steps=2,
-        precision="fp32",
-        device="cpu",
-        eval_every=0,
         eval_samples=4,
         eval_beams=4,
         proof_beams=1,
-        save_every=3,
-        log_every=2,
-        tracker="none",
+        **SHORT_RUN,
     )
 
 
-def to_yaml(config: TrainConfig, path: Path) -> Path:
+def to_yaml(config: TrainConfig | VerifierConfig, path: Path) -> Path:
     """Write settings to a file."""
     path.write_text("".join(f"{key}: {json.dumps(value)}\n" for key, value in vars(config).items()))
     return path
 
 
-def lines(config: TrainConfig) -> list[dict[str, float]]:
+def lines(config: TrainConfig | VerifierConfig) -> list[dict[str, float]]:
     """Return the log records of a run."""
     log = Path(f"{config.out}.run") / "log.jsonl"
     return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
 
 
-def elsewhere(config: TrainConfig, out: str) -> TrainConfig:
+def elsewhere(config: Config, out: str) -> Config:
     """Return the same settings with another output directory next to it."""
     return replace(config, out=str(Path(config.out).with_name(out)))
+
+
+def weights(config: TrainConfig | VerifierConfig) -> dict[str, torch.Tensor]:
+    """Return the weights of the exported model and its heads."""
+    files = sorted(Path(config.out).glob("*.safetensors"))
+    return {f"{path.stem}/{key}": w for path in files for key, w in load_file(path).items()}
+
+
+def same_weights(one: Config, other: Config) -> bool:
+    """Return whether two runs exported the same weights."""
+    ours, theirs = weights(one), weights(other)
+    return ours.keys() == theirs.keys() and all(torch.equal(ours[k], theirs[k]) for k in ours)
+
+
+def check_named(load: Callable[[Path], object], folder: Path, text: str, key: str) -> None:
+    """Check that a file of settings with one bad value is refused by file and key."""
+    path = folder / "bad.yaml"
+    path.write_text(text)
+    with pytest.raises(AdmiralError) as caught:
+        load(path)
+    assert str(caught.value).startswith(f"{path}: key {key!r}: ")
+
+
+def no_space(*_: object) -> None:
+    """Raise the error of a full disk."""
+    raise OSError(errno.ENOSPC, "No space left on device")
 
 
 @contextmanager

@@ -49,6 +49,11 @@ class ExtendedCorpus:
         return self._corpus.search(queries, k)
 
 
+def with_documents(corpus: Corpus, files: Sequence[Path]) -> Corpus:
+    """Return a corpus with the documents of some files, or the corpus itself without any."""
+    return ExtendedCorpus(corpus, read_documents(files)) if files else corpus
+
+
 class PassageCorpus:
     """The few documents that are given with a claim. A search returns them in their order."""
 

@@ -28,14 +28,14 @@ Sentence = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class PairSettings:
-    """How pairs are made of a claim.
+    """Settings of the pairs that are built from a claim.
 
     Attributes
     ----------
     max_sentences
-        Most sentences of an evidence, unless more are gold.
+        Maximum number of evidence sentences, unless more are gold.
     max_distractors
-        Most sentences added to the gold ones.
+        Maximum number of sentences added to the gold ones.
     """
 
     max_sentences: int = 8

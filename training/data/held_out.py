@@ -7,10 +7,6 @@ weights would trust these scores too much.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
-from typing import Any
-
-import click
 
 
 def is_held_out(claim: str, share: float) -> bool:
@@ -25,25 +21,3 @@ def is_held_out(claim: str, share: float) -> bool:
     """
     number = int.from_bytes(hashlib.sha256(claim.encode()).digest()[:4])
     return number / 2**32 < share
-
-
-def hold_out_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ``--hold-out SHARE`` to a program that builds training samples."""
-    option = click.option(
-        "--hold-out",
-        default=0.0,
-        show_default=True,
-        type=click.FloatRange(0, 1, max_open=True),
-        help="Share of the claims to leave out, for training.ranking --held-out.",
-    )
-    return option(command)
-
-
-def held_out_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ``--held-out SHARE`` to a program that fits weights."""
-    option = click.option(
-        "--held-out",
-        type=click.FloatRange(0, 1, min_open=True),
-        help="Use only the claims that --hold-out with the same share leaves out; default: all.",
-    )
-    return option(command)

@@ -11,6 +11,7 @@ from functools import cache, partial
 
 from admiral.reranking.encoder_inputs import RerankerInput, reranker_inputs
 from proofs import NatOp, ProofError, target_ids
+from proofs.generation.proof_grammar import missing_proof_marks
 from proofs.generation.source_input import encode_source
 from training.data.copy_alignment import copy_alignment
 from training.data.gold_continuations import Target
@@ -150,8 +151,8 @@ def _symbols_and_separators(tokens: SafeTokenizer) -> tuple[frozenset[int], froz
 
     Identifiers are not part of a text either, but they are copied from the source.
     """
-    symbols = {tokens.single_token(s) for s in "[]{}"} | {tokens.eos}
-    symbols |= {tokens.single_token(op.value) for op in NatOp}
+    marks = {*"[]{}", *(op.value for op in NatOp)} - set(missing_proof_marks(tokens))
+    symbols = {tokens.single_token(mark) for mark in marks} | {tokens.eos}
     identifiers = set()
     if tokens.task("retrieve") is not None:
         identifiers = {tokens.identifier(i) for i in range(IDENTIFIERS)}

@@ -11,12 +11,16 @@ import torch
 from torch import nn
 
 from admiral.models.checkpoint import Checkpoint
-from proofs.judges.calibrated import FEATURES, Weights
+from proofs.judges.calibrated import FEATURES, ScoredDraft, Weights
 from proofs.judges.classifier import pooled_states
 from proofs.judges.proof_features import FeatureExtractor, ProofFeatures
+from proofs.judges.verified import verified_claims
 from proofs.lexicons.lexicon import default_lexicon
+from proofs.verifier.pair_verifier import Verifier
+from training.fitting.logistic_fit import folds_by_claim
 from training.fitting.network_fit import FitSettings, fit_network, row_mask
 from training.fitting.sufficiency_examples import SufficiencyExample, sentence_claims
+from training.fitting.verified_fit import fit_sufficiency
 
 # A claim is as insufficient as its worst step. A softer maximum lets all steps learn.
 _SHARPNESS = 5.0
@@ -32,8 +36,12 @@ def fit_calibrated(
     dev: Sequence[SufficiencyExample],
     recall: float,
     seed: int,
+    verifier: Verifier | None = None,
 ) -> Weights:
     """Fit the judge `calibrated`, which scores the steps of a proof.
+
+    With a verifier, the probability of sufficiency is fitted to scores of the training examples by
+    networks that were fitted on other claims.
 
     Parameters
     ----------
@@ -47,17 +55,46 @@ def fit_calibrated(
         Share of the insufficient `dev` examples that must score above the threshold.
     seed
         Seed of the initial weights and of the sentences that become claims.
+    verifier
+        Reads the evidence for the probability of sufficiency; None to fit without.
     """
     extractor = FeatureExtractor(default_lexicon())
     extra = islice(sentence_claims(train, seed), len(train) // _SENTENCE_CLAIM_RATIO)
     examples = [*train, *more, *extra]
-    weights = fit_step_scorer(
-        [extractor.extract(example.claim, example.evidence) for example in examples],
-        torch.tensor(_insufficient(examples), dtype=torch.float32),
-        seed,
+    features = [extractor.extract(example.claim, example.evidence) for example in examples]
+    insufficient = torch.tensor(_insufficient(examples), dtype=torch.float32)
+    weights = fit_step_scorer(features, insufficient, seed)
+    dev_features = [extractor.extract(e.claim, e.evidence) for e in dev]
+    scores = [max(weights.scores(each)) for each in dev_features]
+    threshold = threshold_at_recall(scores, _insufficient(dev), recall)
+    weights = replace(weights, threshold=threshold)
+    if verifier is None:
+        return weights
+    rows: dict[int, dict[str, float]] = {}
+    for others, own in folds_by_claim([example.claim for example in examples], seed):
+        fold = fit_step_scorer([features[at] for at in others], insufficient[others], seed)
+        read = _read(fold, verifier, [features[at] for at in own], [examples[at] for at in own])
+        rows |= dict(zip(own, read, strict=True))
+    fit = fit_sufficiency(
+        [rows[at] for at in range(len(examples))], [each.sufficient for each in examples]
     )
-    scores = [max(weights.scores(extractor.extract(e.claim, e.evidence))) for e in dev]
-    return replace(weights, threshold=threshold_at_recall(scores, _insufficient(dev), recall))
+    dev_rows = _read(weights, verifier, dev_features, dev)
+    doubts = [1 - fit.probability(row) for row in dev_rows]
+    doubt = threshold_at_recall(doubts, _insufficient(dev), recall)
+    return replace(weights, sufficiency=replace(fit, threshold=min(max(1 - doubt, 0.0), 1.0)))
+
+
+def _read(
+    weights: Weights,
+    verifier: Verifier,
+    features: Sequence[ProofFeatures],
+    examples: Sequence[SufficiencyExample],
+) -> list[dict[str, float]]:
+    """Return the values of `SUFFICIENCY_FEATURES` of examples whose steps have features."""
+    drafts = [ScoredDraft.of(each, weights) for each in features]
+    evidence = [example.evidence for example in examples]
+    read = verified_claims(verifier, drafts, [example.claim for example in examples], evidence)
+    return [each.sufficiency_features() for each in read]
 
 
 def fit_step_scorer(

@@ -79,7 +79,7 @@ class BatchSplitter:
         parts = split_to_cost(micro_batch.items, self.ceiling)
         counts = Counts.of(micro_batch.items)
         total = torch.zeros(())
-        torch.manual_seed(self._seed * 1_000_003 + micro_batch.position)
+        seed_passes(self._seed, micro_batch.position)
         for items in parts:
             batch = micro_batch.batch if len(parts) == 1 else collate(items, self._pad, self._start)
             try:
@@ -101,3 +101,8 @@ class BatchSplitter:
         logger.warning(
             "memory ran out; batches that cost more than %d are split from now on", self.ceiling
         )
+
+
+def seed_passes(seed: int, position: int) -> None:
+    """Seed all randomness of the passes of a batch, such as dropout, by its position."""
+    torch.manual_seed(seed * 1_000_003 + position)

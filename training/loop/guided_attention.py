@@ -2,17 +2,18 @@
 
 Targets copy most of their tokens: titles from the claim or the evidence, proof spans from both.
 Cross-entropy alone teaches a model where to look only slowly. `training.data.copy_alignment` finds
-the copied tokens. The loss is used in training only; the trained model is an ordinary BART. Source:
+the copied tokens. The loss is used in training only; the architecture stays the same. Source:
 guided alignment training (Chen et al. 2016).
 """
 
 from __future__ import annotations
 
 from types import TracebackType
+from typing import Any
 
 import torch
 from torch import nn
-from transformers import BartForConditionalGeneration
+from transformers import PreTrainedModel
 
 _HEADS = 4  # guided heads of the last layer; the others are free
 
@@ -23,11 +24,19 @@ class GuidedAttention:
     Use it as a context manager around the forward pass, then call `loss`.
     """
 
-    def __init__(self, model: BartForConditionalGeneration) -> None:
-        attention = model.model.decoder.layers[-1].encoder_attn
-        self._projections = (attention.q_proj, attention.k_proj)
-        self._width = attention.head_dim
-        self._count = min(_HEADS, attention.num_heads)
+    def __init__(self, model: PreTrainedModel) -> None:
+        decoder: Any = model.get_decoder()
+        if model.config.model_type == "bart":
+            attention = decoder.layers[-1].encoder_attn
+            self._projections = (attention.q_proj, attention.k_proj)
+            self._width, heads = attention.head_dim, attention.num_heads
+            self._scale = self._width**-0.5
+        else:
+            attention = decoder.block[-1].layer[1].EncDecAttention
+            self._projections = (attention.q, attention.k)
+            self._width, heads = attention.key_value_proj_dim, attention.n_heads
+            self._scale = 1.0
+        self._count = min(_HEADS, heads)
         self._outputs: dict[nn.Module, torch.Tensor] = {}
 
     def __enter__(self) -> GuidedAttention:
@@ -61,7 +70,7 @@ class GuidedAttention:
             this is a part of. Not zero.
         """
         query, key = (self._heads(self._outputs[p]) for p in self._projections)
-        scores = query @ key.transpose(-1, -2) * self._width**-0.5
+        scores = query @ key.transpose(-1, -2) * self._scale
         logs = scores.masked_fill(mask[:, None, None] == 0, -torch.inf).log_softmax(-1)
         copied = copies.any(-1)
         # Without an alignment all attention counts, which avoids a log of zero; masked below.

@@ -12,6 +12,8 @@ from pathlib import Path
 from huggingface_hub import ModelCardData
 
 import admiral
+from admiral.models.hf_config import ARCHITECTURES
+from training.loop.loop_settings import LoopSettings
 from training.loop.run_config import TrainConfig
 from training.loop.run_state import TrainingState
 
@@ -58,6 +60,7 @@ def model_card(
     config: TrainConfig,
     tasks: tuple[str, ...],
     base: str,
+    model_type: str,
     files: list[SourceFile],
     state: TrainingState,
     devices: str,
@@ -70,6 +73,8 @@ def model_card(
         The settings; paths in them are shortened to file names.
     base
         Name of the initial checkpoint.
+    model_type
+        Its architecture, a key of `admiral.models.hf_config.ARCHITECTURES`.
     files
         Training and evaluation files.
     state
@@ -79,56 +84,80 @@ def model_card(
     """
     data = ModelCardData(
         library_name="transformers",
-        tags=["fact-verification", "multi-hop-retrieval", "natural-logic", "bart"],
+        tags=["fact-verification", "multi-hop-retrieval", "natural-logic", model_type],
         base_model=base if base == config.start and base.count("/") == 1 else None,
     )
     named = {key: Path(value).name for key, value in _file_settings(config).items()}
     settings = {key: v for key, v in asdict(config).items() if key not in _OMITTED} | named
-    lines = [
-        "---",
-        data.to_yaml(),
-        "---",
-        "",
-        f"# {Path(config.out).name}",
-        "",
-        f"A BART sequence-to-sequence model for AdMIRaL {admiral.__version__}, started from "
-        f"{base}. Tasks:",
+    introduction = [
+        f"A {ARCHITECTURES[model_type]} sequence-to-sequence model for AdMIRaL "
+        f"{admiral.__version__}, started from {base}. Tasks:",
         "",
         *(f"- {_TASK_NAMES[task]}" for task in tasks),
         "",
         '    admiral retrieve --model DIRECTORY "A claim."',
-        "",
-        "## Trained on",
-        "",
-        *markdown_table(
-            ("file", "for", "samples", "sha256"),
-            [
-                (f.name, f.role, ", ".join(f"{n} {t}" for t, n in f.samples.items()), f.sha256)
-                for f in files
-            ],
-        ),
-        "",
-        f"{state.step} of {config.steps} steps in {state.seconds / 60:.0f} minutes, by {devices}.",
-        "",
-        "## Scores",
-        "",
     ]
-    if state.metrics:
-        lines += [
-            f"After {state.measured} steps, on at most {config.eval_samples} development "
-            "samples of each task:",
-            "",
-            *markdown_table(
-                ("metric", "value"), [(k, f"{v:.4f}") for k, v in state.metrics.items()]
-            ),
-        ]
-    else:
-        lines.append("It was not evaluated while it was trained.")
-    lines += ["", "## Settings", ""]
-    lines += markdown_table(("setting", "value"), [(k, str(v)) for k, v in settings.items()])
+    trained_on = markdown_table(
+        ("file", "for", "samples", "sha256"),
+        [
+            (f.name, f.role, ", ".join(f"{n} {t}" for t, n in f.samples.items()), f.sha256)
+            for f in files
+        ],
+    )
+    evaluated_on = f"on at most {config.eval_samples} development samples of each task"
+    return render_card(
+        data, config, state, devices, introduction, trained_on, evaluated_on, settings
+    )
+
+
+def render_card(
+    data: ModelCardData,
+    config: LoopSettings,
+    state: TrainingState,
+    devices: str,
+    introduction: Sequence[str],
+    trained_on: Sequence[str],
+    evaluated_on: str,
+    settings: Mapping[str, object],
+) -> str:
+    """Return a model card as Markdown with a YAML header.
+
+    Parameters
+    ----------
+    data
+        The header.
+    config, state, devices
+        As in `model_card`.
+    introduction, trained_on
+        Lines about the model, and about its training data.
+    evaluated_on
+        The development data, in words.
+    settings
+        The settings to list.
+    """
     versions = [("Python", platform.python_version())] + [(p, version(p)) for p in _PACKAGES]
-    lines += ["", "## Versions", "", *markdown_table(("package", "version"), versions), ""]
+    lines = [
+        *("---", data.to_yaml(), "---", ""),
+        *(f"# {Path(config.out).name}", "", *introduction, ""),
+        *("## Trained on", "", *trained_on, ""),
+        f"{state.step} of {config.steps} steps in {state.seconds / 60:.0f} minutes, by {devices}.",
+        *("", "## Scores", "", *_scores(state, evaluated_on), ""),
+        *("## Settings", ""),
+        *markdown_table(("setting", "value"), [(k, str(v)) for k, v in settings.items()]),
+        *("", "## Versions", "", *markdown_table(("package", "version"), versions), ""),
+    ]
     return "\n".join(lines)
+
+
+def _scores(state: TrainingState, evaluated_on: str) -> list[str]:
+    if not state.metrics:
+        return ["It was not evaluated while it was trained."]
+    values = [(name, f"{value:.4f}") for name, value in state.metrics.items()]
+    return [
+        f"After {state.measured} steps, {evaluated_on}:",
+        "",
+        *markdown_table(("metric", "value"), values),
+    ]
 
 
 def _file_settings(config: TrainConfig) -> dict[str, str]:

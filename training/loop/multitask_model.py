@@ -5,11 +5,12 @@ from __future__ import annotations
 import torch
 from torch import nn
 from torch.nn import functional as F
-from transformers import BartForConditionalGeneration
+from transformers import PreTrainedModel
 
 from admiral.models.heads import RerankHead
 from training.data.batches import Batch, Counts, RerankBatch, SequenceBatch
 from training.loop.guided_attention import GuidedAttention
+from training.loop.packed_decoding import packed_decoder, vocabulary_logits
 
 _GOLD_WEIGHT = 3.0  # of gold sentences in the logistic loss, because they are rare
 
@@ -29,7 +30,7 @@ class MultiTaskModel(nn.Module):
 
     def __init__(
         self,
-        model: BartForConditionalGeneration,
+        model: PreTrainedModel,
         head: RerankHead | None = None,
         attention_loss_weight: float = 0.0,
         label_smoothing: float = 0.0,
@@ -38,6 +39,13 @@ class MultiTaskModel(nn.Module):
         self.model = model
         self.head = head
         self._attention_loss_weight, self._label_smoothing = attention_loss_weight, label_smoothing
+
+    def encoder_parameters(self) -> list[nn.Parameter]:
+        """Return the parameters of the encoder and of the reranking head."""
+        parameters = list(self.model.get_encoder().parameters())
+        if self.head is not None:
+            parameters += self.head.parameters()
+        return parameters
 
     def forward(self, batch: Batch, counts: Counts) -> torch.Tensor:
         """Return the loss of a batch, or of a part of one.
@@ -51,7 +59,7 @@ class MultiTaskModel(nn.Module):
         """
         if isinstance(batch, SequenceBatch):
             return self._sequence_loss(batch, counts)
-        hidden = self.model.model.encoder(
+        hidden = self.model.get_encoder()(
             input_ids=batch.input_ids, attention_mask=batch.attention_mask
         ).last_hidden_state
         if self.head is None:
@@ -65,13 +73,13 @@ class MultiTaskModel(nn.Module):
         summed over inputs and divided by the number of target tokens, so that with one target per
         input it is the cross-entropy per token.
         """
-        hidden = self.model.model.encoder(
+        hidden = self.model.get_encoder()(
             input_ids=batch.input_ids, attention_mask=batch.attention_mask
         ).last_hidden_state
         with GuidedAttention(self.model) as guided_attention:
             states = packed_decoder(self.model, hidden, batch)
         real = batch.segments >= 0
-        logits = self.model.lm_head(states[real]) + self.model.final_logits_bias
+        logits = vocabulary_logits(self.model, states[real])
         losses = F.cross_entropy(
             logits.float(),
             batch.labels[real],
@@ -89,45 +97,6 @@ class MultiTaskModel(nn.Module):
             attention = guided_attention.loss(batch.attention_mask, batch.copies, counts.copied)
             loss = loss + self._attention_loss_weight * attention
         return loss
-
-
-def packed_decoder(
-    model: BartForConditionalGeneration, hidden: torch.Tensor, batch: SequenceBatch
-) -> torch.Tensor:
-    """Return the decoder's states for targets that share a row, (batch, target length, width).
-
-    Each target attends to its own earlier tokens and to the encoder's states, as it would in a row
-    of its own. Packing saves work: the keys and values of the cross-attention are computed once for
-    all targets of an input.
-
-    Parameters
-    ----------
-    model
-        A post-norm BART.
-    hidden
-        The encoder's states, (batch, source length, width).
-    batch
-        The packed targets.
-    """
-    decoder = model.model.decoder
-    positions = decoder.embed_positions
-    states: torch.Tensor = decoder.embed_tokens(batch.decoder_ids)
-    states = states + F.embedding(batch.positions + positions.offset, positions.weight)
-    states = decoder.layernorm_embedding(states)
-    states = F.dropout(states, p=decoder.dropout, training=decoder.training)
-    order = torch.arange(batch.segments.shape[1], device=states.device)
-    seen = (batch.segments[:, :, None] == batch.segments[:, None]) & (order[:, None] >= order)
-    own = _additive(seen[:, None], states.dtype)
-    cross = _additive(batch.attention_mask[:, None, None] > 0, states.dtype)
-    for layer in decoder.layers:
-        states = layer(states, own, hidden, encoder_attention_mask=cross, use_cache=False)
-    return states
-
-
-def _additive(allowed: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Return a mask to be added to attention scores: 0, or the lowest number of its type."""
-    zeros = torch.zeros(allowed.shape, dtype=dtype, device=allowed.device)
-    return zeros.masked_fill(~allowed, torch.finfo(dtype).min)
 
 
 def sentence_means(logits: torch.Tensor, batch: RerankBatch) -> torch.Tensor:

@@ -14,30 +14,33 @@ from transformers import (
 )
 
 from training.loop.loop_settings import LoopSettings
-from training.loop.multitask_model import MultiTaskModel
-from training.loop.run_config import TrainConfig
 
 _BUCKET_SIZE = 1 << 25  # gradients that are reduced together: 128 MB
 
 
-def build_optimizer(multitask: MultiTaskModel, config: TrainConfig) -> torch.optim.AdamW:
-    """Return AdamW with separate learning rates for encoder and decoder.
+def build_optimizer(
+    module: nn.Module,
+    encoder: Sequence[nn.Parameter],
+    rates: tuple[float, float],
+    weight_decay: float,
+) -> torch.optim.AdamW:
+    """Return AdamW with separate learning rates for an encoder and the other parameters.
 
-    The reranking head is trained with the encoder's learning rate.
+    Parameters
+    ----------
+    module
+        The model to train.
+    encoder
+        The parameters of `module` that are trained with the first rate.
+    rates
+        Peak learning rates of the encoder and of the other parameters, the two parameter groups.
+    weight_decay
+        Weight decay of all parameters.
     """
-    encoder = list(multitask.model.model.encoder.parameters())
-    if multitask.head is not None:
-        encoder += multitask.head.parameters()
     in_encoder = set(encoder)
-    decoder = [p for p in multitask.parameters() if p not in in_encoder]
-    return torch.optim.AdamW(
-        [
-            {"params": encoder, "lr": config.encoder_lr},
-            {"params": decoder, "lr": config.decoder_lr},
-        ],
-        weight_decay=config.weight_decay,
-        fused=True,
-    )
+    others = [p for p in module.parameters() if p not in in_encoder]
+    groups = [{"params": p, "lr": rate} for p, rate in zip((encoder, others), rates, strict=True)]
+    return torch.optim.AdamW(groups, weight_decay=weight_decay, fused=True)
 
 
 def build_scheduler(optimizer: torch.optim.Optimizer, config: LoopSettings, step: int) -> LambdaLR:

@@ -143,4 +143,6 @@ def open_accelerator(config: LoopSettings, output: RunOutput) -> Accelerator:
         raise AdmiralError(f"{first_line(error)}. Change the precision.") from error
     if config.precision == "fp16" and accelerator.device.type == "cpu":
         raise AdmiralError("key 'precision': 'fp16' needs a GPU; choose bf16 or fp32")
+    if config.precision != "fp32" and accelerator.device.type == "cuda":
+        torch.set_float32_matmul_precision("high")  # for products that autocast leaves in fp32
     return accelerator

@@ -11,8 +11,15 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from admiral.storage.declared_settings import documented, setting, value_problems
+from admiral.storage.declared_settings import documented, setting
 from admiral.storage.yaml_settings import read_settings
+from training.loop.loop_settings import (
+    COUNT,
+    PROBABILITY,
+    RATE,
+    loop_problems,
+    loop_setting,
+)
 
 #: Metrics of each task on development samples. The mean of each task's first one is `score`.
 METRICS = {
@@ -26,10 +33,6 @@ METRICS = {
         "prove_exact",
     ),
 }
-_COUNT = (1, 1_000_000_000)
-_COUNT_OR_NONE = (0, 1_000_000_000)
-_RATE = (0, 100)
-_PROBABILITY = (0, 0.99)
 
 
 @documented
@@ -57,11 +60,10 @@ class TrainConfig:
         pattern=".+",
         format="a name or a directory",
     )
-    out: str = setting(
-        "runs/mini",
-        "Directory of the trained checkpoint. The state that resumes the run is in `out`.run.",
-        pattern=".+",
-        format="a directory",
+    out: str = loop_setting(
+        "out",
+        default="runs/mini",
+        help="Directory of the trained checkpoint. The state that resumes the run is in `out`.run.",
     )
 
     hops: str = setting(
@@ -95,104 +97,53 @@ class TrainConfig:
         bounds=(8, 1_000_000),
     )
 
-    steps: int = setting(
-        2000, "Optimiser steps of the whole run.", section="Steps and batches", bounds=_COUNT
-    )
-    minutes: float = setting(
-        0.0,
-        "Time limit in minutes, after which the run stops and can be resumed; 0: none.",
-        bounds=_COUNT_OR_NONE,
-    )
+    steps: int = loop_setting("steps", default=2000)
+    minutes: float = loop_setting("minutes")
     batch_tokens: int = setting(
-        4096, "Maximum cost of a batch of generation samples (see Batches).", bounds=_COUNT
+        4096, "Maximum cost of a batch of generation samples (see Batches).", bounds=COUNT
     )
     rerank_tokens: int = setting(
-        4096, "Maximum cost of a batch of reranking samples (see Batches).", bounds=_COUNT
+        4096, "Maximum cost of a batch of reranking samples (see Batches).", bounds=COUNT
     )
-    gradient_accumulation_steps: int = setting(
-        1, "Batches of each process in an optimiser step.", bounds=_COUNT
-    )
+    gradient_accumulation_steps: int = loop_setting("gradient_accumulation_steps")
 
     encoder_lr: float = setting(
         1e-4,
         "Peak learning rate of the encoder and the reranking head.",
         section="Optimisation",
-        bounds=_RATE,
+        bounds=RATE,
     )
-    decoder_lr: float = setting(5e-4, "Peak learning rate of the decoder.", bounds=_RATE)
-    weight_decay: float = setting(0.01, "Weight decay of AdamW.", bounds=_RATE)
-    warmup_steps: int = setting(100, "Steps of linear warm-up.", bounds=_COUNT_OR_NONE)
-    lr_schedule: str = setting(
-        "linear",
-        "Learning-rate schedule after the warm-up.",
-        choices={
-            "linear": "linear decay to zero at the last step",
-            "cosine": "cosine decay to zero at the last step",
-            "constant": "no decay",
-        },
-    )
-    max_grad_norm: float = setting(
-        1.0, "Norm to which gradients are clipped; 0: no clipping.", bounds=_COUNT_OR_NONE
-    )
-    dropout: float = setting(0.0, "Dropout of hidden states.", bounds=_PROBABILITY)
-    attention_dropout: float = setting(0.0, "Dropout of attention weights.", bounds=_PROBABILITY)
-    label_smoothing: float = setting(0.0, "Label smoothing of target tokens.", bounds=_PROBABILITY)
+    decoder_lr: float = setting(5e-4, "Peak learning rate of the decoder.", bounds=RATE)
+    weight_decay: float = loop_setting("weight_decay")
+    warmup_steps: int = loop_setting("warmup_steps", default=100)
+    lr_schedule: str = loop_setting("lr_schedule")
+    max_grad_norm: float = loop_setting("max_grad_norm")
+    dropout: float = setting(0.0, "Dropout of hidden states.", bounds=PROBABILITY)
+    attention_dropout: float = setting(0.0, "Dropout of attention weights.", bounds=PROBABILITY)
+    label_smoothing: float = setting(0.0, "Label smoothing of target tokens.", bounds=PROBABILITY)
     attention_loss_weight: float = setting(
         0.5,
         "Weight of the loss on the cross-attention (see Guided attention); 0: none.",
-        bounds=_RATE,
+        bounds=RATE,
     )
 
-    precision: str = setting(
-        "bf16",
-        "Number format of matrix products.",
-        section="Devices",
-        choices={
-            "fp32": "32 bits",
-            "bf16": "bfloat16",
-            "fp16": "half precision, on GPUs only",
-        },
-    )
-    device: str = setting(
-        "auto",
-        "Device of the run.",
-        choices={"auto": "a GPU if torch finds one", "cpu": "the processor"},
-    )
-    seed: int = setting(0, "Seed of all randomness.", bounds=(0, 2**32 - 1))
+    precision: str = loop_setting("precision")
+    device: str = loop_setting("device")
+    seed: int = loop_setting("seed")
 
-    eval_every: int = setting(
-        200,
-        "Steps between evaluations; 0: only at the end.",
-        section="Evaluation",
-        bounds=_COUNT_OR_NONE,
-    )
-    eval_samples: int = setting(100, "Development samples of each task.", bounds=_COUNT)
-    eval_beams: int = setting(10, "Beam size of retrieval in evaluation.", bounds=_COUNT)
-    proof_beams: int = setting(2, "Beam size of proof generation in evaluation.", bounds=_COUNT)
+    eval_every: int = loop_setting("eval_every", default=200)
+    eval_samples: int = setting(100, "Development samples of each task.", bounds=COUNT)
+    eval_beams: int = setting(10, "Beam size of retrieval in evaluation.", bounds=COUNT)
+    proof_beams: int = setting(2, "Beam size of proof generation in evaluation.", bounds=COUNT)
     best_metric: str = setting(
         "score", "Metric that decides which state is the best (see Evaluation)."
     )
 
-    keep: str = setting(
-        "last",
-        "State that becomes the checkpoint.",
-        section="Output",
-        choices={"best": "the one with the best `best_metric`", "last": "the last one"},
-    )
-    save_every: int = setting(200, "Steps between saved states.", bounds=_COUNT)
-    log_every: int = setting(20, "Steps between log lines.", bounds=_COUNT)
-    tracker: str = setting(
-        "auto",
-        "Trackers of accelerate, such as `tensorboard`, separated by commas. `auto` uses "
-        "tensorboard where it is installed, `none` uses none.",
-        pattern=".+",
-        format="a tracker, 'auto' or 'none'",
-    )
-    export: str = setting(
-        "fp16",
-        "Number format of the exported weights.",
-        choices={"fp16": "half precision", "fp32": "32 bits"},
-    )
+    keep: str = loop_setting("keep", help="State that becomes the checkpoint.")
+    save_every: int = loop_setting("save_every", default=200)
+    log_every: int = loop_setting("log_every")
+    tracker: str = loop_setting("tracker")
+    export: str = loop_setting("export")
     push_to_hub: str = setting(
         "", "Repository on the Hugging Face hub to upload the checkpoint to; empty: none."
     )
@@ -210,11 +161,7 @@ def load_config(path: Path, overrides: tuple[str, ...], tasks: tuple[str, ...]) 
 
 def problems(config: TrainConfig, tasks: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     """Yield (key, problem and remedy) for each invalid value."""
-    yield from value_problems(config)
-    if Path(config.out).name in ("", ".."):
-        yield "out", f"{config.out!r} has no name of its own; give a directory that may be replaced"
+    yield from loop_problems(config)
     metrics = ["score", "loss", *(name for task in tasks for name in METRICS[task])]
     if config.best_metric not in metrics:
         yield "best_metric", f"{config.best_metric!r} is not one of {', '.join(metrics)}"
-    if config.keep == "best" and not config.dev:
-        yield "keep", "is 'best', but there is no dev file; give one, or keep the last state"

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Sequence
 from dataclasses import asdict
-from importlib.metadata import version
 from pathlib import Path
 
 from huggingface_hub import ModelCardData
 
 import admiral
 from training.data.inference_pairs import NON_COMMERCIAL
-from training.loop.model_card import SourceFile, markdown_table
+from training.loop.model_card import SourceFile, markdown_table, render_card
 from training.loop.run_state import TrainingState
 from training.pair_classifier.pair_batches import PairSet
 from training.pair_classifier.verifier_settings import VerifierConfig
 
-_PACKAGES = ("torch", "transformers", "tokenizers", "accelerate")
 # Local paths, and settings that do not change the weights.
 _OMITTED = {"out", "device", "tracker", "log_every", "save_every", "start", "pairs", "dev"}
 
@@ -50,23 +47,16 @@ def verifier_card(
         pipeline_tag="text-classification",
         tags=["fact-verification", "natural-language-inference"],
     )
-    settings = {k: str(v) for k, v in asdict(config).items() if k not in _OMITTED}
+    settings = {k: v for k, v in asdict(config).items() if k not in _OMITTED}
     files = [base, train.source, *([dev.source] if dev else [])]
     used = sorted(NON_COMMERCIAL & {pair.source for pair in train.pairs})
-    lines = [
-        "---",
-        data.to_yaml(),
-        "---",
-        "",
-        f"# {Path(config.out).name}",
-        "",
+    introduction = [
         f"A verifier for AdMIRaL {admiral.__version__}, started from {Path(config.start).name}: a "
         "pair classifier that reads evidence and a claim, and estimates how likely the evidence "
         "entails the claim, contradicts it, or does neither. `relevance_head.safetensors` scores "
         "whether the evidence bears on the claim.",
-        "",
-        "## Trained on",
-        "",
+    ]
+    trained_on = [
         *markdown_table(("source", "pairs by label", "pairs in an epoch"), _sources(train)),
         "",
         f"Non-commercial sources: {', '.join(used) or 'none'}.",
@@ -75,27 +65,11 @@ def verifier_card(
             ("file", "for", "pairs", "sha256"),
             [(f.name, f.role, f"{sum(f.samples.values()):,}", f.sha256) for f in files],
         ),
-        "",
-        f"{state.step} of {config.steps} steps in {state.seconds / 60:.0f} minutes, by {devices}.",
-        "",
-        "## Scores",
-        "",
     ]
-    if state.metrics:
-        lines += [
-            f"After {state.measured} steps, on at most {config.eval_pairs} development pairs of "
-            "each source:",
-            "",
-            *markdown_table(
-                ("metric", "value"), [(k, f"{v:.4f}") for k, v in state.metrics.items()]
-            ),
-        ]
-    else:
-        lines.append("It was not evaluated while it was trained.")
-    lines += ["", "## Settings", "", *markdown_table(("setting", "value"), [*settings.items()])]
-    versions = [("Python", platform.python_version())] + [(p, version(p)) for p in _PACKAGES]
-    lines += ["", "## Versions", "", *markdown_table(("package", "version"), versions), ""]
-    return "\n".join(lines)
+    evaluated_on = f"on at most {config.eval_pairs} development pairs of each source"
+    return render_card(
+        data, config, state, devices, introduction, trained_on, evaluated_on, settings
+    )
 
 
 def _sources(train: PairSet) -> Sequence[tuple[str, str, str]]:

@@ -111,12 +111,13 @@ def read_pair_set(
             f"{path}: holds no pairs of a weight above 0. Build them with training.build_pairs."
         )
     if limit is not None:
-        pairs = _at_most(pairs, limit, seed)
+        pairs = draw_pairs(pairs, limit, seed)
     counts = dict(sorted(Counter(pair.source for pair in pairs).items()))
     return PairSet(pairs, _encoded(pairs, encoder), SourceFile.of(role, path, counts))
 
 
-def _at_most(pairs: Sequence[Pair], limit: int, seed: int) -> list[Pair]:
+def draw_pairs(pairs: Sequence[Pair], limit: int, seed: int) -> list[Pair]:
+    """Return at most `limit` pairs of each source, drawn at random, in their order."""
     by_source: dict[str, list[int]] = {}
     for position, pair in enumerate(pairs):
         by_source.setdefault(pair.source, []).append(position)

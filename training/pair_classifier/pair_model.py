@@ -47,6 +47,11 @@ class PairModel(nn.Module):
             if isinstance(module, nn.Dropout):
                 module.p = dropout
 
+    def encoder_parameters(self) -> list[nn.Parameter]:
+        """Return the parameters of the encoder, without those of the two heads."""
+        base = getattr(self.classifier, self.classifier.base_model_prefix)
+        return list(base.parameters())
+
     def scores(self, batch: PairBatch, device: torch.device) -> tuple[Tensor, Tensor]:
         """Return the log-probabilities of `LABELS`, (pairs, 3), and relevance logits, (pairs,)."""
         output = self.classifier(

@@ -6,7 +6,6 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-import torch
 from accelerate import Accelerator
 
 from admiral.errors import AdmiralError
@@ -19,9 +18,9 @@ from proofs.verifier.classifier_files import (
 )
 from proofs.verifier.pair_input import PairEncoder
 from training.loop.model_card import SourceFile
+from training.loop.optimisation import build_optimizer
+from training.loop.run import Run, check_start, open_state, restore, values_of
 from training.loop.run_output import RunOutput
-from training.loop.run_setup import check_unchanged, describe_devices
-from training.loop.run_state import TrainingState, load_tensors, read_state
 from training.pair_classifier.pair_batches import PairSet, read_pair_set
 from training.pair_classifier.pair_model import PairModel
 from training.pair_classifier.verifier_settings import MINILM, VerifierConfig
@@ -33,40 +32,30 @@ _SELECTION_SETTINGS = ("best_metric", "keep", "eval_pairs")
 
 
 @dataclass(frozen=True, slots=True)
-class PairRun:
-    """Everything a training run of the verifier consists of.
+class PairRun(Run):
+    """A training run of the verifier.
 
     Attributes
     ----------
-    files, model
-        The classifier that is trained, and the module with its loss.
+    files
+        The classifier that is trained.
     encoder, max_length
         Encoder of the pairs, and its number of tokens.
-    base
-        File of the initial weights.
     train, dev
         Training pairs, and development pairs or None.
-    optimizer
-        The optimiser.
-    state
-        Progress of the run, updated in place.
     """
 
+    module: PairModel
     files: ClassifierFiles
-    model: PairModel
     encoder: PairEncoder
     max_length: int
-    base: SourceFile
     train: PairSet
     dev: PairSet | None
-    optimizer: torch.optim.AdamW
-    state: TrainingState
 
-    def describe(self, accelerator: Accelerator) -> str:
-        """Return a one-line summary of the run."""
+    def describe_data(self) -> str:
+        """Return the number of pairs by source."""
         counts = ", ".join(f"{n:,} {name}" for name, n in self.train.source.samples.items())
-        resumed = f"; continuing after step {self.state.step}" if self.state.step else ""
-        return f"pairs: {counts}; {describe_devices(accelerator)}{resumed}"
+        return f"pairs: {counts}"
 
 
 def open_pair_run(
@@ -81,11 +70,7 @@ def open_pair_run(
     """
     output.check(overwrite)
     start = minilm_directory() if config.start == MINILM else Path(config.start)
-    if output.checkpoint.resolve() == start.resolve():
-        raise AdmiralError(
-            f"{output.checkpoint}: is also `start`, which the run needs to resume. Choose "
-            "another `out`."
-        )
+    check_start(output, start)
     try:
         files = open_start(start, config.seed)
     except ValueError as error:
@@ -99,32 +84,33 @@ def open_pair_run(
     if config.dev:
         dev = read_pair_set("evaluate", Path(config.dev), encoder, config.eval_pairs, config.seed)
     base = SourceFile.of("start from", start / "model.safetensors")
-    fixed = {key: getattr(config, key) for key in _FIXED_SETTINGS} | {
+    fixed = values_of(config, _FIXED_SETTINGS) | {
         "start": base.sha256,
         "pairs": train.source.sha256,
     }
-    state = (None if overwrite else read_state(output.state)) or TrainingState(run=fixed)
-    check_unchanged(output, state.run, fixed)
-    selection = {key: getattr(config, key) for key in _SELECTION_SETTINGS} | {
-        "dev": dev.source.sha256 if dev else None
-    }
-    if state.selection != selection or not output.checkpoint.exists():
-        state.best, state.selection = None, selection
-    if accelerator.device.type == "cuda" and config.precision != "fp32":
-        torch.set_float32_matmul_precision("high")  # for products that autocast leaves in fp32
+    selection = values_of(config, _SELECTION_SETTINGS) | {"dev": dev.source.sha256 if dev else None}
+    state = open_state(output, overwrite, fixed, selection)
     model = PairModel(
         files,
         relevance_weight=config.relevance_loss_weight,
         label_smoothing=config.label_smoothing,
         dropout=config.dropout,
     )
-    model.to(accelerator.device).train()
-    optimizer = build_pair_optimizer(model, config)
-    if state.step:
-        load_tensors(output.state, model, optimizer)
-        if accelerator.scaler is not None and state.scaler:
-            accelerator.scaler.load_state_dict(state.scaler)
-    return PairRun(files, model, encoder, max_length, base, train, dev, optimizer, state)
+    model.to(accelerator.device)
+    rates = (config.lr, config.head_lr)
+    optimizer = build_optimizer(model, model.encoder_parameters(), rates, config.weight_decay)
+    restore(output, accelerator, model, optimizer, state)
+    return PairRun(
+        base=base,
+        module=model,
+        optimizer=optimizer,
+        state=state,
+        files=files,
+        encoder=encoder,
+        max_length=max_length,
+        train=train,
+        dev=dev,
+    )
 
 
 def open_start(directory: Path, seed: int) -> ClassifierFiles:
@@ -145,16 +131,3 @@ def open_start(directory: Path, seed: int) -> ClassifierFiles:
     is_classifier = any("SequenceClassification" in kind for kind in kinds or ())
     files = read_classifier(directory) if is_classifier else new_classifier(directory, seed)
     return with_relevance_head(files)
-
-
-def build_pair_optimizer(model: PairModel, config: VerifierConfig) -> torch.optim.AdamW:
-    """Return AdamW with separate learning rates for the encoder and the heads."""
-    base = getattr(model.classifier, model.classifier.base_model_prefix)
-    encoder = list(base.parameters())
-    in_encoder = set(encoder)
-    heads = [p for p in model.parameters() if p not in in_encoder]
-    return torch.optim.AdamW(
-        [{"params": encoder, "lr": config.lr}, {"params": heads, "lr": config.head_lr}],
-        weight_decay=config.weight_decay,
-        fused=True,
-    )

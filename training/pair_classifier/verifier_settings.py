@@ -5,19 +5,21 @@ The table of settings in ``docs/verifier.md`` is generated from the declarations
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from admiral.storage.declared_settings import documented, setting, value_problems
+from admiral.storage.declared_settings import documented, setting
 from admiral.storage.yaml_settings import read_settings
+from training.loop.loop_settings import (
+    COUNT,
+    PROBABILITY,
+    RATE,
+    loop_problems,
+    loop_setting,
+)
 
 #: The name of MiniLM as a start.
 MINILM = "minilm"
-_COUNT = (1, 1_000_000_000)
-_COUNT_OR_NONE = (0, 1_000_000_000)
-_RATE = (0, 100)
-_PROBABILITY = (0, 0.99)
 
 
 @documented
@@ -39,11 +41,10 @@ class VerifierConfig:
         format="a file",
     )
     dev: str = setting("", "Development pairs; empty: no evaluation.")
-    out: str = setting(
-        "runs/verifier",
-        "Directory of the trained verifier. The state that resumes the run is in `out`.run.",
-        pattern=".+",
-        format="a directory",
+    out: str = loop_setting(
+        "out",
+        default="runs/verifier",
+        help="Directory of the trained verifier. The state that resumes the run is in `out`.run.",
     )
 
     max_length: int = setting(
@@ -52,69 +53,33 @@ class VerifierConfig:
         section="Pairs",
         bounds=(16, 512),
     )
-    steps: int = setting(
-        6000, "Optimiser steps of the whole run.", section="Steps and batches", bounds=_COUNT
-    )
-    minutes: float = setting(
-        0.0,
-        "Time limit in minutes, after which the run stops and can be resumed; 0: none.",
-        bounds=_COUNT_OR_NONE,
-    )
-    batch_tokens: int = setting(4096, "Maximum number of padded tokens in a batch.", bounds=_COUNT)
-    gradient_accumulation_steps: int = setting(
-        1, "Batches of each process in an optimiser step.", bounds=_COUNT
-    )
+    steps: int = loop_setting("steps", default=6000)
+    minutes: float = loop_setting("minutes")
+    batch_tokens: int = setting(4096, "Maximum number of padded tokens in a batch.", bounds=COUNT)
+    gradient_accumulation_steps: int = loop_setting("gradient_accumulation_steps")
 
     lr: float = setting(
-        1e-4, "Peak learning rate of the encoder.", section="Optimisation", bounds=_RATE
+        1e-4, "Peak learning rate of the encoder.", section="Optimisation", bounds=RATE
     )
-    head_lr: float = setting(1e-3, "Peak learning rate of the two heads.", bounds=_RATE)
-    weight_decay: float = setting(0.01, "Weight decay of AdamW.", bounds=_RATE)
-    warmup_steps: int = setting(300, "Steps of linear warm-up.", bounds=_COUNT_OR_NONE)
-    lr_schedule: str = setting(
-        "linear",
-        "Learning-rate schedule after the warm-up.",
-        choices={
-            "linear": "linear decay to zero at the last step",
-            "cosine": "cosine decay to zero at the last step",
-            "constant": "no decay",
-        },
-    )
-    max_grad_norm: float = setting(
-        1.0, "Norm to which gradients are clipped; 0: no clipping.", bounds=_COUNT_OR_NONE
-    )
+    head_lr: float = setting(1e-3, "Peak learning rate of the two heads.", bounds=RATE)
+    weight_decay: float = loop_setting("weight_decay")
+    warmup_steps: int = loop_setting("warmup_steps", default=300)
+    lr_schedule: str = loop_setting("lr_schedule")
+    max_grad_norm: float = loop_setting("max_grad_norm")
     dropout: float = setting(
-        0.1, "Dropout of hidden states and attention weights.", bounds=_PROBABILITY
+        0.1, "Dropout of hidden states and attention weights.", bounds=PROBABILITY
     )
-    label_smoothing: float = setting(0.0, "Label smoothing.", bounds=_PROBABILITY)
+    label_smoothing: float = setting(0.0, "Label smoothing.", bounds=PROBABILITY)
     relevance_loss_weight: float = setting(
-        0.2, "Weight of the loss of the relevance head.", bounds=_RATE
+        0.2, "Weight of the loss of the relevance head.", bounds=RATE
     )
 
-    precision: str = setting(
-        "bf16",
-        "Number format of matrix products.",
-        section="Devices",
-        choices={
-            "fp32": "32 bits",
-            "bf16": "bfloat16",
-            "fp16": "half precision, on GPUs only",
-        },
-    )
-    device: str = setting(
-        "auto",
-        "Device of the run.",
-        choices={"auto": "a GPU if torch finds one", "cpu": "the processor"},
-    )
-    seed: int = setting(0, "Seed of all randomness.", bounds=(0, 2**32 - 1))
+    precision: str = loop_setting("precision")
+    device: str = loop_setting("device")
+    seed: int = loop_setting("seed")
 
-    eval_every: int = setting(
-        500,
-        "Steps between evaluations; 0: only at the end.",
-        section="Evaluation",
-        bounds=_COUNT_OR_NONE,
-    )
-    eval_pairs: int = setting(400, "Development pairs of each source.", bounds=_COUNT)
+    eval_every: int = loop_setting("eval_every", default=500)
+    eval_pairs: int = setting(400, "Development pairs of each source.", bounds=COUNT)
     best_metric: str = setting(
         "score",
         "Metric that decides which state is the best: `score`, `loss`, or `SOURCE/METRIC`.",
@@ -122,37 +87,13 @@ class VerifierConfig:
         format="score, loss, or one such as fever/auc",
     )
 
-    keep: str = setting(
-        "last",
-        "State that becomes the verifier.",
-        section="Output",
-        choices={"best": "the one with the best `best_metric`", "last": "the last one"},
-    )
-    save_every: int = setting(250, "Steps between saved states.", bounds=_COUNT)
-    log_every: int = setting(20, "Steps between log lines.", bounds=_COUNT)
-    tracker: str = setting(
-        "auto",
-        "Trackers of accelerate, such as `tensorboard`, separated by commas. `auto` uses "
-        "tensorboard where it is installed, `none` uses none.",
-        pattern=".+",
-        format="a tracker, 'auto' or 'none'",
-    )
-    export: str = setting(
-        "fp16",
-        "Number format of the exported weights.",
-        choices={"fp16": "half precision", "fp32": "32 bits"},
-    )
+    keep: str = loop_setting("keep", help="State that becomes the verifier.")
+    save_every: int = loop_setting("save_every", default=250)
+    log_every: int = loop_setting("log_every")
+    tracker: str = loop_setting("tracker")
+    export: str = loop_setting("export")
 
 
 def load_verifier_config(path: Path, overrides: tuple[str, ...] = ()) -> VerifierConfig:
     """Return the validated settings of a run (see `read_settings`)."""
-    return read_settings(VerifierConfig, problems, path, overrides)
-
-
-def problems(config: VerifierConfig) -> Iterator[tuple[str, str]]:
-    """Yield (key, problem and remedy) for each invalid value."""
-    yield from value_problems(config)
-    if Path(config.out).name in ("", ".."):
-        yield "out", f"{config.out!r} has no name of its own; give a directory that may be replaced"
-    if config.keep == "best" and not config.dev:
-        yield "keep", "is 'best', but there is no dev file; give one, or keep the last state"
+    return read_settings(VerifierConfig, loop_problems, path, overrides)

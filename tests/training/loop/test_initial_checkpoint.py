@@ -11,14 +11,18 @@ import huggingface_hub.constants
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import BartForConditionalGeneration, T5Config, T5ForConditionalGeneration
+from transformers import BartForConditionalGeneration
 
 from admiral.errors import AdmiralError
-from admiral.models.checkpoint import quiet_transformers, save_checkpoint
-from tests.training.tiny import write_hub_directory
+from admiral.models.checkpoint import has_output_embedding, load_seq2seq, save_checkpoint
+from tests.training.tiny import write_hub_directory, write_t5_directory
+from tests.trie.tiny_t5 import KINDS
+from training.data.sample_encoding import encode
+from training.data.samples import RetrieveSample
 from training.loop.initial_checkpoint import open_initial_checkpoint
 from training.loop.run_config import TrainConfig
 from trie import SafeTokenizer
+from trie.model.quiet_transformers import quiet_transformers
 from trie.model.safe_tokenizer import IDENTIFIERS, MARKERS, TASKS
 
 
@@ -104,11 +108,56 @@ def test_a_name_on_the_hub_is_found_in_its_cache(
 
 
 def test_another_architecture_is_refused(config: TrainConfig, tmp_path: Path) -> None:
-    shape = T5Config(vocab_size=32, d_model=8, d_kv=4, d_ff=8, num_layers=1, num_heads=2)
-    with quiet_transformers():
-        T5ForConditionalGeneration(shape).save_pretrained(tmp_path)
-    with pytest.raises(AdmiralError, match="'t5' is not 'bart'"):
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "gpt2"}))
+    (tmp_path / "model.safetensors").touch()
+    with pytest.raises(AdmiralError, match="'gpt2' is not 'bart' or 't5' or"):
         open_initial_checkpoint(replace(config, start=str(tmp_path)), TASKS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_tokens_of_proofs_are_added_to_a_t5(kind: str, tmp_path: Path) -> None:
+    """Its vocabulary has no braces. New rows leave separate output embeddings alone."""
+    folder = write_t5_directory(tmp_path / "t5", kind)
+    config = TrainConfig(start=str(folder), max_source=96, max_target=96)
+    before = load_seq2seq(folder)
+    start = open_initial_checkpoint(config, TASKS)
+    tokens, size = start.tokens, start.tokens.size
+    marks = [tokens.single_token(mark) for mark in "{}<"]
+    assert marks == [size - 3, size - 2, size - 1]
+    assert tokens.task("prove") is not None
+    assert tokens.encode("{") != [marks[0]]
+    for old, new in (
+        (before.get_input_embeddings(), start.model.get_input_embeddings()),
+        (before.get_output_embeddings(), start.model.get_output_embeddings()),
+    ):
+        assert torch.equal(new.weight[: len(old.weight)], old.weight)
+        assert len(new.weight) == size == start.model.config.vocab_size
+    assert has_output_embedding(start.model) == has_output_embedding(before) == (kind == "t5 v1.1")
+    save_checkpoint(tmp_path / "out", start.model, start.head, start.tokenizer, torch.float32)
+    again = open_initial_checkpoint(replace(config, start=str(tmp_path / "out")), TASKS)
+    assert again.tokens.fingerprint == tokens.fingerprint
+    ids = torch.tensor([[5, 6, 7]])
+    logits = [
+        some.model.eval()(input_ids=ids, decoder_input_ids=ids).logits for some in (start, again)
+    ]
+    assert torch.equal(*logits)
+
+
+def test_a_t5_has_one_dropout(tmp_path: Path) -> None:
+    config = TrainConfig(start=str(write_t5_directory(tmp_path / "t5")), max_source=96, dropout=0.2)
+    with pytest.raises(AdmiralError, match=r"set attention_dropout to the value of dropout, 0\.2"):
+        open_initial_checkpoint(config, TASKS)
+    config = replace(config, attention_dropout=0.2, max_target=96)
+    assert open_initial_checkpoint(config, TASKS).model.config.dropout_rate == 0.2
+
+
+def test_proofs_of_a_t5_need_its_missing_tokens(tmp_path: Path) -> None:
+    folder = write_t5_directory(tmp_path / "t5")
+    config = TrainConfig(start=str(folder), max_source=96, max_target=96, markers=False)
+    with pytest.raises(AdmiralError, match=r"no token for { } <, which proofs contain"):
+        open_initial_checkpoint(config, ("prove",))
+    start = open_initial_checkpoint(config, ("retrieve",))
+    assert encode(start.tokens, RetrieveSample("Rome is a city.", (), 0, ("Rome",)), 96, 96)
 
 
 def test_a_pre_norm_bart_is_refused(hub: Path, tmp_path: Path) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import torch
 from transformers import AutoModel, AutoTokenizer
 
-from admiral.models.checkpoint import quiet_transformers
 from admiral.reranking.similarity import minilm_directory
 from training.loop.minilm_warm_start import mini_tokenizer, warm_start
 from trie import SafeTokenizer
+from trie.model.quiet_transformers import quiet_transformers
 
 TEXTS = [
     "Seth Meyers led through the evening as its host.",

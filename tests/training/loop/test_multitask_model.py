@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.training.tiny import some_samples, write_hub_directory
+from tests.training.tiny import some_samples, write_hub_directory, write_t5_directory
 from training.data.batches import Counts, Examples, RerankBatch, collate, split_to_cost
 from training.data.sample_encoding import GenerationExample, RerankingExample, encode
 from training.loop.initial_checkpoint import InitialCheckpoint, open_initial_checkpoint
@@ -17,9 +17,15 @@ from training.loop.run_config import TrainConfig
 from trie.model.safe_tokenizer import TASKS
 
 
-@pytest.fixture(scope="module")
-def start(tmp_path_factory: pytest.TempPathFactory) -> InitialCheckpoint:
-    folder = write_hub_directory(tmp_path_factory.mktemp("start") / "bart")
+@pytest.fixture(scope="module", params=["bart", "t5", "t5 v1.1", "umt5", "longt5"])
+def start(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> InitialCheckpoint:
+    folder = tmp_path_factory.mktemp("start") / "model"
+    if request.param == "bart":
+        write_hub_directory(folder)
+    else:
+        write_t5_directory(folder, request.param)
     return open_initial_checkpoint(
         TrainConfig(start=str(folder), max_source=96, max_target=96), TASKS
     )

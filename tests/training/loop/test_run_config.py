@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from admiral.errors import AdmiralError
 from admiral.storage.declared_settings import settings_tables
+from tests.training.tiny import check_named
 from training.loop.run_config import TrainConfig, load_config
 from trie.model.safe_tokenizer import TASKS
 
@@ -15,7 +15,6 @@ ROOT = Path(__file__).parents[3]
 FILES = {
     "mini-copy": TASKS,
     "mini-joint": TASKS,
-    "mini-links": TASKS,
     "mini": TASKS,
     "paper-retriever": ("retrieve",),
     "paper-reranker": ("rerank",),
@@ -63,11 +62,8 @@ def test_the_documented_settings_are_those_declared() -> None:
     ],
 )
 def test_bad_values_name_file_and_key(tmp_path: Path, text: str, key: str) -> None:
-    path = tmp_path / "bad.yaml"
-    path.write_text(text)
-    with pytest.raises(AdmiralError) as caught:
-        load_config(path, (), ("retrieve", "rerank"))
-    assert str(caught.value).startswith(f"{path}: key {key!r}: ")
+    tasks = ("retrieve", "rerank")
+    check_named(lambda path: load_config(path, (), tasks), tmp_path, text, key)
 
 
 def test_hop_numbers_are_parsed(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
 import signal
@@ -15,13 +14,22 @@ from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import load_file
 from transformers import BartForConditionalGeneration
 
 from admiral.errors import AdmiralError
 from admiral.models.checkpoint import load_checkpoint
 from admiral.models.heads import SUFFICIENCY_HEAD
-from tests.training.tiny import elsewhere, full_disk, lines, prepare, some_samples, to_yaml
+from tests.training.tiny import (
+    elsewhere,
+    full_disk,
+    lines,
+    no_space,
+    prepare,
+    same_weights,
+    some_samples,
+    to_yaml,
+    weights,
+)
 from training.data.samples import RetrieveSample, write_samples
 from training.loop.run_config import TrainConfig
 from training.loop.run_output import RunOutput
@@ -34,15 +42,6 @@ ROOT = Path(__file__).parents[3]
 @pytest.fixture(scope="module")
 def settings(tmp_path_factory: pytest.TempPathFactory) -> TrainConfig:
     return prepare(tmp_path_factory.mktemp("run"))
-
-
-def weights(config: TrainConfig) -> dict[str, torch.Tensor]:
-    return load_file(Path(config.out) / "model.safetensors")
-
-
-def same_weights(one: TrainConfig, other: TrainConfig) -> bool:
-    ours, theirs = weights(one), weights(other)
-    return ours.keys() == theirs.keys() and all(torch.equal(ours[k], theirs[k]) for k in ours)
 
 
 def test_the_loss_falls_the_best_is_kept_and_the_checkpoint_loads(settings: TrainConfig) -> None:
@@ -257,7 +256,7 @@ def test_a_finished_run_exports_a_missing_checkpoint(
 ) -> None:
     config = replace(elsewhere(settings, "done"), steps=2)
     with monkeypatch.context() as patch:
-        patch.setattr("training.loop.checkpoint_selection.save_checkpoint", _no_space)
+        patch.setattr("training.loop.multitask_selection.save_checkpoint", no_space)
         with pytest.raises(AdmiralError, match="done: cannot be written"):
             train(config, TASKS)
     assert not Path(config.out).exists()
@@ -272,10 +271,6 @@ def test_a_finished_run_exports_a_missing_checkpoint(
         train(replace(config, keep="best"), TASKS)
     train(config, TASKS)
     assert contents(Path(config.out))["model.safetensors"] == whole["model.safetensors"]
-
-
-def _no_space(*_: object) -> None:
-    raise OSError(errno.ENOSPC, "No space left on device")
 
 
 def test_a_loss_that_is_not_finite_ends_the_run(settings: TrainConfig) -> None:

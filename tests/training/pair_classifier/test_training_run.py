@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 from click.testing import CliRunner
-from safetensors.torch import load_file
 
 from admiral.errors import AdmiralError
 from admiral.storage.declared_settings import settings_tables
 from proofs.verifier.pair_verifier import Verifier
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
+from tests.training.tiny import (
+    SHORT_RUN,
+    check_named,
+    elsewhere,
+    lines,
+    no_space,
+    same_weights,
+    to_yaml,
+)
 from training.data.verification_pairs import PAIR_LABELS, Pair, write_pairs
 from training.pair_classifier.pair_model import label_losses
 from training.pair_classifier.training_run import train_verifier
@@ -49,37 +57,12 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> VerifierConfig:
         pairs=str(folder / "pairs.jsonl"),
         dev=str(folder / "pairs.jsonl"),
         out=str(folder / "out"),
-        steps=12,
         batch_tokens=96,
         max_length=32,
         lr=1e-2,
         head_lr=1e-2,
-        warmup_steps=2,
-        precision="fp32",
-        device="cpu",
-        eval_every=0,
-        save_every=3,
-        log_every=2,
-        tracker="none",
+        **SHORT_RUN,
     )
-
-
-def elsewhere(config: VerifierConfig, out: str) -> VerifierConfig:
-    return replace(config, out=str(Path(config.out).with_name(out)))
-
-
-def log(config: VerifierConfig) -> list[dict[str, float]]:
-    lines = (Path(f"{config.out}.run") / "log.jsonl").read_text().splitlines()
-    return [json.loads(line) for line in lines]
-
-
-def same_weights(one: VerifierConfig, other: VerifierConfig) -> bool:
-    names = ("model.safetensors", "relevance_head.safetensors")
-    for name in names:
-        ours, theirs = (load_file(Path(config.out) / name) for config in (one, other))
-        if ours.keys() != theirs.keys() or any(not ours[k].equal(theirs[k]) for k in ours):
-            return False
-    return True
 
 
 def test_it_learns_and_the_best_state_is_the_verifier(settings: VerifierConfig) -> None:
@@ -87,9 +70,9 @@ def test_it_learns_and_the_best_state_is_the_verifier(settings: VerifierConfig) 
         elsewhere(settings, "learns"), steps=150, eval_every=25, keep="best", save_every=1000
     )
     train_verifier(config)
-    losses = [line["pairs"] for line in log(config) if "pairs" in line]
+    losses = [line["pairs"] for line in lines(config) if "pairs" in line]
     assert losses[-1] < 0.5 * losses[0]
-    evaluated = [line for line in log(config) if "dev/score" in line]
+    evaluated = [line for line in lines(config) if "dev/score" in line]
     assert [line["step"] for line in evaluated] == [25, 50, 75, 100, 125, 150]
     best = max(evaluated, key=lambda line: (line["dev/score"], -line["step"]))
     card = (Path(config.out) / "README.md").read_text()
@@ -121,13 +104,43 @@ def test_a_stopped_run_resumes_exactly(settings: VerifierConfig) -> None:
     train_verifier(whole)
     for _ in range(5):
         train_verifier(replace(parts, minutes=1e-9))
-    assert log(parts)[-1]["step"] == 4
+    assert lines(parts)[-1]["step"] == 4
     train_verifier(parts)
     assert same_weights(whole, parts)
-    for ours, theirs in zip(log(whole), log(parts), strict=True):
+    for ours, theirs in zip(lines(whole), lines(parts), strict=True):
         assert ours == pytest.approx(theirs, rel=1e-6)
     train_verifier(parts)  # finished: nothing changes
     assert same_weights(whole, parts)
+
+
+def test_a_finished_run_exports_a_missing_verifier(
+    settings: VerifierConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = replace(elsewhere(settings, "done"), steps=2, dev="")
+    with monkeypatch.context() as patch:
+        patch.setattr("training.pair_classifier.training_run.write_classifier", no_space)
+        with pytest.raises(AdmiralError, match="done: cannot be written"):
+            train_verifier(config)
+    assert not Path(config.out).exists()
+    train_verifier(config)  # the steps were saved
+    assert [line["step"] for line in lines(config)] == [2]
+    whole = elsewhere(config, "done-at-once")
+    train_verifier(whole)
+    assert same_weights(config, whole)
+
+
+def test_a_deleted_best_verifier_is_not_replaced_by_the_last_state(
+    settings: VerifierConfig,
+) -> None:
+    config = replace(elsewhere(settings, "deleted"), steps=2, keep="best")
+    train_verifier(config)
+    shutil.rmtree(config.out)
+    with pytest.raises(AdmiralError, match="only the run's last state is saved"):
+        train_verifier(config)
+    assert not Path(config.out).exists()
+    train_verifier(replace(config, keep="last"))
+    assert [line["step"] for line in lines(config) if "pairs" in line] == [2]
+    assert Path(config.out).exists()
 
 
 def test_other_pairs_or_settings_are_refused(settings: VerifierConfig, tmp_path: Path) -> None:
@@ -152,8 +165,7 @@ def test_the_command_continues_from_a_verifier(settings: VerifierConfig) -> None
     first = replace(elsewhere(settings, "first"), steps=2, dev="")
     train_verifier(first)
     second = replace(elsewhere(first, "second"), start=first.out)
-    path = Path(second.out).with_suffix(".yaml")
-    path.write_text("".join(f"{key}: {json.dumps(v)}\n" for key, v in vars(second).items()))
+    path = to_yaml(second, Path(second.out).with_suffix(".yaml"))
     done = CliRunner().invoke(main, ["--config", str(path), "--set", "steps=1"])
     assert done.exit_code == 0, done.output
     assert "cities" in done.output
@@ -190,8 +202,4 @@ def test_the_shipped_settings_are_valid_and_documented() -> None:
     ],
 )
 def test_bad_values_name_file_and_key(tmp_path: Path, text: str, key: str) -> None:
-    path = tmp_path / "bad.yaml"
-    path.write_text(text)
-    with pytest.raises(AdmiralError) as caught:
-        load_verifier_config(path)
-    assert str(caught.value).startswith(f"{path}: key {key!r}: ")
+    check_named(load_verifier_config, tmp_path, text, key)

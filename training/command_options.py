@@ -1,0 +1,132 @@
+"""Options that several training programs share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from admiral.errors import AdmiralError
+
+if TYPE_CHECKING:  # some programs that read these options need no torch
+    import torch
+
+    from proofs.verifier.pair_verifier import Verifier
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def kb_option(*names: str) -> Callable[[Command], Command]:
+    """Return a decorator that adds ``--kb``, passed to the program under a name if one is given."""
+    return click.option("--kb", *names, default="demo", show_default=True, help="Knowledge base.")
+
+
+def source_option(help: str, **rules: Any) -> Callable[[Command], Command]:
+    """Return a decorator that adds ``--source``, repeatable, with the given help.
+
+    Other parameters of `click.option`, such as ``required``, are given as keywords.
+    """
+    options = {"multiple": True, "metavar": "FORMAT:FILE", "help": help, **rules}
+    return click.option("--source", "sources", **options)
+
+
+#: Adds ``--source`` to a program that reads claims with gold documents.
+gold_source_option = source_option(
+    "Claims with gold documents, in the formats of training.build_data; repeatable.", required=True
+)
+
+#: Adds ``--documents``.
+documents_option = click.option(
+    "--documents",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True),
+    help="Documents to add to the knowledge base, such as FEVEROUS pages; repeatable.",
+)
+
+
+def exclude_option(effect: str, *, exists: bool = False) -> Callable[[Command], Command]:
+    """Return a decorator that adds ``--exclude``.
+
+    Parameters
+    ----------
+    effect
+        What is left out, for the help.
+    exists
+        Whether click checks that the files exist.
+    """
+    return click.option(
+        "--exclude",
+        multiple=True,
+        type=click.Path(path_type=Path, exists=exists),
+        help=f"Development claims; {effect}; repeatable.",
+    )
+
+
+def headings_option(samples: str) -> Callable[[Command], Command]:
+    """Return a decorator that adds ``--headings``, a share of the `samples` that the help names."""
+    return click.option(
+        "--headings",
+        type=click.FloatRange(0, 1),
+        default=0.0,
+        show_default=True,
+        help=f"Share of {samples} whose titles become catalogue headings, such as Meyers, Seth.",
+    )
+
+
+def limit_option(default: int) -> Callable[[Command], Command]:
+    """Return a decorator that adds ``--limit``, the number of claims of each source."""
+    return click.option(
+        "--limit",
+        default=default,
+        show_default=True,
+        type=click.IntRange(min=1),
+        help="Maximum number of claims of each source.",
+    )
+
+
+#: Adds ``--set``.
+retrieval_settings_option = click.option(
+    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Retrieval settings."
+)
+
+#: Adds ``--hold-out SHARE`` to a program that builds training samples.
+hold_out_option = click.option(
+    "--hold-out",
+    default=0.0,
+    show_default=True,
+    type=click.FloatRange(0, 1, max_open=True),
+    help="Share of the claims to leave out, for training.ranking --held-out.",
+)
+
+#: Adds ``--held-out SHARE`` to a program that fits weights.
+held_out_option = click.option(
+    "--held-out",
+    type=click.FloatRange(0, 1, min_open=True),
+    help="Use only the claims that --hold-out with the same share leaves out; default: all.",
+)
+
+#: Adds ``--seed``.
+seed_option = click.option("--seed", default=0, show_default=True)
+
+
+def verifier_option(**rules: Any) -> Callable[[Command], Command]:
+    """Return a decorator that adds ``--verifier``, with other parameters of `click.option`."""
+    return click.option("--verifier", metavar="DIR", **rules)
+
+
+def open_verifier(directory: str, dtype: torch.dtype | None = None) -> Verifier:
+    """Open the verifier of ``--verifier`` on the processor.
+
+    Raises
+    ------
+    AdmiralError
+        If it cannot be read; the message names the option and the file.
+    """
+    from proofs.verifier.pair_verifier import Verifier
+
+    try:
+        return Verifier.open(directory, dtype=dtype)
+    except ValueError as error:
+        raise AdmiralError(f"--verifier: {error}") from error

@@ -1,0 +1,42 @@
+"""Fit the temperature of a verifier on labelled pairs."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from proofs.verifier.temperature import BOUNDS
+from training.pair_classifier.pair_model import label_losses
+
+
+def fit_temperature(log_probabilities: Tensor, labels: Tensor) -> float:
+    """Return the temperature of the highest likelihood, within `BOUNDS`.
+
+    Parameters
+    ----------
+    log_probabilities
+        Of `LABELS`, at temperature 1, (pairs, 3).
+    labels
+        Positions in `PAIR_LABELS`, (pairs,).
+    """
+    scores = log_probabilities.double()
+    low, high = map(math.log, BOUNDS)
+    logarithm = torch.zeros((), dtype=torch.float64, requires_grad=True)
+    optimizer = torch.optim.LBFGS([logarithm], max_iter=100, line_search_fn="strong_wolfe")
+
+    def loss() -> Tensor:
+        optimizer.zero_grad()
+        value = label_losses(at_temperature(scores, logarithm.clamp(low, high).exp()), labels)
+        mean = value.mean()
+        mean.backward()
+        return mean
+
+    optimizer.step(loss)
+    return min(max(math.exp(float(logarithm.detach())), BOUNDS[0]), BOUNDS[1])
+
+
+def at_temperature(log_probabilities: Tensor, temperature: float | Tensor) -> Tensor:
+    """Return the log-probabilities of pairs at another temperature than 1."""
+    return (log_probabilities / temperature).log_softmax(-1)
