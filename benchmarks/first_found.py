@@ -109,7 +109,7 @@ def _order(item: tuple[Found, int]) -> tuple[float, int, int]:
 @click.command()
 @click.argument("claims", type=click.Path(path_type=Path, exists=True))
 @click.option("--kb", default="demo", show_default=True)
-@click.option("--limit", default=0, help="Only so many claims; 0 for all.")
+@click.option("--limit", default=0, help="Maximum number of claims; 0 for all.")
 @click.option("--config", "path", type=click.Path(path_type=Path), help="YAML file of settings.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Further settings.")
 def main(claims: Path, kb: str, limit: int, path: Path | None, settings: tuple[str, ...]) -> None:

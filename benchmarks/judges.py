@@ -4,7 +4,7 @@ Run as ``python -m benchmarks.judges CLAIMS.jsonl --kb KB``. The claims come wit
 a format of `admiral.gold`. Each is judged twice, with its gold evidence and with one gold document
 withheld, filled up with distractors (`training.fitting.sufficiency_examples`). ``--pages`` adds
 documents that the knowledge base lacks, such as those of FEVEROUS, in any format of
-`admiral index`.
+`admiral index`. ``--set`` changes settings of the judges, such as ``verifier``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import click
 
-from admiral import RetrievalConfig
+from admiral.config import load_config
 from admiral.gold import read_gold
 from admiral.io.claims import evenly_spaced
 from admiral.kb import KnowledgeBase, locate
@@ -61,8 +61,9 @@ def table(
 @click.option("--model", default="mini", show_default=True)
 @click.option("--judge", "judges", multiple=True, type=click.Choice(JUDGES), default=JUDGES)
 @click.option("--pages", type=click.Path(path_type=Path, exists=True))
-@click.option("--limit", default=0, help="Only so many claims; 0 for all.")
+@click.option("--limit", default=0, help="Maximum number of claims; 0 for all.")
 @click.option("--precision", type=click.Choice(["fp32", "bf16"]), default="fp32")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Further settings.")
 @click.option("--seed", default=0, show_default=True)
 def main(
     claims: Path,
@@ -72,14 +73,15 @@ def main(
     pages: Path | None,
     limit: int,
     precision: str,
+    settings: tuple[str, ...],
     seed: int,
 ) -> None:
     """Print how well judges tell insufficient evidence of CLAIMS from sufficient evidence."""
+    config = load_config(None, [f"precision={precision}", *settings])
     gold = evenly_spaced(list(read_gold(claims)), limit)
     with KnowledgeBase.open(locate(kb)) as opened:
         corpus = ExtendedCorpus(opened, read_documents([pages] if pages else []))
         labelled = list(sufficiency_examples(corpus, gold, seed=seed))
-    config = RetrievalConfig(precision=precision)
     checkpoint = load_checkpoint(model, dtype=choose_dtype(config))
     texts, evidence = [one.claim for one in labelled], [one.evidence for one in labelled]
     click.echo("| judge | gold documents | cases | precision | recall | F1 | accuracy | ms |")

@@ -30,7 +30,7 @@ RANKINGS = ("last-hop", "fused", "learned")
 @click.command()
 @click.argument("claims", type=click.Path(path_type=Path, exists=True))
 @click.option("--kb", default="demo", show_default=True)
-@click.option("--limit", default=0, help="Only so many claims; 0 for all.")
+@click.option("--limit", default=0, help="Maximum number of claims; 0 for all.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Further settings.")
 def main(claims: Path, kb: str, limit: int, settings: tuple[str, ...]) -> None:
     """Print a table of all-gold recall for CLAIMS by each way of ranking."""

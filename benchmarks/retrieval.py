@@ -66,7 +66,7 @@ def _shows_all(result: RetrievalResult, gold: GoldClaim) -> bool:
 @click.option("--kb", default="demo", show_default=True)
 @click.option("--model", default="mini", show_default=True)
 @click.option("--hops", multiple=True, default=("dynamic",), show_default=True)
-@click.option("--limit", default=0, help="Only so many claims; 0 for all.")
+@click.option("--limit", default=0, help="Maximum number of claims; 0 for all.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Further settings.")
 def main(
     claims: Path, kb: str, model: str, hops: tuple[str, ...], limit: int, settings: tuple[str, ...]

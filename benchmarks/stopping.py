@@ -118,7 +118,7 @@ def row(
 @click.option("--kb", default="demo", show_default=True)
 @click.option("--model", default="mini", show_default=True)
 @click.option("--judge", "judges", multiple=True, type=click.Choice(JUDGES), default=JUDGES)
-@click.option("--limit", default=0, help="Only so many claims; 0 for all.")
+@click.option("--limit", default=0, help="Maximum number of claims; 0 for all.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Further settings.")
 def main(
     claims: Path,

@@ -1,0 +1,5 @@
+"""Run the command."""
+
+from benchmarks.own_files import main
+
+main()
