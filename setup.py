@@ -53,6 +53,7 @@ setup(
         "markdown-it-py>=4,<5",
         "pathspec>=1,<2",
         "bm25s>=0.3.16,<0.4",
+        "ir-measures>=0.4.1,<0.5",
         "PyStemmer>=3.0",
         "click>=8.2",
         "fsspec>=2025.3",
@@ -85,7 +86,6 @@ setup(
         # The fork that imports on the Python in use; there is none for 3.13 or later, where our
         # converters (which never import fairseq) still read and write its formats.
         "fairseq": ["fairseq-fixed>=0.12.3.1,<0.13; python_version < '3.13'"],
-        "scorers": ["ir-measures>=0.4"],
         # AdMIRaL as a retriever of other systems; see docs/integrations.md.
         "haystack": ["haystack-ai>=2.31,<4"],
         "langchain": ["langchain-core>=1.7,<2", "pydantic>=2.10"],

@@ -25,6 +25,15 @@ _HOPS = (1, 999)
 _WEIGHT = (0, 1_000_000)
 
 
+#: The settings of ``--fast``. BM25, mentions and sentence embeddings remain.
+FAST_SETTINGS: dict[str, Any] = {
+    "generator": False,
+    "title_beams": 0,
+    "cross_encoder_documents": 0,
+    "rerank_documents": 12,
+}
+
+
 @documented
 @dataclass
 class RetrievalConfig:
@@ -46,10 +55,12 @@ class RetrievalConfig:
 
     hops: str | int = setting(
         "dynamic",
-        "Number of hops, or `dynamic`: continue until the judge finds the evidence sufficient.",
+        "Number of hops, or `dynamic`: continue until the judge finds the evidence sufficient. "
+        "With `0`, only the first stage runs: documents keep its order, and no evidence is read or "
+        "judged.",
         section="Hops",
-        pattern="dynamic|[1-9][0-9]{0,2}",
-        format="'dynamic' or a number from 1 to 999",
+        pattern="dynamic|0|[1-9][0-9]{0,2}",
+        format="'dynamic' or a number from 0 to 999",
     )
     min_hops: int = setting(
         2,
@@ -95,14 +106,26 @@ class RetrievalConfig:
     )
     rerank_sentences: int = setting(
         64,
-        "Sentences of one document that are reranked. Of longer documents, those that share most "
-        "words with the claim are taken.",
+        "Sentences of one document that are reranked. Of longer documents, those of the best "
+        "passages that share rare words with the claim or the evidence are taken.",
         bounds=_COUNT,
+    )
+    rerank_characters: int = setting(
+        32_000,
+        "Characters of long documents, those of more than 40 sentences, that are reranked at a hop "
+        "which reads only such documents, and a share of it if others are among them. It is about "
+        "four times the number of tokens. Each document keeps at least one sentence.",
+        bounds=(1, 1_000_000_000),
     )
     mentions: bool = setting(
         True,
         "Use the titles that texts mention. Documents that the claim names become candidates; "
         "those that the evidence names or links to are read at the next hop and are ranked higher.",
+    )
+    aliases: bool = setting(
+        True,
+        "Count other names of documents as mentions too, such as acronyms and names of commands. "
+        "They are found when the knowledge base is built.",
     )
     generator: bool = setting(
         True,
@@ -154,6 +177,19 @@ class RetrievalConfig:
         "File of weights of the judge `calibrated`, written by `training.judges`. If empty, the "
         "bundled weights are used.",
         is_file=True,
+    )
+    verifier: str = setting(
+        "",
+        "Directory of a verifier, which the judge `calibrated` then uses for probabilities of "
+        "sufficiency and of verdicts: one that `training.verifier` wrote, or any local Hugging "
+        "Face classifier of pairs with the same labels. If empty, there is none.",
+        is_file=True,
+    )
+    stop_at: float = setting(
+        0.0,
+        "Probability from which the evidence counts as sufficient; needs a verifier. With 0, the "
+        "judge's own threshold holds.",
+        bounds=(0, 1),
     )
     early_exit: bool = setting(
         False,
@@ -265,6 +301,17 @@ class RetrievalConfig:
         for key, problem in _problems(self):
             raise AdmiralError(f"setting {key!r}: {problem}")
 
+    @classmethod
+    def fast(cls, **changes: Any) -> RetrievalConfig:
+        """Return the settings of ``--fast``: no trained model, and few documents read at each hop.
+
+        Parameters
+        ----------
+        changes
+            Values of other settings, or of the same ones.
+        """
+        return cls(**(FAST_SETTINGS | changes))
+
     def settings(self) -> dict[str, Any]:
         """Return the settings that decide what a run returns, without those of speed."""
         values = asdict(self)
@@ -275,7 +322,7 @@ class RetrievalConfig:
         }
 
 
-#: Settings whose values are paths of files, or empty.
+#: Settings whose values are paths of files or folders, or empty.
 FILE_SETTINGS = tuple(each.name for each in declared_settings(RetrievalConfig) if each.is_file)
 
 
@@ -328,6 +375,12 @@ def build_config(items: Iterable[tuple[str, str, Any]]) -> RetrievalConfig:
 def _problems(config: RetrievalConfig) -> Iterator[tuple[str, str]]:
     """Yield (key, what is wrong and what would be right) for each value that is not allowed."""
     yield from value_problems(config)
+    if config.stop_at and not (config.verifier and config.judge == "calibrated"):
+        yield (
+            "stop_at",
+            "works only with the judge 'calibrated' and a verifier; give its directory as the "
+            "setting 'verifier'",
+        )
     if config.title_weight == config.text_weight == 0:
         yield "text_weight", "is 0 like title_weight; one of the two must be positive"
     chosen = config.min_hops != RetrievalConfig.min_hops

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -154,7 +154,10 @@ class Admiral(AsyncRetrieval):
         return result
 
     def retrieve_many(
-        self, claims: Iterable[str | Claim], hops: str | int | None = None
+        self,
+        claims: Iterable[str | Claim],
+        hops: str | int | None = None,
+        on_stage: Callable[[str], None] | None = None,
     ) -> Iterator[RetrievalResult]:
         """Yield the result of each claim, in order.
 
@@ -168,6 +171,9 @@ class Admiral(AsyncRetrieval):
             The claims; the id of a plain text is its number, from "1".
         hops
             ``dynamic`` or a number; the setting `hops` by default.
+        on_stage
+            Receives a short text when a stage begins, such as ``Hop 2: reading 40 documents``. It
+            may be called from several threads.
 
         Raises
         ------
@@ -177,7 +183,7 @@ class Admiral(AsyncRetrieval):
             raised after the results of all claims before it.
         """
         try:
-            for state in self.search_states(claims, hops):
+            for state in self.search_states(claims, hops, on_stage):
                 with self.in_use:
                     result = build_result(state, self.stages, self.config, self.checkpoint.tokens)
                     result = with_origins(result, self.kb)
@@ -187,7 +193,10 @@ class Admiral(AsyncRetrieval):
             trim_heap(min_interval=0)
 
     def search_states(
-        self, claims: Iterable[str | Claim], hops: str | int | None = None
+        self,
+        claims: Iterable[str | Claim],
+        hops: str | int | None = None,
+        on_stage: Callable[[str], None] | None = None,
     ) -> Iterator[SearchState]:
         """Yield the search state of each claim after its last hop, before documents are ranked.
 
@@ -198,7 +207,7 @@ class Admiral(AsyncRetrieval):
         config.hops = config.hops if hops is None else str(hops)
         config.validate()
         with self.in_use:
-            hop_loop = HopLoop(self.kb, self.stages, config)
+            hop_loop = HopLoop(self.kb, self.stages, config, on_stage)
 
         def advance(batch: Sequence[SearchState]) -> None:
             with self.in_use:

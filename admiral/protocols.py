@@ -15,6 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Protocol, runtime_checkable
 
+import numpy as np
+
 from admiral.records import Document, DocumentSet, RankedDocument, ScoredTitle, Sentence
 from proofs import Judgement
 
@@ -71,6 +73,29 @@ class FirstStage(Protocol):
         ...
 
 
+class DocumentReader(Protocol):
+    """Stage 2: choose what a hop reads of each document."""
+
+    def read(
+        self,
+        claims: Sequence[str],
+        evidence: Sequence[Sequence[Sentence]],
+        titles: Sequence[Sequence[str]],
+    ) -> list[list[Document]]:
+        """Return the documents for each claim; sentences that are not read are blank.
+
+        Parameters
+        ----------
+        claims
+            The texts of the claims.
+        evidence
+            The sentences that earlier hops have chosen for each claim; none at hop 1.
+        titles
+            The titles of the documents to read for each claim, each once.
+        """
+        ...
+
+
 class SentenceReranker(Protocol):
     """Stage 2: score every sentence of the candidate documents."""
 
@@ -94,6 +119,14 @@ class SentenceReranker(Protocol):
         evidence
             The sentences that earlier hops have chosen for each claim; none at hop 1.
         """
+        ...
+
+
+class SentenceVectors(Protocol):
+    """Vectors of sentences that are stored with their documents, such as in a knowledge base."""
+
+    def unit_vectors(self, sentences: Sequence[Sentence]) -> np.ndarray:
+        """Return float32, (sentences, width); zero for a sentence whose vector is not stored."""
         ...
 
 
@@ -233,6 +266,8 @@ class Stages:
     document_scorer
         Scores documents by their features, for the choice of evidence and the final ranking; None
         to choose evidence by sentences alone and to rank by `admiral.ranking.fusion`.
+    document_reader
+        Chooses the sentences of long documents that a hop reads; None to read whole documents.
     """
 
     first_stage: FirstStage
@@ -242,6 +277,7 @@ class Stages:
     mention_finder: MentionFinder | None = None
     title_scorer: TitleScorer | None = None
     document_scorer: DocumentScorer | None = None
+    document_reader: DocumentReader | None = None
 
     @property
     def claim_limits(self) -> Mapping[str, int]:

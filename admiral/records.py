@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
 from admiral.errors import AdmiralError
-from proofs import Proof
+from proofs import Proof, Verdict
 
 T = TypeVar("T")
 
@@ -73,6 +73,8 @@ class Document:
     offsets
         For each sentence, the position of its first character in the text that was extracted from
         the file; empty for a record of a corpus.
+    id
+        The id of the document in its corpus; empty unless the format has ids (BEIR).
     """
 
     title: str
@@ -81,6 +83,7 @@ class Document:
     source: str = ""
     sections: tuple[str, ...] = ()
     offsets: tuple[int, ...] = ()
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +164,10 @@ class Hop:
         Duration; claims in one batch share its time equally.
     read
         The titles of the documents whose sentences were scored, sorted by their best sentence.
+    probability
+        Probability that the evidence is sufficient; None without a verifier.
+    verdicts
+        Probability of each verdict; None without a verifier.
     """
 
     number: int
@@ -170,6 +177,8 @@ class Hop:
     sufficient: bool
     seconds: float
     read: tuple[str, ...] = ()
+    probability: float | None = None
+    verdicts: Mapping[Verdict, float] | None = None
 
     @property
     def missing(self) -> tuple[str, ...] | None:
@@ -191,12 +200,15 @@ class RankedDocument:
         The hop that contributed most to its score; 0 for the first stage.
     source
         The path or URL of the file that the document was read from, if any.
+    id
+        The id of the document in its corpus, if any.
     """
 
     title: str
     score: float
     hop: int
     source: str = ""
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +239,23 @@ class RetrievalResult:
     stopped: Stopped
     warnings: tuple[str, ...] = field(default=())
 
+    @property
+    def verdict(self) -> Verdict | None:
+        """The verdict on the last hop's evidence, which is not the truth; None without a proof.
+
+        It is the most probable one, or without a verifier that of the proof.
+        """
+        verdicts = self.verdicts
+        if verdicts is not None:
+            return max(verdicts, key=verdicts.__getitem__)
+        proof = self.hops[-1].proof if self.hops else None
+        return None if proof is None else proof.verdict()
+
+    @property
+    def verdicts(self) -> Mapping[Verdict, float] | None:
+        """Probability of each verdict on the last hop's evidence; None without a verifier."""
+        return self.hops[-1].verdicts if self.hops else None
+
     def to_json(self) -> dict[str, Any]:
         """Return the record that the command line writes (one JSON object per claim)."""
         record: dict[str, Any] = {
@@ -235,6 +264,7 @@ class RetrievalResult:
             "documents": [
                 {
                     "title": d.title,
+                    **({"id": d.id} if d.id else {}),
                     "score": round(d.score, 6),
                     "hop": d.hop,
                     **({"source": d.source} if d.source else {}),
@@ -253,10 +283,21 @@ class RetrievalResult:
             ],
             "hops": [_hop_json(hop) for hop in self.hops],
             "stopped": self.stopped,
+            "verdict": None if self.verdict is None else self._verdict_json(self.verdict),
         }
         if self.warnings:
             record["warnings"] = list(self.warnings)
         return record
+
+    def _verdict_json(self, verdict: Verdict) -> dict[str, Any]:
+        if self.verdicts is None:
+            return {"label": verdict.value}
+        return {"label": verdict.value, "probabilities": probabilities_json(self.verdicts)}
+
+
+def probabilities_json(verdicts: Mapping[Verdict, float]) -> dict[str, float]:
+    """Return the probabilities of verdicts as a JSON object."""
+    return {verdict.value: round(value, 6) for verdict, value in verdicts.items()}
 
 
 def _origin_json(sentence: Sentence) -> Mapping[str, Any]:
@@ -276,6 +317,7 @@ def _hop_json(hop: Hop) -> Mapping[str, Any]:
         "evidence": [[s.title, s.index] for s in hop.evidence],
         "proof": None if hop.proof is None else hop.proof.to_json(),
         "sufficient": hop.sufficient,
+        **({} if hop.probability is None else {"probability": round(hop.probability, 6)}),
         "missing": None if hop.missing is None else list(hop.missing),
         "seconds": round(hop.seconds, 4),
     }

@@ -53,7 +53,7 @@ def retrieved_documents(
         If the system was closed.
     """
     record = result.to_json()
-    last = record["hops"][-1]
+    last = record["hops"][-1] if record["hops"] else {"sufficient": False}
     documents = []
     for rank, ranked in enumerate(record["documents"][:limit], 1):
         title = ranked["title"]
@@ -69,7 +69,7 @@ def retrieved_documents(
             "evidence": evidence,
             "claim": record["claim"],
             "stopped": record["stopped"],
-            **{key: last[key] for key in ("sufficient", "proof", "missing")},
+            **{key: last.get(key) for key in ("sufficient", "proof", "missing")},
         }
         with system.in_use:
             sentences = system.kb.document(title).sentences

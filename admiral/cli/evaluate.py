@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from admiral.evaluation.tasks import Evaluation
 
 # The names of `admiral.evaluation.tasks.EVALUATION_TASKS`, whose import takes too long for --help.
-_TASKS = ("fever", "hover", "feverous", "qa")
+_TASKS = ("fever", "hover", "feverous", "qa", "qrels")
+_GRAPH = "graph"
 _FILE = click.Path(path_type=Path)
 # Larger than any ranking.
 _MAX_DOCUMENTS = 1_000_000
@@ -38,11 +39,9 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON rec
 
 
 @click.command("evaluate")
-@click.argument("task", type=click.Choice(_TASKS))
+@click.argument("task", type=click.Choice([*_TASKS, _GRAPH]))
 @click.option("--gold", type=_FILE, help="Claims with gold evidence.")
-@click.option(
-    "--predictions", type=_FILE, required=True, help="Results of `admiral retrieve`, or a TREC run."
-)
+@click.option("--predictions", type=_FILE, help="Results of `admiral retrieve`, or a TREC run.")
 @_KS
 @_JSON
 @click.option("--intervals", is_flag=True, help="Add 95% intervals by bootstrap over claims.")
@@ -50,26 +49,58 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON rec
 @click.option(
     "--kb",
     metavar="DIR",
-    help="Knowledge base of the run, to check whose sentence numbers it uses.",
+    help="Knowledge base of the run, to check whose sentence numbers it uses; or, for graph, the "
+    "one that is searched.",
 )
 @click.option("--submission", type=_FILE, help="Also write a submission to the shared task.")
+@click.option(
+    "--max-mentions",
+    type=click.IntRange(min=0),
+    default=1000,
+    show_default=True,
+    help="For graph: leave out claims that name a document with more mentions; 0 for no limit.",
+)
+@click.option(
+    "--min-entities",
+    type=click.IntRange(min=0),
+    default=2,
+    show_default=True,
+    help="For graph: leave out claims that name fewer documents.",
+)
 def evaluate_command(
     task: str,
     gold: Path | None,
-    predictions: Path,
+    predictions: Path | None,
     ks: tuple[int, ...],
     as_json: bool,
     intervals: bool,
     seed: int,
     kb: str | None,
     submission: Path | None,
+    max_mentions: int,
+    min_entities: int,
 ) -> None:
     """Evaluate a run against gold evidence.
 
     The rules are those of FEVER, HoVer or FEVEROUS, or of multi-hop questions (qa). Gold claims are
-    in the format of the data set or of the demo claims. Claims without a result count as wrong.
+    in the format of the data set or of the demo claims; for qrels, they are judgements as BEIR or
+    TREC have them. Claims without a result count as wrong.
     Without --gold, only --submission is written, such as for a blind test set.
+
+    graph needs no run: it compares GraphRetrieve, its baselines, the ranking of `admiral graph
+    query` and BM25 over the knowledge base of --kb, by hit rate and the amount of text.
     """
+    if task == _GRAPH:
+        if gold is None or kb is None:
+            raise click.UsageError("Give --gold FILE and --kb DIR for graph.")
+        if predictions is not None or submission is not None or intervals:
+            raise click.UsageError(
+                "graph reads no run: leave --predictions, --submission and --intervals out."
+            )
+        _evaluate_graph(gold, kb, ks, as_json, max_mentions, min_entities)
+        return
+    if predictions is None:
+        raise click.UsageError("Give --predictions FILE.")
     if gold is None and submission is None:
         raise click.UsageError("Give --gold FILE, or --submission FILE to write.")
 
@@ -81,16 +112,19 @@ def evaluate_command(
 
     from admiral.evaluation import tables
     from admiral.evaluation.bootstrap import confidence_intervals
-    from admiral.evaluation.predictions import read_predictions
     from admiral.evaluation.sentence_sources import sentence_note
     from admiral.evaluation.submissions import write_submission
-    from admiral.evaluation.tasks import EVALUATION_TASKS, evaluate, read_task_claims
-
-    run = read_predictions(predictions)
-    claims = None if gold is None else read_task_claims(EVALUATION_TASKS[task], gold)
-    result = (
-        None if claims is None else evaluate(EVALUATION_TASKS[task], claims, run, _cut_offs(ks))
+    from admiral.evaluation.tasks import (
+        EVALUATION_TASKS,
+        evaluate,
+        read_task_claims,
+        read_task_predictions,
     )
+
+    rules = EVALUATION_TASKS[task]
+    run = read_task_predictions(rules, predictions)
+    claims = None if gold is None else read_task_claims(rules, gold)
+    result = None if claims is None else evaluate(rules, claims, run, _cut_offs(ks))
     if submission is not None:
         ids = list(run) if claims is None else [claim.id for claim in claims]
         write_submission(submission, task, ids, run)
@@ -109,6 +143,36 @@ def evaluate_command(
         _print_json(result, notes, {"measures": records})
     else:
         _print_text(result, notes, tables.format_measures(records, result.groups))
+
+
+def _evaluate_graph(
+    gold: Path, kb: str, ks: tuple[int, ...], as_json: bool, max_mentions: int, min_entities: int
+) -> None:
+    from admiral.evaluation.graph_hits import CUTS, evaluate_graph, format_hits, hit_records
+    from admiral.gold import read_gold
+    from admiral.graph import MentionGraph
+    from admiral.kb import KnowledgeBase, locate
+
+    claims = list(read_gold(gold))
+    with KnowledgeBase.open(locate(kb)) as opened:
+        result = evaluate_graph(
+            opened,
+            MentionGraph.open(opened),
+            claims,
+            min_entities=min_entities,
+            max_mentions=max_mentions,
+            cuts=_cut_offs(ks) or CUTS,
+            quiet=as_json,
+        )
+    records = hit_records(result)
+    if as_json:
+        record = {"task": _GRAPH, "left_out": result.left_out, "methods": records}
+        click.echo(json.dumps(record, ensure_ascii=False, indent=1))
+        return
+    click.echo(f"graph, {len(result.hops)} of {len(claims)} claims")
+    for reason, count in result.left_out.items():
+        click.echo(f"- {count} left out: {reason}")
+    click.echo("\n" + format_hits(records), nl=False)
 
 
 @click.command("compare")
@@ -141,14 +205,20 @@ def compare_command(
     the number of measures.
     """
     from admiral.evaluation.comparison import compare_evaluations
-    from admiral.evaluation.predictions import read_predictions
     from admiral.evaluation.tables import format_differences
-    from admiral.evaluation.tasks import EVALUATION_TASKS, evaluate, infer_task, read_task_claims
+    from admiral.evaluation.tasks import (
+        EVALUATION_TASKS,
+        evaluate,
+        infer_task,
+        read_task_claims,
+        read_task_predictions,
+    )
 
     rules = EVALUATION_TASKS[task] if task else infer_task(gold)
     claims = read_task_claims(rules, gold)
     first_result, second_result = (
-        evaluate(rules, claims, read_predictions(path), _cut_offs(ks)) for path in (first, second)
+        evaluate(rules, claims, read_task_predictions(rules, path), _cut_offs(ks))
+        for path in (first, second)
     )
     groups = first_result.groups if by_hops else first_result.groups[:1]
     records = compare_evaluations(first_result, second_result, groups, seed)

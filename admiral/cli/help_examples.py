@@ -6,6 +6,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "retrieve": (
         'admiral retrieve "Paris is the capital of France."',
         "admiral retrieve --kb my-kb --input claims.jsonl --output results.jsonl",
+        "admiral retrieve --fast --kb my-kb --input claims.jsonl --output results.jsonl",
         "cat claims.txt | admiral retrieve --kb my-kb --json -",
     ),
     "prove": (
@@ -25,6 +26,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "admiral remove --titles titles.txt --kb my-kb",
     ),
     "compact": ("admiral compact --kb my-kb",),
+    "embed": ("admiral embed --kb my-kb",),
     "verify": ("admiral verify --kb my-kb",),
     "info": ("admiral info --kb my-kb",),
     "search": (
@@ -33,9 +35,16 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "show": ('admiral show "Seth Meyers" --kb my-kb',),
     "titles": ('admiral titles "Seth" --kb my-kb',),
+    "graph": (
+        "admiral graph build --kb my-kb",
+        'admiral graph query "Seth Meyers hosts a talk show of NBC." --kb my-kb',
+        'admiral graph query --method graph "Seth Meyers hosts Late Night." --kb my-kb',
+        'admiral graph explain "Seth Meyers" "NBC" --kb my-kb',
+    ),
     "evaluate": (
         "admiral evaluate hover --gold claims.jsonl --predictions results.jsonl",
         "admiral evaluate fever --gold dev.jsonl --predictions results.jsonl --intervals --json",
+        "admiral evaluate graph --gold claims.jsonl --kb my-kb",
     ),
     "compare": ("admiral compare first.jsonl second.jsonl --gold claims.jsonl --by-hops",),
     "report": (
@@ -67,6 +76,8 @@ INTERRUPTED = {
     "add": _UNCHANGED,
     "remove": _UNCHANGED,
     "compact": _UNCHANGED,
+    "embed": _UNCHANGED,
+    "graph": _UNCHANGED,
     "synthesize": _RESUME,
     "download": _RESUME,
 }

@@ -16,7 +16,7 @@ from admiral.errors import AdmiralError
 from admiral.storage.declared_settings import Setting, declared_settings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-_METAVARS = {"model": "NAME|DIR", "kb": "NAME|DIR", "hops": "dynamic|N"}
+_METAVARS = {"model": "NAME|DIR", "kb": "NAME|DIR", "hops": "dynamic|N", "stop_at": "P"}
 
 
 def setting_options(*names: str) -> Callable[[Command], Command]:

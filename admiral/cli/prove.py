@@ -52,7 +52,7 @@ _BRACKET = re.compile(r"[\[\]]")
     metavar="FILE",
     help="Also write the proof as an HTML page.",
 )
-@setting_options("judge", "model", "device", "threads")
+@setting_options("judge", "stop_at", "model", "device", "threads")
 @config_options
 def prove_command(
     claim: str,
@@ -79,11 +79,12 @@ def prove_command(
     config = load_config(config_path, overrides(assignments, flags))
     if page is not None:
         check_distinct_paths(page, proof_path, config_path)
-        check_outside_folders(page, config.kb, config.model)
+        check_outside_folders(page, config.kb, config.model, config.verifier)
         check_page_path(page)
 
     from admiral.io.judgement_page import judgement_page
     from admiral.io.text_rendering import render_judgement
+    from admiral.records import probabilities_json
     from admiral.storage.atomic_files import write_atomically
 
     if proof_path is not None:
@@ -104,6 +105,9 @@ def prove_command(
             "missing": None if missing is None else list(missing),
             "proof": None if proof is None else proof.to_json(),
         }
+        if judgement.probability is not None and judgement.verdicts is not None:
+            record["probability"] = round(judgement.probability, 6)
+            record["verdict_probabilities"] = probabilities_json(judgement.verdicts)
         click.echo(json.dumps(record, ensure_ascii=False))
     else:
         text = render_judgement(

@@ -15,20 +15,26 @@ _FILE = click.Path(path_type=Path)
 
 @click.command("report")
 @click.argument("results", type=_FILE)
-@click.option("--gold", type=_FILE, help="Claims with gold evidence.")
+@click.option("--gold", type=_FILE, help="Claims with gold evidence, or qrels.")
+@click.option("--claims", type=_FILE, help="Claims of the run, to show their texts.")
 @click.option("--output", type=_FILE, required=True, help="HTML page to write.")
 @click.option(
     "--kb",
     metavar="NAME|DIR",
-    help="Knowledge base of the run, to show the texts of all sentences.",
+    help="Knowledge base of the run, to show titles and texts.",
 )
-def report_command(results: Path, gold: Path | None, output: Path, kb: str | None) -> None:
+def report_command(
+    results: Path, gold: Path | None, claims: Path | None, output: Path, kb: str | None
+) -> None:
     """Write an HTML page about a run.
 
     RESULTS are those of `admiral retrieve`, or a TREC run, which has only documents. The page shows
     each claim with what every hop found and how the search ended; with --gold also the gold
     evidence, and where gold documents were lost. Without --kb, it shows only the sentences in the
     results, which are those of the last hop, unless the run used the demo knowledge base.
+
+    A TREC run has neither texts nor titles of documents with ids: give --claims and --kb, and the
+    page also shows the sentence of each document that matches the claim best.
     """
     from admiral.evaluation.html_report import report_page
     from admiral.evaluation.pairing import count_noun
@@ -37,14 +43,14 @@ def report_command(results: Path, gold: Path | None, output: Path, kb: str | Non
     from admiral.kb import KnowledgeBase, locate
     from admiral.storage.atomic_files import write_atomically
 
-    check_distinct_paths(output, results, gold)
+    check_distinct_paths(output, results, gold, claims)
     if kb is not None:
         check_outside_folders(output, kb)
     check_page_path(output)
     settings = read_run_settings(results)
-    cases, notes = build_report_cases(results, gold, settings)
     name = kb or ("demo" if settings.get("kb") == "demo" else None)
     with nullcontext() if name is None else KnowledgeBase.open(locate(name)) as opened:
+        cases, notes = build_report_cases(results, gold, settings, claims=claims, kb=opened)
         parts = report_page(results.name, cases, notes, sentence_lookup(opened))
         write_atomically(output, (part.encode("utf-8") for part in parts))
     click.echo(f"{output}: {count_noun(len(cases), 'claim')}", err=True)

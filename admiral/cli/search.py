@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import sys
-from collections import Counter
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -46,6 +43,7 @@ def search_command(words: tuple[str, ...], kb: str, count: int, as_json: bool) -
     """
     from admiral.io.document_rendering import render_search
     from admiral.kb import KnowledgeBase, locate
+    from admiral.kb.matching_sentences import best_sentences
     from admiral.storage.atomic_files import encode_record
 
     query = checked_text(" ".join(words), "WORDS")
@@ -69,44 +67,13 @@ def search_command(words: tuple[str, ...], kb: str, count: int, as_json: bool) -
         click.echo(text, nl=False)
 
 
-def best_sentences(query: str, documents: Sequence[Document]) -> list[Sentence | None]:
-    """Return the sentence of each document that shares most with a query; None without sentences.
-
-    Rare words count more, by how many of the documents' sentences contain them. The first of equal
-    sentences is returned.
-
-    Parameters
-    ----------
-    query
-        The words.
-    documents
-        The documents.
-    """
-    from admiral.kb.bm25.bm25s_index import import_analysis
-    from admiral.records import Sentence
-
-    terms = import_analysis().terms
-    wanted = set(terms(query))
-    shared = [[wanted.intersection(terms(text)) for text in d.sentences] for d in documents]
-    counts = Counter(term for document in shared for sentence in document for term in sentence)
-    total = sum(map(len, shared))
-    weights = {term: math.log(1 + total / count) for term, count in counts.items()}
-    best: list[Sentence | None] = []
-    for document, of_sentences in zip(documents, shared, strict=True):
-        scores = [sum(weights[term] for term in of_sentence) for of_sentence in of_sentences]
-        index = max(range(len(scores)), key=scores.__getitem__, default=None)
-        best.append(
-            None if index is None else Sentence(document.title, index, document.sentences[index])
-        )
-    return best
-
-
 def _record(
     rank: int, scored: ScoredTitle, document: Document, sentence: Sentence | None
 ) -> dict[str, object]:
     return {
         "rank": rank,
         "title": scored.title,
+        **({"id": document.id} if document.id else {}),
         "score": round(scored.score, 6),
         "sentence_id": None if sentence is None else sentence.index,
         "text": None if sentence is None else sentence.text,

@@ -54,7 +54,7 @@ def show_command(title: str, kb: str, as_json: bool) -> None:
             ) from error
     if as_json:
         record: dict[str, object] = {"title": document.title, "sentences": document.sentences}
-        for field in ("links", "source", "sections"):
+        for field in ("id", "links", "source", "sections"):
             if value := getattr(document, field):
                 record[field] = value
         sys.stdout.buffer.write(encode_record(record))

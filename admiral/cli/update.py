@@ -1,4 +1,4 @@
-"""``admiral add``, ``admiral remove`` and ``admiral compact``: change a knowledge base."""
+"""``admiral add``, ``remove``, ``compact`` and ``embed``: change a knowledge base."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from admiral.cli.index import readable_size
+from admiral.cli.options import overrides, setting_options
+
 if TYPE_CHECKING:
     from admiral.kb import UpdateReport
 
@@ -17,7 +20,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def _options(command: Command) -> Command:
-    """Add the options that the three commands share."""
+    """Add the options that the commands share."""
     for option in (
         click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
         click.option("--progress/--no-progress", default=True, help="Show progress."),
@@ -121,6 +124,33 @@ def compact_command(kb: str, wait: bool, progress: bool, as_json: bool) -> None:
     from admiral.kb import compact
 
     _show(compact(kb, wait=wait, progress=progress), as_json)
+
+
+@click.command("embed")
+@setting_options("device")
+@_options
+def embed_command(device: str | None, kb: str, wait: bool, progress: bool, as_json: bool) -> None:
+    """Store the embeddings of all sentences of a knowledge base.
+
+    Claims are then answered faster, because the similarity reranker reads the embeddings instead of
+    computing them. They take about 390 bytes a sentence. After `admiral add`, run it again: it
+    embeds only the new documents.
+    """
+    from admiral.config import load_config
+    from admiral.kb import embed
+    from admiral.kb.store.manifest import read_manifest
+    from admiral.retrieval.stage_assembly import build_sentence_encoder
+
+    read_manifest(Path(kb))  # before a model is loaded
+    encoder = build_sentence_encoder(load_config(None, overrides((), {"device": device})))
+    report = embed(kb, encoder, wait=wait, progress=progress)
+    if as_json:
+        click.echo(json.dumps({**asdict(report), "path": str(report.path)}))
+        return
+    click.echo(
+        f"{report.path}: embeddings of {report.sentences:,} sentences by {report.encoder}, "
+        f"{readable_size(report.bytes)}, in {report.seconds:.1f} s"
+    )
 
 
 def _show(report: UpdateReport, as_json: bool) -> None:

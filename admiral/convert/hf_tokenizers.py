@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, processors
-from transformers import AutoTokenizer, PreTrainedTokenizerFast
+from transformers import PreTrainedTokenizerFast
 
 from admiral.convert.byte_pairs import BytePairs, gpt2_merges
 from admiral.convert.dictionary import MASK, SPECIALS, is_padding
 from admiral.errors import AdmiralError
+from trie.model.tokenizer_files import load_tokenizer
 
 
 def open_tokenizer(directory: Path) -> PreTrainedTokenizerFast:
@@ -25,7 +26,7 @@ def open_tokenizer(directory: Path) -> PreTrainedTokenizerFast:
     if not directory.is_dir():
         raise AdmiralError(f"{directory}: no such directory. Name a folder with a tokenizer.")
     try:
-        tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
+        tokenizer = load_tokenizer(directory)
         words = len(tokenizer.get_vocab())
     except Exception as error:  # transformers and tokenizers raise many types
         reason = (str(error).splitlines() or [type(error).__name__])[0]

@@ -6,8 +6,9 @@ one of them is enough.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+import ir_measures
 import numpy as np
 
 from admiral.evaluation.measures import Measure, mean_measure
@@ -16,17 +17,12 @@ from admiral.evaluation.overlap import (
     covers_any_set,
     exact_match,
     recall_at_k,
-    share_of_relevant_at_k,
 )
 from admiral.evaluation.pairing import Pair, count_noun
 
 RANKING_SECTION = "documents of the ranking"
 EVIDENCE_SECTION = "documents of the evidence"
 IR_MEASURES_SECTION = "ranking (ir-measures)"
-IR_MEASURES_MISSING = (
-    "MRR and nDCG need the package ir-measures: pip install 'admiral-retrieval[scorers]'"
-)
-_NDCG_DEPTH = 10
 
 
 def ranking_measures(pairs: Sequence[Pair], ks: Sequence[int]) -> list[Measure]:
@@ -51,13 +47,10 @@ def ranking_measures(pairs: Sequence[Pair], ks: Sequence[int]) -> list[Measure]:
     def exact(pair: Pair) -> float:
         return exact_match(pair.title_sets, pair.documents)
 
-    def share(k: int) -> Callable[[Pair], float]:
-        return lambda pair: share_of_relevant_at_k(pair.title_sets, pair.documents, k)
-
     return [
         *(_over_gold(RANKING_SECTION, f"recall@{k}", pairs, recall(k)) for k in ks),
         _over_gold(RANKING_SECTION, "exact match", pairs, exact),
-        *(_over_gold(RANKING_SECTION, f"R@{k}", pairs, share(k)) for k in ks),
+        *ir_measures_scores(RANKING_SECTION, [f"R@{k}" for k in ks], pairs),
     ]
 
 
@@ -92,19 +85,27 @@ def evidence_measures(pairs: Sequence[Pair]) -> list[Measure]:
     return [*measures, exact, complete]
 
 
-def ir_measures_scores(pairs: Sequence[Pair]) -> list[Measure]:
-    """Return RR (whose mean is MRR) and nDCG@10 as ir-measures computes them.
+def ir_measures_scores(section: str, names: Sequence[str], pairs: Sequence[Pair]) -> list[Measure]:
+    """Return measures as ir-measures computes them.
 
-    A document is relevant if it is in any gold set of the claim. Claims without gold evidence do
-    not count. Returns an empty list if ir-measures is not installed.
+    A document is relevant if it is in any gold set of the claim, or by its grade in qrels. Claims
+    without gold documents do not count, while queries of qrels without a relevant one count as 0,
+    as for trec_eval.
+
+    Parameters
+    ----------
+    section
+        Section of the measures.
+    names
+        Names that ir-measures knows, such as ``nDCG@10``; the mean of AP is MAP, that of RR is MRR.
+    pairs
+        Gold claims with their predictions.
     """
-    try:
-        import ir_measures
-    except ImportError:
+    if not names:
         return []
-    metrics = [ir_measures.RR, ir_measures.nDCG @ _NDCG_DEPTH]
-    with_gold = [pair for pair in pairs if pair.gold.evidence]
-    qrels = {p.gold.id: dict.fromkeys(frozenset().union(*p.title_sets), 1) for p in with_gold}
+    metrics = [ir_measures.parse_measure(name) for name in names]
+    with_gold = [pair for pair in pairs if pair.gold.evidence or pair.gold.grades]
+    qrels = {pair.gold.id: _relevance(pair) for pair in with_gold}
     # ir-measures ranks by score, so the rank becomes a descending score.
     run = {p.gold.id: {t: -float(rank) for rank, t in enumerate(p.documents)} for p in with_gold}
     rows = {pair.gold.id: row for row, pair in enumerate(pairs)}
@@ -112,7 +113,13 @@ def ir_measures_scores(pairs: Sequence[Pair]) -> list[Measure]:
     if with_gold:
         for score in ir_measures.iter_calc(metrics, qrels, run):
             columns[str(score.measure)][rows[score.query_id]] = score.value
-    return [Measure(IR_MEASURES_SECTION, name, column) for name, column in columns.items()]
+    return [Measure(section, name, column) for name, column in columns.items()]
+
+
+def _relevance(pair: Pair) -> Mapping[str, int]:
+    """Return the grade of each judged document."""
+    relevant = frozenset[str]().union(*pair.title_sets)
+    return dict(pair.gold.grades) or dict.fromkeys(relevant, 1)
 
 
 def short_ranking_notes(pairs: Sequence[Pair], ks: Sequence[int]) -> list[str]:

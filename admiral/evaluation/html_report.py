@@ -9,8 +9,8 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from admiral.evaluation.failures import Outcome
@@ -19,11 +19,14 @@ from admiral.evaluation.report_assets import SCRIPT, STYLE
 from admiral.evaluation.traces import HopTrace, Trace
 from admiral.gold import EvidenceSet, GoldClaim
 from admiral.io.judgement_page import page_head
-from admiral.io.text_rendering import STOPPED
+from admiral.io.text_rendering import STOPPED, probability_note
+from proofs import Verdict
 from proofs.logic import proof_html
 from proofs.logic.proof_html import escaped
 
-_MAX_SETS, _MAX_DOCUMENTS = 3, 10
+_MAX_SETS = 3
+#: Number of documents of a ranking that are shown.
+MAX_DOCUMENTS = 10
 # How searches without gold evidence ended, by the field `stopped` of their record.
 _ENDINGS = {
     "sufficient": "evidence sufficient",
@@ -47,18 +50,21 @@ class ReportCase:
     outcome
         Whether the gold documents were found, or where they were lost; None if that is not known,
         because there is no gold file or the run has only documents.
+    excerpts
+        A sentence of each document of the ranking to show, by title.
     """
 
     gold: GoldClaim
     trace: Trace | None
     outcome: Outcome | None
+    excerpts: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def status(self) -> _Status:
-        """What became of the claim."""
+        """The outcome of the claim, as the filters of the page name it."""
         if self.outcome is not None:
             return _Status(self.outcome.name, self.outcome.value, _css_class(self.outcome))
-        stopped = self.trace.stopped if self.trace else ""
+        stopped = self.trace.stopped if self.trace and self.trace.hops else ""
         if stopped not in _ENDINGS:  # of a record that was changed
             return _Status("other", "other", "neutral")
         css = "found" if stopped == "sufficient" else "neutral"
@@ -112,7 +118,7 @@ def _summary(cases: Sequence[ReportCase]) -> Iterator[str]:
     counts = Counter((case.hops, case.status) for case in cases)
     hops = sorted({number for number, _ in counts})
     statuses = _statuses(cases)
-    yield '<h2>What became of the claims</h2>\n<div class="scroll"><table class="summary">\n'
+    yield '<h2>Claims by outcome</h2>\n<div class="scroll"><table class="summary">\n'
     yield "<tr><th></th>"
     yield (
         "".join(f"<th>{count_noun(number, 'hop')}</th>" for number in hops) + "<th>all</th></tr>\n"
@@ -157,13 +163,14 @@ def _filters(cases: Sequence[ReportCase]) -> str:
 def _claim(case: ReportCase, sentence_text: SentenceLookup) -> Iterator[str]:
     gold, trace = case.gold, case.trace
     verdict = trace.prediction.verdict if trace else None
+    probability = trace.prediction.probability if trace else None
     status = case.status
     facts = [
         f'<span class="stage {status.css}">{status.text}</span>',
         count_noun(case.hops, "hop"),
         f"id {escaped(gold.id)}",
         *([f"label {gold.label.value}"] if gold.label else []),
-        *([f"the proof's verdict {verdict.value}"] if verdict else []),
+        *([_verdict_text(verdict, probability)] if verdict else []),
     ]
     yield (
         f'<details data-stage="{status.name}" data-hops="{case.hops}">\n<summary>'
@@ -188,8 +195,14 @@ def _claim(case: ReportCase, sentence_text: SentenceLookup) -> Iterator[str]:
     yield "</div>\n<div>\n"
     if case.outcome is not None or gold.evidence:
         yield from _gold(gold, trace, look_up)
-    yield _ranking(gold, trace)
+    yield _ranking(gold, trace, case.excerpts)
     yield "</div>\n</div>\n</details>\n"
+
+
+def _verdict_text(verdict: Verdict, probability: float | None) -> str:
+    if probability is None:
+        return f"the proof's verdict {verdict.value}"
+    return f"verdict {verdict.value} ({probability:.2f})"
 
 
 def _hop(
@@ -212,7 +225,8 @@ def _hop(
     if hop.proof is not None:
         sentences = [(title, look_up(title, number)) for title, number in hop.evidence]
         yield f'<div class="scroll">{hop.proof.to_html(sentences, styled=False)}</div>\n'
-    yield f"<p>Judged {'' if hop.sufficient else 'not '}sufficient.</p>\n"
+    note = probability_note(hop.probability)
+    yield f"<p>Judged {'' if hop.sufficient else 'not '}sufficient{note}.</p>\n"
 
 
 def _gold(
@@ -228,15 +242,16 @@ def _gold(
         yield "<p>No evidence.</p>\n"
 
 
-def _ranking(gold: GoldClaim, trace: Trace | None) -> str:
+def _ranking(gold: GoldClaim, trace: Trace | None, excerpts: Mapping[str, str]) -> str:
     ranking = trace.prediction.documents if trace else ()
     if not ranking:
         return ""
     titles = {title for names in gold.title_sets for title in names}
     sources = trace.sources if trace else {}
     items = "".join(
-        f"<li>{_title(title, titles)}{_source(sources.get(title))}</li>\n"
-        for title in ranking[:_MAX_DOCUMENTS]
+        f"<li>{_title(title, titles)}{_source(sources.get(title))}"
+        f"{_excerpt(excerpts.get(title))}</li>\n"
+        for title in ranking[:MAX_DOCUMENTS]
     )
     return f"<h3>First documents of the ranking</h3>\n<ol>\n{items}</ol>\n"
 
@@ -259,6 +274,10 @@ def _sentence(title: str, number: int | None, text: str, *, is_gold: bool = Fals
 
 def _source(source: str | None) -> str:
     return f' <span class="dim">{escaped(source)}</span>' if source else ""
+
+
+def _excerpt(sentence: str | None) -> str:
+    return f"<p>{escaped(sentence)}</p>" if sentence else ""
 
 
 def _title(title: str, gold_titles: set[str]) -> str:

@@ -27,12 +27,6 @@ def recall_at_k(gold_sets: Sequence[Set[str]], ranking: Sequence[str], k: int) -
     return covers_any_set(gold_sets, ranking[:k])
 
 
-def share_of_relevant_at_k(gold_sets: Sequence[Set[str]], ranking: Sequence[str], k: int) -> float:
-    """Return the share of the documents of all gold sets among the first `k` (R@k of TREC)."""
-    relevant = frozenset[str]().union(*gold_sets)
-    return len(relevant.intersection(ranking[:k])) / len(relevant)
-
-
 def exact_match(gold_sets: Sequence[Set[str]], ranking: Sequence[str]) -> bool:
     """Return whether the ranking begins with the n documents of a gold set, in any order."""
     return any(gold == set(ranking[: len(gold)]) for gold in gold_sets)

@@ -109,7 +109,7 @@ def pair_claims(gold: Iterable[GoldClaim], predictions: Mapping[str, Prediction]
     for claim in gold:
         prediction = predictions.get(claim.id)
         text = None if prediction is None else prediction.claim
-        if text is not None and text.split() != claim.claim.split():
+        if text is not None and claim.claim and text.split() != claim.claim.split():
             raise AdmiralError(
                 f"claim {claim.id!r}: the predictions have another claim ({_shorten(text)}) than "
                 f"the gold file ({_shorten(claim.claim)}). Give the gold file of the same claims"

@@ -6,14 +6,17 @@ import math
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from admiral.errors import AdmiralError, RecordError
 from admiral.gold.json_lines import record_lines
 from admiral.io.claims import claim_id
 from admiral.io.streams import parse_object
-from admiral.io.trec import unescape_id, unescape_title
+from admiral.io.trec import document_column, unescape_id, unescape_title
 from proofs import Proof, ProofError, Verdict
 
 REMEDY = "Give the results that `admiral retrieve` wrote, unchanged"
@@ -34,9 +37,12 @@ class Prediction:
         Evidence as (title, sentence number), best first; None if the run gives no sentences, such
         as a TREC run.
     verdict
-        Verdict of the last hop's proof; None without a proof.
+        Verdict of the record if it has probabilities, otherwise that of the last hop's proof; None
+        without either.
     claim
         Text of the claim; None if the run does not repeat it.
+    probability
+        Probability of the verdict; None if the record has none.
     """
 
     id: str
@@ -44,6 +50,7 @@ class Prediction:
     sentences: tuple[tuple[str, int], ...] | None = None
     verdict: Verdict | None = None
     claim: str | None = None
+    probability: float | None = None
 
     @property
     def evidence_documents(self) -> tuple[str, ...]:
@@ -56,10 +63,19 @@ def normalise_title(title: str) -> str:
     return unicodedata.normalize("NFC", title)
 
 
-def read_predictions(path: Path) -> dict[str, Prediction]:
+def read_predictions(path: Path, *, by_id: bool = False) -> dict[str, Prediction]:
     """Return the predictions of a run by claim id, in the order of the file.
 
     A file whose first character is ``{`` is read as JSON Lines, any other as a TREC run.
+
+    Parameters
+    ----------
+    path
+        The file.
+    by_id
+        Name documents by the column that they have in a TREC run: their id, or the escaped title
+        of those without. There are then no sentences and verdicts, and equal scores of a TREC run
+        are ordered as by trec_eval.
 
     Raises
     ------
@@ -69,12 +85,15 @@ def read_predictions(path: Path) -> dict[str, Prediction]:
         If the file cannot be read or is empty.
     """
     if is_trec_run(path):
-        return _read_trec_run(path)
+        return _read_trec_run(path, by_id=by_id)
     predictions: dict[str, Prediction] = {}
     places: dict[str, str] = {}
     for where, record in read_results(path):
         prediction = parse_result(record, where)
         id = prediction.id
+        if by_id:
+            columns = map(document_column, record["documents"])
+            prediction = Prediction(id, tuple(dict.fromkeys(columns)), claim=prediction.claim)
         if id in predictions:
             problem = f"{id!r} is also the id at {places[id]}"
             raise RecordError(where, "id", problem, "Keep one result for each claim")
@@ -147,13 +166,31 @@ def parse_result(record: dict[str, Any], where: str) -> Prediction:
             raise RecordError(where, f"{field}.sentence_id", problem, REMEDY)
         sentences.append((_title(sentence, field, where), index))
     claim = record.get("claim")
+    verdict, probability = _estimated_verdict(record, where) or (_last_verdict(record, where), None)
     return Prediction(
         claim_id(record, where, 0),
         tuple(dict.fromkeys(titles)),
         tuple(sentences),
-        _last_verdict(record, where),
+        verdict,
         claim if isinstance(claim, str) else None,
+        probability,
     )
+
+
+def _estimated_verdict(record: dict[str, Any], where: str) -> tuple[Verdict, float] | None:
+    """Return the verdict of a record and its probability; None if it has no probabilities."""
+    verdict = record.get("verdict")
+    if not isinstance(verdict, dict) or "probabilities" not in verdict:
+        return None
+    try:
+        label, values = Verdict(verdict["label"]), verdict["probabilities"]
+        probability = float(values[label.value])
+    except (KeyError, TypeError, ValueError) as error:
+        problem = f"is not a label with its probability ({error})"
+        raise RecordError(where, "verdict", problem, REMEDY) from error
+    if not 0 <= probability <= 1:
+        raise RecordError(where, "verdict", f"{probability} is not a probability", REMEDY)
+    return label, probability
 
 
 def _last_verdict(record: dict[str, Any], where: str) -> Verdict | None:
@@ -181,14 +218,18 @@ def _title(record: dict[str, Any], field: str, where: str) -> str:
     return normalise_title(title)
 
 
-def _read_trec_run(path: Path) -> dict[str, Prediction]:
-    """Return the rankings of a TREC run: by score, ties in the order of the file."""
+def _read_trec_run(path: Path, *, by_id: bool) -> dict[str, Prediction]:
+    """Return the rankings of a TREC run: by score, equal ones in the order of the file.
+
+    By id, equal ones are in descending order of the names, as in trec_eval.
+    """
     scores: dict[str, dict[str, float]] = {}
     for number, line in record_lines(path, REMEDY):
         where = f"{path}:{number}"
         try:
-            raw_id, _, raw_title, _, raw_score, _ = line.decode("utf-8").split()
-            id, title = unescape_id(raw_id), normalise_title(unescape_title(raw_title))
+            raw_id, _, column, _, raw_score, _ = line.decode("utf-8").split()
+            id = unescape_id(raw_id)
+            title = column if by_id else normalise_title(unescape_title(column))
             score = float(raw_score)
         except ValueError as error:
             problem = "is neither JSON nor six columns: query Q0 document rank score tag"
@@ -199,7 +240,14 @@ def _read_trec_run(path: Path) -> dict[str, Prediction]:
             problem = f"{title!r} occurs twice for query {id!r}"
             raise RecordError(where, "document", problem, "Rank each document once")
         scores[id][title] = score
+    order = _trec_eval_order if by_id else itemgetter(1)
     return {
-        id: Prediction(id, tuple(sorted(ranking, key=ranking.__getitem__, reverse=True)))
+        id: Prediction(id, tuple(t for t, _ in sorted(ranking.items(), key=order, reverse=True)))
         for id, ranking in scores.items()
     }
+
+
+def _trec_eval_order(document: tuple[str, float]) -> tuple[float, bytes]:
+    """Return the sort key of a document and its score: trec_eval reads 32-bit scores."""
+    name, score = document
+    return float(np.float32(score)), name.encode()

@@ -15,7 +15,8 @@ _SENTENCES_BY_FORMAT = {
     "kilt": _SPLIT,
     "beir": _SPLIT,
     "hipporag": _SPLIT,
-    "text": _SPLIT,
+    "files": _SPLIT,
+    "text": _SPLIT,  # of knowledge bases of AdMIRaL 0.1
 }
 
 

@@ -1,4 +1,4 @@
-"""The evaluation tasks (FEVER, HoVer, FEVEROUS-S, questions) and the evaluation of a run."""
+"""The evaluation tasks (FEVER, HoVer, FEVEROUS-S, questions, qrels) and the evaluation of a run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from admiral.errors import AdmiralError
 from admiral.evaluation import fever, feverous, hover
 from admiral.evaluation.document_measures import (
-    IR_MEASURES_MISSING,
+    IR_MEASURES_SECTION,
     evidence_measures,
     ir_measures_scores,
     ranking_measures,
@@ -17,8 +17,9 @@ from admiral.evaluation.document_measures import (
 )
 from admiral.evaluation.measures import Group, Measure
 from admiral.evaluation.pairing import Pair, PairedClaims, count_noun, pair_claims
-from admiral.evaluation.predictions import Prediction
+from admiral.evaluation.predictions import Prediction, read_predictions
 from admiral.gold import GoldClaim, detect_format, read_gold
+from admiral.gold.qrels import is_qrels, read_qrels
 
 ClaimSelector = Callable[[Sequence[GoldClaim]], tuple[list[GoldClaim], list[str]]]
 
@@ -89,6 +90,13 @@ def _document_measures(paired: PairedClaims, ks: Sequence[int]) -> list[Measure]
     return [*result, *evidence_measures(paired.pairs)] if paired.has_sentences else result
 
 
+def _qrels_measures(paired: PairedClaims, ks: Sequence[int]) -> list[Measure]:
+    """Return average precision and R@k; `evaluate` adds the measures that all tasks share."""
+    names = ["AP", *(f"R@{k}" for k in ks)]
+    return ir_measures_scores(IR_MEASURES_SECTION, names, paired.pairs)
+
+
+QRELS = "qrels"
 _DEFAULT_KS = (5, 10, 20, 100)
 EVALUATION_TASKS = {
     task.name: task
@@ -109,13 +117,20 @@ EVALUATION_TASKS = {
             "qa", "multi-hop questions", (2, 5, 10, 100), ("hipporag", "pages", "pairs"),
             _select_all, fever.groups, _document_measures,
         ),
+        Task(
+            QRELS, "qrels", (10, 100, 1000), (QRELS,), _select_all, fever.groups, _qrels_measures
+        ),
     )
 }  # fmt: skip
 
 
 def infer_task(path: Path) -> Task:
     """Return the first task that a gold file's format belongs to."""
-    return _task_of_format(detect_format(path))
+    return _task_of_format(_gold_format(path))
+
+
+def _gold_format(path: Path) -> str | None:
+    return QRELS if is_qrels(path) else detect_format(path)
 
 
 def _task_of_format(name: str | None) -> Task:
@@ -130,17 +145,30 @@ def read_task_claims(task: Task, path: Path) -> list[GoldClaim]:
     AdmiralError
         If the file belongs to another data set, or no claim in it has evidence or a label.
     """
-    name = detect_format(path)
+    name = _gold_format(path)
     if name is not None and name not in task.formats:
         other = _task_of_format(name).name
         raise AdmiralError(
             f"{path}: has the format {name}, to which the rules of {task.title} do not apply. "
             f"Evaluate it as {other}"
         )
+    if name == QRELS:
+        return read_qrels(path)
     gold = list(read_gold(path, name))
     if not any(claim.evidence or claim.label for claim in gold):
         raise AdmiralError(f"{path}: no claim has gold evidence or a label. Give a gold file")
     return gold
+
+
+def read_task_predictions(task: Task, path: Path) -> dict[str, Prediction]:
+    """Return the predictions of a run as a task compares them; qrels name documents by their ids.
+
+    Raises
+    ------
+    AdmiralError
+        As in `admiral.evaluation.predictions.read_predictions`.
+    """
+    return read_predictions(path, by_id=task.name == QRELS)
 
 
 def evaluate(
@@ -175,22 +203,28 @@ def evaluate(
     if not pairs:
         raise AdmiralError(f"no claim is left to evaluate. {' '.join(notes)}")
     paired = PairedClaims(pairs, all_claims.unknown_ids)
-    ir_scores = ir_measures_scores(pairs)
     notes = [
         *notes,
         *paired.notes(),
         *_gold_notes(pairs),
         *_run_notes(paired),
         *short_ranking_notes(pairs, ks),
-        *([] if ir_scores else [IR_MEASURES_MISSING]),
     ]
-    return Evaluation(
-        task, paired, task.groups(pairs), [*task.measures(paired, ks), *ir_scores], notes
-    )
+    measures = [
+        *task.measures(paired, ks),
+        *ir_measures_scores(IR_MEASURES_SECTION, ["RR", "nDCG@10"], pairs),
+    ]
+    return Evaluation(task, paired, task.groups(pairs), measures, notes)
 
 
 def _gold_notes(pairs: Sequence[Pair]) -> list[str]:
     notes = []
+    if any(pair.gold.grades for pair in pairs):
+        irrelevant = sum(max(grade for _, grade in pair.gold.grades) < 1 for pair in pairs)
+        if irrelevant:
+            queries = "1 query" if irrelevant == 1 else f"{irrelevant} queries"
+            notes.append(f"{queries} without a relevant document, counted as 0")
+        return notes
     without_evidence = sum(not pair.gold.evidence for pair in pairs)
     if without_evidence:
         claims = count_noun(without_evidence, "claim")
@@ -201,6 +235,8 @@ def _gold_notes(pairs: Sequence[Pair]) -> list[str]:
 
 
 def _run_notes(paired: PairedClaims) -> list[str]:
+    if any(pair.gold.grades for pair in paired.pairs):
+        return []
     if not paired.has_sentences:
         return ["the run ranks documents and names no sentences"]
     if not any(pair.gold.label for pair in paired.pairs):

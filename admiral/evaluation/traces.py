@@ -36,6 +36,8 @@ class HopTrace:
         None if the judge wrote no proof.
     sufficient
         Whether the judge found the evidence sufficient.
+    probability
+        Probability that it is; None if the record has none.
     """
 
     number: int
@@ -44,6 +46,7 @@ class HopTrace:
     evidence: tuple[tuple[str, int], ...]
     proof: Proof | None
     sufficient: bool
+    probability: float | None = None
 
     @property
     def titles(self) -> frozenset[str]:
@@ -112,7 +115,7 @@ def _parse_hop(record: dict[str, Any]) -> HopTrace:
     )
     # Records of early versions do not say what a hop read: take all documents of its sets.
     read = record.get("read", [title for titles in document_sets for title in titles])
-    steps = record["proof"]
+    steps, probability = record["proof"], record.get("probability")
     return HopTrace(
         int(record["number"]),
         tuple(dict.fromkeys(map(normalise_title, read))),
@@ -120,4 +123,5 @@ def _parse_hop(record: dict[str, Any]) -> HopTrace:
         tuple((normalise_title(title), int(number)) for title, number in record["evidence"]),
         None if steps is None else Proof.from_json(steps),
         bool(record["sufficient"]),
+        None if probability is None else float(probability),
     )

@@ -8,10 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from admiral.config import RetrievalConfig
-from admiral.evaluation.tasks import EVALUATION_TASKS, Task
+from admiral.evaluation.tasks import EVALUATION_TASKS, QRELS, Task
 
 #: Evaluation tasks by name; the demo claims follow the rules of HoVer.
-EXPERIMENT_TASKS: dict[str, Task] = {**EVALUATION_TASKS, "demo": EVALUATION_TASKS["hover"]}
+EXPERIMENT_TASKS: dict[str, Task] = {
+    # Qrels do not hold the claims.
+    **{name: task for name, task in EVALUATION_TASKS.items() if name != QRELS},
+    "demo": EVALUATION_TASKS["hover"],
+}
 #: Systems that only rank: BM25, BM25 with the titles that the claim mentions, or the first stage of
 #: the settings.
 BASELINES = ("bm25", "bm25+mentions", "first-stage")

@@ -21,9 +21,16 @@ def _figure(value: float | None, form: str = ".3f") -> str:
     return "–" if value is None else format(value, form)
 
 
+def _processor_seconds(run: Record) -> float | None:
+    """Return the processor time per claim; None for runs that did not measure it."""
+    seconds = run.get("processor_seconds")
+    return seconds / run["answered"] if seconds else None
+
+
 # Columns that are not measures: what they show of a system.
 _COLUMNS: dict[str, Callable[[Record], str]] = {
     "s/claim": lambda s: _figure(s["seconds_per_claim"], ".2f"),
+    "processor s/claim": lambda s: _figure(_processor_seconds(s["run"]), ".2f"),
     "memory MB": lambda s: _mb(s["run"]["peak_memory"]),
     "documents": lambda s: f"{s['kb']['documents']:,}",
     "BM25 MB": lambda s: _mb(s["kb"]["bytes"]["bm25"]),

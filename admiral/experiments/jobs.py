@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -80,36 +82,48 @@ def _retrieve(job: Job) -> Record:
     settings = recorded_settings(config) | {"baseline": job["baseline"]}
     with ResumableWriter(output, settings, overwrite=job["overwrite"]) as writer:
         pending = list(writer.pending(claims))
-        done = len(writer.finished)
-        if pending:
-            records = _records(config, job["baseline"], pending)
-            for record in track_claims(records, done=done, total=len(claims), quiet=job["quiet"]):
-                writer.write(record)
+        seconds = _answer(config, job, pending, writer) if pending else 0.0
         writer.finish()
-    return {"answered": len(pending)}
+    return {"answered": len(pending), "processor_seconds": seconds}
 
 
-def _records(
-    config: RetrievalConfig, baseline: str | None, claims: list[Claim]
-) -> Iterator[Record]:
+def _answer(
+    config: RetrievalConfig, job: Job, pending: list[Claim], writer: ResumableWriter
+) -> float:
+    """Write the records of claims; return the processor time, in seconds, without opening."""
+    done = len(writer.finished)
+    with _opened(config, job["baseline"], pending[0]) as answer:
+        start = time.process_time()
+        for record in track_claims(
+            answer(pending), done=done, total=len(job["claims"]), quiet=job["quiet"]
+        ):
+            writer.write(record)
+        return time.process_time() - start
+
+
+@contextmanager
+def _opened(
+    config: RetrievalConfig, baseline: str | None, claim: Claim
+) -> Iterator[Callable[[list[Claim]], Iterator[Record]]]:
+    """Open a system, with a first search for a claim, so that no index is opened later."""
     if baseline in ("bm25", "bm25+mentions"):
         with KnowledgeBase.open(
             locate(config.kb), title_weight=config.title_weight, text_weight=config.text_weight
         ) as kb:
-            finder = TitleMentionFinder(kb) if baseline == "bm25+mentions" else None
+            by_mentions = baseline == "bm25+mentions"
+            finder = TitleMentionFinder(kb, aliases=config.aliases) if by_mentions else None
             first = FusedFirstStage(kb) if finder else Bm25FirstStage(kb)
-            kb.search([claims[0].text], 1)  # opens the index, which is not timed
-            yield from _rank(first, finder, config, claims)
+            kb.search([claim.text], 1)
+            yield partial(_rank, first, finder, config)
         return
     from admiral.pipeline import Admiral
 
     with Admiral.from_pretrained(config.model, kb=config.kb, config=config) as system:
-        system.kb.search([claims[0].text], 1)
+        system.kb.search([claim.text], 1)
         if baseline == "first-stage":
-            stages = system.stages
-            yield from _rank(stages.first_stage, stages.mention_finder, config, claims)
+            yield partial(_rank, system.stages.first_stage, system.stages.mention_finder, config)
         else:
-            yield from (result.to_json() for result in system.retrieve_many(claims))
+            yield lambda claims: (result.to_json() for result in system.retrieve_many(claims))
 
 
 def _rank(

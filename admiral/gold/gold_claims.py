@@ -53,7 +53,7 @@ class GoldClaim:
     id
         Id, unique within the file; `admiral retrieve` gives the claim the same id.
     claim
-        Text of the claim.
+        Text of the claim; empty if the file does not give it.
     label
         None if the file gives no label.
     evidence
@@ -66,6 +66,9 @@ class GoldClaim:
         left out.
     ordered
         Whether the documents can only be found in the order of the evidence.
+    grades
+        The judged documents of a query with their grades, of which 1 and more are relevant; only in
+        qrels, which have no evidence and name documents as TREC runs do.
     """
 
     id: str
@@ -75,6 +78,7 @@ class GoldClaim:
     annotated_hops: int | None = None
     n_ignored_elements: int = 0
     ordered: bool = False
+    grades: tuple[tuple[str, int], ...] = ()
 
     @property
     def hops(self) -> int:

@@ -27,6 +27,8 @@ _PARSERS: dict[str, tuple[evidence_formats.Parser, tuple[str, ...]]] = {
 FORMATS = tuple(_PARSERS)
 # Fields of the claim's text that are not called `claim`.
 _TEXT_FIELDS = {"kilt": "input", "hipporag": "question"}
+# Fields of the claim's id, where there are more than `id` and `uid`.
+_ID_FIELDS = {"hipporag": ("_id", "id", "uid")}
 # A larger number is an error of the file; groups of claims by hops are counted in 64 bits.
 _MOST_HOPS = 1_000_000
 _EXAMPLE = '{"claim": "...", "evidence": [["title", 0]]}'
@@ -133,13 +135,11 @@ def _claim(record: dict[str, Any], name: str | None, where: str, number: int) ->
                 where, fields[0], problem, "Correct it, or put each format into its own file"
             )
         sets, n_ignored = parse(record, where)
-    if name == "hipporag" and "_id" in record:
-        record = {**record, "id": record["_id"]}
     distinct: dict[frozenset[tuple[str, int | None]], EvidenceSet] = {}
     for evidence_set in filter(None, sets):
         distinct.setdefault(frozenset(evidence_set), tuple(dict.fromkeys(evidence_set)))
     return GoldClaim(
-        claim_id(record, where, number),
+        claim_id(record, where, number, _ID_FIELDS.get(name or "", ("id", "uid"))),
         claim_text(record, where, _TEXT_FIELDS.get(name or "", "claim")),
         _label(record, name, where),
         tuple(distinct.values()),

@@ -31,7 +31,8 @@ def read_claims(path: Path, skip: Skip | None = None) -> Iterator[Claim]:
     """Yield the claims of a JSON Lines file in order.
 
     Each line is an object with the field ``claim`` (text) and optionally ``id`` or ``uid`` (text or
-    an integer); without these, the line number is the id. Other fields and blank lines are ignored.
+    an integer); without these, the line number is the id. Lines may also be BEIR's queries, with
+    the fields ``_id`` and ``text``. Other fields and blank lines are ignored.
 
     Parameters
     ----------
@@ -156,6 +157,8 @@ def _claim_of_record(text: str, where: str, number: int) -> Claim:
     if not isinstance(record, dict):
         problem = f"is a JSON {_kind(record)}, not an object"
         raise RecordError(where, "", problem, 'Write it as {"claim": "..."}')
+    if "claim" not in record and "_id" in record and "text" in record:  # a query of BEIR
+        return Claim(claim_id(record, where, number, ("_id",)), claim_text(record, where, "text"))
     return Claim(claim_id(record, where, number), claim_text(record, where))
 
 
@@ -205,8 +208,10 @@ def claim_text(record: dict[str, Any], where: str, field: str = "claim") -> str:
     return clean_text(text)
 
 
-def claim_id(record: dict[str, Any], where: str, number: int) -> str:
-    """Return ``id`` or ``uid`` of a JSON record, or else the number of its line.
+def claim_id(
+    record: dict[str, Any], where: str, number: int, fields: Sequence[str] = ("id", "uid")
+) -> str:
+    """Return the id of a JSON record, or else the number of its line.
 
     Parameters
     ----------
@@ -216,13 +221,15 @@ def claim_id(record: dict[str, Any], where: str, number: int) -> str:
         File and line, for messages.
     number
         Number of the line.
+    fields
+        Fields of the id; the first that is not null counts.
 
     Raises
     ------
     RecordError
         If the id is neither text nor an integer.
     """
-    field = next((name for name in ("id", "uid") if record.get(name) is not None), None)
+    field = next((name for name in fields if record.get(name) is not None), None)
     if field is None:
         return str(number)
     value = record[field]

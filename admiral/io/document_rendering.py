@@ -12,7 +12,7 @@ from admiral.records import Document, ScoredTitle, Sentence
 
 
 def render_document(document: Document, *, colour: bool = False, width: int = 100) -> str:
-    """Render title, source and all sentences with their numbers, below the headings of sections.
+    """Render title, id, source and all numbered sentences, below the headings of sections.
 
     Parameters
     ----------
@@ -25,6 +25,8 @@ def render_document(document: Document, *, colour: bool = False, width: int = 10
     """
     heading = printable(document.title)
     lines = [click.style(heading, bold=True) if colour else heading]
+    if document.id:
+        lines.append(_dim(f"id {printable(document.id)}", colour))
     if document.source:
         lines.append(_dim(printable(document.source), colour))
     digits = len(str(len(document.sentences)))
@@ -58,6 +60,25 @@ def render_search(
         if sentence is not None:
             lines += _numbered(f"    {sentence.index}", sentence.text, colour, width)
     return "\n".join(lines) + "\n"
+
+
+def render_sentences(
+    sentences: Iterable[Sentence], *, colour: bool = False, width: int = 100
+) -> str:
+    """Render sentences of several documents, each below its title, with their numbers.
+
+    Parameters
+    ----------
+    sentences
+        The sentences, in the order of rendering.
+    colour, width
+        As in `render_document`.
+    """
+    lines = []
+    for sentence in sentences:
+        lines.append(_dim(f"  {printable(sentence.title)}", colour))
+        lines += _numbered(f"    {sentence.index}", sentence.text, colour, width)
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _numbered(number: str, sentence: str, colour: bool, width: int) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from admiral.io.text_rendering import CAUTION
+from admiral.io.text_rendering import sufficiency_statement, verdict_statement
 from proofs import Judgement
 from proofs.logic.proof_html import escaped
 
@@ -68,8 +68,9 @@ def _conclusions(judgement: Judgement) -> list[str]:
     if judgement.missing:
         spans = ", ".join(f"“{escaped(span)}”" for span in judgement.missing)
         lines.append(f"Not covered by the evidence: {spans}")
-    lines.append(f"The evidence is {'' if judgement.sufficient else 'not '}sufficient.")
+    negation = "" if judgement.sufficient else "not "
+    lines.append(sufficiency_statement(negation, judgement.probability))
     if judgement.verdict is not None:
         shown = f"<strong>{judgement.verdict.value}</strong>"
-        lines.append(f"The proof's verdict, not the truth: {shown}. {CAUTION}")
+        lines.append(verdict_statement(shown, judgement.verdicts))
     return lines

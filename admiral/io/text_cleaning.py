@@ -70,6 +70,7 @@ def clean_document(document: Document) -> Document:
         clean_title(document.source),
         sections if any(sections) else (),
         document.offsets,
+        clean_title(document.id),
     )
 
 

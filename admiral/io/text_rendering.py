@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import textwrap
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import click
 
 from admiral.records import Hop, RetrievalResult
-from proofs import Judgement, Proof
+from proofs import Judgement, Proof, Verdict
 
 STOPPED = {
     "sufficient": "the evidence is sufficient",
     "max_hops": "no hops were left",
     "dead_end": "nothing more could be found",
 }
-CAUTION = "It is what the steps add up to; they are a program's and may be wrong."
+_CAUTION = "It is what the steps add up to; they are a program's and may be wrong."
+_ESTIMATE = "It is estimated from the proof and by the verifier, and may be wrong."
 _SETS, _DOCUMENTS, _CHARACTERS = 3, 10, 500
 _JOINERS = "\u200c\u200d"  # format characters in the spelling of Persian, Hindi and emoji
 
@@ -41,8 +42,42 @@ def printable(text: str, limit: int | None = None) -> str:
     )
 
 
+def probability_note(probability: float | None) -> str:
+    """Return a probability in parentheses, preceded by a space; nothing for None."""
+    return "" if probability is None else f" (probability {probability:.2f})"
+
+
+def sufficiency_statement(negation: str, probability: float | None) -> str:
+    """Return the sentence that says whether evidence is sufficient.
+
+    Parameters
+    ----------
+    negation
+        What precedes "sufficient", such as "not yet ".
+    probability
+        Probability that it is sufficient, if there is one.
+    """
+    return f"The evidence is {negation}sufficient{probability_note(probability)}."
+
+
+def verdict_statement(label: str, verdicts: Mapping[Verdict, float] | None) -> str:
+    """Return the sentences that state a verdict and where it comes from.
+
+    Parameters
+    ----------
+    label
+        The verdict, as it is to be shown.
+    verdicts
+        Probability of each verdict, if there are any.
+    """
+    if verdicts is None:
+        return f"The proof's verdict, not the truth: {label}. {_CAUTION}"
+    shown = ", ".join(f"{verdict.value} {value:.2f}" for verdict, value in verdicts.items())
+    return f"The most probable verdict: {label} ({shown}). {_ESTIMATE}"
+
+
 def render_result(result: RetrievalResult, *, colour: bool = False, width: int = 100) -> str:
-    """Render hops, evidence, proofs, the reason for stopping and the ranking.
+    """Render hops, evidence, proofs, the reason for stopping, the verdict and the ranking.
 
     Parameters
     ----------
@@ -57,6 +92,7 @@ def render_result(result: RetrievalResult, *, colour: bool = False, width: int =
     for hop in result.hops:
         lines += ["", *_hop_lines(hop, colour, width)]
     lines += ["", f"{_bold('Stopped', colour)} because {STOPPED[result.stopped]}."]
+    lines += _verdict_lines(result.verdict, result.verdicts, width)
     lines += ["", _bold("Documents", colour)]
     for rank, document in enumerate(result.documents[:_DOCUMENTS], 1):
         where = f"hop {document.hop}" if document.hop else "first stage"
@@ -102,10 +138,9 @@ def render_judgement(
         lines.append("  none")
     lines += ["", _bold("Proof", colour), *_proof_lines(judgement.proof, "  ", width), ""]
     lines += _missing_lines("Not covered: ", judgement.missing, "", width)
-    lines.append(f"The evidence is {'' if judgement.sufficient else 'not '}sufficient.")
-    if judgement.verdict is not None:
-        verdict = f"The proof's verdict, not the truth: {judgement.verdict.value}. {CAUTION}"
-        lines += _wrapped(verdict, "", width)
+    negation = "" if judgement.sufficient else "not "
+    lines.append(sufficiency_statement(negation, judgement.probability))
+    lines += _verdict_lines(judgement.verdict, judgement.verdicts, width)
     return "\n".join(lines) + "\n"
 
 
@@ -125,7 +160,7 @@ def _hop_lines(hop: Hop, colour: bool, width: int) -> Iterator[str]:
     yield _bold("  Proof", colour)
     yield from _proof_lines(hop.proof, "    ", width)
     yield from _missing_lines("Not covered yet: ", hop.missing, "  ", width)
-    yield f"  The evidence is {'' if hop.sufficient else 'not yet '}sufficient."
+    yield "  " + sufficiency_statement("" if hop.sufficient else "not yet ", hop.probability)
 
 
 def _sentence_lines(place: str, text: str, indent: str, colour: bool, width: int) -> Iterator[str]:
@@ -146,6 +181,15 @@ def _missing_lines(
     """Return lines that list the uncovered spans of the claim, if any."""
     shown = ", ".join(f'"{printable(span)}"' for span in missing or ())
     return _wrapped(label + shown, indent, width) if shown else []
+
+
+def _verdict_lines(
+    verdict: Verdict | None, verdicts: Mapping[Verdict, float] | None, width: int
+) -> list[str]:
+    """Return the lines of a verdict; none without a proof."""
+    if verdict is None:
+        return []
+    return _wrapped(verdict_statement(verdict.value, verdicts), "", width)
 
 
 def _wrapped(text: str, indent: str, width: int) -> list[str]:

@@ -1,4 +1,8 @@
-"""TREC run files: ``query Q0 document rank score tag``, one line per document."""
+"""TREC run files: ``query Q0 document rank score tag``, one line per document.
+
+The document column is the id of the document in its corpus, so that qrels apply to the run. A
+document without an id is named by its title.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +17,10 @@ from admiral.storage.atomic_files import write_atomically
 
 # Columns end at white space, which trec_eval and Python define differently. Escaped is everything
 # that is white space to either of them, or that cannot be printed.
-_UNSAFE = r"%\s\x00-\x1f\x7f-\xa0\ud800-\udfff\u200b-\u200f\u2028-\u202e\ufeff"
-_UNSAFE_IN_ID = re.compile(f"[{_UNSAFE}]")
-_UNSAFE_IN_TITLE = re.compile(f"[{_UNSAFE}_]")
+_BLANK = r"\s\x00-\x1f\x7f-\xa0\ud800-\udfff\u200b-\u200f\u2028-\u202e\ufeff"
+_UNPRINTABLE = re.compile(f"[{_BLANK}]")
+_UNSAFE_IN_ID = re.compile(f"[%{_BLANK}]")
+_UNSAFE_IN_TITLE = re.compile(f"[%{_BLANK}_]")
 
 
 def escape_title(title: str) -> str:
@@ -31,6 +36,20 @@ def unescape_title(column: str) -> str:
     """Return the title of a column that `escape_title` wrote."""
     raw = b"" if column == "%" else unquote_to_bytes(column.replace("_", " "))
     return raw.decode("utf-8", "surrogatepass")
+
+
+def id_column(id: str) -> str:
+    """Return the id of a document as one column: as it is, if that is one printable word.
+
+    Other ids are escaped like titles.
+    """
+    return id if id and not _UNPRINTABLE.search(id) else escape_title(id)
+
+
+def document_column(document: Mapping[str, Any]) -> str:
+    """Return the column of a document of a result record: its id, or its title if it has none."""
+    id = document.get("id")
+    return id_column(id) if id else escape_title(document["title"])
 
 
 def unescape_id(column: str) -> str:
@@ -56,7 +75,7 @@ def trec_lines(records: Iterable[Mapping[str, Any]], tag: str = "admiral") -> It
         query, documents = _UNSAFE_IN_ID.sub(_hex, str(record["id"])), record["documents"]
         for rank, document in enumerate(documents, 1):
             score = len(documents) + 1 - rank
-            yield f"{query} Q0 {escape_title(document['title'])} {rank} {score} {tag}\n"
+            yield f"{query} Q0 {document_column(document)} {rank} {score} {tag}\n"
 
 
 def write_trec(records: Iterable[Mapping[str, Any]], path: Path, tag: str = "admiral") -> None:

@@ -1,14 +1,13 @@
-"""Checkpoints: a BART seq2seq model, its tokenizer and heads on its encoder.
+"""Checkpoints: a seq2seq model (BART or T5), its tokenizer and heads on its encoder.
 
-A checkpoint is a directory in the Hugging Face format, with additional files for the heads. A plain
-BART directory works as retriever and prover. Weights are only read from safetensors.
+A checkpoint is a directory in the Hugging Face format, with additional files for the heads. The
+directory of a plain model works as retriever and prover. Weights are only read from safetensors.
 """
 
 from __future__ import annotations
 
-import contextlib
 import copy
-from collections.abc import Iterator
+import re
 from dataclasses import dataclass
 from importlib import resources
 from logging import getLogger
@@ -16,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import BartForConditionalGeneration, PreTrainedTokenizerBase
-from transformers.utils import logging
+from transformers import AutoModelForSeq2SeqLM, PreTrainedModel, PreTrainedTokenizerBase
 
 from admiral.errors import AdmiralError, first_line
 from admiral.models.heads import (
@@ -28,18 +26,22 @@ from admiral.models.heads import (
     load_head,
     save_head,
 )
-from admiral.models.hf_config import read_config
+from admiral.models.hf_config import ARCHITECTURES, read_seq2seq_config
 from admiral.storage.bundled_names import MODELS
 from trie import SafeTokenizer, Seq2Seq
+from trie.model.quiet_transformers import quiet_transformers
 
 logger = getLogger(__name__)
 
+# Weights of a layer, in the names of BART and of T5.
+_LAYER = re.compile(r"\.(layers|block)\.")
 # The files of a checkpoint, including those of checkpoints saved by other programs.
 _FILES = {
     *("config.json", "generation_config.json", "model.safetensors", RERANK_HEAD, SUFFICIENCY_HEAD),
-    *("relevance_head.safetensors",),  # of a verifier
+    *("relevance_head.safetensors", "temperature.json"),  # of a verifier
     *("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"),
-    *("vocab.json", "vocab.txt", "merges.txt", "README.md", "SHA256SUMS", ".gitattributes"),
+    *("vocab.json", "vocab.txt", "merges.txt", "spiece.model"),
+    *("README.md", "SHA256SUMS", ".gitattributes"),
 }
 
 
@@ -111,27 +113,29 @@ def load_checkpoint(
     Raises
     ------
     AdmiralError
-        In the same cases as `load_bart`, or if the tokenizer is missing or the tokenizer or head is
-        damaged or belongs to another model.
+        In the same cases as `load_seq2seq`, if the tokenizer is missing, if the tokenizer or head
+        is damaged or belongs to another model, or if the model does not support the data type.
     """
     path = locate_checkpoint(name)
     logger.debug("%s: loading on %s in %s", path, device, dtype)
-    model = load_bart(path)
+    model = load_seq2seq(path)
+    if dtype is torch.int8 and model.config.model_type == "longt5":
+        raise AdmiralError(
+            f"setting 'precision': int8 is not supported for {path}, a LongT5; give bf16 or fp32"
+        )
     try:
         tokens = SafeTokenizer.load(path, model.config.decoder_start_token_id)
         tokens.single_token("[")  # a tokenizer whose file is missing has no tokens
-        head = load_head(path, model.lm_head.in_features)
+        head = load_head(path, model.config.hidden_size)
         if head is not None:
             head.to(device).eval()
         model.to(device)  # type: ignore[arg-type]
         return Checkpoint(path, Seq2Seq(model, dtype=dtype), tokens, head)
     except LOADING_ERRORS as error:
-        raise AdmiralError(
-            f"{path}: not a usable BART checkpoint ({first_line(error)}); restore or convert it"
-        ) from error
+        raise _unusable(path, model.config.model_type, error) from error
 
 
-def load_bart(path: Path, **config: Any) -> BartForConditionalGeneration:
+def load_seq2seq(path: Path, **config: Any) -> PreTrainedModel:
     """Load the model of a checkpoint directory in fp32, from its safetensors file.
 
     Parameters
@@ -146,43 +150,60 @@ def load_bart(path: Path, **config: Any) -> BartForConditionalGeneration:
     AdmiralError
         If the model is damaged, has another architecture, or lacks weights.
     """
-    read_config(path)
+    model_type = read_seq2seq_config(path).model_type
     try:
         with quiet_transformers():
-            loaded: Any = BartForConditionalGeneration.from_pretrained(
+            loaded: Any = AutoModelForSeq2SeqLM.from_pretrained(
                 path,
                 dtype=torch.float32,
                 local_files_only=True,
                 use_safetensors=True,
+                trust_remote_code=False,
                 output_loading_info=True,
                 **config,
             )
         model, report = loaded
-        Seq2Seq(model)  # raises for variants of BART that can be loaded but not used
+        Seq2Seq(model)  # raises for variants that can be loaded but not used
     except LOADING_ERRORS as error:
-        raise AdmiralError(
-            f"{path}: not a usable BART checkpoint ({first_line(error)}); restore or convert it"
-        ) from error
+        raise _unusable(path, model_type, error) from error
     # transformers initialises missing weights with random numbers.
     if missing := report["missing_keys"]:
         raise AdmiralError(
-            f"{path}: model.safetensors lacks {len(missing)} weights of a BART seq2seq model, "
-            f"such as {min(missing)}. Give another checkpoint."
+            f"{path}: model.safetensors lacks {len(missing)} weights of a "
+            f"{ARCHITECTURES[model_type]} seq2seq model, such as {min(missing)}. "
+            "Give another checkpoint."
         )
-    if dropped := [key for key in report["unexpected_keys"] if ".layers." in key]:
+    if dropped := [key for key in report["unexpected_keys"] if _LAYER.search(key)]:
         raise AdmiralError(
             f"{path}: config.json has fewer layers than model.safetensors, which holds "
             f"{min(dropped)}. Restore the one that was changed."
         )
     if not all(value.isfinite().all() for value in model.parameters()):
         raise AdmiralError(f"{path}: model.safetensors has infinite or NaN weights. Restore it.")
-    bart: BartForConditionalGeneration = model
-    return bart
+    seq2seq: PreTrainedModel = model
+    return seq2seq
+
+
+def _unusable(path: Path, model_type: str, error: Exception) -> AdmiralError:
+    return AdmiralError(
+        f"{path}: not a usable {ARCHITECTURES[model_type]} checkpoint ({first_line(error)}); "
+        "restore or convert it"
+    )
+
+
+def has_output_embedding(model: PreTrainedModel) -> bool:
+    """Return whether a model writes with another embedding than it reads, as T5 v1.1 does.
+
+    transformers keeps the two apart when it loads such a model, but not in other operations.
+    """
+    output: Any = model.get_output_embeddings()
+    embeddings: Any = model.get_input_embeddings()
+    return output.weight is not embeddings.weight
 
 
 def save_checkpoint(
     out: Path,
-    model: BartForConditionalGeneration,
+    model: PreTrainedModel,
     head: RerankHead | None,
     tokenizer: PreTrainedTokenizerBase,
     dtype: torch.dtype = torch.float16,
@@ -200,29 +221,17 @@ def save_checkpoint(
     """
     out.mkdir(parents=True, exist_ok=True)
     with torch.device("meta"):
-        converted = BartForConditionalGeneration(copy.deepcopy(model.config))
+        converted = type(model)(copy.deepcopy(model.config))
     # Converted one tensor at a time in host memory, so that no second copy is on the GPU.
     state = {k: v.detach().to("cpu", dtype) for k, v in model.state_dict().items()}
     converted.load_state_dict(state, assign=True)
-    converted.tie_weights()
+    if has_output_embedding(model):
+        converted.set_input_embeddings(converted.get_input_embeddings())
+    else:
+        converted.tie_weights()
     converted.generation_config = model.generation_config
     with quiet_transformers():
         converted.save_pretrained(out)
         tokenizer.save_pretrained(out)
     if head is not None:
         save_head(out, head, dtype)
-
-
-@contextlib.contextmanager
-def quiet_transformers() -> Iterator[None]:
-    """Turn off the progress bars and messages of transformers during the block."""
-    untyped: Any = logging  # some of its functions have no annotations
-    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    untyped.set_verbosity_error()
-    untyped.disable_progress_bar()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(level)
-        if bars:
-            untyped.enable_progress_bar()

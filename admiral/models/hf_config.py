@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
-from transformers import BartConfig
+from transformers import AutoConfig, BartConfig, PreTrainedConfig
 
 from admiral.errors import AdmiralError
+
+#: Names of the architectures of checkpoints, by the field `model_type`.
+ARCHITECTURES = {"bart": "BART", "t5": "T5", "mt5": "mT5", "umt5": "UMT5", "longt5": "LongT5"}
 
 
 def read_config(directory: Path) -> BartConfig:
@@ -18,19 +22,40 @@ def read_config(directory: Path) -> BartConfig:
     AdmiralError
         If the file is missing or damaged, or describes another architecture.
     """
+    config: Any = _read(directory, {"bart": "BART"})
+    bart: BartConfig = config
+    return bart
+
+
+def read_seq2seq_config(directory: Path) -> PreTrainedConfig:
+    """Read the ``config.json`` of a model of one of `ARCHITECTURES`.
+
+    Raises
+    ------
+    AdmiralError
+        If the file is missing or damaged, or describes another architecture.
+    """
+    return _read(directory, ARCHITECTURES)
+
+
+def _read(directory: Path, architectures: dict[str, str]) -> PreTrainedConfig:
     path = directory / "config.json"
     if not path.is_file():
         raise AdmiralError(f"{path}: no such file. Name a Hugging Face model directory.")
-    fields = read_object(path)
-    model_type = fields.get("model_type")
-    if model_type != "bart":
+    fields: dict[str, Any] = read_object(path)
+    model_type = fields.pop("model_type", None)
+    if model_type not in architectures:
         raise AdmiralError(
-            f"{path}: field 'model_type': {model_type!r} is not 'bart'. Give a BART checkpoint."
+            f"{path}: field 'model_type': {model_type!r} is not "
+            f"{' or '.join(map(repr, architectures))}. "
+            f"Give a {' or '.join(architectures.values())} checkpoint."
         )
     try:
-        return BartConfig.from_dict(fields)
+        return AutoConfig.for_model(model_type, **fields)
     except Exception as error:  # transformers raises many kinds of errors
-        raise AdmiralError(f"{path}: is not a BART config ({error}). Correct the field.") from error
+        raise AdmiralError(
+            f"{path}: is not a {architectures[model_type]} config ({error}). Correct the field."
+        ) from error
 
 
 def read_object(path: Path) -> dict[str, object]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from admiral.config import RetrievalConfig
 from admiral.protocols import Documents, Stages
 from admiral.ranking.features import document_features
 from admiral.records import Document, Hop, Sentence
-from admiral.reranking.long_documents import shorten_document
 from admiral.retrieval.evidence import boost_mentioned, choose_evidence, reweighted
 from admiral.retrieval.mentions import mentions_in_texts
 from admiral.retrieval.stage_output import checked_scores, checked_sentences
@@ -30,10 +29,19 @@ class HopLoop:
         The stages of the method.
     config
         The settings.
+    on_stage
+        Receives a short text when a stage begins, such as ``Hop 2: reading 40 documents``.
     """
 
-    def __init__(self, documents: Documents, stages: Stages, config: RetrievalConfig) -> None:
+    def __init__(
+        self,
+        documents: Documents,
+        stages: Stages,
+        config: RetrievalConfig,
+        on_stage: Callable[[str], None] | None = None,
+    ) -> None:
         self._documents, self._stages, self._config = documents, stages, config
+        self._on_stage = on_stage
         self._dynamic = config.hops == "dynamic"
         self._max_hops = config.max_hops if self._dynamic else int(config.hops)
         self._min_hops = min(config.min_hops, self._max_hops)
@@ -53,7 +61,11 @@ class HopLoop:
             self._read(reading, started)
 
     def _find_candidates(self, batch: Sequence[SearchState]) -> None:
-        """Find the titles that the claims mention, and run the first stage."""
+        """Find the titles that the claims mention, and run the first stage.
+
+        Without any hops, the claims stop here.
+        """
+        self._report(batch, "searching for candidates")
         claims = [state.claim.text for state in batch]
         mentions = mentions_in_texts(self._stages.mention_finder, claims)
         candidates = self._stages.first_stage.candidates(
@@ -63,12 +75,15 @@ class HopLoop:
             state.claim_mentions = titles
             state.candidates = checked_scores("first_stage", scored)
             state.next_step = NextStep.READ
+            if self._max_hops == 0:
+                state.stopped = "max_hops"
 
     def _expand(self, batch: Sequence[SearchState]) -> None:
         """Find the document sets of the next hop; claims that get none stop.
 
         Without a generator, hops have no document sets and read mentions and candidates only.
         """
+        self._report(batch, "generating documents")
         expanded = self._stages.hop_retriever.expand(
             [state.claim.text for state in batch],
             [state.evidence for state in batch],
@@ -86,7 +101,8 @@ class HopLoop:
         """Rerank the sentences of the documents, choose the evidence and judge it."""
         config = self._config
         claims = [state.claim.text for state in batch]
-        documents = [self._documents_to_read(state) for state in batch]
+        documents = self._documents_to_read(batch)
+        self._report(batch, f"reading {sum(map(len, documents))} documents")
         title_scores = self._title_scores(batch, documents)
         reranked = checked_sentences(
             self._stages.reranker.score(
@@ -100,6 +116,7 @@ class HopLoop:
         ]
         evidence = [self._choose(*each) for each in zip(batch, scored, title_scores, strict=True)]
         mentioned = [self._mentioned(sentences) for sentences in evidence]
+        self._report(batch, "judging the evidence")
         judgements = self._stages.judge.judge(
             claims, [[(s.title, s.text) for s in sentences] for sentences in evidence]
         )
@@ -117,6 +134,8 @@ class HopLoop:
                 judgement.sufficient,
                 seconds,
                 tuple(state.read[-1]),
+                judgement.probability,
+                judgement.verdicts,
             )
             state.hops.append(hop)
             state.next_step = NextStep.EXPAND
@@ -128,14 +147,19 @@ class HopLoop:
                 state.stopped or "another hop",
             )
 
-    def _documents_to_read(self, state: SearchState) -> list[Document]:
-        """Return the documents that a hop reads, long ones shortened."""
-        titles = state.titles_to_read(self._config.rerank_documents)
-        max_sentences = self._config.rerank_sentences
-        return [
-            shorten_document(state.claim.text, self._documents.document(title), max_sentences)
-            for title in titles
-        ]
+    def _report(self, batch: Sequence[SearchState], stage: str) -> None:
+        if self._on_stage is not None:
+            single = f"Hop {len(batch[0].hops) + 1}"
+            self._on_stage(f"{single if len(batch) == 1 else f'{len(batch)} claims'}: {stage}")
+
+    def _documents_to_read(self, batch: Sequence[SearchState]) -> list[list[Document]]:
+        """Return the documents that each hop reads, long ones shortened."""
+        titles = [state.titles_to_read(self._config.rerank_documents) for state in batch]
+        reader = self._stages.document_reader
+        if reader is None:
+            return [[self._documents.document(title) for title in own] for own in titles]
+        claims = [state.claim.text for state in batch]
+        return reader.read(claims, [state.kept_sentences() for state in batch], titles)
 
     def _title_scores(
         self, batch: Sequence[SearchState], documents: Sequence[Sequence[Document]]

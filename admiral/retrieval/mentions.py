@@ -1,34 +1,43 @@
-"""Find the documents that texts mention, by title or by hyperlink."""
+"""Find the documents that texts mention, by title, by alias or by hyperlink."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import zip_longest
+from typing import Protocol
 
 from admiral.kb import KnowledgeBase
 from admiral.protocols import MentionFinder
 from admiral.records import Document, Sentence
-from admiral.retrieval.title_matching import find_mentions
+from admiral.retrieval.alias_matching import Aliases, find_aliases
+from admiral.retrieval.title_matching import Mention, Titles, find_mentions
 
 # Number of sentences per document that are searched in addition to its evidence sentences.
 _MAX_SENTENCES = 16
 
 
-class TitleMentionFinder:
-    """Find the documents of a knowledge base whose titles a text mentions or links to.
+class Names(Titles, Aliases, Protocol):
+    """The titles and aliases of a knowledge base."""
 
-    Titles are matched by spelling alone (`admiral.retrieval.title_matching`), so a mention is a
-    document worth reading, not a resolved entity.
+
+class TitleMentionFinder:
+    """Find the documents of a knowledge base that a text names by title or alias, or links to.
+
+    Names are matched by spelling alone (`admiral.retrieval.title_matching`,
+    `admiral.retrieval.alias_matching`), so a mention is a document worth reading, not a resolved
+    entity. An alias inside a title that is mentioned does not count.
 
     Parameters
     ----------
     kb
         The open knowledge base.
+    aliases
+        Whether to find aliases too.
     """
 
-    def __init__(self, kb: KnowledgeBase) -> None:
-        self._kb = kb
+    def __init__(self, kb: KnowledgeBase, *, aliases: bool = True) -> None:
+        self._kb, self._aliases = kb, aliases
 
     def in_text(self, text: str) -> list[str]:
         """Return the titles that `text` mentions, in order, each once."""
@@ -67,8 +76,24 @@ class TitleMentionFinder:
         return [title for title in titles if title != document.title]
 
     def _titles_in(self, text: str) -> Iterator[str]:
-        for mention in find_mentions(self._kb, text):
+        for mention in find_names(self._kb, text, aliases=self._aliases):
             yield from mention.titles
+
+
+def find_names(names: Names, text: str, *, aliases: bool = True) -> list[Mention]:
+    """Return the mentions by title and, if asked for, by alias, left to right.
+
+    An alias inside a title that is mentioned does not count.
+    """
+    by_title = list(find_mentions(names, text))
+    if not aliases:
+        return by_title
+    by_alias = (
+        mention
+        for mention in find_aliases(names, text)
+        if not any(t.start <= mention.start and mention.end <= t.end for t in by_title)
+    )
+    return sorted([*by_title, *by_alias], key=lambda mention: mention.start)
 
 
 def mentions_in_texts(finder: MentionFinder | None, texts: Sequence[str]) -> list[list[str]]:

@@ -11,6 +11,7 @@ import admiral
 from admiral.config import FILE_SETTINGS, RetrievalConfig
 from admiral.kb.store.member_manifests import find_join, read_combined_manifest
 from admiral.storage.bundled_names import is_bundled
+from proofs.verifier.temperature import TEMPERATURE
 
 
 def recorded_settings(config: RetrievalConfig) -> dict[str, Any]:
@@ -35,7 +36,8 @@ def identity(name: str) -> str:
 
     For a bundled one, this is its name. For a file, it is its name and a hash of its content. For a
     directory, it is the directory's name and a hash: of the manifest of a knowledge base, of the
-    versions of all members of a joined one, or of the configuration and weights of a checkpoint.
+    versions of all members of a joined one, or of the configuration and weights of a checkpoint
+    or verifier.
 
     Raises
     ------
@@ -62,4 +64,4 @@ def _files(path: Path) -> list[Path]:
     manifest = path / "manifest.json"
     if manifest.is_file():
         return [manifest]
-    return [path / "config.json", *sorted(path.glob("*.safetensors"))]
+    return [path / "config.json", path / TEMPERATURE, *sorted(path.glob("*.safetensors"))]

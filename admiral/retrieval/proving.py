@@ -27,9 +27,9 @@ def open_judge(config: RetrievalConfig) -> SufficiencyJudge:
     """
     config.validate()
     checkpoint = None
+    if config.threads and (config.judge in MODEL_JUDGES or config.verifier):
+        torch.set_num_threads(config.threads)
     if config.judge in MODEL_JUDGES:
-        if config.threads:
-            torch.set_num_threads(config.threads)
         checkpoint = load_checkpoint(
             config.model, choose_device(config.device), choose_dtype(config)
         )

@@ -47,6 +47,8 @@ def ranked_documents(
 ) -> list[RankedDocument]:
     """Rank all documents that a search has found.
 
+    Without hops, these are the candidates, in the order of the first stage.
+
     Parameters
     ----------
     state
@@ -56,6 +58,8 @@ def ranked_documents(
     scorer
         Ranks the first documents again by their features; None to skip this.
     """
+    if not state.hops:
+        return [RankedDocument(each.title, each.score, 0) for each in state.candidates or ()]
     documents = rank_documents(
         state.document_sets,
         state.candidates or (),

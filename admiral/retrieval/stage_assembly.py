@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import torch
+
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase
@@ -23,7 +25,9 @@ from admiral.ranking.features import GENERATIVE_FEATURES
 from admiral.reranking.bm25_sentences import BM25Reranker
 from admiral.reranking.combined import CombinedReranker
 from admiral.reranking.cross_encoder import CrossEncoderReranker
-from admiral.reranking.similarity import SimilarityReranker, minilm_directory
+from admiral.reranking.mean_pooling import MeanPoolingEncoder
+from admiral.reranking.similarity import MINILM, SimilarityReranker, minilm_directory
+from admiral.retrieval.document_reader import PassageReader
 from admiral.retrieval.first_stage import Bm25FirstStage, FusedFirstStage
 from admiral.retrieval.hop_retriever import TrieHopRetriever
 from admiral.retrieval.hyperlinks import HyperlinkHopRetriever
@@ -35,6 +39,8 @@ from proofs.generation.generator import ProofGenerator
 from proofs.judges.basic import AlwaysSufficient, GeneratedProofJudge, LexicalJudge, NeverSufficient
 from proofs.judges.calibrated import CalibratedJudge, Weights
 from proofs.judges.classifier import ClassifierJudge
+from proofs.judges.verified import VerifiedJudge
+from proofs.verifier.pair_verifier import Verifier
 
 # Judges that read the checkpoint.
 MODEL_JUDGES = ("generated", "classifier")
@@ -61,12 +67,13 @@ def build_stages(kb: KnowledgeBase, checkpoint: Checkpoint, config: RetrievalCon
     generative = document_scorer is not None and document_scorer.reads(GENERATIVE_FEATURES)
     stages = Stages(
         first_stage,
-        build_reranker(checkpoint, config),
+        build_reranker(checkpoint, config, kb),
         build_judge(checkpoint, config),
         hop_retriever,
-        TitleMentionFinder(kb) if config.mentions else None,
+        TitleMentionFinder(kb, aliases=config.aliases) if config.mentions else None,
         build_title_scorer(kb, checkpoint, config) if generative else None,
         document_scorer,
+        PassageReader(kb, config.rerank_sentences, config.rerank_characters),
     )
     if stages.max_evidence is not None and config.evidence > stages.max_evidence:
         raise AdmiralError(
@@ -107,15 +114,22 @@ def build_title_scorer(
     )
 
 
-def build_reranker(checkpoint: Checkpoint, config: RetrievalConfig) -> SentenceReranker:
-    """Build the sentence reranker."""
+def build_sentence_encoder(config: RetrievalConfig) -> MeanPoolingEncoder:
+    """Build the encoder of the similarity reranker."""
+    device, dtype = choose_device(config.device), choose_dtype(config)
+    return MeanPoolingEncoder(minilm_directory(), MINILM, device=device, dtype=dtype)
+
+
+def build_reranker(
+    checkpoint: Checkpoint, config: RetrievalConfig, kb: KnowledgeBase | None = None
+) -> SentenceReranker:
+    """Build the sentence reranker; it uses the sentence vectors that `kb` stores, if any."""
     if config.reranker == "cross-encoder":
         return CrossEncoderReranker(checkpoint)
     if config.reranker == "bm25":
         return BM25Reranker()
-    similarity = SimilarityReranker(
-        minilm_directory(), device=choose_device(config.device), dtype=choose_dtype(config)
-    )
+    encoder = build_sentence_encoder(config)
+    similarity = SimilarityReranker(encoder, None if kb is None else kb.stored_vectors(encoder))
     if config.reranker == "similarity":
         return similarity
     return CombinedReranker(
@@ -135,14 +149,25 @@ def build_judge(checkpoint: Checkpoint | None, config: RetrievalConfig) -> Suffi
         case "lexical":
             return LexicalJudge(open_lexicon(config))
         case "calibrated":
-            return CalibratedJudge(_judge_weights(config), open_lexicon(config))
+            weights = judge_weights(config)
+            judge = CalibratedJudge(weights, open_lexicon(config))
+            if not config.verifier:
+                return judge
+            return VerifiedJudge(judge, open_verifier(config), weights, stop_at=config.stop_at)
     assert checkpoint is not None
     if config.judge == "classifier":
         head = load_sufficiency_head(checkpoint.path, 2 * checkpoint.model.hidden_size)
         return ClassifierJudge(checkpoint.model, checkpoint.tokens, *head)
-    return GeneratedProofJudge(
-        ProofGenerator(checkpoint.model, checkpoint.tokens, stop_at_independence=config.early_exit)
-    )
+    try:
+        generator = ProofGenerator(
+            checkpoint.model, checkpoint.tokens, stop_at_independence=config.early_exit
+        )
+    except ValueError as error:
+        raise AdmiralError(
+            f"setting 'judge': {checkpoint.path} cannot write proofs ({error}); "
+            "train it with training.prover or training.joint, or choose another judge"
+        ) from error
+    return GeneratedProofJudge(generator)
 
 
 def build_document_scorer(config: RetrievalConfig) -> NetworkDocumentScorer | None:
@@ -186,9 +211,35 @@ def _read_word_list(key: str, path: str, operator: NatOp) -> PairLexicon:
         raise AdmiralError(f"setting {key!r}: {error}. {remedy}") from error
 
 
-def _judge_weights(config: RetrievalConfig) -> Weights | None:
+def open_verifier(config: RetrievalConfig) -> Verifier:
+    """Open the verifier that the settings name.
+
+    Raises
+    ------
+    AdmiralError
+        If it cannot be read; the message names the setting, the file and the remedy.
+    """
+    dtype = choose_dtype(config)
+    try:
+        return Verifier.open(
+            config.verifier,
+            device=choose_device(config.device),
+            dtype=None if dtype is torch.int8 else dtype,  # only the checkpoint has int8 products
+        )
+    except ValueError as error:
+        raise AdmiralError(f"setting 'verifier': {error}") from error
+
+
+def judge_weights(config: RetrievalConfig) -> Weights:
+    """Read the weights of the judge `calibrated` that the settings name, or the bundled ones.
+
+    Raises
+    ------
+    AdmiralError
+        If the file is not one of weights; the message names the setting, the file and the field.
+    """
     if not config.judge_weights:
-        return None
+        return Weights.bundled()
     try:
         return Weights.read(Path(config.judge_weights))
     except ValueError as error:

@@ -12,8 +12,8 @@ _WORD = re.compile(r"\w+(?:[-'’.&]\w+)*\.?")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _QUALIFIER = re.compile(r"\s*\([^()]*\)$")
 _MAX_WORDS = 8
-# Number of characters of a text that are searched.
-_MAX_TEXT = 4096
+#: Number of characters of a text that are searched.
+MAX_TEXT = 4096
 # Maximum number of titles that add a qualifier: "Alien" may mean "Alien (film)".
 _MAX_QUALIFIED = 3
 # Single words that are usually capitalised only because they begin a sentence.
@@ -82,7 +82,7 @@ def find_mentions(titles: Titles, text: str) -> Iterator[Mention]:
     text
         The text; only its first 4,096 characters are searched.
     """
-    text = text[:_MAX_TEXT]
+    text = text[:MAX_TEXT]
     words = list(_WORD.finditer(text))
     position = 0
     while position < len(words):

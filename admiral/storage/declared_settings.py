@@ -39,7 +39,7 @@ class Setting:
     pattern, format
         Regular expression that values match, and what it allows, in words.
     is_file
-        Whether the value is the path of a file, or empty.
+        Whether the value is the path of a file or folder, or empty.
     affects_results
         Whether it decides what a run returns, and not only how fast.
     """

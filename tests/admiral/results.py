@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import math
+from dataclasses import replace
 from typing import Any
 
 from admiral.records import (
@@ -13,7 +15,10 @@ from admiral.records import (
     RetrievalResult,
     Sentence,
 )
-from proofs import NatOp, Proof, ProofStep
+from proofs import NatOp, Proof, ProofStep, Verdict
+
+#: Probabilities that contradict the proofs of `result`.
+VERDICTS = {Verdict.SUPPORTS: 0.25, Verdict.REFUTES: 0.625, Verdict.NOT_ENOUGH_INFO: 0.125}
 
 
 def result(claim: Claim, *, title: str = "Ada Lovelace", seconds: float = 0.25) -> RetrievalResult:
@@ -44,9 +49,38 @@ def result(claim: Claim, *, title: str = "Ada Lovelace", seconds: float = 0.25) 
     return RetrievalResult(claim, documents, hops[-1].evidence, hops, "sufficient")
 
 
+def verified_result(claim: Claim) -> RetrievalResult:
+    """Return a result with the probabilities of a verifier."""
+    plain = result(claim)
+    hops = tuple(
+        replace(hop, probability=probability, verdicts=VERDICTS)
+        for hop, probability in zip(plain.hops, (0.125, 0.96875), strict=True)
+    )
+    return replace(plain, hops=hops)
+
+
 def without_timings(record: dict[str, Any]) -> dict[str, Any]:
     """Return `record` without the only values that two equal runs may disagree on."""
     record = copy.deepcopy(record)
     for hop in record["hops"]:
         del hop["seconds"]
     return record
+
+
+def assert_close(got: Any, want: Any, tolerance: float = 5e-3) -> None:
+    """Compare values of JSON whose scores may differ in their last digits.
+
+    Some processors sum products in an order that depends on the batch, which shows in bfloat16.
+    """
+    if isinstance(want, float):
+        assert math.isclose(got, want, rel_tol=0, abs_tol=tolerance), (got, want)
+    elif isinstance(want, dict):
+        assert got.keys() == want.keys()
+        for key, value in want.items():
+            assert_close(got[key], value, tolerance)
+    elif isinstance(want, list):
+        assert len(got) == len(want)
+        for one, other in zip(got, want, strict=True):
+            assert_close(one, other, tolerance)
+    else:
+        assert got == want

@@ -19,6 +19,14 @@ def test_defaults_are_valid() -> None:
     assert load_config() == RetrievalConfig()
 
 
+def test_fast_settings_may_be_changed() -> None:
+    config = RetrievalConfig.fast(rerank_documents=20, hops="2")
+    config.validate()
+    assert not config.generator
+    assert (config.cross_encoder_documents, config.title_beams) == (0, 0)
+    assert (config.rerank_documents, config.hops) == (20, "2")
+
+
 def test_overrides_override_the_file_and_earlier_overrides(tmp_path: Path) -> None:
     path = tmp_path / "my.yaml"
     path.write_text("hops: 3\nbeam_size: 7\ntitle_weight: 2\ntrie_normalised: true\n")
@@ -43,7 +51,7 @@ def test_the_text_of_an_override_is_not_parsed_as_yaml(value: str) -> None:
         ("max_hops: many", "max_hops"),
         ("max_hops: 0", "max_hops"),
         ("max_hops: 1.0e400", "max_hops"),
-        ("hops: 0", "hops"),
+        ("hops: -1", "hops"),
         ("hops: 1.5", "hops"),
         ("hops: sometimes", "hops"),
         ("hops: null", "hops"),
@@ -146,8 +154,8 @@ def test_hops_may_be_a_number() -> None:
     config = RetrievalConfig(hops=1)
     config.validate()
     assert config == RetrievalConfig(hops="1")
-    with pytest.raises(AdmiralError, match="'hops': '0' is not 'dynamic' or a number"):
-        RetrievalConfig(hops=0).validate()
+    with pytest.raises(AdmiralError, match="'hops': '1000' is not 'dynamic' or a number"):
+        RetrievalConfig(hops=1000).validate()
 
 
 def test_min_hops_above_max_hops() -> None:
@@ -157,6 +165,15 @@ def test_min_hops_above_max_hops() -> None:
         load_config(None, ["min_hops=5"])
     with pytest.raises(AdmiralError, match="'min_hops': 5 is larger than max_hops, 3"):
         RetrievalConfig(min_hops=5, max_hops=3).validate()
+
+
+def test_stop_at_needs_a_verifier() -> None:
+    load_config(None, ["stop_at=0.9", "verifier=runs/verifier"])
+    for overrides in (["stop_at=0.9"], ["stop_at=0.9", "verifier=v", "judge=lexical"]):
+        with pytest.raises(AdmiralError, match=r"'stop_at': works only with .*'verifier'"):
+            load_config(None, overrides)
+    with pytest.raises(AdmiralError, match=r"'stop_at': 1\.5 is too large"):
+        load_config(None, ["stop_at=1.5", "verifier=v"])
 
 
 def test_settings_of_speed_are_left_out() -> None:
@@ -169,7 +186,7 @@ def test_settings_of_speed_are_left_out() -> None:
 @given(
     st.builds(
         RetrievalConfig,
-        hops=st.just("dynamic") | st.integers(1, 999).map(str),
+        hops=st.just("dynamic") | st.integers(0, 999).map(str),
         max_hops=st.integers(1, 999),
         title_weight=st.floats(0.5, 1e6),
         trie_normalised=st.booleans(),

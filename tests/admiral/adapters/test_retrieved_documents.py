@@ -40,6 +40,14 @@ def test_documents_have_text_evidence_and_proof(quick: Admiral) -> None:
     assert len(retrieved_documents(quick, result, 3)) == 3
 
 
+def test_documents_of_the_first_stage_have_no_proof(quick: Admiral) -> None:
+    documents = retrieved_documents(quick, quick.retrieve(CLAIM, hops=0), 3)
+    metadata = [one.metadata for one in documents]
+    assert [
+        (m["hop"], m["sufficient"], m["proof"], m["missing"], m["evidence"]) for m in metadata
+    ] == [(0, False, None, None, [])] * 3
+
+
 def test_a_closed_system_is_one_clear_error(quick: Admiral) -> None:
     result = quick.retrieve(CLAIM, hops=1)
     other = Admiral(quick.kb, quick.checkpoint, quick.config, quick.stages)

@@ -48,6 +48,25 @@ def test_index_verify_info(corpus: Path, tmp_path: Path) -> None:
     assert json.loads(result.stdout)["counts"] == {"documents": 1, "sentences": 3, "links": 0}
 
 
+@pytest.mark.parametrize(("option", "count"), [("--passages", "4"), ("--no-passages", None)])
+def test_long_documents_are_indexed_as_passages(
+    tmp_path: Path, option: str, count: str | None
+) -> None:
+    corpus, kb = tmp_path / "corpus.jsonl", tmp_path / "kb"
+    records = [
+        {"title": "Long", "sentences": ["Birds fly."] * 90},
+        {"title": "Short", "text": "A."},
+    ]
+    corpus.write_text("".join(json.dumps(record) + "\n" for record in records))
+    result = _index(corpus, kb, "--bm25", "bm25s", option)
+    assert result.exit_code == 0, result.output
+    result = CliRunner().invoke(verify_command, ["--kb", str(kb)])
+    assert (result.exit_code, result.stdout) == (0, f"{kb}: sound\n")
+    result = CliRunner().invoke(info_command, ["--kb", str(kb)])
+    facts = dict(line.split(maxsplit=1) for line in result.stdout.splitlines())
+    assert facts.get("passages") == count
+
+
 def test_index_json(corpus: Path, tmp_path: Path) -> None:
     result = _index(corpus, tmp_path / "kb", "--skip-bad", "--on-duplicate", "skip", "--json")
     report = json.loads(result.stdout)

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.proofs.verifier.tiny_classifier import write_classifier_directory
+
 Admiral = Callable[..., subprocess.CompletedProcess[bytes]]
 
 CLAIM = "Ada Lovelace was born in London."
@@ -104,6 +106,28 @@ def test_a_proof_is_read_from_standard_input(admiral: Admiral) -> None:
     done = admiral("prove", CLAIM, "--evidence", ENOUGH, "--proof", "-", "--json", stdin=proof)
     assert done.returncode == 0, done.stderr.decode()
     assert json.loads(done.stdout)["verdict"] == "REFUTES"
+
+
+def test_probabilities_of_a_verifier(admiral: Admiral, tmp_path: Path) -> None:
+    folder = write_classifier_directory(tmp_path / "model")
+    given = ["prove", CLAIM, "--evidence", ENOUGH, "--set", f"verifier={folder}"]
+    done = admiral(*given, "--json", "--stop-at", "0.000001")
+    assert done.returncode == 0, done.stderr.decode()
+    record = json.loads(done.stdout)
+    assert record["sufficient"]
+    assert 0 < record["probability"] < 1
+    values = record["verdict_probabilities"]
+    assert record["verdict"] == max(values, key=values.__getitem__)
+    assert sum(values.values()) == pytest.approx(1, abs=1e-5)
+    shown = admiral(*given, "--stop-at", "1")
+    assert f"not sufficient (probability {record['probability']:.2f})." in shown.stdout.decode()
+    assert f"The most probable verdict: {record['verdict']} (" in shown.stdout.decode()
+    wrong = admiral("prove", CLAIM, "--set", f"verifier={tmp_path}")
+    assert wrong.returncode == 1
+    assert wrong.stderr.decode().startswith(f"error: setting 'verifier': {tmp_path}/config.json: ")
+    alone = admiral("prove", CLAIM, "--stop-at", "0.9")
+    assert alone.returncode == 1
+    assert "'stop_at': works only with the judge" in alone.stderr.decode()
 
 
 def test_no_evidence_is_not_sufficient(admiral: Admiral) -> None:

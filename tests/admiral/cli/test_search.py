@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from admiral.cli.search import best_sentences, search_command
+from admiral.cli.search import search_command
 from admiral.cli.show import show_command
 from admiral.errors import AdmiralError
 from admiral.io.document_rendering import render_document
@@ -99,17 +99,6 @@ def test_neither_torch_nor_a_model_is_loaded(kb: Path, environment: dict[str, st
     for arguments in (["search", "late"], ["show", "NBC"]):
         given = [sys.executable, "-c", code, *arguments, "--kb", str(kb)]
         assert subprocess.run(given, env=environment, capture_output=True).returncode == 0
-
-
-def test_rare_words_count_more_and_the_first_of_equals_wins() -> None:
-    documents = [
-        Document("A", ("the common common", "common rare", "rare common")),
-        Document("B", ("common", "common")),
-        Document("C", ("else",)),
-        Document("D", ()),
-    ]
-    best = best_sentences("common rare", documents)
-    assert [sentence and sentence.index for sentence in best] == [1, 0, 0, None]
 
 
 def test_a_document_is_shown_with_numbered_sentences(no_index: Path) -> None:

@@ -7,9 +7,15 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
+from click.testing import CliRunner
 
-from admiral.kb import build
+from admiral import RetrievalConfig
+from admiral.cli.main import cli
+from admiral.kb import KnowledgeBase, build
+from admiral.records import Sentence
+from admiral.retrieval.stage_assembly import build_sentence_encoder
 
 Admiral = Callable[..., subprocess.CompletedProcess[bytes]]
 
@@ -83,3 +89,55 @@ def test_bad_requests(
     done = admiral(*(names.get(argument, argument) for argument in arguments), cwd=tmp_path)
     assert (done.returncode, done.stdout) == (status, b"")
     assert message.replace("KB", str(kb)) in done.stderr.decode()
+
+
+def test_embeddings_from_storing_to_completion(kb: Path, tmp_path: Path) -> None:
+    def run(*arguments: str | Path) -> str:
+        result = CliRunner().invoke(cli, [*map(str, arguments)])
+        assert result.exit_code == 0, result.output
+        return result.stdout
+
+    shown = run("embed", "--kb", kb, "--no-progress")
+    assert shown.startswith(f"{kb}: embeddings of 3 sentences by all-MiniLM-L6-v2, ")
+    facts = run("info", "--kb", kb)
+    assert "embeddings        3 sentences, all-MiniLM-L6-v2\n" in facts
+    assert "size: embeddings  " in facts
+
+    run("add", corpus(tmp_path / "more.jsonl", "Egg"), "--kb", kb)
+    run("compact", "--kb", kb)
+    assert "embeddings        3 sentences" in run("info", "--kb", kb)
+    record = json.loads(run("embed", "--kb", kb, "--json"))
+    assert (record["path"], record["sentences"]) == (str(kb), 4)
+    assert run("verify", "--kb", kb) == f"{kb}: sound\n"
+
+    # As if all had been embedded when the knowledge base was built.
+    four = corpus(tmp_path / "four.jsonl", "Bird", "Seed", "Nest", "Egg")
+    run("index", four, "--kb", tmp_path / "built", "--bm25", "none", "--embeddings")
+    encoder = build_sentence_encoder(RetrievalConfig())
+    sentences = [Sentence(title, 0, "It is.") for title in ("Bird", "Seed", "Nest", "Egg")]
+    vectors = []
+    for path in (kb, tmp_path / "built"):
+        with KnowledgeBase.open(path) as opened:
+            stored = opened.stored_vectors(encoder)
+            assert stored is not None
+            vectors.append(stored.unit_vectors(sentences))
+    exact = np.asarray(encoder.unit_vectors([f"{s.title}: {s.text}" for s in sentences]))
+    for each in vectors:
+        np.testing.assert_allclose(each, exact, atol=0.003)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--kb", "none"], "error: none: no such knowledge base"),
+        (["--kb", "KB", "--device", "tpu"], "error: device=tpu: key 'device': "),
+    ],
+)
+def test_bad_requests_of_embeddings(
+    admiral: Admiral, kb: Path, arguments: list[str], message: str
+) -> None:
+    before = (kb / "manifest.json").read_bytes()
+    done = admiral("embed", *(str(kb) if a == "KB" else a for a in arguments))
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert done.stderr.decode().startswith(message)
+    assert (kb / "manifest.json").read_bytes() == before

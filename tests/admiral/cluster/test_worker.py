@@ -17,7 +17,7 @@ from admiral.models.devices import choose_precision
 from admiral.records import Claim, RetrievalResult
 from admiral.retrieval.provenance import recorded_settings
 from tests.admiral.cluster.poisoned import Poisoned, open_nothing
-from tests.admiral.results import without_timings
+from tests.admiral.results import assert_close, without_timings
 
 CLAIMS = [Claim("é", "Seth Meyers is an Iraqi comedian."), Claim("2", "Rome has \u2028 hills.")]
 
@@ -28,7 +28,7 @@ def test_results_are_the_records_of_the_pipeline(system: Admiral) -> None:
     records, error = decode_results(worker.retrieve(encode_claims(CLAIMS)))
     assert error == ""
     expected = [result.to_json() for result in system.retrieve_many(CLAIMS)]
-    assert list(map(without_timings, records)) == list(map(without_timings, expected))
+    assert_close(list(map(without_timings, records)), list(map(without_timings, expected)))
 
 
 def test_an_error_of_the_pipeline_is_returned(system: Admiral) -> None:

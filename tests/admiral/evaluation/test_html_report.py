@@ -13,16 +13,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral import RecordError
+from admiral import AdmiralError, RecordError
 from admiral.evaluation.failures import Outcome
 from admiral.evaluation.html_report import ReportCase, report_page
 from admiral.evaluation.report_cases import build_report_cases
 from admiral.evaluation.traces import read_traces
 from admiral.gold import GoldClaim, Label
+from admiral.kb import KnowledgeBase, build
 from admiral.records import Claim
 from tests.admiral.evaluation.small_runs import written
 from tests.admiral.io.test_judgement_page import Reader
-from tests.admiral.results import result
+from tests.admiral.results import result, verified_result
 
 ADA, ENGINE = "Ada Lovelace", "Analytical Engine"
 GOLD = GoldClaim("7", "Ada wrote.", Label.REFUTES, (((ADA, 1), (ENGINE, 4)), ((ENGINE, None),)))
@@ -71,6 +72,15 @@ def test_page_shows_every_part_of_a_claim(tmp_path: Path) -> None:
     assert written_page.count('class="gold"') >= 4
 
 
+def test_probabilities_of_a_verifier_are_shown(tmp_path: Path) -> None:
+    records = [verified_result(Claim(GOLD.id, GOLD.claim)).to_json()]
+    (trace,) = read_traces(written(tmp_path / "r.jsonl", records))
+    found = Reader(page(ReportCase(GOLD, trace, Outcome.FOUND)))
+    assert "verdict REFUTES (0.62)" in found.text
+    assert "Judged not sufficient (probability 0.12)." in found.text
+    assert "Judged sufficient (probability 0.97)." in found.text
+
+
 def test_sources_of_documents_are_shown_and_escaped(tmp_path: Path) -> None:
     record = result(Claim(GOLD.id, GOLD.claim), title=ADA).to_json()
     record["documents"][0]["source"] = "/notes/<ada>.md"
@@ -110,6 +120,46 @@ def test_hostile_text_adds_no_tags(
     assert [t for t in Reader(found).tags if t not in spans] == [
         t for t in Reader(other).tags if t not in spans
     ]
+
+
+def test_trec_runs_are_answers_for_reading(tmp_path: Path, user_cache: None) -> None:
+    corpus = written(
+        tmp_path / "corpus.jsonl",
+        [
+            {"_id": "d1", "title": ADA, "text": "Ada was born in London. She wrote a program."},
+            {"_id": "d_2", "title": ENGINE, "text": "It was a machine."},
+        ],
+    )
+    build(corpus, tmp_path / "kb", bm25="none", progress=False)
+    run, qrels = tmp_path / "run.trec", tmp_path / "test.tsv"
+    run.write_text("q1 Q0 d_2 1 2 x\nq1 Q0 d1 2 1 x\nq1 Q0 Other_title 3 0 x\n")
+    qrels.write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td_2\t0\n")
+    claims = written(tmp_path / "queries.jsonl", [{"_id": "q1", "text": "Who wrote a program?"}])
+    for gold in (None, qrels):
+        with KnowledgeBase.open(tmp_path / "kb") as kb:
+            (case,), _ = build_report_cases(run, gold, {}, claims=claims, kb=kb)
+        assert case.trace is not None
+        assert case.trace.prediction.documents == (ENGINE, ADA, "Other title")
+        text = Reader(page(case)).text
+        assert "Who wrote a program?" in text
+        assert "She wrote a program." in text
+        assert "born in London" not in text
+        assert (f"[{ADA}] (rank 2)" in text) == (gold is not None)
+    records = written(tmp_path / "r.jsonl", [result(Claim("q1", "c"), title=ADA).to_json()])
+    with KnowledgeBase.open(tmp_path / "kb") as kb:
+        (case,), _ = build_report_cases(records, qrels, {}, kb=kb)
+    assert (case.gold.claim, case.outcome, case.excerpts) == ("c", Outcome.LATE, {})
+    other = written(tmp_path / "other.jsonl", [{"id": "q2", "claim": "A claim."}])
+    with pytest.raises(AdmiralError, match="no claim of it is in the run"):
+        build_report_cases(run, None, {}, claims=other)
+
+
+def test_results_without_hops_are_rankings_only(tmp_path: Path) -> None:
+    no_hops = replace(result(Claim("7", GOLD.claim)), hops=(), evidence=(), stopped="max_hops")
+    results = written(tmp_path / "r.jsonl", [no_hops.to_json()])
+    gold = written(tmp_path / "g.jsonl", [{"id": 7, "claim": GOLD.claim, "evidence": [[ADA, 1]]}])
+    (case,), _ = build_report_cases(results, gold, {"hops": "0"})
+    assert (case.outcome, case.status.text) == (None, "ranking only")
 
 
 def test_outcomes_depend_on_the_run_settings(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from admiral.io.trec import write_trec
 from admiral.records import Claim
 from proofs import Verdict
 from tests.admiral.evaluation.small_runs import record, written
-from tests.admiral.results import result
+from tests.admiral.results import result, verified_result
 
 
 def test_results_round_trip(tmp_path: Path) -> None:
@@ -52,6 +52,21 @@ def test_verdict_is_that_of_the_last_proof(tmp_path: Path) -> None:
     assert [one.verdict for one in read.values()] == list(expected.values())
     records[0]["hops"] = []
     assert read_predictions(written(tmp_path / "r.jsonl", records))["0"].verdict is None
+
+
+def test_verdict_is_the_most_probable_one(tmp_path: Path) -> None:
+    found = [verified_result(Claim("1", "One.")), result(Claim("2", "Two."))]
+    records = [one.to_json() for one in found]
+    assert records[0]["verdict"] == {
+        "label": "REFUTES",
+        "probabilities": {"SUPPORTS": 0.25, "REFUTES": 0.625, "NOT ENOUGH INFO": 0.125},
+    }
+    assert [hop["probability"] for hop in records[0]["hops"]] == [0.125, 0.96875]
+    assert records[1]["verdict"] == {"label": "SUPPORTS"}
+    assert "probability" not in records[1]["hops"][0]
+    read = read_predictions(written(tmp_path / "r.jsonl", records))
+    assert [one.verdict for one in read.values()] == [Verdict.REFUTES, Verdict.SUPPORTS]
+    assert [one.probability for one in read.values()] == [0.625, None]
 
 
 @given(
@@ -100,6 +115,18 @@ def test_trec_run_is_sorted_by_score_with_stable_ties(tmp_path: Path) -> None:
         ({"hops": [{"proof": [{}]}]}, r"field 'hops\[-1\]\.proof': "),
         ({"hops": [{"proof": 3}]}, r"field 'hops\[-1\]\.proof': "),
         ({"id": None}, r":2: field 'id': is missing"),
+        (
+            {"verdict": {"label": "TRUE", "probabilities": {}}},
+            r"field 'verdict': is not a label with its probability",
+        ),
+        (
+            {"verdict": {"label": "REFUTES", "probabilities": {"SUPPORTS": 1.0}}},
+            r"field 'verdict': is not a label with its probability",
+        ),
+        (
+            {"verdict": {"label": "REFUTES", "probabilities": {"REFUTES": 1.5}}},
+            r"field 'verdict': 1\.5 is not a probability",
+        ),
         ({"id": [1]}, r"field 'id': is a JSON array"),
         (
             {"id": "0"},

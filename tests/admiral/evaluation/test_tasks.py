@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from admiral.evaluation.predictions import Prediction, read_predictions
 from admiral.evaluation.sentence_sources import read_run_settings, sentence_note
 from admiral.evaluation.tables import format_measures, measure_records
 from admiral.evaluation.tasks import EVALUATION_TASKS, evaluate, infer_task, read_task_claims
+from admiral.kb import build
 from tests.admiral.evaluation.small_runs import answer, gold, record, written
 
 HOVER = {"uid": "1", "claim": "c", "supporting_facts": [["A", 0]], "label": "SUPPORTED"}
@@ -71,9 +71,10 @@ def test_questions_have_measures_of_documents_only(tmp_path: Path) -> None:
     assert not any("label" in note for note in result.notes)
 
 
-def test_every_task_accepts_the_pairs_format(tmp_path: Path) -> None:
+def test_every_task_with_claims_accepts_the_pairs_format(tmp_path: Path) -> None:
     path = written(tmp_path / "gold.jsonl", [PAIRS])
-    for task in EVALUATION_TASKS.values():
+    for name in EVALUATION_TASKS.keys() - {"qrels"}:
+        task = EVALUATION_TASKS[name]
         assert read_task_claims(task, path)[0].sentences == (("A", 0),)
 
 
@@ -109,12 +110,6 @@ def test_notes_say_what_a_run_lacks() -> None:
     assert not any(m.section.startswith("sentences") for m in pages.measures)
 
 
-def test_note_says_that_ir_measures_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ir_measures", None)
-    result = evaluate(EVALUATION_TASKS["fever"], [gold([("A", 0)])], {"1": answer(ranking="A")})
-    assert result.notes[-1].endswith("pip install 'admiral-retrieval[scorers]'")
-
-
 def test_tables_and_records_have_the_same_values(tmp_path: Path) -> None:
     claims = [gold([("A", 0)]), gold([("A", 0), ("B", 1)], id="2"), gold(id="3")]
     path = written(
@@ -136,6 +131,14 @@ def test_tables_and_records_have_the_same_values(tmp_path: Path) -> None:
     row = next(line for line in text.splitlines() if line.startswith("  recall@3"))
     assert row.split() == ["recall@3", "1.000", "1.000", "1.000"]
     assert "0.000-1.000" in format_measures(records, result.groups)
+
+
+def test_sentences_of_files_are_split_by_our_rules(tmp_path: Path) -> None:
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus" / "rome.txt").write_text("Rome is a city. It lies on the Tiber.\n")
+    build(tmp_path / "corpus", tmp_path / "kb", bm25="none", progress=False)
+    note = sentence_note(tmp_path / "r.jsonl", str(tmp_path / "kb"))
+    assert note == "sentences are split by AdMIRaL's rules"
 
 
 def test_sentence_note_names_the_origin_of_the_sentences(tmp_path: Path, user_cache: None) -> None:

@@ -85,7 +85,7 @@ def test_settings_of_a_system_override_those_of_all(tmp_path: Path) -> None:
         (MINIMAL + "  - {name: BM25}", r"too similar to 'BM25'"),
         (MINIMAL + "  - {name: B}\n  - {name: B}", r"too similar to 'B'"),
         (MINIMAL + "  - {name: x, baseline: dpr}", r"'baseline': 'dpr' is not one of bm25"),
-        (MINIMAL + "  - {name: x, settings: {hops: 0}}", r"systems\[1\].settings: key 'hops'"),
+        (MINIMAL + "  - {name: x, settings: {hops: -1}}", r"systems\[1\].settings: key 'hops'"),
         (MINIMAL + "  - {settings: {}}", r"systems\[1\]: key 'name': is missing"),
         (MINIMAL.replace("task: demo", "task: squad"), r"'task': 'squad' is not one of"),
         (MINIMAL.replace("task: demo", "task: hover"), r"key 'claims': is missing"),

@@ -82,6 +82,7 @@ def test_an_experiment_is_run_recorded_and_resumed(folder: Path) -> None:
     for system in kept["systems"]:
         assert system["seconds_per_claim"] > 0
         assert system["run"]["peak_memory"] > 2**20
+        assert system["run"]["processor_seconds"] > 0
         assert system["run"]["versions"]["admiral"]
         assert system["run"]["hardware"]
     assert {m["section"] for m in first["measures"]} == {

@@ -34,6 +34,14 @@ def test_the_id_is_id_or_uid_or_the_line_number(tmp_path: Path) -> None:
     ]
 
 
+def test_queries_of_beir_are_claims(tmp_path: Path) -> None:
+    content = (
+        b'{"_id": "q1", "text": "A.", "metadata": {}}\n{"_id": 2, "text": "B."}\n'
+        b'{"_id": "q3", "claim": "C.", "text": "D."}'
+    )
+    assert read(tmp_path, content) == [Claim("q1", "A."), Claim("2", "B."), Claim("3", "C.")]
+
+
 def test_surrogates_and_nul_are_replaced_as_in_documents(tmp_path: Path) -> None:
     assert read(tmp_path, rb'{"claim": " Emmy \ud800 Awards\u0000"}') == [
         Claim("1", "Emmy \N{REPLACEMENT CHARACTER} Awards\N{REPLACEMENT CHARACTER}")
@@ -50,6 +58,9 @@ def test_surrogates_and_nul_are_replaced_as_in_documents(tmp_path: Path) -> None
         (b'{"claim": null}', "claim", "is a JSON null"),
         (b'{"claim": ["a"]}', "claim", "is a JSON array"),
         (b'{"claim": "a", "id": ""}', "id", "is empty"),
+        (b'{"text": "a"}', "claim", "is missing (fields found: 'text')"),
+        (b'{"_id": 1.5, "text": "a"}', "_id", "is a JSON number"),
+        (b'{"_id": "1", "text": ""}', "text", "is empty"),
         (b'{"claim": "a", "id": true}', "id", "is a JSON boolean"),
         (b'{"claim": "a", "uid": 1.5}', "uid", "is a JSON number"),
         (b'["a"]', "", "is a JSON array"),

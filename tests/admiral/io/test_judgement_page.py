@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from admiral.io.judgement_page import judgement_page
 from proofs import Judgement, LexicalJudge
+from tests.admiral.results import VERDICTS
 
 VOID = {"meta", "input"}
 
@@ -63,3 +64,9 @@ def test_a_page_shows_claim_evidence_proof_and_conclusions() -> None:
         assert text in page.text
     assert "Not covered by the evidence: “in Rome.”" in page.text
     assert "The evidence is not sufficient." in page.text
+
+
+def test_a_page_shows_probabilities() -> None:
+    page = Reader(judgement_page("c", [("t", "s")], Judgement(False, None, 0.25, VERDICTS)))
+    assert "The evidence is not sufficient (probability 0.25)." in page.text
+    assert "The most probable verdict: REFUTES (SUPPORTS 0.25, REFUTES 0.62," in page.text

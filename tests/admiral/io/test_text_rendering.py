@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from admiral.io.text_rendering import printable, render_judgement, render_result
 from admiral.records import Claim, RankedDocument, Sentence
 from proofs import Judgement
-from tests.admiral.results import result
+from tests.admiral.results import VERDICTS, result, verified_result
 
 CLAIM = Claim("1", "Ada wrote")
 
@@ -57,6 +57,9 @@ def test_a_result_shows_hops_evidence_proofs_and_documents() -> None:
         "  The evidence is sufficient.\n"
         "\n"
         "Stopped because the evidence is sufficient.\n"
+        "The proof's verdict, not the truth: SUPPORTS. It is what the steps add up to; they are a "
+        "program's\n"
+        "  and may be wrong.\n"
         "\n"
         "Documents\n"
         " 1. Ada Lovelace (-0.70, hop 2)\n"
@@ -88,6 +91,21 @@ def test_long_rankings_and_texts_are_shortened_and_notes_shown() -> None:
     assert "Note: The claim was cut." in text
     assert len(text) < 3000
     assert max(map(len, text.splitlines())) <= 60
+
+
+def test_probabilities_are_shown_instead_of_the_verdict_of_the_proof() -> None:
+    text = render_result(verified_result(CLAIM), width=200)
+    assert "The evidence is not yet sufficient (probability 0.12).\n" in text
+    assert "The evidence is sufficient (probability 0.97).\n" in text
+    verdict = (
+        "The most probable verdict: REFUTES (SUPPORTS 0.25, REFUTES 0.62, NOT ENOUGH INFO 0.12). "
+        "It is estimated from the proof and by the verifier, and may be wrong.\n"
+    )
+    assert verdict in text
+    assert "The proof's verdict" not in text
+    proof = result(CLAIM).hops[1].proof
+    judged = render_judgement("Ada wrote", [], Judgement(True, proof, 0.75, VERDICTS), width=200)
+    assert f"The evidence is sufficient (probability 0.75).\n{verdict}" in judged
 
 
 def test_a_judgement_shows_evidence_proof_and_verdict() -> None:

@@ -37,6 +37,13 @@ def test_lines_count_down_and_ids_keep_their_underscores() -> None:
     ]
 
 
+def test_documents_with_ids_are_named_by_them() -> None:
+    ids = ["4983", "d_1%", "with space_", ""]
+    documents = [{"title": "A b", "id": id, "score": 0.0} for id in ids]
+    columns = [line.split()[2] for line in trec_lines([{"id": "q", "documents": documents}])]
+    assert columns == ["4983", "d_1%", "with_space%5F", "A_b"]
+
+
 def test_a_scorer_reads_the_ranking(tmp_path: Path) -> None:
     documents = [{"title": title, "score": 0.0} for title in ("C d", "B", "A")]
     write_trec([{"id": "q", "documents": documents}], tmp_path / "run.trec")

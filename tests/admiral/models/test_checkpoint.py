@@ -8,12 +8,20 @@ import shutil
 from pathlib import Path
 
 import pytest
+import torch
 from safetensors.torch import load_file, save_file
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from admiral.errors import AdmiralError
-from admiral.models.checkpoint import is_checkpoint, load_checkpoint, locate_checkpoint
-from tests.training.tiny import write_hub_directory
+from admiral.models.checkpoint import (
+    is_checkpoint,
+    load_checkpoint,
+    load_seq2seq,
+    locate_checkpoint,
+)
+from tests.training.tiny import write_hub_directory, write_t5_directory
+from tests.trie.tiny_t5 import KINDS
+from trie.model import int8
 
 
 @pytest.fixture
@@ -86,3 +94,62 @@ def test_a_model_without_its_tokenizer_is_refused(tiny: Path) -> None:
         (tiny / name).unlink()
     with pytest.raises(AdmiralError, match="not a usable BART checkpoint"):
         load_checkpoint(tiny)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_models_of_the_t5_family_are_checkpoints(kind: str, tmp_path: Path) -> None:
+    tiny = write_t5_directory(tmp_path / "t5", kind)
+    assert is_checkpoint(tiny)
+    loaded = load_checkpoint(tiny)
+    assert loaded.tokens.start == loaded.model.start == loaded.tokens.pad == 0
+    assert loaded.tokens.input_head == []
+    assert (loaded.model.max_source, loaded.model.max_target) == (128, 128)
+    ids = [*loaded.tokens.encode("Rome is a city."), loaded.tokens.eos]
+    model, tokens = load_seq2seq(tiny).eval(), torch.tensor([[0, 5]])
+    with torch.no_grad():
+        expected = model(input_ids=torch.tensor([ids]), decoder_input_ids=tokens).logits
+    encoded = loaded.model.encode([ids])
+    found = loaded.model.step(encoded, loaded.model.new_cache(), tokens[None])
+    torch.testing.assert_close(found[0], expected, atol=1e-3, rtol=1e-4)
+
+
+def test_the_tokenizer_of_a_t5_normalises_as_its_file_says(tmp_path: Path) -> None:
+    """transformers' own class for T5 leaves normalisation out."""
+    tokens = load_checkpoint(write_t5_directory(tmp_path / "t5")).tokens
+    assert tokens.encode("\uff32\uff4f\uff4d\uff45") == tokens.encode("Rome")
+
+
+def test_a_t5_without_its_tokenizer_is_refused(tmp_path: Path) -> None:
+    tiny = write_t5_directory(tmp_path / "t5")
+    (tiny / "tokenizer.json").rename(tmp_path / "tokenizer.json")
+    with pytest.raises(AdmiralError, match=r"not a usable T5 checkpoint \(the vocabulary has no"):
+        load_checkpoint(tiny)
+    (tiny / "spiece.model").write_bytes(b"a SentencePiece model")
+    with pytest.raises(AdmiralError, match=r"spiece\.model is not read without tokenizer\.json"):
+        load_checkpoint(tiny)
+
+
+def test_missing_weights_and_layers_of_a_t5_are_errors(tmp_path: Path) -> None:
+    tiny = write_t5_directory(tmp_path / "t5")
+    config = json.loads((tiny / "config.json").read_text())
+    (tiny / "config.json").write_text(json.dumps(config | {"num_layers": 0}))
+    with pytest.raises(AdmiralError, match=r"fewer layers than model\.safetensors, .* encoder\."):
+        load_checkpoint(tiny)
+    (tiny / "config.json").write_text(json.dumps(config | {"n_positions": "many"}))
+    with pytest.raises(AdmiralError, match="n_positions is 'many'"):
+        load_checkpoint(tiny)
+    (tiny / "config.json").write_text(json.dumps(config))
+    weights = load_file(tiny / "model.safetensors")
+    del weights["encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight"]
+    save_file(weights, tiny / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(AdmiralError, match=r"lacks 1 weights of a T5 seq2seq model, such as encod"):
+        load_checkpoint(tiny)
+
+
+@pytest.mark.skipif(not int8.int8_is_supported(), reason="the CPU has no int8 instructions")
+def test_int8_of_a_longt5_is_an_error(tmp_path: Path) -> None:
+    tiny = write_t5_directory(tmp_path / "t5", "longt5")
+    with pytest.raises(AdmiralError, match=r"'precision': int8 .* a LongT5; give bf16 or fp32"):
+        load_checkpoint(tiny, dtype=torch.int8)
+    tiny = write_t5_directory(tmp_path / "other")
+    assert load_checkpoint(tiny, dtype=torch.int8).model.dtype is torch.int8

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from transformers import AutoModel, AutoTokenizer
 
-from admiral.models.checkpoint import quiet_transformers
+from admiral.kb.embeddings.quantisation import dequantise, quantise
+from admiral.kb.embeddings.sentence_encoder import EncoderIdentity
 from admiral.records import Document, Sentence
 from admiral.reranking import similarity
-from admiral.reranking.similarity import MAX_CLAIM_TOKENS, SimilarityReranker, minilm_directory
+from admiral.reranking.mean_pooling import MeanPoolingEncoder
+from admiral.reranking.similarity import (
+    MAX_CLAIM_TOKENS,
+    MINILM,
+    SimilarityReranker,
+    minilm_directory,
+)
 from trie.model import int8
+from trie.model.quiet_transformers import quiet_transformers
 
 CLAIMS = ["The Danube flows through Vienna.", "A comedian was born in 1973."]
 DOCUMENTS = [
@@ -23,9 +37,13 @@ DOCUMENTS = [
 EVIDENCE = [[], [Sentence("Vienna", 0, "Vienna is the capital of Austria.")]]
 
 
+def open_reranker(dtype: torch.dtype = torch.float32) -> SimilarityReranker:
+    return SimilarityReranker(MeanPoolingEncoder(minilm_directory(), MINILM, dtype=dtype))
+
+
 @pytest.fixture(scope="module")
 def reranker() -> SimilarityReranker:
-    return SimilarityReranker(minilm_directory())
+    return open_reranker()
 
 
 def cosine(query: str, text: str) -> float:
@@ -66,8 +84,8 @@ def test_the_claim_limit_is_the_number_of_tokens_read(reranker: SimilarityRerank
 
 
 def test_bfloat16_hardly_changes_the_scores(reranker: SimilarityReranker) -> None:
-    rounded = SimilarityReranker(minilm_directory(), dtype=torch.bfloat16)
-    assert rounded._model.encoder.layer[0].output.dense.weight.dtype == torch.bfloat16
+    rounded = open_reranker(torch.bfloat16)
+    assert rounded._encoder.model.encoder.layer[0].output.dense.weight.dtype == torch.bfloat16
     results = rounded.score(CLAIMS, DOCUMENTS, EVIDENCE)
     for rounded_scores, exact in zip(
         results, reranker.score(CLAIMS, DOCUMENTS, EVIDENCE), strict=True
@@ -78,7 +96,7 @@ def test_bfloat16_hardly_changes_the_scores(reranker: SimilarityReranker) -> Non
 
 @pytest.mark.skipif(not int8.int8_is_supported(), reason="the processor does not support int8")
 def test_int8_hardly_changes_the_scores(reranker: SimilarityReranker) -> None:
-    small = SimilarityReranker(minilm_directory(), dtype=torch.int8)
+    small = open_reranker(torch.int8)
     results = small.score(CLAIMS, DOCUMENTS, EVIDENCE)
     for rounded_scores, exact in zip(
         results, reranker.score(CLAIMS, DOCUMENTS, EVIDENCE), strict=True
@@ -119,4 +137,50 @@ def test_claims_without_documents_have_no_sentences(reranker: SimilarityReranker
 def test_int8_is_refused_where_it_is_not_supported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(int8, "int8_is_supported", lambda: False)
     with pytest.raises(ValueError, match="VNNI; use fp32 or bf16"):
-        SimilarityReranker(minilm_directory(), dtype=torch.int8)
+        open_reranker(torch.int8)
+
+
+class RoundedVectors:
+    """Vectors of the sentences of some titles, in eight bits, as a knowledge base stores them."""
+
+    def __init__(self, encoder: MeanPoolingEncoder, titles: set[str]) -> None:
+        self.encoder, self.titles = encoder, titles
+
+    def unit_vectors(self, sentences: Sequence[Sentence]) -> np.ndarray:
+        texts = [f"{s.title}: {s.text}" for s in sentences]
+        is_stored = np.array([s.title in self.titles for s in sentences])
+        vectors = dequantise(quantise(np.asarray(self.encoder.unit_vectors(texts))))
+        return vectors * is_stored[:, None]
+
+
+@pytest.mark.parametrize("titles", [{"Danube"}, {"Danube", "Vienna"}, set()])
+def test_stored_vectors_are_not_computed_and_hardly_change_the_scores(
+    reranker: SimilarityReranker, titles: set[str]
+) -> None:
+    encoder = reranker._encoder
+    with_stored = SimilarityReranker(encoder, RoundedVectors(encoder, titles))
+    exact = SimilarityReranker(encoder).score(CLAIMS, DOCUMENTS, EVIDENCE)
+    results = with_stored.score(CLAIMS, DOCUMENTS, EVIDENCE)
+    assert {text.partition(":")[0] for text in with_stored._cache} == {"Danube", "Vienna"} - titles
+    for result, expected in zip(results, exact, strict=True):
+        scores = {s.key: s.score for s in expected}
+        assert {s.key for s in result} == set(scores)
+        for s in result:
+            is_stored = s.title in titles
+            assert s.score == pytest.approx(scores[s.key], abs=0.003 if is_stored else 1e-6)
+            assert not is_stored or s.score != scores[s.key]
+
+
+def test_the_identity_is_that_of_the_model(tmp_path: Path) -> None:
+    def identity(directory: Path) -> EncoderIdentity:
+        return MeanPoolingEncoder(directory, "copy").identity
+
+    copy = tmp_path / "copy"
+    shutil.copytree(minilm_directory(), copy)
+    same = identity(copy)
+    assert same == identity(minilm_directory())
+    assert (same.name, same.width) == ("copy", 384)
+    weights = load_file(copy / "model.safetensors")
+    weights["embeddings.LayerNorm.bias"] = weights["embeddings.LayerNorm.bias"] + 1
+    save_file(weights, copy / "model.safetensors", metadata={"format": "pt"})
+    assert identity(copy).fingerprint != same.fingerprint

@@ -20,6 +20,22 @@ class FakeDocuments:
         return Document(title, tuple(f"{title} {index}" for index in range(3)))
 
 
+class FakeDocumentReader:
+    """Read the second sentence of each document."""
+
+    def __init__(self) -> None:
+        self.calls: Calls = []
+
+    def read(
+        self,
+        claims: Sequence[str],
+        evidence: Sequence[Sequence[Sentence]],
+        titles: Sequence[Sequence[str]],
+    ) -> list[list[Document]]:
+        self.calls.append((list(claims), [list(s) for s in evidence], [list(t) for t in titles]))
+        return [[Document(title, ("", f"{title} 1", "")) for title in own] for own in titles]
+
+
 class FakeFirstStage:
     """Return the same candidates for every claim."""
 
@@ -57,6 +73,7 @@ class FakeReranker:
             Sentence(document.title, index, text, self.scores.get(document.title, 0) - index)
             for document in documents
             for index, text in enumerate(document.sentences)
+            if text
         ]
         return sorted(sentences, key=lambda sentence: -sentence.score)
 

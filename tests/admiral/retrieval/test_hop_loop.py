@@ -19,6 +19,7 @@ from admiral.retrieval.result import ranked_documents
 from admiral.retrieval.stage_output import checked_scores
 from admiral.retrieval.state import NextStep, SearchState
 from tests.admiral.retrieval.fakes import (
+    FakeDocumentReader,
     FakeDocuments,
     FakeDocumentScorer,
     FakeFirstStage,
@@ -87,6 +88,7 @@ def test_each_part_of_a_hop_sets_the_next_step() -> None:
         ({"hops": "dynamic", "max_hops": 1}, 1, 1, "sufficient"),
         ({"hops": "3"}, 1, 3, "max_hops"),  # a fixed number ignores the judge
         ({"hops": "1"}, 99, 1, "max_hops"),
+        ({"hops": "0"}, 1, 0, "max_hops"),
     ],
 )
 def test_when_a_claim_stops(
@@ -94,6 +96,37 @@ def test_when_a_claim_stops(
 ) -> None:
     state = run(fake_stages(judge=FakeJudge(sufficient_from)), **settings)
     assert (len(state.hops), state.stopped) == (hops, stopped)
+
+
+def test_stages_are_reported_when_they_begin() -> None:
+    texts: list[str] = []
+    loop = HopLoop(FakeDocuments(), fake_stages(judge=FakeJudge(99)), small_config(), texts.append)
+    first, second = new_state(), new_state("Another.")
+    for batch in ([first], [first], [first, second]):
+        loop.advance(batch)
+    assert texts == [
+        "Hop 1: searching for candidates",
+        "Hop 1: reading 3 documents",
+        "Hop 1: judging the evidence",
+        "Hop 2: generating documents",
+        "Hop 2: reading 3 documents",
+        "Hop 2: judging the evidence",
+        "Hop 1: searching for candidates",
+        "Hop 3: generating documents",
+        "2 claims: reading 6 documents",
+        "2 claims: judging the evidence",
+    ]
+
+
+def test_without_hops_documents_keep_the_order_of_the_first_stage() -> None:
+    reranker, judge = FakeReranker({"c": 9}), FakeJudge(1)
+    stages = fake_stages(reranker=reranker, judge=judge, document_scorer=FakeDocumentScorer(0, 1.0))
+    state = run(stages, hops="0")
+    documents = ranked_documents(state, small_config(), stages.document_scorer)
+    expected = [(each.title, each.score, 0) for each in state.candidates or ()]
+    assert [(d.title, d.score, d.hop) for d in documents] == expected
+    assert [title for title, _, _ in expected] == ["a", "b", "c"]
+    assert (state.evidence, reranker.calls) == ((), [])
 
 
 def test_no_document_set_is_a_dead_end_that_keeps_the_hops_before() -> None:
@@ -260,3 +293,15 @@ def test_the_weights_of_the_ranking_change_the_evidence(quick: Admiral) -> None:
         assert shown[-1.0] < shown[1.0]
         assert shown[-1.0] <= shown[0.0] <= shown[1.0]
     assert len({hops[weight][0].read for weight in hops}) == 1
+
+
+def test_the_document_reader_chooses_what_hops_read() -> None:
+    reader = FakeDocumentReader()
+    reranker = FakeReranker({"a": 1, "b": 5, "c": 3, "new1": 9})
+    state = run(fake_stages(reranker=reranker, document_reader=reader), hops="2")
+    first, _ = state.hops
+    assert reader.calls == [
+        (["A claim."], [[]], [["a", "b", "c"]]),
+        (["A claim."], [[first.evidence[0]]], [["b", "c", "a"]]),
+    ]
+    assert {sentence.index for hop in state.hops for sentence in hop.evidence} == {1}

@@ -112,7 +112,7 @@ def test_set_scores_are_the_models_own(system: Admiral) -> None:
     (sets,) = retriever.expand([CLAIM], [evidence], [1])
     (only,) = sets  # the other title is the evidence's own
     source = encode_source(
-        tokens, "retrieve", CLAIM, [(s.title, s.text) for s in evidence], 512
+        tokens, "retrieve", CLAIM, [(s.title, s.text) for s in evidence], 512, 1
     ).ids
     targets = [
         [
@@ -170,7 +170,7 @@ def test_not_joint_scores_the_title_alone(system: Admiral, hop: int) -> None:
     assert len({s.titles[-1] for s in sets}) == len(sets)
     tokens = system.checkpoint.tokens
     source = encode_source(
-        tokens, "retrieve", CLAIM, [(s.title, s.text) for s in EVIDENCE], 512
+        tokens, "retrieve", CLAIM, [(s.title, s.text) for s in EVIDENCE], 512, 0
     ).ids
     target = [
         tokens.single_token("["),
@@ -188,7 +188,7 @@ def test_joint_docs_generates_all_titles(system: Admiral) -> None:
     assert len({frozenset(s.titles) for s in sets}) == len(sets)
     tokens = system.checkpoint.tokens
     source = encode_source(
-        tokens, "retrieve", CLAIM, [(s.title, s.text) for s in EVIDENCE], 512
+        tokens, "retrieve", CLAIM, [(s.title, s.text) for s in EVIDENCE], 512, 1
     ).ids
     opening, closing = tokens.single_token("["), tokens.single_token("]")
     target = [id for title in sets[0].titles for id in (opening, *tokens.encode(title), closing)]
@@ -210,8 +210,8 @@ def test_no_evidence_is_a_dead_end(system: Admiral) -> None:
 def test_hop_zero_reads_the_claim_alone(system: Admiral) -> None:
     tokens = system.checkpoint.tokens
     assert (
-        encode_source(tokens, "retrieve", CLAIM, [], 512).ids
-        == encode_claim(tokens, "retrieve", CLAIM, 512)[0]
+        encode_source(tokens, "retrieve", CLAIM, [], 512, 0).ids
+        == encode_claim(tokens, "retrieve", CLAIM, 512, 0)[0]
     )
     (with_evidence,) = system.stages.hop_retriever.expand([CLAIM], [EVIDENCE], [0])
     (without,) = system.stages.hop_retriever.expand([CLAIM], [[]], [0])

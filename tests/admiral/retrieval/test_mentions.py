@@ -41,6 +41,11 @@ DOCUMENTS: list[dict[str, Any]] = [
         "sentences": ["It is near Warsaw.", *["No."] * 20, "Marie Curie", *["No."] * 8, "Vistula"],
     },
     {
+        "title": "World Health Organization",
+        "sentences": ["The World Health Organization (WHO) is an agency.", "WHO lies in Warsaw."],
+    },
+    {"title": "WHO Prize", "sentences": []},
+    {
         "title": "Linked",
         "sentences": ["Here is Warsaw named.", "Here nobody."],
         "links": [["Vistula", "Nowhere"], []],
@@ -49,13 +54,18 @@ DOCUMENTS: list[dict[str, Any]] = [
 
 
 @pytest.fixture(scope="module")
-def finder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TitleMentionFinder]:
+def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
     folder = tmp_path_factory.mktemp("mentions")
     corpus = folder / "corpus.jsonl"
     corpus.write_text("".join(json.dumps({"links": [], **d}) + "\n" for d in DOCUMENTS))
     build(corpus, Path(folder / "kb"), bm25="none", progress=False)
     with KnowledgeBase.open(folder / "kb") as kb:
-        yield TitleMentionFinder(kb)
+        yield kb
+
+
+@pytest.fixture(scope="module")
+def finder(kb: KnowledgeBase) -> TitleMentionFinder:
+    return TitleMentionFinder(kb)
 
 
 @pytest.mark.parametrize(
@@ -109,6 +119,25 @@ def test_hyperlinks_come_before_titles_and_dead_ones_are_left_out(
 ) -> None:
     assert finder.in_evidence([Sentence("Linked", 1, "")]) == ["Vistula", "Warsaw"]
     assert finder.in_evidence([Sentence("Linked", 0, "")]) == ["Vistula", "Warsaw"]
+
+
+@pytest.mark.parametrize(
+    ("text", "with_aliases", "by_title"),
+    [
+        ("Warsaw hosts the WHO's seat.", ["Warsaw", "World Health Organization"], ["Warsaw"]),
+        ("WHO hosts Warsaw.", ["World Health Organization", "Warsaw"], ["Warsaw"]),
+        ("The WHO Prize of Warsaw", ["WHO Prize", "Warsaw"], ["WHO Prize", "Warsaw"]),
+    ],
+)
+def test_aliases_outside_titles_are_mentions(
+    kb: KnowledgeBase, text: str, with_aliases: list[str], by_title: list[str]
+) -> None:
+    assert TitleMentionFinder(kb).in_text(text) == with_aliases
+    assert TitleMentionFinder(kb, aliases=False).in_text(text) == by_title
+
+
+def test_a_document_does_not_mention_itself_by_alias(finder: TitleMentionFinder) -> None:
+    assert finder.in_evidence([Sentence("World Health Organization", 1, "")]) == ["Warsaw"]
 
 
 @given(st.text(max_size=60))

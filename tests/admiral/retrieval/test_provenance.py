@@ -58,6 +58,16 @@ def test_files_in_settings_are_identified_by_their_content(tmp_path: Path) -> No
     assert before["antonyms"] == ""
 
 
+def test_a_verifier_is_identified_by_its_weights_and_temperature(tmp_path: Path) -> None:
+    config = RetrievalConfig(verifier=str(tmp_path))
+    seen = set()
+    for name in ("config.json", "model.safetensors", "temperature.json"):
+        (tmp_path / name).write_text("1")
+        seen.add(recorded_settings(config)["verifier"])
+    assert len(seen) == 3
+    assert all(text.startswith(f"{tmp_path.name} (") for text in seen)
+
+
 def test_identity_of_a_joined_knowledge_base_follows_its_members(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / "corpus.jsonl").write_text(json.dumps({"title": name, "text": "It is."}))

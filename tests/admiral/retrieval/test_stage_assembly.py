@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import torch
 from safetensors.torch import save_file
 
 from admiral import Admiral, AdmiralError, RetrievalConfig
+from admiral.kb import KnowledgeBase, build, embed
 from admiral.models.checkpoint import Checkpoint
 from admiral.models.heads import SUFFICIENCY_HEAD
 from admiral.protocols import claim_limits, max_evidence
@@ -19,11 +21,14 @@ from admiral.retrieval.stage_assembly import (
     build_document_scorer,
     build_judge,
     build_reranker,
+    build_sentence_encoder,
     build_stages,
     open_lexicon,
 )
-from proofs import NatOp
+from proofs import NatOp, NeverSufficient
 from proofs.judges.calibrated import WEIGHTS, Weights
+from proofs.judges.verified import VerifiedJudge
+from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 
 CLAIM = "Ada Lovelace was born in London in 1815."
 EVIDENCE = [("Ada Lovelace", "Ada Lovelace was born in London in 1815.")]
@@ -50,6 +55,26 @@ def test_the_cross_encoder_may_be_left_out_of_the_combination(system: Admiral) -
     assert claim_limits(reranker) == {"the sentence encoder": 126}
 
 
+def test_the_reranker_reads_the_vectors_of_the_knowledge_base(
+    system: Admiral, tmp_path: Path
+) -> None:
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text(json.dumps({"title": "Ada Lovelace", "text": EVIDENCE[0][1]}))
+    build(corpus, tmp_path / "kb", bm25="none", progress=False)
+    config = replace(system.config, reranker="similarity")
+
+    def score() -> float:
+        with KnowledgeBase.open(tmp_path / "kb") as kb:
+            reranker = build_reranker(system.checkpoint, config, kb)
+            documents = [kb.document("Ada Lovelace")]
+            return reranker.score([CLAIM], [documents], [[]])[0][0].score
+
+    computed = score()
+    embed(tmp_path / "kb", build_sentence_encoder(config), progress=False)
+    assert score() != computed
+    assert score() == pytest.approx(computed, abs=0.003)
+
+
 def test_without_a_generator_nothing_is_decoded(
     quick: Admiral, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -61,6 +86,21 @@ def test_without_a_generator_nothing_is_decoded(
     assert [bool(hop.document_sets) for hop in result.hops] == [True, False, False]
     assert all(hop.evidence for hop in result.hops)
     assert "the hop retriever" not in system.stages.claim_limits
+
+
+def test_aliases_may_be_left_out_of_the_mentions(quick: Admiral, tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus.jsonl"
+    text = "The World Health Organization (WHO) is an agency."
+    corpus.write_text(json.dumps({"title": "World Health Organization", "text": text}))
+    build(corpus, tmp_path / "kb", bm25="none", progress=False)
+    with KnowledgeBase.open(tmp_path / "kb") as kb:
+        found = []
+        for aliases in (True, False):
+            config = replace(quick.config, generator=False, aliases=aliases)
+            finder = build_stages(kb, quick.checkpoint, config).mention_finder
+            assert finder is not None
+            found.append(finder.in_text("The WHO is an agency."))
+    assert found == [["World Health Organization"], []]
 
 
 @pytest.mark.parametrize(
@@ -127,6 +167,36 @@ def test_the_weights_of_the_calibrated_judge_are_a_setting(
     path.write_text("{}")
     with pytest.raises(AdmiralError, match=r"'judge_weights': .*field 'threshold': is missing"):
         build_judge(checkpoint, settings)
+
+
+def test_a_verifier_adds_probabilities(
+    system: Admiral, checkpoint: Checkpoint, tmp_path: Path
+) -> None:
+    folder = write_classifier_directory(tmp_path / "model")
+    settings = replace(system.config, judge="calibrated", verifier=str(folder))
+    judge = build_judge(checkpoint, settings)
+    assert isinstance(judge, VerifiedJudge)
+    (judgement,) = judge.judge([CLAIM], [EVIDENCE])
+    assert judgement.probability is not None
+    assert judgement.verdicts is not None
+    for stop_at, expected in ((1e-6, True), (1.0, False)):
+        strict = build_judge(checkpoint, replace(settings, stop_at=stop_at))
+        (decided,) = strict.judge([CLAIM], [EVIDENCE])
+        assert decided.sufficient is expected
+    # Other judges do not read it.
+    assert isinstance(build_judge(checkpoint, replace(settings, judge="never")), NeverSufficient)
+
+
+def test_a_bad_verifier_is_named(system: Admiral, checkpoint: Checkpoint, tmp_path: Path) -> None:
+    settings = replace(system.config, judge="calibrated", verifier=str(tmp_path / "none"))
+    with pytest.raises(
+        AdmiralError, match=r"^setting 'verifier': .*none/config\.json: no such file; give a dir"
+    ):
+        build_judge(checkpoint, settings)
+    folder = write_classifier_directory(tmp_path / "model")
+    (folder / "temperature.json").write_text("{}")
+    with pytest.raises(AdmiralError, match=r"^setting 'verifier': .*field 'temperature': expected"):
+        build_judge(checkpoint, replace(settings, verifier=str(folder)))
 
 
 def test_the_classifier_loads_its_head(system: Admiral, checkpoint: Checkpoint) -> None:

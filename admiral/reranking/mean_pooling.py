@@ -1,0 +1,138 @@
+"""Sentence encoders with mean pooling, such as all-MiniLM-L6-v2."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from tokenizers import Tokenizer
+
+from admiral.kb.embeddings.sentence_encoder import EncoderIdentity
+from admiral.reranking.encoder_inputs import batch_by_length
+from admiral.storage.checksums import describe_file
+from trie.model.bfloat16 import convert_linears_to_bfloat16
+from trie.model.int8 import linear_group_type
+from trie.model.packed_encoder import EncoderLayer, LinearGroup, packed_encoder_states
+from trie.model.padding import pad_batch
+
+if TYPE_CHECKING:
+    from transformers import BertModel
+
+#: Number of tokens of a text that are read, with the two special tokens.
+MAX_TOKENS = 128
+# Files that determine the vectors of texts.
+_FILES = ("config.json", "tokenizer.json", "model.safetensors")
+
+
+class MeanPoolingEncoder:
+    """Encode texts as the mean of the states of their tokens, scaled to length 1.
+
+    Parameters
+    ----------
+    directory
+        A sentence encoder in the Hugging Face format with mean pooling.
+    name
+        Name of the model, for people.
+    device, dtype
+        Device and precision: float32, bfloat16, or int8 on processors that support it (see
+        `trie.model.int8`).
+    batch_tokens
+        Maximum number of padded tokens in a batch on a GPU; inputs on a CPU are not padded.
+
+    Raises
+    ------
+    ValueError
+        If int8 is not supported here.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        name: str,
+        *,
+        device: str = "cpu",
+        dtype: torch.dtype = torch.float32,
+        batch_tokens: int = 4096,
+    ) -> None:
+        from transformers import AutoModel, AutoTokenizer
+
+        from trie.model.quiet_transformers import quiet_transformers
+
+        self._directory, self._name = directory, name
+        products = linear_group_type(dtype, torch.device(device))
+        with quiet_transformers():
+            tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
+            self.model = AutoModel.from_pretrained(directory, local_files_only=True)
+        self.model.to(device).eval()
+        # Configured once: several threads may use a tokenizer, but not while one configures it.
+        self._tokenizer = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
+        self._tokenizer.enable_truncation(MAX_TOKENS)
+        self._tokenizer.no_padding()
+        self._pad = tokenizer.pad_token_id
+        self._layers = _layers(self.model, products)
+        if dtype is torch.bfloat16:
+            convert_linears_to_bfloat16(self.model)
+        self._device, self._dtype, self._batch_tokens = device, dtype, batch_tokens
+
+    @cached_property
+    def identity(self) -> EncoderIdentity:
+        """Name and checksum of the model; its precision is not part of it."""
+        sums = [describe_file(self._directory / name).sha256 for name in _FILES]
+        recipe = " ".join([*sums, f"mean of {MAX_TOKENS} tokens"])
+        fingerprint = hashlib.sha256(recipe.encode()).hexdigest()
+        return EncoderIdentity(self._name, fingerprint, self.model.config.hidden_size)
+
+    @torch.inference_mode()
+    def unit_vectors(self, texts: Sequence[str]) -> torch.Tensor:
+        """Return the unit vectors of texts: float32, (texts, width), in host memory."""
+        rows = [encoded.ids for encoded in self._tokenizer.encode_batch_fast(list(texts))]
+        means = torch.empty(len(rows), self.model.config.hidden_size)
+        with torch.autocast(
+            torch.device(self._device).type,
+            dtype=torch.bfloat16,
+            enabled=self._dtype is torch.bfloat16,
+        ):
+            for position, states in self._states(rows):
+                means[position] = states.mean(0)
+        return torch.nn.functional.normalize(means, dim=-1)
+
+    def _states(self, rows: Sequence[Sequence[int]]) -> Iterator[tuple[int, torch.Tensor]]:
+        """Yield the position and the encoder states, (tokens, width), of each input."""
+        if torch.device(self._device).type == "cpu":
+            yield from packed_encoder_states(rows, self._embedded, self._layers)
+            return
+        for positions in batch_by_length([len(row) for row in rows], self._batch_tokens):
+            ids, mask = pad_batch([rows[position] for position in positions], self._pad)
+            hidden = self.model(
+                input_ids=ids.to(self._device), attention_mask=mask.to(self._device)
+            ).last_hidden_state.float()
+            for position, states in zip(positions, hidden, strict=True):
+                yield position, states[: len(rows[position])]
+
+    def _embedded(self, tokens: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+        embedded: torch.Tensor = self.model.embeddings(tokens[None], position_ids=positions[None])
+        return embedded[0]
+
+
+def _layers(model: BertModel, products: type[LinearGroup]) -> list[EncoderLayer]:
+    """Return the layers of a BERT encoder, with matrix products of the given kind."""
+    layers: list[Any] = list(model.encoder.layer)
+    return [
+        EncoderLayer(
+            query_key_value=products(
+                layer.attention.self.query, layer.attention.self.key, layer.attention.self.value
+            ),
+            attention_output=products(layer.attention.output.dense),
+            attention_norm=layer.attention.output.LayerNorm,
+            intermediate=products(layer.intermediate.dense),
+            activation=layer.intermediate.intermediate_act_fn,
+            output=products(layer.output.dense),
+            output_norm=layer.output.LayerNorm,
+            num_heads=model.config.num_attention_heads,
+        )
+        for layer in layers
+    ]
