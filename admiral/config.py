@@ -175,14 +175,15 @@ class RetrievalConfig:
     judge_weights: str = setting(
         "",
         "File of weights of the judge `calibrated`, written by `training.judges`. If empty, the "
-        "bundled weights are used.",
+        "file `judge_weights.json` of the verifier is used, or else the bundled weights.",
         is_file=True,
     )
     verifier: str = setting(
         "",
-        "Directory of a verifier, which the judge `calibrated` then uses for probabilities of "
-        "sufficiency and of verdicts: one that `training.verifier` wrote, or any local Hugging "
-        "Face classifier of pairs with the same labels. If empty, there is none.",
+        "Verifier, which the judge `calibrated` uses for probabilities of sufficiency and of "
+        "verdicts: `mini`, the bundled one, or a directory, of a verifier that "
+        "`training.verifier` wrote or of any local Hugging Face classifier of pairs with the same "
+        "labels. If empty, there is none.",
         is_file=True,
     )
     stop_at: float = setting(

@@ -10,7 +10,7 @@ from typing import Any
 import admiral
 from admiral.config import FILE_SETTINGS, RetrievalConfig
 from admiral.kb.store.member_manifests import find_join, read_combined_manifest
-from admiral.storage.bundled_names import is_bundled
+from admiral.storage.bundled_names import JUDGE_WEIGHTS, is_bundled
 from proofs.verifier.temperature import TEMPERATURE
 
 
@@ -64,4 +64,5 @@ def _files(path: Path) -> list[Path]:
     manifest = path / "manifest.json"
     if manifest.is_file():
         return [manifest]
-    return [path / "config.json", path / TEMPERATURE, *sorted(path.glob("*.safetensors"))]
+    names = ("config.json", TEMPERATURE, JUDGE_WEIGHTS)
+    return [*(path / name for name in names), *sorted(path.glob("*.safetensors"))]

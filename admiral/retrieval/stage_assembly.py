@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import resources
 from pathlib import Path
 
 import torch
@@ -34,6 +35,7 @@ from admiral.retrieval.hyperlinks import HyperlinkHopRetriever
 from admiral.retrieval.mentions import TitleMentionFinder
 from admiral.retrieval.no_generator import NoGenerator
 from admiral.retrieval.title_scoring import ForcedTitleScorer
+from admiral.storage.bundled_names import JUDGE_WEIGHTS, VERIFIERS
 from proofs import NatOp, PairLexicon, SpanLexicon, default_lexicon
 from proofs.generation.generator import ProofGenerator
 from proofs.judges.basic import AlwaysSufficient, GeneratedProofJudge, LexicalJudge, NeverSufficient
@@ -211,6 +213,13 @@ def _read_word_list(key: str, path: str, operator: NatOp) -> PairLexicon:
         raise AdmiralError(f"setting {key!r}: {error}. {remedy}") from error
 
 
+def locate_verifier(name: str) -> Path:
+    """Return the directory of a verifier; ``mini`` is the bundled one."""
+    if name in VERIFIERS:
+        return Path(str(resources.files("admiral"))) / "data" / f"{name}-verifier"
+    return Path(name)
+
+
 def open_verifier(config: RetrievalConfig) -> Verifier:
     """Open the verifier that the settings name.
 
@@ -222,7 +231,7 @@ def open_verifier(config: RetrievalConfig) -> Verifier:
     dtype = choose_dtype(config)
     try:
         return Verifier.open(
-            config.verifier,
+            locate_verifier(config.verifier),
             device=choose_device(config.device),
             dtype=None if dtype is torch.int8 else dtype,  # only the checkpoint has int8 products
         )
@@ -231,16 +240,19 @@ def open_verifier(config: RetrievalConfig) -> Verifier:
 
 
 def judge_weights(config: RetrievalConfig) -> Weights:
-    """Read the weights of the judge `calibrated` that the settings name, or the bundled ones.
+    """Read the weights of the judge `calibrated`: of the settings, the verifier or the bundle.
 
     Raises
     ------
     AdmiralError
         If the file is not one of weights; the message names the setting, the file and the field.
     """
+    key, path = "judge_weights", Path(config.judge_weights)
     if not config.judge_weights:
-        return Weights.bundled()
+        key, path = "verifier", locate_verifier(config.verifier) / JUDGE_WEIGHTS
+        if not config.verifier or not path.exists():
+            return Weights.bundled()
     try:
-        return Weights.read(Path(config.judge_weights))
+        return Weights.read(path)
     except ValueError as error:
-        raise AdmiralError(f"setting 'judge_weights': {error} with training.judges") from error
+        raise AdmiralError(f"setting {key!r}: {error} with training.judges") from error

@@ -58,13 +58,14 @@ def test_files_in_settings_are_identified_by_their_content(tmp_path: Path) -> No
     assert before["antonyms"] == ""
 
 
-def test_a_verifier_is_identified_by_its_weights_and_temperature(tmp_path: Path) -> None:
+def test_a_verifier_is_identified_by_its_weights_and_fits(tmp_path: Path) -> None:
     config = RetrievalConfig(verifier=str(tmp_path))
     seen = set()
-    for name in ("config.json", "model.safetensors", "temperature.json"):
+    names = ("config.json", "model.safetensors", "temperature.json", "judge_weights.json")
+    for name in names:
         (tmp_path / name).write_text("1")
         seen.add(recorded_settings(config)["verifier"])
-    assert len(seen) == 3
+    assert len(seen) == len(names)
     assert all(text.startswith(f"{tmp_path.name} (") for text in seen)
 
 

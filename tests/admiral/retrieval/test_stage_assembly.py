@@ -23,8 +23,10 @@ from admiral.retrieval.stage_assembly import (
     build_reranker,
     build_sentence_encoder,
     build_stages,
+    judge_weights,
     open_lexicon,
 )
+from admiral.storage.bundled_names import JUDGE_WEIGHTS
 from proofs import NatOp, NeverSufficient
 from proofs.judges.calibrated import WEIGHTS, Weights
 from proofs.judges.verified import VerifiedJudge
@@ -185,6 +187,22 @@ def test_a_verifier_adds_probabilities(
         assert decided.sufficient is expected
     # Other judges do not read it.
     assert isinstance(build_judge(checkpoint, replace(settings, judge="never")), NeverSufficient)
+
+
+def test_a_verifier_may_hold_weights_of_the_judge(
+    system: Admiral, checkpoint: Checkpoint, tmp_path: Path
+) -> None:
+    folder = write_classifier_directory(tmp_path / "model")
+    settings = replace(system.config, judge="calibrated", verifier=str(folder))
+    assert judge_weights(settings) == Weights.bundled()
+    own = replace(Weights.bundled(), threshold=0.125)
+    (folder / JUDGE_WEIGHTS).write_text(own.to_json())
+    assert judge_weights(settings).threshold == 0.125
+    named = replace(settings, judge_weights=str(WEIGHTS))
+    assert judge_weights(named) == Weights.bundled()
+    (folder / JUDGE_WEIGHTS).write_text("{}")
+    with pytest.raises(AdmiralError, match=r"^setting 'verifier': .*judge_weights\.json: field"):
+        build_judge(checkpoint, settings)
 
 
 def test_a_bad_verifier_is_named(system: Admiral, checkpoint: Checkpoint, tmp_path: Path) -> None:
