@@ -97,14 +97,14 @@ hold_out_option = click.option(
     default=0.0,
     show_default=True,
     type=click.FloatRange(0, 1, max_open=True),
-    help="Share of the claims to leave out, for training.ranking --held-out.",
+    help="Share of the claims to leave out, for --held-out of the programs that fit weights.",
 )
 
 #: Adds ``--held-out SHARE`` to a program that fits weights.
 held_out_option = click.option(
     "--held-out",
     type=click.FloatRange(0, 1, min_open=True),
-    help="Use only the claims that --hold-out with the same share leaves out; default: all.",
+    help="Use only the claims that --hold-out with the same share left out; default: all.",
 )
 
 #: Adds ``--seed``.

@@ -38,7 +38,12 @@ from admiral.models.heads import SUFFICIENCY_HEAD
 from admiral.storage.atomic_files import write_atomically
 from admiral.storage.bundled_names import is_bundled
 from admiral.storage.output_paths import check_distinct_paths, check_output_path
-from training.command_options import open_verifier, seed_option, verifier_option
+from training.command_options import (
+    held_out_option,
+    open_verifier,
+    seed_option,
+    verifier_option,
+)
 from training.data.claim_sources import Source, sample_claims
 from training.fitting.judge_fits import fit_calibrated, fit_classifier
 from training.fitting.sufficiency_examples import (
@@ -112,6 +117,7 @@ def _retrieved(
     help="Retrieval settings for --retrieved.",
 )
 @verifier_option(help="calibrated: verifier, to fit the probability of sufficiency as well.")
+@held_out_option
 @click.option(
     "--precision",
     type=click.Choice(["fp32", "bf16"]),
@@ -133,6 +139,7 @@ def main(
     retrieved_limit: int,
     settings: tuple[str, ...],
     verifier: str | None,
+    held_out: float | None,
     precision: str,
     seed: int,
 ) -> None:
@@ -148,6 +155,8 @@ def main(
         raise click.UsageError(f"{option} works only with {needed}.")
     if verifier is not None and judge != "calibrated":
         raise click.UsageError("--verifier works only with --judge calibrated.")
+    if held_out is not None and verifier is None:
+        raise click.UsageError("--held-out works only with --verifier.")
     if model is not None and is_bundled(model):
         remedy = "Train one, or name the directory of a copy"
         raise click.UsageError(f"--model {model}: the bundled model cannot be changed. {remedy}.")
@@ -181,7 +190,7 @@ def main(
         if out is not None:
             if sources:
                 more += _retrieved(sources, config, retrieved_limit, seed)
-            weights = fit_calibrated(train, more, dev_examples, recall, seed, opened)
+            weights = fit_calibrated(train, more, dev_examples, recall, seed, opened, held_out)
             write_atomically(out, [weights.to_json().encode()])
         elif model is not None:
             checkpoint = load_checkpoint(model, dtype=dtype)

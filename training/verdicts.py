@@ -24,7 +24,13 @@ from admiral.storage.atomic_files import write_atomically
 from proofs.judges.calibrated import CalibratedJudge, Weights
 from proofs.judges.verified import VerifiedJudge
 from proofs.logic.operators import Verdict
-from training.command_options import open_verifier, seed_option, verifier_option
+from training.command_options import (
+    held_out_option,
+    open_verifier,
+    seed_option,
+    verifier_option,
+)
+from training.data.held_out import is_held_out
 from training.fitting.verdict_examples import (
     VerdictExample,
     gold_examples,
@@ -48,6 +54,7 @@ _FILE = click.Path(path_type=Path, exists=True)
     type=_FILE,
     help="Results of the claims, for retrieved evidence; repeatable.",
 )
+@held_out_option
 @click.option(
     "--precision",
     type=click.Choice(["fp32", "bf16"]),
@@ -62,6 +69,7 @@ def main(
     claims: Path,
     kb: str | None,
     results: tuple[Path, ...],
+    held_out: float | None,
     precision: str,
     seed: int,
 ) -> None:
@@ -71,7 +79,7 @@ def main(
     try:
         fitted = _read_weights(weights)
         opened = open_verifier(verifier, torch.bfloat16 if precision == "bf16" else torch.float32)
-        examples = _examples(claims, kb, results, seed)
+        examples = _examples(claims, kb, results, held_out, seed)
         judge = VerifiedJudge(CalibratedJudge(fitted), opened, fitted)
         texts = [example.claim for example in examples]
         read = judge.read(texts, [example.evidence for example in examples])
@@ -100,9 +108,11 @@ def _read_weights(path: Path) -> Weights:
 
 
 def _examples(
-    claims: Path, kb: str | None, results: Sequence[Path], seed: int
+    claims: Path, kb: str | None, results: Sequence[Path], held_out: float | None, seed: int
 ) -> list[VerdictExample]:
     gold = list(read_gold(claims))
+    if held_out is not None:
+        gold = [claim for claim in gold if is_held_out(claim.claim, held_out)]
     examples: list[VerdictExample] = []
     if kb is not None:
         with KnowledgeBase.open(locate(kb)) as corpus:

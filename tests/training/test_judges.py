@@ -94,6 +94,11 @@ def test_with_a_verifier_a_probability_of_sufficiency_is_fitted(
         if not example.sufficient
     )
     assert any(judgement.sufficient for judgement in found)
+    # The probability is fitted on held-out claims only; the network on all.
+    assert fit(*given, "--verifier", verifier, "--held-out", 0.5, "--out", out).exit_code == 0
+    part = Weights.read(out)
+    assert replace(part, sufficiency=None) == Weights.read(plain)
+    assert part.sufficiency is not None and part.sufficiency.log_odds != fitted.sufficiency.log_odds
 
 
 @pytest.mark.slow
@@ -127,6 +132,7 @@ def test_errors_name_the_option_or_the_file(user_cache: None, tmp_path: Path, cl
             (judge, "classifier", *both, "--model", tmp_path, "--verifier", tmp_path),
             "--verifier works only with --judge calibrated",
         ),
+        ((judge, "calibrated", *both, *out, "--held-out", 0.5), "works only with --verifier"),
         ((judge, "calibrated", *both, *out, "--limit", 0), "--limit"),
         ((judge, "calibrated", *both, "--out", tmp_path / "no" / "w.json"), "does not exist"),
         ((judge, "calibrated", *both, "--out", claims), "is the input as well"),

@@ -105,6 +105,7 @@ def test_errors_name_the_option_or_the_file(
         (("--weights", weights, *base, "--results", silent), "has a sentence without text"),
         (("--weights", weights, *base, "--results", results), "has the label NOT ENOUGH INFO"),
         (("--weights", weights, *base, "--kb", tmp_path / "none"), "none"),
+        (("--weights", weights, *base, "--kb", "demo", "--held-out", 1e-9), "fewer than two"),
     ]:
         done = fit(*given)
         assert done.exit_code != 0 and isinstance(done.exception, SystemExit)

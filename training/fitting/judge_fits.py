@@ -10,6 +10,7 @@ from itertools import islice
 import torch
 from torch import nn
 
+from admiral.errors import AdmiralError
 from admiral.models.checkpoint import Checkpoint
 from proofs.judges.calibrated import FEATURES, ScoredDraft, Weights
 from proofs.judges.classifier import pooled_states
@@ -17,6 +18,7 @@ from proofs.judges.proof_features import FeatureExtractor, ProofFeatures
 from proofs.judges.verified import verified_claims
 from proofs.lexicons.lexicon import default_lexicon
 from proofs.verifier.pair_verifier import Verifier
+from training.data.held_out import is_held_out
 from training.fitting.logistic_fit import folds_by_claim
 from training.fitting.network_fit import FitSettings, fit_network, row_mask
 from training.fitting.sufficiency_examples import SufficiencyExample, sentence_claims
@@ -37,6 +39,7 @@ def fit_calibrated(
     recall: float,
     seed: int,
     verifier: Verifier | None = None,
+    held_out: float | None = None,
 ) -> Weights:
     """Fit the judge `calibrated`, which scores the steps of a proof.
 
@@ -57,6 +60,14 @@ def fit_calibrated(
         Seed of the initial weights and of the sentences that become claims.
     verifier
         Reads the evidence for the probability of sufficiency; None to fit without.
+    held_out
+        Share of the claims that the verifier was not trained on. Only these fit the probability of
+        sufficiency; None for all.
+
+    Raises
+    ------
+    AdmiralError
+        If fewer than two of the claims were held out.
     """
     extractor = FeatureExtractor(default_lexicon())
     extra = islice(sentence_claims(train, seed), len(train) // _SENTENCE_CLAIM_RATIO)
@@ -70,14 +81,21 @@ def fit_calibrated(
     weights = replace(weights, threshold=threshold)
     if verifier is None:
         return weights
-    rows: dict[int, dict[str, float]] = {}
+    unseen = [held_out is None or is_held_out(each.claim, held_out) for each in examples]
+    if len({each.claim for each, is_unseen in zip(examples, unseen, strict=True) if is_unseen}) < 2:
+        raise AdmiralError(
+            f"--held-out {held_out}: fewer than two of the claims were held out. Give more claims"
+        )
+    rows: list[dict[str, float]] = []
+    sufficient: list[bool] = []
     for others, own in folds_by_claim([example.claim for example in examples], seed):
         fold = fit_step_scorer([features[at] for at in others], insufficient[others], seed)
-        read = _read(fold, verifier, [features[at] for at in own], [examples[at] for at in own])
-        rows |= dict(zip(own, read, strict=True))
-    fit = fit_sufficiency(
-        [rows[at] for at in range(len(examples))], [each.sufficient for each in examples]
-    )
+        chosen = [at for at in own if unseen[at]]
+        rows += _read(
+            fold, verifier, [features[at] for at in chosen], [examples[at] for at in chosen]
+        )
+        sufficient += [examples[at].sufficient for at in chosen]
+    fit = fit_sufficiency(rows, sufficient)
     dev_rows = _read(weights, verifier, dev_features, dev)
     doubts = [1 - fit.probability(row) for row in dev_rows]
     doubt = threshold_at_recall(doubts, _insufficient(dev), recall)
