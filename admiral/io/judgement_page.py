@@ -65,8 +65,11 @@ def judgement_page(claim: str, evidence: Sequence[tuple[str, str]], judgement: J
 
 def _conclusions(judgement: Judgement) -> list[str]:
     lines = []
-    if judgement.missing:
-        spans = ", ".join(f"“{escaped(span)}”" for span in judgement.missing)
+    if judgement.proof is not None and judgement.missing:
+        spans = ", ".join(
+            f"“{escaped(span)}”" + (f" ({escaped(question)})" if question else "")
+            for span, question in judgement.proof.questions()
+        )
         lines.append(f"Not covered by the evidence: {spans}")
     negation = "" if judgement.sufficient else "not "
     lines.append(sufficiency_statement(negation, judgement.probability))

@@ -136,8 +136,8 @@ def render_judgement(
         lines += _sentence_lines(title, text, "  ", colour, width)
     if not evidence:
         lines.append("  none")
-    lines += ["", _bold("Proof", colour), *_proof_lines(judgement.proof, "  ", width), ""]
-    lines += _missing_lines("Not covered: ", judgement.missing, "", width)
+    lines += ["", _bold("Proof", colour), *_proof_lines(judgement.proof, evidence, "  ", width), ""]
+    lines += _missing_lines("Not covered: ", judgement.proof, "", width)
     negation = "" if judgement.sufficient else "not "
     lines.append(sufficiency_statement(negation, judgement.probability))
     lines += _verdict_lines(judgement.verdict, judgement.verdicts, width)
@@ -158,8 +158,9 @@ def _hop_lines(hop: Hop, colour: bool, width: int) -> Iterator[str]:
     if not hop.evidence:
         yield "    none"
     yield _bold("  Proof", colour)
-    yield from _proof_lines(hop.proof, "    ", width)
-    yield from _missing_lines("Not covered yet: ", hop.missing, "  ", width)
+    quoted = [(sentence.title, sentence.text) for sentence in hop.evidence]
+    yield from _proof_lines(hop.proof, quoted, "    ", width)
+    yield from _missing_lines("Not covered yet: ", hop.proof, "  ", width)
     yield "  " + sufficiency_statement("" if hop.sufficient else "not yet ", hop.probability)
 
 
@@ -168,18 +169,22 @@ def _sentence_lines(place: str, text: str, indent: str, colour: bool, width: int
     yield from _wrapped(head + printable(text, _CHARACTERS), indent, width)
 
 
-def _proof_lines(proof: Proof | None, indent: str, width: int) -> Iterator[str]:
+def _proof_lines(
+    proof: Proof | None, evidence: Sequence[tuple[str, str]], indent: str, width: int
+) -> Iterator[str]:
     if proof is None:
         yield indent + "no proof"
-    for step in () if proof is None else proof.in_words():
+    for step in () if proof is None else proof.in_words(evidence):
         yield from _wrapped(printable(step), indent, width)
 
 
-def _missing_lines(
-    label: str, missing: tuple[str, ...] | None, indent: str, width: int
-) -> list[str]:
-    """Return lines that list the uncovered spans of the claim, if any."""
-    shown = ", ".join(f'"{printable(span)}"' for span in missing or ())
+def _missing_lines(label: str, proof: Proof | None, indent: str, width: int) -> list[str]:
+    """Return lines that list the uncovered spans of the claim with their questions, if any."""
+    spans = [] if proof is None else proof.questions()
+    shown = ", ".join(
+        f'"{printable(span)}"' + (f" ({printable(question)})" if question else "")
+        for span, question in spans
+    )
     return _wrapped(label + shown, indent, width) if shown else []
 
 

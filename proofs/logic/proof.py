@@ -10,6 +10,8 @@ from typing import Any
 from proofs.logic.notation import ProofError, ProofSyntaxError, format_steps, parse_steps
 from proofs.logic.operators import NatOp, Verdict, is_sufficient, verdict
 from proofs.logic.proof_html import proof_table
+from proofs.logic.questions import question
+from proofs.logic.wording import steps_in_words
 from proofs.logic.words import has_content, word_spans
 
 #: Most words of an evidence span (paper, section 3.2).
@@ -61,13 +63,6 @@ class ProofStep:
                 f"the step of {self.claim!r} has operator {self.operator.value} and no evidence"
             )
 
-    def in_words(self) -> str:
-        """Return the step as a sentence, such as ``"born in 1973" says the same as "..."``."""
-        if self.operator is not NatOp.INDEPENDENCE:
-            return f'"{self.claim}" {self.operator.phrase} "{self.evidence}"'
-        closest = f' (closest: "{self.evidence}")' if self.evidence else ""
-        return f'"{self.claim}" {self.operator.phrase}{closest}'
-
 
 @dataclass(frozen=True, slots=True)
 class Proof:
@@ -94,13 +89,28 @@ class Proof:
         """The claim spans that the evidence does not cover."""
         return tuple(s.claim for s in self.steps if s.operator is NatOp.INDEPENDENCE)
 
+    def questions(self) -> list[tuple[str, str | None]]:
+        """Return each span of `missing` with a question that asks for it, or None without one."""
+        asked = []
+        for at, step in enumerate(self.steps):
+            if step.operator is NatOp.INDEPENDENCE:
+                before = " ".join(earlier.claim for earlier in self.steps[:at])
+                asked.append((step.claim, question(before, step.claim)))
+        return asked
+
     def verdict(self) -> Verdict:
         """Return the final state of the verdict automaton."""
         return verdict(self.operators)
 
-    def in_words(self) -> list[str]:
-        """Return one sentence for each step."""
-        return [step.in_words() for step in self.steps]
+    def in_words(self, evidence: Sequence[tuple[str, str]] = ()) -> list[str]:
+        """Return one sentence for each step, such as ``"born in 1973" says the same as "..."``.
+
+        Parameters
+        ----------
+        evidence
+            The proof's pairs of title and sentence; without them, no titles are named.
+        """
+        return list(steps_in_words(self._triples(), evidence))
 
     def to_html(self, evidence: Sequence[tuple[str, str]] = (), *, styled: bool = True) -> str:
         """Return an HTML table of the steps in words; see `proofs.logic.proof_html.proof_table`.

@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 
 from proofs.logic.operators import NatOp
+from proofs.logic.wording import cited_steps, contrasting_words
 
 STYLE = """
 .proof { border-collapse: collapse; }
@@ -38,33 +39,22 @@ def proof_table(
     styled
         Whether to include the style sheet. A page of many proofs includes `STYLE` once instead.
     """
-    rows, previous_title = [], None
-    for claim, quoted, operator in steps:
-        title = cited_title(quoted, evidence, previous_title) if quoted else None
-        previous_title = title or previous_title
+    rows = []
+    for (claim, quoted, operator), title in cited_steps(steps, evidence):
         closest = "closest: " if operator is NatOp.INDEPENDENCE and quoted else ""
-        quotation = f"“{escaped(quoted)}”" if quoted else ""
-        citation = f" <cite>{escaped(title)}</cite>" if title else ""
+        cell = closest + (f"“{escaped(quoted)}”" if quoted else "")
+        cell += f" <cite>{escaped(title)}</cite>" if title else ""
+        contrast = contrasting_words(claim, quoted, operator)
+        if contrast is not None:
+            ours, theirs = map(escaped, contrast)
+            cell += f"<br>the claim says “{ours}”, the evidence “{theirs}”"
         rows.append(
             f'<tr class="{operator.name.lower()}"><td>“{escaped(claim)}”</td>'
-            f"<td>{escaped(operator.phrase)}</td><td>{closest}{quotation}{citation}</td></tr>\n"
+            f"<td>{escaped(operator.phrase)}</td><td>{cell}</td></tr>\n"
         )
     head = "<tr><th>The claim</th><th></th><th>The evidence</th></tr>\n"
     style = f"<style>{STYLE}</style>\n" if styled else ""
     return f'{style}<table class="proof">\n{head}{"".join(rows)}</table>\n'
-
-
-def cited_title(
-    quoted: str, evidence: Sequence[tuple[str, str]], preferred: str | None = None
-) -> str | None:
-    """Return the title of the document that a span is quoted from, or None if there is none.
-
-    If several documents contain the span, `preferred` wins, then the first document with the span
-    in a sentence, then the first with the span in its title.
-    """
-    in_sentences = [title for title, sentence in evidence if quoted in sentence]
-    titles = [*in_sentences, *(title for title, _ in evidence if quoted in title)]
-    return preferred if preferred in titles else next(iter(titles), None)
 
 
 def escaped(text: str) -> str:

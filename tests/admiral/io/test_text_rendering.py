@@ -43,7 +43,7 @@ def test_a_result_shows_hops_evidence_proofs_and_documents() -> None:
         "    [Ada Lovelace] She wrote the first program.\n"
         "  Proof\n"
         '    "Ada" is not covered by the evidence\n'
-        '    "wrote" says the same as "wrote"\n'
+        '    "wrote" says the same as "wrote" [Ada Lovelace]\n'
         '  Not covered yet: "Ada"\n'
         "  The evidence is not yet sufficient.\n"
         "\n"
@@ -53,7 +53,7 @@ def test_a_result_shows_hops_evidence_proofs_and_documents() -> None:
         "    [Ada Lovelace] She wrote the first program.\n"
         "    [Analytical Engine] It is a machine.\n"
         "  Proof\n"
-        '    "Ada wrote" says the same as "She wrote"\n'
+        '    "Ada wrote" says the same as "She wrote" [Ada Lovelace]\n'
         "  The evidence is sufficient.\n"
         "\n"
         "Stopped because the evidence is sufficient.\n"

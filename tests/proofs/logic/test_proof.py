@@ -100,8 +100,9 @@ def test_properties_of_a_proof() -> None:
         '"built the lighthouse" is not covered by the evidence',
         '"in 1874." contradicts "In 1873"',
     ]
-    shown = ProofStep("by Bo", "by Al", NatOp.INDEPENDENCE).in_words()
-    assert shown == '"by Bo" is not covered by the evidence (closest: "by Al")'
+    asked = Proof((PROOF.steps[0], ProofStep("by a singer", "by Al", NatOp.INDEPENDENCE)))
+    assert asked.questions() == [("by a singer", "Which singer?")]
+    assert PROOF.questions() == [("built the lighthouse", None)]
     assert Proof((PROOF.steps[0], PROOF.steps[2])).verdict() is Verdict.REFUTES
 
 
