@@ -38,6 +38,7 @@ from admiral.models.heads import SUFFICIENCY_HEAD
 from admiral.storage.atomic_files import write_atomically
 from admiral.storage.bundled_names import is_bundled
 from admiral.storage.output_paths import check_distinct_paths, check_output_path
+from proofs.judges.calibrated import Weights
 from training.command_options import (
     held_out_option,
     open_verifier,
@@ -45,12 +46,19 @@ from training.command_options import (
     verifier_option,
 )
 from training.data.claim_sources import Source, sample_claims
-from training.fitting.judge_fits import fit_calibrated, fit_classifier
+from training.fitting.judge_fits import VerifiedFit, fit_calibrated, fit_classifier
 from training.fitting.sufficiency_examples import (
     SufficiencyExample,
     retrieved_examples,
     sufficiency_examples,
 )
+
+
+def _read_network(path: Path) -> Weights:
+    try:
+        return Weights.read(path)
+    except ValueError as error:
+        raise AdmiralError(f"--network: {error} with training.judges") from error
 
 
 def _retrieved(
@@ -119,6 +127,12 @@ def _retrieved(
 @verifier_option(help="calibrated: verifier, to fit the probability of sufficiency as well.")
 @held_out_option
 @click.option(
+    "--network",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="calibrated: keep the network of these weights, and fit the probability of sufficiency "
+    "alone.",
+)
+@click.option(
     "--precision",
     type=click.Choice(["fp32", "bf16"]),
     default="fp32",
@@ -140,6 +154,7 @@ def main(
     settings: tuple[str, ...],
     verifier: str | None,
     held_out: float | None,
+    network: Path | None,
     precision: str,
     seed: int,
 ) -> None:
@@ -155,15 +170,19 @@ def main(
         raise click.UsageError(f"{option} works only with {needed}.")
     if verifier is not None and judge != "calibrated":
         raise click.UsageError("--verifier works only with --judge calibrated.")
-    if held_out is not None and verifier is None:
-        raise click.UsageError("--held-out works only with --verifier.")
+    for option, value in (("--held-out", held_out), ("--network", network)):
+        if value is not None and verifier is None:
+            raise click.UsageError(f"{option} works only with --verifier.")
     if model is not None and is_bundled(model):
         remedy = "Train one, or name the directory of a copy"
         raise click.UsageError(f"--model {model}: the bundled model cannot be changed. {remedy}.")
     try:
         sources = [Source.parse(text) for text in retrieved]
         dtype = torch.bfloat16 if precision == "bf16" else torch.float32
-        opened = None if verifier is None else open_verifier(verifier, dtype)
+        verified = None
+        if verifier is not None:
+            kept = None if network is None else _read_network(network)
+            verified = VerifiedFit(open_verifier(verifier, dtype), held_out, kept)
         # The same number of hops for every claim, whatever the judge to be fitted would decide.
         config = load_config(None, ["hops=2", "judge=never", *settings, f"kb={kb}"])
         if out is not None:
@@ -190,7 +209,7 @@ def main(
         if out is not None:
             if sources:
                 more += _retrieved(sources, config, retrieved_limit, seed)
-            weights = fit_calibrated(train, more, dev_examples, recall, seed, opened, held_out)
+            weights = fit_calibrated(train, more, dev_examples, recall, seed, verified)
             write_atomically(out, [weights.to_json().encode()])
         elif model is not None:
             checkpoint = load_checkpoint(model, dtype=dtype)

@@ -94,6 +94,9 @@ def test_with_a_verifier_a_probability_of_sufficiency_is_fitted(
         if not example.sufficient
     )
     assert any(judgement.sufficient for judgement in found)
+    # A network that is kept scores the steps for the probability.
+    assert fit(*given, "--verifier", verifier, "--network", plain, "--out", out).exit_code == 0
+    assert replace(Weights.read(out), sufficiency=None) == Weights.read(plain)
     # The probability is fitted on held-out claims only; the network on all.
     assert fit(*given, "--verifier", verifier, "--held-out", 0.5, "--out", out).exit_code == 0
     part = Weights.read(out)
@@ -133,6 +136,7 @@ def test_errors_name_the_option_or_the_file(user_cache: None, tmp_path: Path, cl
             "--verifier works only with --judge calibrated",
         ),
         ((judge, "calibrated", *both, *out, "--held-out", 0.5), "works only with --verifier"),
+        ((judge, "calibrated", *both, *out, "--network", claims), "works only with --verifier"),
         ((judge, "calibrated", *both, *out, "--limit", 0), "--limit"),
         ((judge, "calibrated", *both, "--out", tmp_path / "no" / "w.json"), "does not exist"),
         ((judge, "calibrated", *both, "--out", claims), "is the input as well"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import torch
@@ -32,19 +32,42 @@ _HEAD_RIDGE = 3e-2
 _SENTENCE_CLAIM_RATIO = 8
 
 
+@dataclass(frozen=True, slots=True)
+class VerifiedFit:
+    """How the probability of sufficiency is fitted.
+
+    Attributes
+    ----------
+    verifier
+        Reads the evidence.
+    held_out
+        Share of the claims that the verifier was not trained on. Only these are fitted to; None for
+        all.
+    network
+        Weights whose network scores the steps; None to fit one.
+    """
+
+    verifier: Verifier
+    held_out: float | None = None
+    network: Weights | None = None
+
+    def is_unseen(self, claim: str) -> bool:
+        """Return whether the probability is fitted to a claim."""
+        return self.held_out is None or is_held_out(claim, self.held_out)
+
+
 def fit_calibrated(
     train: Sequence[SufficiencyExample],
     more: Sequence[SufficiencyExample],
     dev: Sequence[SufficiencyExample],
     recall: float,
     seed: int,
-    verifier: Verifier | None = None,
-    held_out: float | None = None,
+    verified: VerifiedFit | None = None,
 ) -> Weights:
     """Fit the judge `calibrated`, which scores the steps of a proof.
 
     With a verifier, the probability of sufficiency is fitted to scores of the training examples by
-    networks that were fitted on other claims.
+    networks that were fitted on other claims, or by a given network.
 
     Parameters
     ----------
@@ -58,11 +81,8 @@ def fit_calibrated(
         Share of the insufficient `dev` examples that must score above the threshold.
     seed
         Seed of the initial weights and of the sentences that become claims.
-    verifier
-        Reads the evidence for the probability of sufficiency; None to fit without.
-    held_out
-        Share of the claims that the verifier was not trained on. Only these fit the probability of
-        sufficiency; None for all.
+    verified
+        How to fit the probability of sufficiency; None to fit without a verifier.
 
     Raises
     ------
@@ -74,29 +94,33 @@ def fit_calibrated(
     examples = [*train, *more, *extra]
     features = [extractor.extract(example.claim, example.evidence) for example in examples]
     insufficient = torch.tensor(_insufficient(examples), dtype=torch.float32)
-    weights = fit_step_scorer(features, insufficient, seed)
     dev_features = [extractor.extract(e.claim, e.evidence) for e in dev]
-    scores = [max(weights.scores(each)) for each in dev_features]
-    threshold = threshold_at_recall(scores, _insufficient(dev), recall)
-    weights = replace(weights, threshold=threshold)
-    if verifier is None:
+    weights = None if verified is None else verified.network
+    if weights is None:
+        weights = fit_step_scorer(features, insufficient, seed)
+        scores = [max(weights.scores(each)) for each in dev_features]
+        threshold = threshold_at_recall(scores, _insufficient(dev), recall)
+        weights = replace(weights, threshold=threshold)
+    if verified is None:
         return weights
-    unseen = [held_out is None or is_held_out(each.claim, held_out) for each in examples]
-    if len({each.claim for each, is_unseen in zip(examples, unseen, strict=True) if is_unseen}) < 2:
+    unseen = {at for at, example in enumerate(examples) if verified.is_unseen(example.claim)}
+    if len({examples[at].claim for at in unseen}) < 2:
         raise AdmiralError(
-            f"--held-out {held_out}: fewer than two of the claims were held out. Give more claims"
+            f"--held-out {verified.held_out}: fewer than two of the claims were held out. "
+            "Give more claims"
         )
     rows: list[dict[str, float]] = []
     sufficient: list[bool] = []
     for others, own in folds_by_claim([example.claim for example in examples], seed):
-        fold = fit_step_scorer([features[at] for at in others], insufficient[others], seed)
-        chosen = [at for at in own if unseen[at]]
-        rows += _read(
-            fold, verifier, [features[at] for at in chosen], [examples[at] for at in chosen]
-        )
-        sufficient += [examples[at].sufficient for at in chosen]
+        fold = verified.network
+        if fold is None:
+            fold = fit_step_scorer([features[at] for at in others], insufficient[others], seed)
+        at_unseen = [at for at in own if at in unseen]
+        chosen = [examples[at] for at in at_unseen]
+        rows += _read(fold, verified.verifier, [features[at] for at in at_unseen], chosen)
+        sufficient += [example.sufficient for example in chosen]
     fit = fit_sufficiency(rows, sufficient)
-    dev_rows = _read(weights, verifier, dev_features, dev)
+    dev_rows = _read(weights, verified.verifier, dev_features, dev)
     doubts = [1 - fit.probability(row) for row in dev_rows]
     doubt = threshold_at_recall(doubts, _insufficient(dev), recall)
     return replace(weights, sufficiency=replace(fit, threshold=min(max(1 - doubt, 0.0), 1.0)))
