@@ -5,7 +5,7 @@
 Five corpora are copied from what is installed on this machine, by the rules of
 `benchmarks.own_files.corpora`; those that it lacks are skipped. Each is indexed by `admiral index
 FOLDER` without options. Of the hundred claims in `benchmarks/own_files/claims`, those whose gold
-documents exist are answered by BM25, by one hop and by the default settings. A claim stopped
+documents exist are answered by BM25, with `--fast` and with the default settings. A claim stopped
 "complete" if the search ended as sufficient with a sentence of each gold document in its evidence.
 
 DIR keeps the corpora, knowledge bases and results; the same command resumes.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from admiral.config import load_config
+from admiral.config import FAST_SETTINGS, load_config
 from admiral.evaluation.predictions import Prediction, normalise_title, read_predictions
 from admiral.evaluation.tasks import evaluate, read_task_claims
 from admiral.evaluation.traces import Trace, read_traces
@@ -21,7 +21,7 @@ from benchmarks.own_files.gold_claims import HALVES, TASK, in_half
 #: Systems by name: the baseline, if it is one, and its settings.
 SYSTEMS: dict[str, tuple[str | None, tuple[str, ...]]] = {
     "bm25": ("bm25", ()),
-    "one-hop": (None, ("hops=1",)),
+    "fast": (None, tuple(f"{key}={value}" for key, value in FAST_SETTINGS.items())),
     "default": (None, ()),
 }
 _KS = (5, 10)
