@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from admiral.cli.evaluate_graph import evaluate_graph_command
 from admiral.cli.options import check_outside_folders
 from admiral.storage.output_paths import check_distinct_paths, check_output_path
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 # The names of `admiral.evaluation.tasks.EVALUATION_TASKS`, whose import takes too long for --help.
 _TASKS = ("fever", "hover", "feverous", "qa", "qrels")
-_GRAPH = "graph"
 _FILE = click.Path(path_type=Path)
 # Larger than any ranking.
 _MAX_DOCUMENTS = 1_000_000
@@ -38,36 +38,20 @@ _SEED = click.option(
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON record.")
 
 
-@click.command("evaluate")
-@click.argument("task", type=click.Choice([*_TASKS, _GRAPH]))
-@click.option("--gold", type=_FILE, help="Claims with gold evidence.")
-@click.option("--predictions", type=_FILE, help="Results of `admiral retrieve`, or a TREC run.")
-@_KS
-@_JSON
-@click.option("--intervals", is_flag=True, help="Add 95% intervals by bootstrap over claims.")
-@_SEED
-@click.option(
-    "--kb",
-    metavar="DIR",
-    help="Knowledge base of the run, to check whose sentence numbers it uses; or, for graph, the "
-    "one that is searched.",
-)
-@click.option("--submission", type=_FILE, help="Also write a submission to the shared task.")
-@click.option(
-    "--max-mentions",
-    type=click.IntRange(min=0),
-    default=1000,
-    show_default=True,
-    help="For graph: leave out claims that name a document with more mentions; 0 for no limit.",
-)
-@click.option(
-    "--min-entities",
-    type=click.IntRange(min=0),
-    default=2,
-    show_default=True,
-    help="For graph: leave out claims that name fewer documents.",
-)
-def evaluate_command(
+@click.group("evaluate")
+def evaluate_command() -> None:
+    """Evaluate a run against gold evidence, or retrieval over the graph.
+
+    The rules are those of FEVER, HoVer or FEVEROUS, or of multi-hop questions (qa). Gold claims are
+    in the format of the data set or of the demo claims; for qrels, they are judgements as BEIR or
+    TREC have them.
+    """
+
+
+evaluate_command.add_command(evaluate_graph_command)
+
+
+def _evaluate_run(
     task: str,
     gold: Path | None,
     predictions: Path | None,
@@ -77,28 +61,8 @@ def evaluate_command(
     seed: int,
     kb: str | None,
     submission: Path | None,
-    max_mentions: int,
-    min_entities: int,
 ) -> None:
-    """Evaluate a run against gold evidence.
-
-    The rules are those of FEVER, HoVer or FEVEROUS, or of multi-hop questions (qa). Gold claims are
-    in the format of the data set or of the demo claims; for qrels, they are judgements as BEIR or
-    TREC have them. Claims without a result count as wrong.
-    Without --gold, only --submission is written, such as for a blind test set.
-
-    graph needs no run: it compares GraphRetrieve, its baselines, the ranking of `admiral graph
-    query` and BM25 over the knowledge base of --kb, by hit rate and the amount of text.
-    """
-    if task == _GRAPH:
-        if gold is None or kb is None:
-            raise click.UsageError("Give --gold FILE and --kb DIR for graph.")
-        if predictions is not None or submission is not None or intervals:
-            raise click.UsageError(
-                "graph reads no run: leave --predictions, --submission and --intervals out."
-            )
-        _evaluate_graph(gold, kb, ks, as_json, max_mentions, min_entities)
-        return
+    """Evaluate a run by the rules of a task, write the submission, or both."""
     if predictions is None:
         raise click.UsageError("Give --predictions FILE.")
     if gold is None and submission is None:
@@ -145,34 +109,35 @@ def evaluate_command(
         _print_text(result, notes, tables.format_measures(records, result.groups))
 
 
-def _evaluate_graph(
-    gold: Path, kb: str, ks: tuple[int, ...], as_json: bool, max_mentions: int, min_entities: int
-) -> None:
-    from admiral.evaluation.graph_hits import CUTS, evaluate_graph, format_hits, hit_records
-    from admiral.gold import read_gold
-    from admiral.graph import MentionGraph
-    from admiral.kb import KnowledgeBase, locate
+def _task_command(task: str) -> click.Command:
+    """Return the command that evaluates a run by the rules of a task."""
 
-    claims = list(read_gold(gold))
-    with KnowledgeBase.open(locate(kb)) as opened:
-        result = evaluate_graph(
-            opened,
-            MentionGraph.open(opened),
-            claims,
-            min_entities=min_entities,
-            max_mentions=max_mentions,
-            cuts=_cut_offs(ks) or CUTS,
-            quiet=as_json,
-        )
-    records = hit_records(result)
-    if as_json:
-        record = {"task": _GRAPH, "left_out": result.left_out, "methods": records}
-        click.echo(json.dumps(record, ensure_ascii=False, indent=1))
-        return
-    click.echo(f"graph, {len(result.hops)} of {len(claims)} claims")
-    for reason, count in result.left_out.items():
-        click.echo(f"- {count} left out: {reason}")
-    click.echo("\n" + format_hits(records), nl=False)
+    @click.command(task, short_help=f"Evaluate a run by the rules of {task}.")
+    @click.option("--gold", type=_FILE, help="Claims with gold evidence.")
+    @click.option("--predictions", type=_FILE, help="Results of `admiral retrieve`, or a TREC run.")
+    @_KS
+    @_JSON
+    @click.option("--intervals", is_flag=True, help="Add 95% intervals by bootstrap over claims.")
+    @_SEED
+    @click.option(
+        "--kb",
+        metavar="DIR",
+        help="Knowledge base of the run, to check whose sentence numbers it uses.",
+    )
+    @click.option("--submission", type=_FILE, help="Also write a submission to the shared task.")
+    def command(**options: Any) -> None:
+        """Evaluate a run against gold evidence.
+
+        Claims without a result count as wrong. Without --gold, only --submission is written, such
+        as for a blind test set.
+        """
+        _evaluate_run(task, **options)
+
+    return command
+
+
+for _task in _TASKS:
+    evaluate_command.add_command(_task_command(_task))
 
 
 @click.command("compare")

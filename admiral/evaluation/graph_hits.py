@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from statistics import median
 
 import numpy as np
@@ -47,6 +48,8 @@ class Retrieved:
     sentence_hit, document_hit
         Whether all sentences, and all documents, of one evidence set were retrieved. The former is
         None if the gold evidence names no sentences.
+    document_recall
+        Share of the gold documents that were retrieved, of the set of which most were.
     seconds
         Time taken, without the search for mentions in the claim or by BM25.
     """
@@ -55,6 +58,7 @@ class Retrieved:
     documents: int
     sentence_hit: bool | None
     document_hit: bool
+    document_recall: float
     seconds: float
 
 
@@ -85,6 +89,7 @@ def evaluate_graph(
     min_entities: int = 2,
     max_mentions: int = 1000,
     cuts: Sequence[int] = CUTS,
+    rankings_only: bool = False,
     quiet: bool = True,
 ) -> GraphEvaluation:
     """Evaluate GraphRetrieve, its baselines and the rankings.
@@ -102,6 +107,8 @@ def evaluate_graph(
         limit.
     cuts
         Numbers of documents at which the rankings are cut.
+    rankings_only
+        Whether to leave out the methods that return sets.
     quiet
         Whether to report no progress.
 
@@ -119,7 +126,10 @@ def evaluate_graph(
             left_out[reason] = left_out.get(reason, 0) + 1
             continue
         hops.append(claim.hops)
-        for method, record in evaluator.evaluated(claim, entities):
+        records = evaluator.ranked(claim)
+        if not rankings_only:
+            records = chain(evaluator.sets(claim, entities), records)
+        for method, record in records:
             retrieved.setdefault(method, []).append(record)
     if not hops:
         reasons = "; ".join(f"{reason}: {count}" for reason, count in left_out.items())
@@ -165,10 +175,8 @@ class _Evaluator:
             return f"names a document with more than {self._max_mentions:,} mentions"
         return ""
 
-    def evaluated(
-        self, claim: GoldClaim, entities: Sequence[Entity]
-    ) -> Iterator[tuple[str, Retrieved]]:
-        """Yield each method with what it retrieved."""
+    def sets(self, claim: GoldClaim, entities: Sequence[Entity]) -> Iterator[tuple[str, Retrieved]]:
+        """Yield each method that returns a set, with what it retrieved."""
         for name, (method, subgraph) in self._methods.items():
             began = time.perf_counter()
             frames = subgraph.retrieve(entities, method)
@@ -180,6 +188,9 @@ class _Evaluator:
             "graph + owner, best readings",
             self._record(claim, frames, time.perf_counter() - began),
         )
+
+    def ranked(self, claim: GoldClaim) -> Iterator[tuple[str, Retrieved]]:
+        """Yield each ranking at each cut, with what it retrieved."""
         rankings: dict[str, Callable[[], np.ndarray]] = {}
         seeds = self._ranker.seeds(claim.claim)
         rankings["pagerank"] = lambda: self._pagerank(seeds)
@@ -213,14 +224,16 @@ class _Evaluator:
         sentences = set(self._graph.sentences(frames))
         if documents is None:
             documents = {row for row, _ in sentences}
-        hit = document_hit = numbered = False
+        hit = numbered = False
+        recall = 0.0
         for evidence in claim.evidence:
             rows = [(self._kb.row(title), number) for title, number in evidence]
             numbered = numbered or all(number is not None for _, number in rows)
-            document_hit = document_hit or all(row in documents for row, _ in rows)
             hit = hit or all(each in sentences for each in rows)
+            gold = {row for row, _ in rows}
+            recall = max(recall, len(gold & documents) / len(gold))
         return Retrieved(
-            len(sentences), len(documents), hit if numbered else None, document_hit, seconds
+            len(sentences), len(documents), hit if numbered else None, recall == 1, recall, seconds
         )
 
     def _has_all(self, titles: Sequence[str]) -> bool:
@@ -248,14 +261,21 @@ def _means(records: Sequence[Retrieved]) -> dict[str, object]:
         "documents": round(float(np.mean([record.documents for record in records])), 1),
         "sentence_hit_rate": round(float(np.mean(hits)), 4) if hits else None,
         "document_hit_rate": round(float(np.mean([r.document_hit for r in records])), 4),
+        "document_recall": round(float(np.mean([r.document_recall for r in records])), 4),
         "median_ms": round(1000 * median(record.seconds for record in records), 2),
     }
 
 
 def format_hits(records: Sequence[dict[str, object]]) -> str:
     """Return the records of `hit_records` as a table for each group."""
-    columns = ("sentences", "documents", "sentence_hit_rate", "document_hit_rate", "median_ms")
-    heads = ("sentences", "documents", "hit, sent.", "hit, doc.", "ms")
+    heads = {
+        "sentences": "sentences",
+        "documents": "documents",
+        "sentence_hit_rate": "hit, sent.",
+        "document_hit_rate": "hit, doc.",
+        "document_recall": "recall",
+        "median_ms": "ms",
+    }
     width = max(len(str(record["method"])) for record in records)
     lines: list[str] = []
     group = None
@@ -263,8 +283,11 @@ def format_hits(records: Sequence[dict[str, object]]) -> str:
         if record["group"] != group:
             group = record["group"]
             title = f"{group} ({record['claims']})"
-            lines += [*([""] if lines else []), f"{title:<{width}}" + "".join(map(_cell, heads))]
-        cells = [_cell("-" if record[name] is None else record[name]) for name in columns]
+            lines += [
+                *([""] if lines else []),
+                f"{title:<{width}}" + "".join(map(_cell, heads.values())),
+            ]
+        cells = [_cell("-" if record[name] is None else record[name]) for name in heads]
         lines.append(f"{record['method']:<{width}}" + "".join(cells))
     return "\n".join(lines) + "\n"
 
