@@ -82,6 +82,7 @@ setup(
             "python-docx>=1.2,<2",
             "selectolax>=0.4,<2",
         ],
+        "graph": ["networkx>=3.4,<4"],  # `admiral graph export`
         "wordnet": ["nltk>=3.9"],  # WordNet for proofs, once its data is installed
         # The fork that imports on the Python in use; there is none for 3.13 or later, where our
         # converters (which never import fairseq) still read and write its formats.
@@ -104,6 +105,7 @@ setup(
             "import-linter>=2.3",
             "langchain-core>=1.7,<2",
             "mypy>=1.19",
+            "networkx>=3.4,<4",
             "nltk>=3.9",
             "psutil>=6",
             "pydantic>=2.10",

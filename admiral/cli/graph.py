@@ -5,12 +5,19 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from admiral.cli.options import checked_text, output_width, use_colour
+from admiral.cli.options import (
+    check_outside_folders,
+    checked_text,
+    output_width,
+    use_colour,
+)
 from admiral.errors import AdmiralError
+from admiral.storage.output_paths import check_output_path
 
 if TYPE_CHECKING:
     from admiral.graph import Connections
@@ -21,6 +28,7 @@ if TYPE_CHECKING:
 _RANKED = "pagerank"
 _METHODS = (_RANKED, "graph", "entity", "mention", "entity+mention")
 _MAX_SHOWN = 1_000_000
+_MAX_EXPORTED = 100_000
 _kb = click.option(
     "--kb",
     metavar="NAME|DIR",
@@ -218,6 +226,56 @@ def explain_command(first: str, second: str, kb: str, count: int, as_json: bool)
             "that sentences mention"
         )
     _print_connections(found, as_json)
+
+
+@graph_command.command("export")
+@click.argument("output", type=click.Path(path_type=Path))
+@_kb
+@click.option("--claim", help="Export only the documents that rank best for a claim.")
+@click.option(
+    "-k",
+    "--k",
+    "count",
+    type=click.IntRange(1, _MAX_EXPORTED),
+    default=100,
+    show_default=True,
+    help="Number of these documents.",
+)
+@click.option(
+    "--format",
+    "format",
+    type=click.Choice(["graphml", "node-link"]),
+    default="graphml",
+    show_default=True,
+    help="GraphML, or the JSON of NetworkX.",
+)
+def export_command(output: Path, kb: str, claim: str | None, count: int, format: str) -> None:
+    """Write which documents mention each other to OUTPUT, for graph tools.
+
+    Needs the extra `graph`. At most 100,000 documents are written; of larger knowledge bases, those
+    around a claim.
+    """
+    from admiral.graph import MentionGraph, claim_network, to_networkx, write_network
+    from admiral.kb import KnowledgeBase, locate
+
+    text = None if claim is None else checked_text(claim, "--claim")
+    path = locate(kb)
+    check_outside_folders(output, str(path))
+    check_output_path(output)
+    with KnowledgeBase.open(path) as opened:
+        graph = MentionGraph.open(opened)
+        if text is None:
+            network = to_networkx(opened, graph)
+        else:
+            network = claim_network(opened, graph, text, count)
+    if not len(network):
+        raise AdmiralError(
+            f"{path}: the claim names no document, and none has any of its words. Use names as the "
+            "titles spell them"
+        )
+    write_network(network, output, format)
+    edges = network.number_of_edges()
+    click.echo(f"{output}: {len(network):,} documents, {edges:,} pairs that mention each other")
 
 
 def _texts(kb: KnowledgeBase, places: list[tuple[int, int]]) -> list[Sentence]:

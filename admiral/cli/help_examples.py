@@ -40,6 +40,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         'admiral graph query "Seth Meyers hosts a talk show of NBC." --kb my-kb',
         'admiral graph query --method graph "Seth Meyers hosts Late Night." --kb my-kb',
         'admiral graph explain "Seth Meyers" "NBC" --kb my-kb',
+        "admiral graph export graph.graphml --kb my-kb",
     ),
     "evaluate": (
         "admiral evaluate hover --gold claims.jsonl --predictions results.jsonl",

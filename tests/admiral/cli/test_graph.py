@@ -157,6 +157,55 @@ def test_evaluate_without_what_it_needs(kb: Path, capsys: pytest.CaptureFixture[
     assert "no claim is left to evaluate (names fewer than 9 documents: 3" in said
 
 
+def test_evaluate_rankings_only(kb: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    gold = kb.parent / "gold.jsonl"
+    evaluate = ("evaluate", "graph", "--gold", gold, "--kb", kb, "--json", "--rankings-only")
+    record = json.loads(run(capsys, *evaluate, "--k", "2"))
+    assert {row["method"] for row in record["methods"]} == {"pagerank@2", "BM25@2"}
+
+
+def test_index_with_a_graph_that_changes_follow(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    corpus, more, kb = tmp_path / "corpus.jsonl", tmp_path / "more.jsonl", tmp_path / "kb"
+    corpus.write_text("".join(json.dumps(record) + "\n" for record in RECORDS))
+    more.write_text(json.dumps({"title": "Meyers", "sentences": ["Born near NBC."]}))
+    index = ("index", corpus, "--kb", kb, "--bm25", "bm25s", "--graph", "--no-progress")
+    assert "graph: 4 mentions" in run(capsys, *index)
+    record = json.loads(run(capsys, *index, "--overwrite", "--json"))
+    assert (record["documents"], record["graph"]["mentions"]) == (5, 4)
+
+    def frames() -> int:
+        assert run(capsys, "verify", "--kb", kb, "--no-progress").startswith(f"{kb}: sound")
+        return int(json.loads(run(capsys, "graph", "info", "--kb", kb, "--json"))["frames"])
+
+    run(capsys, "add", more, "--kb", kb, "--no-progress")
+    assert frames() == 8
+    assert "Born near NBC." in run(capsys, "graph", "explain", "Meyers", "NBC", "--kb", kb)
+    run(capsys, "remove", "Seth Meyers", "--kb", kb, "--no-progress")
+    assert frames() == 6
+    run(capsys, "compact", "--kb", kb, "--no-progress")
+    assert frames() == 6
+    assert not (kb / "documents").exists()  # files of the earlier version are gone
+
+
+def test_export(kb: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    export = ("graph", "export", "--kb", kb)
+    said = run(capsys, *export, tmp_path / "graph.graphml")
+    assert "5 documents, 4 pairs that mention each other" in said
+    text = (tmp_path / "graph.graphml").read_text(encoding="utf-8")
+    assert "Late Night" in text
+    assert "\x1b" not in text
+    path = tmp_path / "graph.json"
+    run(capsys, *export, path, "--claim", CLAIM, "-k", "2", "--format", "node-link")
+    nodes = json.loads(path.read_text())["nodes"]
+    assert len(nodes) == 2
+    assert all(node["score"] > 0 for node in nodes)
+    assert "names no document" in fail(capsys, *export, path, "--claim", "zzz")
+    assert "lies in" in fail(capsys, *export, kb / "graph.json")
+    assert "is a directory" in fail(capsys, *export, tmp_path)
+
+
 def test_verify(kb: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert f"{kb}: sound" in run(capsys, "verify", "--kb", kb, "--no-progress")
     path = kb / "graph" / "row_frames.npy"
