@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from admiral.errors import AdmiralError
+from admiral.graph import build_graph, graph_problems, keeping_graph
+from admiral.graph.graph_files import read_graph_manifest
 from admiral.kb import KnowledgeBase, add, build, compact, demo_kb, info, join, remove, verify
 from admiral.models.checkpoint import load_checkpoint
 from admiral.storage.bundled_names import DEMO
@@ -75,6 +77,45 @@ def removed(folder: Path) -> None:
 def compacted(folder: Path) -> None:
     """Merge what was changed."""
     compact(folder / "kb", progress=False)
+
+
+def kb_with_graph(folder: Path) -> None:
+    """Build one with a graph."""
+    some_kb(folder)
+    build_graph(folder / "kb", progress=False)
+
+
+def kb_with_old_graph(folder: Path) -> None:
+    """Change it, but not the graph."""
+    kb_with_graph(folder)
+    added(folder)
+
+
+def graph_built(folder: Path) -> None:
+    """Build the graph."""
+    build_graph(folder / "kb", progress=False)
+
+
+def added_with_graph(folder: Path) -> None:
+    """Add documents and bring the graph up to date."""
+    with keeping_graph(folder / "kb", progress=False):
+        added(folder)
+
+
+def graph_seen(folder: Path) -> Any:
+    """Check a knowledge base and its graph; return what both hold, and None for an old graph."""
+    if problems := graph_problems(folder / "kb"):
+        raise AdmiralError("; ".join(problems))
+    with KnowledgeBase.open(folder / "kb") as kb:
+        manifest = read_graph_manifest(kb.path)
+        is_current = manifest["knowledge_base"] == kb.digest
+    sums = [[name, entry.sha256] for name, entry in manifest["files"].items()]
+    return [kb_seen(folder), _digest(sums) if is_current else None]
+
+
+def graph_waits(seen: Any) -> bool:
+    """Whether the graph is one of an earlier version, which queries refuse."""
+    return bool(seen[1] is None)
 
 
 def joined_kb(folder: Path) -> None:
@@ -149,4 +190,6 @@ WRITERS = (
     Writer("remove", some_kb, removed, kb_seen),
     Writer("compact", changed_kb, compacted, kb_seen),
     Writer("join", joined_kb, joined, partial(kb_seen, name="all")),
+    Writer("graph", kb_with_old_graph, graph_built, graph_seen),
+    Writer("add with graph", kb_with_graph, added_with_graph, graph_seen, between=graph_waits),
 )

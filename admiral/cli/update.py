@@ -69,17 +69,19 @@ def add_command(
     It is not rebuilt. Processes that have it open continue with their version; the change is
     visible to those that open it later.
     """
+    from admiral.graph import keeping_graph
     from admiral.kb import add
 
-    report = add(
-        corpora,
-        kb,
-        format=format,
-        on_duplicate=on_duplicate,
-        skip_bad=skip_bad,
-        wait=wait,
-        progress=progress,
-    )
+    with keeping_graph(kb, progress=progress):
+        report = add(
+            corpora,
+            kb,
+            format=format,
+            on_duplicate=on_duplicate,
+            skip_bad=skip_bad,
+            wait=wait,
+            progress=progress,
+        )
     _show(report, as_json)
 
 
@@ -104,12 +106,14 @@ def remove_command(
     as_json: bool,
 ) -> None:
     """Remove documents from a knowledge base."""
+    from admiral.graph import keeping_graph
     from admiral.kb import read_titles, remove
 
     if not titles and file is None:
         raise click.UsageError("Name the documents to remove: TITLE... or --titles FILE.")
     wanted = [*titles, *(read_titles(file) if file else ())]
-    report = remove(wanted, kb, ignore_missing=ignore_missing, wait=wait, progress=progress)
+    with keeping_graph(kb, progress=progress):
+        report = remove(wanted, kb, ignore_missing=ignore_missing, wait=wait, progress=progress)
     _show(report, as_json)
 
 
@@ -121,9 +125,12 @@ def compact_command(kb: str, wait: bool, progress: bool, as_json: bool) -> None:
     Afterwards it is as if newly built. This takes about as long as `admiral index`, and needs space
     for both versions.
     """
+    from admiral.graph import keeping_graph
     from admiral.kb import compact
 
-    _show(compact(kb, wait=wait, progress=progress), as_json)
+    with keeping_graph(kb, progress=progress):
+        report = compact(kb, wait=wait, progress=progress)
+    _show(report, as_json)
 
 
 @click.command("embed")
@@ -137,13 +144,15 @@ def embed_command(device: str | None, kb: str, wait: bool, progress: bool, as_js
     embeds only the new documents.
     """
     from admiral.config import load_config
+    from admiral.graph import keeping_graph
     from admiral.kb import embed
     from admiral.kb.store.manifest import read_manifest
     from admiral.retrieval.stage_assembly import build_sentence_encoder
 
     read_manifest(Path(kb))  # before a model is loaded
     encoder = build_sentence_encoder(load_config(None, overrides((), {"device": device})))
-    report = embed(kb, encoder, wait=wait, progress=progress)
+    with keeping_graph(kb, progress=progress):
+        report = embed(kb, encoder, wait=wait, progress=progress)
     if as_json:
         click.echo(json.dumps({**asdict(report), "path": str(report.path)}))
         return

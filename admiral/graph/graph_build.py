@@ -19,9 +19,12 @@ from admiral.graph.graph_files import (
     save_arrays,
     write_graph_manifest,
 )
+from admiral.graph.mention_graph import MentionGraph
 from admiral.io.progress import track_documents
 from admiral.kb import KnowledgeBase
+from admiral.kb.kb_paths import checked_kb_path
 from admiral.kb.store.file_modes import copy_permissions
+from admiral.kb.store.member_manifests import read_combined_manifest
 from admiral.records import Document
 from admiral.storage.atomic_directories import staging
 
@@ -55,8 +58,37 @@ class GraphReport:
     seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class KeptMentions:
+    """Mentions of an earlier version that a build takes over.
+
+    Attributes
+    ----------
+    digest
+        Digest of the version that they belong to.
+    graph
+        The graph of the earlier version.
+    earlier
+        For each row, that of the same document in the earlier version, int64; -1 for documents
+        whose sentences are searched.
+    later
+        For each row of the earlier version, that of the same document now, uint32. Rows of
+        documents that are gone are never read.
+    """
+
+    digest: str
+    graph: MentionGraph
+    earlier: np.ndarray
+    later: np.ndarray
+
+
 def build_graph(
-    kb_path: str | Path, *, aliases: bool = True, overwrite: bool = True, progress: bool = True
+    kb_path: str | Path,
+    *,
+    aliases: bool = True,
+    overwrite: bool = True,
+    progress: bool = True,
+    kept: KeptMentions | None = None,
 ) -> GraphReport:
     """Build the graph of a knowledge base into its folder ``graph``.
 
@@ -73,6 +105,9 @@ def build_graph(
         Whether to replace an existing graph.
     progress
         Whether to report progress on standard error.
+    kept
+        Mentions that need not be searched for, see `admiral.graph.keeping_graph`. Those of another
+        version are not used.
 
     Raises
     ------
@@ -80,19 +115,31 @@ def build_graph(
         If the knowledge base cannot be opened or its directory cannot be written.
     """
     began = time.monotonic()
-    with KnowledgeBase.open(kb_path) as kb:
-        folder = graph_folder(kb.path)
-        with staging(folder, overwrite=overwrite, owned=is_graph) as directory:
-            counts = _write_arrays(directory, kb, EntityLinker(kb, aliases=aliases), progress)
-            settings = {"aliases": aliases, "readings": MAX_READINGS}
-            write_graph_manifest(directory, kb.digest, counts, settings)
-            copy_permissions(directory, kb.path)
+    path = checked_kb_path(kb_path).absolute()
+    read_combined_manifest(path)  # before anything is written beside a mistyped path
+    folder = graph_folder(path)
+    # Another writer may have changed both before this one has the lock.
+    with (
+        staging(folder, overwrite=overwrite, owned=is_graph, wait=kept is not None) as directory,
+        KnowledgeBase.open(path) as kb,
+    ):
+        if kept is not None and kept.digest != kb.digest:
+            kept = None
+        linker = EntityLinker(kb, aliases=aliases)
+        counts = _write_arrays(directory, kb, linker, kept, progress)
+        settings = {"aliases": aliases, "readings": MAX_READINGS}
+        write_graph_manifest(directory, kb.digest, counts, settings)
+        copy_permissions(directory, kb.path)
     size = sum(file.stat().st_size for file in folder.iterdir())
     return GraphReport(folder, bytes=size, seconds=time.monotonic() - began, **counts)
 
 
 def _write_arrays(
-    directory: Path, kb: KnowledgeBase, linker: EntityLinker, progress: bool
+    directory: Path,
+    kb: KnowledgeBase,
+    linker: EntityLinker,
+    kept: KeptMentions | None,
+    progress: bool,
 ) -> dict[str, int]:
     """Write all arrays and return the counts of the report."""
     live = kb.rows()
@@ -102,6 +149,12 @@ def _write_arrays(
     documents = track_documents(kb.documents(), "finding mentions", total=len(kb), enabled=progress)
     for row, document in zip(live.tolist(), documents, strict=True):
         sentences[row] = len(document.sentences)
+        if kept is not None and (earlier := int(kept.earlier[row])) >= 0:
+            mentions = kept.graph.mentions_in(earlier)
+            entities.frombytes(kept.later[mentions.values].tobytes())
+            kinds.frombytes(mentions.kinds.tobytes())
+            lengths.frombytes(mentions.lengths.tobytes())
+            continue
         for number in range(len(document.sentences)):
             mentioned = _mentioned(kb, linker, document, number)
             entities.extend(mentioned)

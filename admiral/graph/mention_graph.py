@@ -46,6 +46,22 @@ class Incidences(NamedTuple):
     kinds: np.ndarray
 
 
+class DocumentMentions(NamedTuple):
+    """The mentions in the sentences of a document.
+
+    Attributes
+    ----------
+    values, kinds
+        Rows and kinds as in `Incidences`, sentence by sentence.
+    lengths
+        Number of mentions in each sentence, uint32.
+    """
+
+    values: np.ndarray
+    kinds: np.ndarray
+    lengths: np.ndarray
+
+
 class MentionGraph:
     """Which frames (sentences) mention which entities (documents, by row).
 
@@ -118,6 +134,13 @@ class MentionGraph:
     def entities_in(self, frames: np.ndarray) -> Incidences:
         """Return the rows that each frame mentions."""
         return self._gather(self._by_frame, frames, self.rows)
+
+    def mentions_in(self, row: int) -> DocumentMentions:
+        """Return what the sentences of a document mention."""
+        frames = self.frames_of(np.array([row]))[1]
+        found = self.entities_in(frames)
+        lengths = np.bincount(found.requests, minlength=len(frames)).astype(np.uint32)
+        return DocumentMentions(found.values, found.kinds, lengths)
 
     def frames_of(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the frames of the documents in `rows`, with their positions in `rows`."""

@@ -150,6 +150,17 @@ class KnowledgeBase:
         """Return all rows: int64, ascending, with gaps where documents were removed."""
         return self._contents.live_rows()
 
+    def shared_rows(self, other: KnowledgeBase) -> int:
+        """Return how many of the first rows hold the same documents as in another version.
+
+        Documents may have been removed from either. The number is 0 after a compaction, and for
+        joined knowledge bases.
+        """
+        ours, theirs = self._collection.manifest, other._collection.manifest
+        if ours.join or theirs.join or ours.base_digest != theirs.base_digest:
+            return 0
+        return ours.manifests[0].base.documents
+
     def titles(self) -> Iterator[str]:
         """Yield all titles in the order of rows."""
         return self._contents.titles()
@@ -185,6 +196,10 @@ class KnowledgeBase:
         """
         found = self._contents.aliases.beginnings(text)
         return [(name, list(map(self.title, rows))) for name, rows in found]
+
+    def common_aliases(self) -> set[str]:
+        """Return the aliases that name no document because they are common words."""
+        return self._contents.aliases.common()
 
     def document(self, title: str) -> Document:
         """Return the document with a title; UnknownTitleError if there is none."""

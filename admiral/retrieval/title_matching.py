@@ -86,6 +86,10 @@ def find_mentions(titles: Titles, text: str) -> Iterator[Mention]:
     words = list(_WORD.finditer(text))
     position = 0
     while position < len(words):
+        first = text[words[position].start()]
+        if not (first.isupper() or first.isdigit()):
+            position += 1
+            continue
         length, mention = _longest(titles, text, words[position : position + _MAX_WORDS])
         if mention is not None:
             yield mention
@@ -97,8 +101,6 @@ def _longest(
 ) -> tuple[int, Mention | None]:
     """Return the number of words of the longest mention from the first word on, and the mention."""
     start = words[0].start()
-    if not (text[start].isupper() or text[start].isdigit()):
-        return 0, None
     for length in range(_max_words(titles, text, words), 0, -1):
         end = words[length - 1].end()
         bare = text[start:end].removesuffix(".")

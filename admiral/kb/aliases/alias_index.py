@@ -7,7 +7,8 @@ because documents can be removed later. All files are memory-mapped.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from functools import lru_cache, partial
 from itertools import chain
 from pathlib import Path
 
@@ -22,6 +23,8 @@ from trie.index.npy_files import open_array
 
 FOLDER = "aliases"
 _NAMES, _STARTS, _ROWS = "names.marisa", "starts.npy", "rows.npy"
+# Most words begin no alias, which their first characters tell from memory.
+_HEAD, _CACHED_HEADS = 4, 2**16
 
 
 def write_aliases(directory: Path, documents: Iterable[Document], count: int) -> None:
@@ -79,6 +82,7 @@ class AliasIndex:
             self._starts = np.asarray(open_array(self._folder / _STARTS))
             self._rows = np.asarray(open_array(self._folder / _ROWS))
             self.words = WordCounts(self._folder)
+            self._is_beginning = lru_cache(_CACHED_HEADS)(partial(_is_beginning, self._names))
         except (RuntimeError, OSError, ValueError) as error:
             raise self._damaged(error) from error
         if (
@@ -92,6 +96,10 @@ class AliasIndex:
     def __len__(self) -> int:
         return len(self._names)
 
+    def names(self) -> Iterator[str]:
+        """Yield all aliases."""
+        yield from self._names.iterkeys()
+
     def beginnings(self, text: str) -> list[str]:
         """Return the aliases that a text begins with, shortest first.
 
@@ -100,6 +108,8 @@ class AliasIndex:
         text
             A text without lone surrogates.
         """
+        if not self._is_beginning(text[:_HEAD]):
+            return []
         return list(self._names.prefixes(text[:LONGEST_ALIAS]))
 
     def rows(self, alias: str) -> list[int]:
@@ -127,3 +137,8 @@ class AliasIndex:
             f"{self._folder}: damaged ({reason}). Run `admiral verify`, then build the knowledge "
             "base again with `admiral index`."
         )
+
+
+def _is_beginning(names: marisa_trie.Trie, head: str) -> bool:
+    """Return whether a name may begin a text that begins with `head`."""
+    return bool(names.prefixes(head)) or any(True for _ in names.iterkeys(head))

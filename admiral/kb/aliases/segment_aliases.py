@@ -50,6 +50,8 @@ class SegmentAliases:
             A text without lone surrogates.
         """
         names = {name for segment in self._segments for name in segment.aliases.beginnings(text)}
+        if not names:  # as for most texts
+            return []
         found = ((name, self.rows(name)) for name in sorted(names, key=len, reverse=True))
         return [(name, rows) for name, rows in found if rows]
 
@@ -62,6 +64,11 @@ class SegmentAliases:
             if self._is_live(segment.first + row)
         ]
         return [] if len(rows) > _MOST_OWNERS or self._is_common(name) else rows
+
+    def common(self) -> set[str]:
+        """Return the aliases that are no names because they are common words."""
+        names = (name for segment in self._segments for name in segment.aliases.names())
+        return {name for name in names if self._is_common(name)}
 
     def _is_common(self, name: str) -> bool:
         """Return whether many documents contain a word; "Sort" is as common as "sort"."""

@@ -175,6 +175,13 @@ def remove_leftovers(directory: Path) -> None:
         (directory / SEGMENTS).rmdir()
 
 
+def remove_older_versions(kb: Path) -> None:
+    """Remove what no reader holds of older versions; another writer at work will do it."""
+    path = Path(os.path.realpath(kb))
+    with suppress(AdmiralError, OSError), exclusive_access(path, wait=False):
+        remove_leftovers(path)
+
+
 def _locked_folder(path: Path, directory: Path) -> Path:
     """Return the folder by which readers lock a leftover: that of its segment."""
     if path.parent == directory:

@@ -99,6 +99,16 @@ def test_one_document_or_none() -> None:
         assert method(graph, np.array([], dtype=np.int64), SubgraphOptions()).tolist() == []
 
 
+def test_an_entity_with_100_000_mentions() -> None:
+    """Row 0 is mentioned everywhere, by itself but for two sentences with row 1."""
+    common, both = {0: 1}, {0: 1, 1: 1}
+    graph = SmallGraph([[], [], [common] * 99_998 + [both] * 2]).build()
+    options = SubgraphOptions(owner=False)
+    named = np.array([0, 1])
+    assert graph_retrieve(graph, named, options).tolist() == [99_998, 99_999]
+    assert len(METHODS["mention"](graph, named, options)) == 100_000
+
+
 def test_bad_options() -> None:
     with pytest.raises(AdmiralError, match="hops: 3"):
         SubgraphOptions(hops=3)
