@@ -94,7 +94,7 @@ def test_the_walk_finds_what_a_claim_does_not_name(kb: KnowledgeBase, graph: Men
 def test_bm25_seeds_what_claims_describe(kb: KnowledgeBase, graph: MentionGraph) -> None:
     seeds = GraphRanker(kb, graph).seeds("a director who lives there")
     assert ROWS["Ridley Scott"] in seeds
-    assert max(seeds.values()) == 0.25
+    assert max(seeds.values()) == PageRankParameters().bm25_weight
     named = GraphRanker(kb, graph).seeds("Ridley Scott")[ROWS["Ridley Scott"]]
     assert named == pytest.approx(0.25 + 1 / np.log2(2 + 2))
 
