@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from admiral.cli.options import (
-    check_outside_folders,
-    checked_text,
-    output_width,
-    use_colour,
+from admiral.cli.graph_output import (
+    print_connections,
+    print_ranking,
+    print_set,
+    sentences_at,
 )
+from admiral.cli.options import check_outside_folders, checked_text
 from admiral.errors import AdmiralError
 from admiral.storage.output_paths import check_output_path
-
-if TYPE_CHECKING:
-    from admiral.graph import Connections
-    from admiral.kb import KnowledgeBase
-    from admiral.records import ScoredTitle, Sentence
 
 # The names of `admiral.graph.subgraph.METHODS`, whose import takes too long for --help.
 _RANKED = "pagerank"
@@ -179,7 +173,7 @@ def query_command(
                     f"{path}: the claim names no document, and none has any of its words. Use "
                     "names as the titles spell them"
                 )
-            _print_ranking(ranking.documents, ranking.sentences, as_json)
+            print_ranking(ranking.documents, ranking.sentences, as_json)
             return
         options = SubgraphOptions(hops, variant, owner)
         subgraph = ClaimSubgraph(
@@ -192,13 +186,13 @@ def query_command(
                 "--method pagerank, which starts from BM25 as well"
             )
         frames = subgraph.retrieve(entities, method)
-        sentences = _texts(opened, graph.sentences(frames[:count]))
+        sentences = sentences_at(opened, graph.sentences(frames[:count]))
         summary = {
             "entities": [entity.title for entity in entities],
             "sentences": len(frames),
             "documents": len(set(graph.page_of(frames).tolist())),
         }
-    _print_set(summary, sentences, as_json)
+    print_set(summary, sentences, as_json)
 
 
 @graph_command.command("explain")
@@ -225,7 +219,7 @@ def explain_command(first: str, second: str, kb: str, count: int, as_json: bool)
             f"{path}: no path of two hops connects {titles[0]!r} and {titles[1]!r}. Use two titles "
             "that sentences mention"
         )
-    _print_connections(found, as_json)
+    print_connections(found, as_json)
 
 
 @graph_command.command("export")
@@ -276,79 +270,3 @@ def export_command(output: Path, kb: str, claim: str | None, count: int, format:
     write_network(network, output, format)
     edges = network.number_of_edges()
     click.echo(f"{output}: {len(network):,} documents, {edges:,} pairs that mention each other")
-
-
-def _texts(kb: KnowledgeBase, places: list[tuple[int, int]]) -> list[Sentence]:
-    from admiral.records import Sentence
-
-    return [
-        Sentence(document.title, number, document.sentences[number])
-        for row, number in places
-        for document in [kb.document_at(row)]
-    ]
-
-
-def _print_ranking(
-    documents: tuple[ScoredTitle, ...], sentences: tuple[Sentence, ...], as_json: bool
-) -> None:
-    from admiral.io.text_rendering import printable
-    from admiral.storage.atomic_files import encode_record
-
-    if as_json:
-        ranked = [{"title": d.title, "score": round(d.score, 9)} for d in documents]
-        record = {"documents": ranked, "sentences": [_record(each) for each in sentences]}
-        sys.stdout.buffer.write(encode_record(record))
-        return
-    for rank, document in enumerate(documents, 1):
-        click.echo(f"{rank:2}. {printable(document.title)} ({document.score:.4f})")
-    click.echo()
-    _print_sentences(sentences)
-
-
-def _print_set(summary: dict[str, object], sentences: list[Sentence], as_json: bool) -> None:
-    from admiral.io.text_rendering import printable
-    from admiral.storage.atomic_files import encode_record
-
-    if as_json:
-        record = {**summary, "shown": [_record(each) for each in sentences]}
-        sys.stdout.buffer.write(encode_record(record))
-        return
-    names = summary["entities"]
-    assert isinstance(names, list)
-    click.echo(f"named: {printable(', '.join(names))}")
-    click.echo(f"sentences: {summary['sentences']:,}, documents: {summary['documents']:,}\n")
-    _print_sentences(sentences)
-
-
-def _print_connections(found: Connections, as_json: bool) -> None:
-    from admiral.io.text_rendering import printable
-    from admiral.storage.atomic_files import encode_record
-
-    if as_json:
-        shown = [
-            {"between": each.between, "sentences": [_record(s) for s in each.sentences]}
-            for each in found.shown
-        ]
-        record = {"direct": found.direct, "between": found.between, "shown": shown}
-        sys.stdout.buffer.write(encode_record(record))
-        return
-    click.echo(f"sentences with both: {found.direct:,}, documents between: {found.between:,}")
-    for each in found.shown:
-        click.echo(f"\n{'directly' if each.between is None else printable(each.between)}")
-        _print_sentences(each.sentences)
-
-
-def _print_sentences(sentences: tuple[Sentence, ...] | list[Sentence]) -> None:
-    from admiral.io.document_rendering import render_sentences
-
-    text = render_sentences(sentences, colour=use_colour(), width=output_width())
-    click.echo(text, nl=False)
-
-
-def _record(sentence: Sentence) -> dict[str, object]:
-    record: dict[str, object] = {
-        "title": sentence.title,
-        "sentence_id": sentence.index,
-        "text": sentence.text,
-    }
-    return {**record, "score": round(sentence.score, 9)} if sentence.score else record
