@@ -80,7 +80,7 @@ _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON obj
 @click.option(
     "--graph",
     is_flag=True,
-    help="Also build the graph of mentions; takes about twice as long as everything else.",
+    help="Also build the graph of mentions; takes longer than everything else.",
 )
 @click.option("--skip-bad", is_flag=True, help="Skip and count bad records instead of failing.")
 @click.option("--overwrite", is_flag=True, help="Replace an existing knowledge base.")
