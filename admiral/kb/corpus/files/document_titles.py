@@ -10,22 +10,42 @@ from admiral.kb.corpus.files.file_types import manual_name, stem
 _LONGEST_TITLE = 200  # characters; a longer one is a paragraph that looks like a title
 # What the first headings and the metadata of many files say, which tells nothing about them.
 _GENERIC = re.compile(
-    r"about|abstract|api|api reference|change ?log|changes|contents|contributing|copying|"
-    r"description|document|documentation|faq|features|getting started|history|home|index|install|"
-    r"installation|introduction|licen[cs]e|main|name|news|notes|overview|page|page \d+|preface|"
-    r"presentation|quick ?start|readme|reference|section|slide 1|summary|synopsis|"
-    r"table of contents|title|todo|toc|untitled|untitled document|usage|welcome|"
+    r"about|abstract|acknowledge?ments|api|api reference|authors?|change ?log|changes|contents|"
+    r"contributing|contributors|copying|credits|description|document|documentation|faq|features|"
+    r"general information|getting started|history|home|(?:my )?home ?page|index|install|"
+    r"installation|introduction|licen[cs]e|main|maintainers|name|(?:older )?news|notes|overview|"
+    r"page|page \d+|preface|presentation|quick ?start|readme|reference|release notes|requirements|"
+    r"section|slide 1|summary|synopsis|table of contents|thanks|this page has moved|title|todo|toc|"
+    r"untitled|untitled document|usage|welcome|"
     r"microsoft (?:word|powerpoint) - .*|.*\.(?:docx?|dvi|tex|indd|pptx?)",
+    re.IGNORECASE,
+)
+# The number of a chapter or section: "2.1. ", "3) ", "Appendix B: ". "2.1 " may be a version.
+_NUMBER = re.compile(
+    r"(?:\d{1,3}(?:\.\d{1,3})*[.)]"
+    r"|(?:appendix|chapter|part|section) (?:\d{1,3}[.:]?|(?:[ivxlc]+|[a-z])[.:]))\s+(?=.*[^\W\d_])",
     re.IGNORECASE,
 )
 
 
 def choose_title(titles: Sequence[str], name: str) -> str:
-    """Return the first title that tells something about the file, or else the name of the file."""
-    for title in titles:
+    """Return the title of a file, given its possible titles, best first, and its name.
+
+    It is the first one that tells something about the file, without the number of a section, or
+    else the name. The title of a manual page is what `man` calls it: its head may name the group
+    that it belongs to, or spell its name in another way.
+    """
+    if page := manual_name(name):
+        return page
+    for title in map(without_number, titles):
         if len(title) <= _LONGEST_TITLE and not _GENERIC.fullmatch(title.strip(" :#.")):
             return title
     return title_from_name(name)
+
+
+def without_number(heading: str) -> str:
+    """Return a heading without the number of its chapter or section."""
+    return _NUMBER.sub("", heading, count=1) if _NUMBER.match(heading) else heading
 
 
 def title_from_name(name: str) -> str:

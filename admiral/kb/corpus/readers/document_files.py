@@ -8,7 +8,7 @@ from pathlib import Path
 from admiral.errors import AdmiralError, RecordError, first_line
 from admiral.io.remote import Place
 from admiral.io.streams import open_binary
-from admiral.kb.corpus.files.document_titles import choose_title
+from admiral.kb.corpus.files.document_titles import choose_title, without_number
 from admiral.kb.corpus.files.extraction import TOO_LONG, TextBuilder, UnreadableFileError
 from admiral.kb.corpus.files.file_types import file_type
 from admiral.kb.corpus.readers.corpus_records import (
@@ -73,7 +73,12 @@ def source_of(file: Place) -> str:
 def _document(title: str, source: str, text: TextBuilder) -> Document:
     """Return the document; the heading that became its title is left out of the sections."""
     sentences = list(text.sentences())
-    sections = (s.section[1:] if s.section[:1] == (title,) else s.section for s in sentences)
+    sections = (
+        s.section[1:]
+        if s.section and title in (s.section[0], without_number(s.section[0]))
+        else s.section
+        for s in sentences
+    )
     return Document(
         title,
         tuple(sentence.text for sentence in sentences),

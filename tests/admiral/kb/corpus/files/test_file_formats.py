@@ -449,8 +449,31 @@ def test_formats_by_name(name: str, format: str | None) -> None:
     assert (kind.name if kind else None) == format
 
 
+@pytest.mark.parametrize(
+    ("heading", "title"),
+    [
+        ("4. Memcheck: a detector", "Memcheck: a detector"),
+        ("2.1. Lamps", "Lamps"),
+        ("3) Lamps", "Lamps"),
+        ("Chapter 2. Lamps", "Lamps"),
+        ("Appendix B: Lamps", "Lamps"),
+        ("Part III. Lamps", "Lamps"),
+        ("2.1 Lamps", "2.1 Lamps"),
+        ("1984", "1984"),
+        ("1. 2.", "1. 2."),
+        ("Part time lamps", "Part time lamps"),
+        ("7-Zip", "7-Zip"),
+    ],
+)
+def test_titles_have_no_numbers_of_sections(heading: str, title: str) -> None:
+    assert choose_title([heading], "x.html") == title
+
+
 def test_titles_that_say_nothing_are_left_out() -> None:
     assert choose_title(["Synopsis", "Microsoft Word - a.doc", "The lamp"], "x.md") == "The lamp"
     assert choose_title(["README", "x" * 300], "old_lamp.md") == "old lamp"
     assert choose_title([], "xz_map.1posix.gz") == "xz_map(1posix)"
+    assert choose_title(["NetEm(8)"], "tc-netem.8.gz") == "tc-netem(8)"
+    assert choose_title(["choke(8)"], "tc.man") == "choke(8)"
+    assert choose_title(["1. AUTHORS", "About"], "dist.authors.html") == "dist.authors"
     assert stem("mount.8.gz") == "mount"
