@@ -170,8 +170,8 @@ def main(
         raise click.UsageError(f"{option} works only with {needed}.")
     if verifier is not None and judge != "calibrated":
         raise click.UsageError("--verifier works only with --judge calibrated.")
-    for option, value in (("--held-out", held_out), ("--network", network)):
-        if value is not None and verifier is None:
+    for option, given in (("--held-out", held_out), ("--network", network)):
+        if given is not None and verifier is None:
             raise click.UsageError(f"{option} works only with --verifier.")
     if model is not None and is_bundled(model):
         remedy = "Train one, or name the directory of a copy"
