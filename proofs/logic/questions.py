@@ -37,6 +37,20 @@ _PEOPLE = word_list(
     songwriter star swimmer teacher vocalist wife woman wrestler writer
     """
 )
+# Nouns of which one may ask "which" or "what".
+_KINDS = word_list(
+    """
+    aircraft airport album animal artwork award band battle birthplace book bridge building camp
+    capital car channel church city club college comedy company country county district
+    documentary drama event festival film game genus group hometown hospital island label lake
+    league magazine mountain movie museum musical name nation network newspaper novel opera
+    organisation organization painting party place plant play poem program programme province
+    publication region restaurant river school series ship show single sitcom site song species
+    sport stadium state station story street suburb team theatre thriller title town university
+    vehicle version village war work
+    """
+)
+_NOUNS = _PEOPLE | _KINDS
 _OPEN_ENDS = word_list("a an the this that his her its their who whose which also by to")
 _MONTHS = word_list(
     "january february march april may june july august september october november december"
@@ -67,17 +81,25 @@ def question(before: str, span: str) -> str | None:
     words, lower = words[prepositions:], lower[prepositions:]
     if not words or len(words) > _MOST_WORDS or span.count('"') % 2:
         return None
-    if _is_date(lower):
+    if _is_date(lower, previous):
         return "When?"
     if previous in _COPULAS or lower[-1] in _PREPOSITIONS or not _is_phrase(lower):
         return None
     article, rest = lower[0], " ".join(words[1:])
-    if article in ("a", "an") and len(words) > 1 and lower[1] not in _UNASKED:
+    if len(words) < 2 or lower[1] in _UNASKED or not _NOUNS & set(_head(lower)):
+        return None
+    if article in ("a", "an"):
         return f"Which {rest}?"
-    if article == "the" and _is_of_a_name(words) and lower[1] not in _UNASKED:
+    if article == "the" and _is_of_a_name(words):
         who = "Who" if _PEOPLE & set(lower[1 : lower.index("of")]) else "What"
         return f"{who} is the {rest}?"
     return None
+
+
+def _head(words: Sequence[str]) -> Sequence[str]:
+    """Return the words up to the first preposition or relative clause."""
+    ends = (at for at, word in enumerate(words) if word in _PREPOSITIONS | _RELATIVE)
+    return words[: next(ends, len(words))]
 
 
 def _is_of_a_name(words: Sequence[str]) -> bool:
@@ -88,8 +110,10 @@ def _is_of_a_name(words: Sequence[str]) -> bool:
     return all(word[0].isupper() or word in ("the", "of", "and") for word in name)
 
 
-def _is_date(words: Sequence[str]) -> bool:
-    """Return whether lower-case words are a date or a year, and nothing else."""
+def _is_date(words: Sequence[str], previous: str) -> bool:
+    """Return whether lower-case words are a date, a month after "in", or a year."""
+    if len(words) == 1 and words[0] in _MONTHS and previous != "in":
+        return False
     known = [bool(_YEAR.fullmatch(word)) or word in _MONTHS for word in words]
     others = (bool(_DAY.fullmatch(word)) or word == "of" for word in words)
     return any(known) and all(a or b for a, b in zip(known, others, strict=True))

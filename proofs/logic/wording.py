@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from string import punctuation
@@ -52,8 +53,10 @@ def cited_steps(
         quoted = step[1]
         title = None
         if quoted:
-            in_sentences = [title for title, sentence in evidence if quoted in sentence]
-            titles = [*in_sentences, *(title for title, _ in evidence if quoted in title)]
+            # Whole words: "art" is not quoted from "started".
+            whole = re.compile(rf"(?<!\w){re.escape(quoted)}(?!\w)")
+            in_sentences = [title for title, sentence in evidence if whole.search(sentence)]
+            titles = [*in_sentences, *(title for title, _ in evidence if whole.search(title))]
             title = previous if previous in titles else next(iter(titles), None)
         previous = title or previous
         yield step, title
@@ -63,9 +66,9 @@ def contrasting_words(claim: str, quoted: str, operator: NatOp) -> tuple[str, st
     """Return the words of the claim and of the evidence that contradict each other.
 
     They are what remains of both spans without the words that both begin or end with, and without
-    stop words around it: of "by an Iraqi comedian" and "an American comedian", "Iraqi" and
-    "American". None if the step is no contradiction, or if the
-    spans share no words at their ends or do not differ in others.
+    stop words: "Iraqi" and "American" of "by an Iraqi comedian" and "an American comedian". The
+    result is None if the step is no contradiction, if the spans share no words at their ends, or if
+    nothing remains of one of them.
     """
     if operator not in REFUTING_OPERATORS:
         return None

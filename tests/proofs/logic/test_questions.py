@@ -25,6 +25,9 @@ from proofs.logic.questions import question
         ("Bo Lind is", "a Belgian comedian", None),  # that he is one is in question, not which
         ("She won", "a lot of prizes", None),
         ("It is", "in a the house", None),
+        ("It lasted", "for a long time", None),
+        ("She played", "with May", None),
+        ("It lies in", "the south of Peru", None),
         ("Bo", "died", None),
         ("", "Bo Lind", None),
         ("", "...", None),

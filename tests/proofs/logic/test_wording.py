@@ -23,6 +23,7 @@ def test_the_document_that_the_step_before_quotes_is_preferred() -> None:
     assert titles("Ada Quill", "Bo Lind") == ["Ada Quill", "Bo Lind"]
     assert titles("Bo", evidence=[("Bo", "He"), ("Al", "Bo")]) == ["Al"]
     assert titles("Cy") == [None]
+    assert titles("art", evidence=[("Bo", "He started."), ("Al", "It is art.")]) == ["Al"]
 
 
 @pytest.mark.parametrize(
