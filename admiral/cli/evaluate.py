@@ -40,7 +40,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON rec
 
 @click.group("evaluate")
 def evaluate_command() -> None:
-    """Evaluate a run against gold evidence, or retrieval over the graph.
+    """Evaluate a run, or retrieval over the graph.
 
     The rules are those of FEVER, HoVer or FEVEROUS, or of multi-hop questions (qa). Gold claims are
     in the format of the data set or of the demo claims; for qrels, they are judgements as BEIR or
