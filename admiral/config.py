@@ -127,6 +127,12 @@ class RetrievalConfig:
         "Count other names of documents as mentions too, such as acronyms and names of commands. "
         "They are found when the knowledge base is built.",
     )
+    graph: bool = setting(
+        False,
+        "Use the graph of mentions, if the knowledge base has one (`admiral graph build`). "
+        "Documents that are close in it to the claim become candidates of the first stage; those "
+        "that are close to the evidence are candidates of the next hop.",
+    )
     generator: bool = setting(
         True,
         "Use the documents that the model generates. Without them, the first stage has no "

@@ -13,6 +13,7 @@ import torch
 
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
+from admiral.graph import open_graph_candidates
 from admiral.io.prefetch import Prefetch
 from admiral.io.text_cleaning import clean_text
 from admiral.kb import KnowledgeBase, locate
@@ -81,7 +82,10 @@ class Admiral(AsyncRetrieval):
         if config.precision == "auto":
             config = replace(config, precision=precision_of(checkpoint.model.dtype))
         self.kb, self.checkpoint, self.config = kb, checkpoint, config
-        self.stages = stages or build_stages(kb, checkpoint, config)
+        if stages is None:
+            graph = open_graph_candidates(kb) if config.graph else None
+            stages = build_stages(kb, checkpoint, config, graph)
+        self.stages = stages
         self.in_use = ReferenceCount()
         # Read once, because torch's own number depends on the calling thread.
         self._threads = config.threads or torch.get_num_threads()

@@ -53,6 +53,16 @@ class MentionFinder(Protocol):
         ...
 
 
+class GraphSearch(Protocol):
+    """Find documents that are close to claims and evidence in a graph of documents."""
+
+    def rank(
+        self, claims: Sequence[str], evidence: Sequence[Sequence[Sentence]], k: int
+    ) -> list[list[str]]:
+        """Return the titles of the best `k` documents for each claim, none of its evidence."""
+        ...
+
+
 class FirstStage(Protocol):
     """Stage 1: find candidate documents from the claim alone."""
 
@@ -268,6 +278,9 @@ class Stages:
         to choose evidence by sentences alone and to rank by `admiral.ranking.fusion`.
     document_reader
         Chooses the sentences of long documents that a hop reads; None to read whole documents.
+    graph
+        Finds documents that are close to the evidence, for the next hop to read; None to do
+        without.
     """
 
     first_stage: FirstStage
@@ -278,6 +291,7 @@ class Stages:
     title_scorer: TitleScorer | None = None
     document_scorer: DocumentScorer | None = None
     document_reader: DocumentReader | None = None
+    graph: GraphSearch | None = None
 
     @property
     def claim_limits(self) -> Mapping[str, int]:

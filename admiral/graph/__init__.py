@@ -4,6 +4,7 @@ from admiral.graph.claim_subgraph import ClaimSubgraph
 from admiral.graph.connections import Connection, Connections, connections
 from admiral.graph.entity_linking import Entity, EntityLinker
 from admiral.graph.graph_build import GraphReport, build_graph
+from admiral.graph.graph_candidates import GraphCandidates, open_graph_candidates
 from admiral.graph.graph_ranking import GraphRanker, GraphRanking, PageRankParameters
 from admiral.graph.graph_update import keeping_graph
 from admiral.graph.mention_graph import MentionGraph, graph_problems
@@ -17,6 +18,7 @@ __all__ = [
     "Connections",
     "Entity",
     "EntityLinker",
+    "GraphCandidates",
     "GraphRanker",
     "GraphRanking",
     "GraphReport",
@@ -30,6 +32,7 @@ __all__ = [
     "graph_problems",
     "graph_retrieve",
     "keeping_graph",
+    "open_graph_candidates",
     "personalised_pagerank",
     "to_networkx",
     "write_network",

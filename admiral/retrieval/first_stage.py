@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from admiral.protocols import Bm25Index, HopRetriever
+from admiral.protocols import Bm25Index, GraphSearch, HopRetriever
 from admiral.records import DocumentSet, ScoredTitle
 
 # The usual constant of reciprocal rank fusion (Cormack et al., 2009).
@@ -13,6 +13,9 @@ _RRF_K = 60
 # The assumed probability that a claim is about a document that it mentions. On HoVer's development
 # claims, all values from 0.5 to 0.9 work equally well.
 _MENTION_PROBABILITY = 0.75
+# Number of documents of the graph that vote, and the weight of the first of them.
+_GRAPH_DOCUMENTS = 100
+_GRAPH_WEIGHT = 1.0
 
 
 class Bm25FirstStage:
@@ -39,7 +42,8 @@ class FusedFirstStage:
 
     Reciprocal rank fusion, extended by probabilities: each document that BM25 returns scores
     ``1 / (60 + rank)``, and each mentioned or generated title adds the score of rank 1 times its
-    probability. Titles that the model is unsure about thus hardly change the ranking.
+    probability. Titles that the model is unsure about thus hardly change the ranking. With a graph,
+    the documents close to the claim vote like those of BM25.
 
     Parameters
     ----------
@@ -47,10 +51,17 @@ class FusedFirstStage:
         The BM25 index.
     generator
         The hop retriever that generates titles from the claim alone (hop 0); None to skip this.
+    graph
+        Ranks documents by their proximity to the claim; None to skip this.
     """
 
-    def __init__(self, index: Bm25Index, generator: HopRetriever | None = None) -> None:
-        self._index, self._generator = index, generator
+    def __init__(
+        self,
+        index: Bm25Index,
+        generator: HopRetriever | None = None,
+        graph: GraphSearch | None = None,
+    ) -> None:
+        self._index, self._generator, self._graph = index, generator, graph
 
     def candidates(
         self, claims: Sequence[str], mentions: Sequence[Sequence[str]], k: int
@@ -60,15 +71,24 @@ class FusedFirstStage:
         generated: Sequence[Sequence[DocumentSet]] = [()] * len(claims)
         if self._generator is not None:
             generated = self._generator.expand(claims, [() for _ in claims], [0] * len(claims))
+        close: Sequence[Sequence[str]] = [()] * len(claims)
+        if self._graph is not None:
+            close = self._graph.rank(claims, [() for _ in claims], _GRAPH_DOCUMENTS)
         return [
             fuse(
                 [hit.title for hit in ranking],
                 [
                     *((title, _MENTION_PROBABILITY) for title in titles),
                     *((s.titles[-1], math.exp(s.score)) for s in document_sets),
+                    *(
+                        (title, _GRAPH_WEIGHT * (_RRF_K + 1) / (_RRF_K + r))
+                        for r, title in enumerate(in_graph, 1)
+                    ),
                 ],
             )[:k]
-            for ranking, titles, document_sets in zip(rankings, mentions, generated, strict=True)
+            for ranking, titles, document_sets, in_graph in zip(
+                rankings, mentions, generated, close, strict=True
+            )
         ]
 
 

@@ -89,6 +89,14 @@ class HopLoop:
             [state.evidence for state in batch],
             [len(state.hops) for state in batch],
         )
+        if self._stages.graph is not None:
+            close = self._stages.graph.rank(
+                [state.claim.text for state in batch],
+                [state.evidence for state in batch],
+                self._config.rerank_documents,
+            )
+            for state, titles in zip(batch, close, strict=True):
+                state.graph_titles = titles
         for state, scored in zip(batch, expanded, strict=True):
             document_sets = checked_scores("hop_retriever", scored)
             if document_sets or not self._config.generator:

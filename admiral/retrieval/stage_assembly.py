@@ -15,6 +15,7 @@ from admiral.models.devices import choose_device, choose_dtype
 from admiral.models.heads import load_sufficiency_head
 from admiral.protocols import (
     FirstStage,
+    GraphSearch,
     HopRetriever,
     SentenceReranker,
     Stages,
@@ -48,8 +49,13 @@ from proofs.verifier.pair_verifier import Verifier
 MODEL_JUDGES = ("generated", "classifier")
 
 
-def build_stages(kb: KnowledgeBase, checkpoint: Checkpoint, config: RetrievalConfig) -> Stages:
-    """Build all stages.
+def build_stages(
+    kb: KnowledgeBase,
+    checkpoint: Checkpoint,
+    config: RetrievalConfig,
+    graph: GraphSearch | None = None,
+) -> Stages:
+    """Build all stages, with the graph search that the setting `graph` asks for.
 
     Raises
     ------
@@ -59,8 +65,8 @@ def build_stages(kb: KnowledgeBase, checkpoint: Checkpoint, config: RetrievalCon
     generator = build_generator(kb, checkpoint, config) if config.generator else None
     title_generator = generator if config.title_beams else None
     first_stage: FirstStage = Bm25FirstStage(kb)
-    if title_generator is not None or config.mentions:
-        first_stage = FusedFirstStage(kb, title_generator)
+    if title_generator is not None or config.mentions or graph is not None:
+        first_stage = FusedFirstStage(kb, title_generator, graph)
     hop_retriever: HopRetriever = generator or NoGenerator()
     if config.hyperlinks:
         hop_retriever = HyperlinkHopRetriever(hop_retriever, kb)
@@ -76,6 +82,7 @@ def build_stages(kb: KnowledgeBase, checkpoint: Checkpoint, config: RetrievalCon
         build_title_scorer(kb, checkpoint, config) if generative else None,
         document_scorer,
         PassageReader(kb, config.rerank_sentences, config.rerank_characters),
+        graph,
     )
     if stages.max_evidence is not None and config.evidence > stages.max_evidence:
         raise AdmiralError(

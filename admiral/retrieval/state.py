@@ -48,6 +48,8 @@ class SearchState:
         the model, given the evidence of the hop before, names each of them.
     mentioned
         The titles that the evidence of each hop mentions.
+    graph_titles
+        The titles of documents that are close in the graph to the evidence of the last hop.
     next_step
         What the hop loop does next, unless the claim has stopped.
     stopped
@@ -63,6 +65,7 @@ class SearchState:
     best_scores: list[dict[str, float]] = field(default_factory=list)
     title_scores: list[dict[str, float]] = field(default_factory=list)
     mentioned: list[list[str]] = field(default_factory=list)
+    graph_titles: list[str] = field(default_factory=list)
     next_step: NextStep = NextStep.FIRST_STAGE
     stopped: Stopped | None = None
 
@@ -80,8 +83,9 @@ class SearchState:
         """Return the titles of the documents that the next hop reads.
 
         The first hop reads the candidates. Later hops read the documents of the evidence again,
-        then, interleaved, the documents of the hop's sets, those that the evidence mentions, and
-        the candidates: the claim may show only now that one of these matters.
+        then, interleaved, the documents of the hop's sets, those that the evidence mentions, the
+        candidates, and those that are close to the evidence in the graph: the claim may show only
+        now that one of these matters.
 
         Parameters
         ----------
@@ -93,7 +97,7 @@ class SearchState:
             return candidates[:count]
         in_sets = list(dict.fromkeys(t for s in self.document_sets[-1] for t in s.titles))
         in_evidence = dict.fromkeys(sentence.title for sentence in self.evidence)
-        new_titles = interleaved(in_sets, self.next_titles, candidates)
+        new_titles = interleaved(in_sets, self.next_titles, candidates, self.graph_titles)
         return list(dict.fromkeys([*in_evidence, *new_titles]))[: max(count, len(in_evidence) + 1)]
 
     def kept_sentences(self) -> list[Sentence]:

@@ -74,3 +74,21 @@ def test_improbable_titles_do_not_change_the_order(ranking: list[str]) -> None:
 def test_ties_keep_the_order_of_first_occurrence() -> None:
     assert [hit.title for hit in fuse(["x"], [("a", 1.0)])] == ["x", "a"]
     assert fuse([], []) == []
+
+
+class FakeGraph:
+    """Rank "g" and "c" for every claim."""
+
+    def rank(
+        self, claims: Sequence[str], evidence: Sequence[Sequence[Sentence]], k: int
+    ) -> list[list[str]]:
+        assert not any(evidence)
+        return [["g", "c"][:k] for _ in claims]
+
+
+def test_documents_of_the_graph_vote_like_those_of_bm25() -> None:
+    stage = FusedFirstStage(FakeIndex(), graph=FakeGraph())
+    (ranking,) = stage.candidates(["x"], [[]], 4)
+    assert [hit.title for hit in ranking] == ["c", "a", "g", "b"]
+    assert ranking[0].score == pytest.approx(1 / 63 + 1 / 62)
+    assert ranking[2].score == pytest.approx(1 / 61)

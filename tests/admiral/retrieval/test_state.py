@@ -80,3 +80,16 @@ def test_every_title_is_read_once(
     assert len(titles) == len(set(titles)) <= max(count, len(in_evidence) + 1)
     assert titles[: len(in_evidence)] == in_evidence
     assert set(state.titles_to_read(100)) == {*candidates, *in_evidence, *mentioned}
+
+
+def test_documents_of_the_graph_are_interleaved_last() -> None:
+    state = new_state(["a", "b"])
+    evidence = [Sentence("e", 0, "x")]
+    state.record_reading(evidence)
+    state.hops.append(hop(1, evidence))
+    state.mentioned.append(["m"])
+    state.document_sets.append([DocumentSet(("e", "s"), -1.0)])
+    without = state.titles_to_read(10)
+    assert without == ["e", "m", "a", "s", "b"]
+    state.graph_titles = ["g", "b", "h"]
+    assert state.titles_to_read(10) == ["e", "m", "a", "g", "s", "b", "h"]
