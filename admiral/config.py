@@ -129,7 +129,7 @@ class RetrievalConfig:
     )
     graph: bool = setting(
         False,
-        "Use the graph of mentions, if the knowledge base has one (`admiral graph build`). "
+        "Use the graph of mentions, which `admiral graph build` makes. "
         "Documents that are close in it to the claim become candidates of the first stage; those "
         "that are close to the evidence are candidates of the next hop.",
     )

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 
 import numpy as np
 
-from admiral.graph.graph_files import graph_folder
 from admiral.graph.graph_ranking import GraphRanker
 from admiral.graph.mention_graph import MentionGraph
 from admiral.kb import KnowledgeBase
 from admiral.records import Sentence
-
-logger = logging.getLogger(__name__)
 
 # Weight of the first document of the evidence among the seeds of a walk; a claim's entity weighs
 # less than 1.
@@ -58,15 +54,13 @@ class GraphCandidates:
         return [self._kb.title(row) for row in [row for row in best if row not in read][:k]]
 
 
-def open_graph_candidates(kb: KnowledgeBase) -> GraphCandidates | None:
-    """Open the graph of a knowledge base; None if it has none.
+def open_graph_candidates(kb: KnowledgeBase) -> GraphCandidates:
+    """Open the graph of a knowledge base.
 
     Raises
     ------
     AdmiralError
-        If the graph is of another version of the knowledge base, or damaged.
+        If there is no graph, or it is of another version of the knowledge base, or damaged; the
+        message names the command that builds it.
     """
-    if not graph_folder(kb.path).is_dir():
-        logger.debug("%s: has no graph; documents are found without it", kb.path)
-        return None
     return GraphCandidates(kb, MentionGraph.open(kb))

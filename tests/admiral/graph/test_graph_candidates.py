@@ -35,9 +35,10 @@ def test_evidence_that_the_knowledge_base_lacks_is_ignored(
     )
 
 
-def test_a_knowledge_base_without_a_graph_has_no_candidates(kb_path: Path) -> None:
-    with KnowledgeBase.open(kb_path) as kb:
-        assert open_graph_candidates(kb) is None
+def test_a_missing_graph_is_an_error_that_names_the_remedy(kb_path: Path) -> None:
+    shutil.rmtree(kb_path / "graph", ignore_errors=True)
+    with KnowledgeBase.open(kb_path) as kb, pytest.raises(AdmiralError, match="graph build"):
+        open_graph_candidates(kb)
 
 
 def test_a_damaged_graph_is_an_error(kb: KnowledgeBase) -> None:
