@@ -186,10 +186,9 @@ class RetrievalConfig:
     )
     verifier: str = setting(
         "",
-        "Verifier, which the judge `calibrated` uses for probabilities of sufficiency and of "
-        "verdicts: `mini`, the bundled one, or a directory, of a verifier that "
-        "`training.verifier` wrote or of any local Hugging Face classifier of pairs with the same "
-        "labels. If empty, there is none.",
+        "Directory of a verifier, which the judge `calibrated` then uses for probabilities of "
+        "sufficiency and of verdicts: one that `training.verifier` wrote, or any local Hugging "
+        "Face classifier of pairs with the same labels. If empty, there is none.",
         is_file=True,
     )
     stop_at: float = setting(

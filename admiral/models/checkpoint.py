@@ -27,7 +27,8 @@ from admiral.models.heads import (
     save_head,
 )
 from admiral.models.hf_config import ARCHITECTURES, read_seq2seq_config
-from admiral.storage.bundled_names import JUDGE_WEIGHTS, MODELS
+from admiral.storage.bundled_names import MODELS
+from proofs.judges.verified_fits import JUDGE_WEIGHTS
 from trie import SafeTokenizer, Seq2Seq
 from trie.model.quiet_transformers import quiet_transformers
 

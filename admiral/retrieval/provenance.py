@@ -10,7 +10,8 @@ from typing import Any
 import admiral
 from admiral.config import FILE_SETTINGS, RetrievalConfig
 from admiral.kb.store.member_manifests import find_join, read_combined_manifest
-from admiral.storage.bundled_names import JUDGE_WEIGHTS, is_bundled
+from admiral.storage.bundled_names import is_bundled
+from proofs.judges.verified_fits import JUDGE_WEIGHTS
 from proofs.verifier.temperature import TEMPERATURE
 
 

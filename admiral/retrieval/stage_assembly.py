@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import resources
 from pathlib import Path
 
 import torch
@@ -36,13 +35,13 @@ from admiral.retrieval.hyperlinks import HyperlinkHopRetriever
 from admiral.retrieval.mentions import TitleMentionFinder
 from admiral.retrieval.no_generator import NoGenerator
 from admiral.retrieval.title_scoring import ForcedTitleScorer
-from admiral.storage.bundled_names import JUDGE_WEIGHTS, VERIFIERS
 from proofs import NatOp, PairLexicon, SpanLexicon, default_lexicon
 from proofs.generation.generator import ProofGenerator
 from proofs.judges.basic import AlwaysSufficient, GeneratedProofJudge, LexicalJudge, NeverSufficient
 from proofs.judges.calibrated import CalibratedJudge, Weights
 from proofs.judges.classifier import ClassifierJudge
 from proofs.judges.verified import VerifiedJudge
+from proofs.judges.verified_fits import JUDGE_WEIGHTS
 from proofs.verifier.pair_verifier import Verifier
 
 # Judges that read the checkpoint.
@@ -220,13 +219,6 @@ def _read_word_list(key: str, path: str, operator: NatOp) -> PairLexicon:
         raise AdmiralError(f"setting {key!r}: {error}. {remedy}") from error
 
 
-def locate_verifier(name: str) -> Path:
-    """Return the directory of a verifier; ``mini`` is the bundled one."""
-    if name in VERIFIERS:
-        return Path(str(resources.files("admiral"))) / "data" / f"{name}-verifier"
-    return Path(name)
-
-
 def open_verifier(config: RetrievalConfig) -> Verifier:
     """Open the verifier that the settings name.
 
@@ -238,7 +230,7 @@ def open_verifier(config: RetrievalConfig) -> Verifier:
     dtype = choose_dtype(config)
     try:
         return Verifier.open(
-            locate_verifier(config.verifier),
+            config.verifier,
             device=choose_device(config.device),
             dtype=None if dtype is torch.int8 else dtype,  # only the checkpoint has int8 products
         )
@@ -247,7 +239,7 @@ def open_verifier(config: RetrievalConfig) -> Verifier:
 
 
 def judge_weights(config: RetrievalConfig) -> Weights:
-    """Read the weights of the judge `calibrated`: of the settings, the verifier or the bundle.
+    """Read the weights of the judge `calibrated`: of the settings, the verifier, or bundled.
 
     Raises
     ------
@@ -256,7 +248,7 @@ def judge_weights(config: RetrievalConfig) -> Weights:
     """
     key, path = "judge_weights", Path(config.judge_weights)
     if not config.judge_weights:
-        key, path = "verifier", locate_verifier(config.verifier) / JUDGE_WEIGHTS
+        key, path = "verifier", Path(config.verifier) / JUDGE_WEIGHTS
         if not config.verifier or not path.exists():
             return Weights.bundled()
     try:

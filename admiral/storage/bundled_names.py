@@ -1,8 +1,6 @@
-"""Names of what is bundled, which take precedence over directories."""
+"""Names of the bundled models and knowledge base; they take precedence over directories."""
 
 MODELS = ("mini",)
-VERIFIERS = ("mini",)
-JUDGE_WEIGHTS = "judge_weights.json"  # the weights of the judge that were fitted with a verifier
 DEMO = "demo"  # the knowledge base
 
 

@@ -15,6 +15,8 @@ from typing import Any
 from proofs.judges.weight_files import bad_field, fields, number, numbers
 from proofs.logic.operators import Verdict
 
+#: Name of the file of the judge's weights in the directory of the verifier that they go with.
+JUDGE_WEIGHTS = "judge_weights.json"
 #: Features of the probability that the evidence is sufficient: the highest score of a step;
 #: whether one document covers the claim nearly verbatim (1 or 0); log-odds that the evidence is not
 #: neutral; log-odds that it is relevant (0 if the verifier does not estimate it).

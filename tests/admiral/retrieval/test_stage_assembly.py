@@ -26,10 +26,10 @@ from admiral.retrieval.stage_assembly import (
     judge_weights,
     open_lexicon,
 )
-from admiral.storage.bundled_names import JUDGE_WEIGHTS
 from proofs import NatOp, NeverSufficient
 from proofs.judges.calibrated import WEIGHTS, Weights
 from proofs.judges.verified import VerifiedJudge
+from proofs.judges.verified_fits import JUDGE_WEIGHTS
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 
 CLAIM = "Ada Lovelace was born in London in 1815."
