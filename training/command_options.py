@@ -13,6 +13,7 @@ from admiral.errors import AdmiralError
 if TYPE_CHECKING:  # some programs that read these options need no torch
     import torch
 
+    from proofs.judges.calibrated import Weights
     from proofs.verifier.pair_verifier import Verifier
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -130,3 +131,19 @@ def open_verifier(directory: str, dtype: torch.dtype | None = None) -> Verifier:
         return Verifier.open(directory, dtype=dtype)
     except ValueError as error:
         raise AdmiralError(f"--verifier: {error}") from error
+
+
+def read_judge_weights(option: str, path: Path) -> Weights:
+    """Read the weights of the judge `calibrated` that an option names.
+
+    Raises
+    ------
+    AdmiralError
+        If the file is not one of weights; the message names the option and the file.
+    """
+    from proofs.judges.calibrated import Weights
+
+    try:
+        return Weights.read(path)
+    except ValueError as error:
+        raise AdmiralError(f"{option}: {error} with training.judges") from error

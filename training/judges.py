@@ -38,10 +38,10 @@ from admiral.models.heads import SUFFICIENCY_HEAD
 from admiral.storage.atomic_files import write_atomically
 from admiral.storage.bundled_names import is_bundled
 from admiral.storage.output_paths import check_distinct_paths, check_output_path
-from proofs.judges.calibrated import Weights
 from training.command_options import (
     held_out_option,
     open_verifier,
+    read_judge_weights,
     seed_option,
     verifier_option,
 )
@@ -52,13 +52,6 @@ from training.fitting.sufficiency_examples import (
     retrieved_examples,
     sufficiency_examples,
 )
-
-
-def _read_network(path: Path) -> Weights:
-    try:
-        return Weights.read(path)
-    except ValueError as error:
-        raise AdmiralError(f"--network: {error} with training.judges") from error
 
 
 def _retrieved(
@@ -181,7 +174,7 @@ def main(
         dtype = torch.bfloat16 if precision == "bf16" else torch.float32
         verified = None
         if verifier is not None:
-            kept = None if network is None else _read_network(network)
+            kept = None if network is None else read_judge_weights("--network", network)
             verified = VerifiedFit(open_verifier(verifier, dtype), held_out, kept)
         # The same number of hops for every claim, whatever the judge to be fitted would decide.
         config = load_config(None, ["hops=2", "judge=never", *settings, f"kb={kb}"])

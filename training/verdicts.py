@@ -21,12 +21,13 @@ from admiral.errors import AdmiralError
 from admiral.gold import read_gold
 from admiral.kb import KnowledgeBase, locate
 from admiral.storage.atomic_files import write_atomically
-from proofs.judges.calibrated import CalibratedJudge, Weights
+from proofs.judges.calibrated import CalibratedJudge
 from proofs.judges.verified import VerifiedJudge
 from proofs.logic.operators import Verdict
 from training.command_options import (
     held_out_option,
     open_verifier,
+    read_judge_weights,
     seed_option,
     verifier_option,
 )
@@ -77,7 +78,7 @@ def main(
     if kb is None and not results:
         raise click.UsageError("Give --kb for gold evidence, --results for retrieved, or both.")
     try:
-        fitted = _read_weights(weights)
+        fitted = read_judge_weights("--weights", weights)
         opened = open_verifier(verifier, torch.bfloat16 if precision == "bf16" else torch.float32)
         examples = _examples(claims, kb, results, held_out, seed)
         judge = VerifiedJudge(CalibratedJudge(fitted), opened, fitted)
@@ -98,13 +99,6 @@ def main(
     names = ("evidence", "examples", "accuracy", "expected calibration error")
     click.echo("\n".join(markdown_table(names, _table(examples, predicted))))
     click.echo(f"{weights}: fitted on {len(examples):,} examples", err=True)
-
-
-def _read_weights(path: Path) -> Weights:
-    try:
-        return Weights.read(path)
-    except ValueError as error:
-        raise AdmiralError(f"--weights: {error} with training.judges") from error
 
 
 def _examples(
