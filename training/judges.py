@@ -46,12 +46,14 @@ from training.command_options import (
     verifier_option,
 )
 from training.data.claim_sources import Source, sample_claims
-from training.fitting.judge_fits import VerifiedFit, fit_calibrated, fit_classifier
+from training.fitting.classifier_fit import fit_classifier
+from training.fitting.judge_fits import fit_calibrated
 from training.fitting.sufficiency_examples import (
     SufficiencyExample,
     retrieved_examples,
     sufficiency_examples,
 )
+from training.fitting.verified_fit import VerifiedFit
 
 
 def _retrieved(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import torch
 
 from admiral.errors import AdmiralError
 from admiral.gold.gold_claims import Label
+from proofs.judges.calibrated import Weights
 from proofs.judges.verified_fits import (
     SUFFICIENCY_FEATURES,
     VERDICT_FEATURES,
@@ -16,6 +18,8 @@ from proofs.judges.verified_fits import (
     VerdictFit,
 )
 from proofs.logic.operators import Verdict
+from proofs.verifier.pair_verifier import Verifier
+from training.data.held_out import is_held_out
 from training.fitting.logistic_fit import fit_logistic, folds_by_claim
 
 # The verdicts that a label allows.
@@ -25,6 +29,30 @@ _ALLOWED = {
     Label.NOT_ENOUGH_INFO: (Verdict.NOT_ENOUGH_INFO,),
     Label.NOT_SUPPORTED: (Verdict.REFUTES, Verdict.NOT_ENOUGH_INFO),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedFit:
+    """Settings for fitting the probability of sufficiency.
+
+    Attributes
+    ----------
+    verifier
+        Reads the evidence.
+    held_out
+        Share of the claims that the verifier was not trained on. Only these are fitted to; None for
+        all.
+    network
+        Weights whose network scores the steps; None to fit one.
+    """
+
+    verifier: Verifier
+    held_out: float | None = None
+    network: Weights | None = None
+
+    def is_unseen(self, claim: str) -> bool:
+        """Return whether the probability is fitted to a claim."""
+        return self.held_out is None or is_held_out(claim, self.held_out)
 
 
 def fit_sufficiency(
