@@ -5,12 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
-from string import punctuation
 
 from proofs.logic.operators import REFUTING_OPERATORS, NatOp
-from proofs.logic.words import is_content
-
-_PUNCTUATION = punctuation + "“”‘’–—…"
+from proofs.logic.words import Word, split_words
 
 Triple = tuple[str, str, NatOp]
 
@@ -72,7 +69,7 @@ def contrasting_words(claim: str, quoted: str, operator: NatOp) -> tuple[str, st
     """
     if operator not in REFUTING_OPERATORS:
         return None
-    ours, theirs = _content_part(claim.split()), _content_part(quoted.split())
+    ours, theirs = _content_part(split_words(claim)), _content_part(split_words(quoted))
     shared = _common_start(ours, theirs)
     ours, theirs = ours[shared:], theirs[shared:]
     at_end = _common_start(ours[::-1], theirs[::-1])
@@ -80,20 +77,16 @@ def contrasting_words(claim: str, quoted: str, operator: NatOp) -> tuple[str, st
     ours, theirs = _content_part(ours), _content_part(theirs)
     if not (shared or at_end) or not ours or not theirs:
         return None
-    return " ".join(ours).strip(_PUNCTUATION), " ".join(theirs).strip(_PUNCTUATION)
+    return claim[ours[0].start : ours[-1].end], quoted[theirs[0].start : theirs[-1].end]
 
 
-def _common_start(ours: Sequence[str], theirs: Sequence[str]) -> int:
+def _common_start(ours: Sequence[Word], theirs: Sequence[Word]) -> int:
     """Return how many words two lists begin with in common."""
-    pairs = zip(map(_norm, ours), map(_norm, theirs), strict=False)
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    pairs = zip(ours, theirs, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0].norm == pair[1].norm, pairs))
 
 
-def _content_part(words: Sequence[str]) -> list[str]:
+def _content_part(words: Sequence[Word]) -> Sequence[Word]:
     """Return the words without stop words and punctuation at both ends."""
-    content = [at for at, word in enumerate(words) if is_content(_norm(word))]
-    return list(words[content[0] : content[-1] + 1]) if content else []
-
-
-def _norm(word: str) -> str:
-    return word.strip(_PUNCTUATION).lower()
+    content = [at for at, word in enumerate(words) if word.is_content]
+    return words[content[0] : content[-1] + 1] if content else []
