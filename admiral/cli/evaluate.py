@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from admiral.cli.evaluate_graph import evaluate_graph_command
-from admiral.cli.options import check_outside_folders
+from admiral.cli.options import check_outside_folders, cut_offs_option, json_record_option
 from admiral.storage.output_paths import check_distinct_paths, check_output_path
 
 if TYPE_CHECKING:
@@ -19,15 +19,7 @@ if TYPE_CHECKING:
 # The names of `admiral.evaluation.tasks.EVALUATION_TASKS`, whose import takes too long for --help.
 _TASKS = ("fever", "hover", "feverous", "qa", "qrels")
 _FILE = click.Path(path_type=Path)
-# Larger than any ranking.
-_MAX_DOCUMENTS = 1_000_000
-_KS = click.option(
-    "--k",
-    "ks",
-    multiple=True,
-    type=click.IntRange(1, _MAX_DOCUMENTS),
-    help="Cut-off of the ranking; repeatable. [default: those of the task]",
-)
+_KS = cut_offs_option("Cut-off of the ranking; repeatable. [default: those of the task]")
 _SEED = click.option(
     "--seed",
     type=click.IntRange(min=0),
@@ -35,7 +27,6 @@ _SEED = click.option(
     show_default=True,
     help="Seed of the resampling.",
 )
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON record.")
 
 
 @click.group("evaluate")
@@ -55,7 +46,7 @@ def _evaluate_run(
     task: str,
     gold: Path | None,
     predictions: Path | None,
-    ks: tuple[int, ...],
+    ks: Sequence[int],
     as_json: bool,
     intervals: bool,
     seed: int,
@@ -88,7 +79,7 @@ def _evaluate_run(
     rules = EVALUATION_TASKS[task]
     run = read_task_predictions(rules, predictions)
     claims = None if gold is None else read_task_claims(rules, gold)
-    result = None if claims is None else evaluate(rules, claims, run, _cut_offs(ks))
+    result = None if claims is None else evaluate(rules, claims, run, ks)
     if submission is not None:
         ids = list(run) if claims is None else [claim.id for claim in claims]
         write_submission(submission, task, ids, run)
@@ -116,7 +107,7 @@ def _task_command(task: str) -> click.Command:
     @click.option("--gold", type=_FILE, help="Claims with gold evidence.")
     @click.option("--predictions", type=_FILE, help="Results of `admiral retrieve`, or a TREC run.")
     @_KS
-    @_JSON
+    @json_record_option
     @click.option("--intervals", is_flag=True, help="Add 95% intervals by bootstrap over claims.")
     @_SEED
     @click.option(
@@ -151,14 +142,14 @@ for _task in _TASKS:
 )
 @_KS
 @click.option("--by-hops", is_flag=True, help="Also compare groups of claims.")
-@_JSON
+@json_record_option
 @_SEED
 def compare_command(
     first: Path,
     second: Path,
     gold: Path,
     task: str | None,
-    ks: tuple[int, ...],
+    ks: Sequence[int],
     by_hops: bool,
     as_json: bool,
     seed: int,
@@ -182,8 +173,7 @@ def compare_command(
     rules = EVALUATION_TASKS[task] if task else infer_task(gold)
     claims = read_task_claims(rules, gold)
     first_result, second_result = (
-        evaluate(rules, claims, read_task_predictions(rules, path), _cut_offs(ks))
-        for path in (first, second)
+        evaluate(rules, claims, read_task_predictions(rules, path), ks) for path in (first, second)
     )
     groups = first_result.groups if by_hops else first_result.groups[:1]
     records = compare_evaluations(first_result, second_result, groups, seed)
@@ -195,10 +185,6 @@ def compare_command(
         _print_json(first_result, notes, {"differences": records})
     else:
         _print_text(first_result, notes, format_differences(records))
-
-
-def _cut_offs(ks: tuple[int, ...]) -> Sequence[int]:
-    return sorted(set(ks))
 
 
 def _print_json(result: Evaluation, notes: Sequence[str], more: dict[str, Any]) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-# Larger than any ranking.
-_MAX_DOCUMENTS = 1_000_000
+from admiral.cli.options import cut_offs_option, json_record_option
 
 
 @click.command("graph", short_help="Evaluate retrieval over the graph.")
@@ -16,13 +16,7 @@ _MAX_DOCUMENTS = 1_000_000
     "--gold", type=click.Path(path_type=Path), required=True, help="Claims with gold evidence."
 )
 @click.option("--kb", metavar="NAME|DIR", required=True, help="Knowledge base with a graph.")
-@click.option(
-    "--k",
-    "ks",
-    multiple=True,
-    type=click.IntRange(1, _MAX_DOCUMENTS),
-    help="Cut-off of the rankings; repeatable. [default: 5, 10, 20, 50 and 100]",
-)
+@cut_offs_option("Cut-off of the rankings; repeatable. [default: 5, 10, 20, 50 and 100]")
 @click.option(
     "--max-mentions",
     type=click.IntRange(min=0),
@@ -42,11 +36,11 @@ _MAX_DOCUMENTS = 1_000_000
     is_flag=True,
     help="Only the rankings, by PageRank and BM25: faster.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON record.")
+@json_record_option
 def evaluate_graph_command(
     gold: Path,
     kb: str,
-    ks: tuple[int, ...],
+    ks: Sequence[int],
     max_mentions: int,
     min_entities: int,
     rankings_only: bool,
@@ -70,7 +64,7 @@ def evaluate_graph_command(
             claims,
             min_entities=min_entities,
             max_mentions=max_mentions,
-            cuts=sorted(set(ks)) or CUTS,
+            cuts=ks or CUTS,
             rankings_only=rankings_only,
             quiet=as_json,
         )

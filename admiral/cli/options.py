@@ -19,6 +19,25 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 _METAVARS = {"model": "NAME|DIR", "kb": "NAME|DIR", "hops": "dynamic|N", "stop_at": "P"}
 
 
+# Larger than any ranking.
+_MAX_DOCUMENTS = 1_000_000
+
+#: Adds ``--json`` to a command that prints measures.
+json_record_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON record.")
+
+
+def cut_offs_option(help: str) -> Callable[[Command], Command]:
+    """Return a decorator that adds ``--k``, passed as the sorted list of distinct cut-offs."""
+    return click.option(
+        "--k",
+        "ks",
+        multiple=True,
+        type=click.IntRange(1, _MAX_DOCUMENTS),
+        callback=lambda context, parameter, given: sorted(set(given)),
+        help=help,
+    )
+
+
 def setting_options(*names: str) -> Callable[[Command], Command]:
     """Return a decorator that adds the options of settings, described as they are declared."""
     declarations = {each.name: each for each in declared_settings(RetrievalConfig)}
