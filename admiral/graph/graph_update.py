@@ -1,4 +1,4 @@
-"""Keep the graph of a knowledge base right while documents are added and removed.
+"""Keep the graph of a knowledge base up to date while documents are added and removed.
 
 What a sentence mentions changes only if it contains a name of a changed document: its title without
 the qualifier, or an alias. Words that have become too common to be aliases, or no longer are, count
