@@ -36,6 +36,7 @@ from training.data.held_out import is_held_out
 from training.data.inference_pairs import NON_COMMERCIAL, inference_files, read_inference_pairs
 from training.data.mismatched_pairs import mismatched_pairs
 from training.data.page_pairs import page_pairs
+from training.data.surrounded_pairs import surrounded_pairs
 from training.data.verification_pairs import Pair, weighted, write_pairs
 
 
@@ -59,6 +60,13 @@ from training.data.verification_pairs import Pair, weighted, write_pairs
     metavar="SOURCE",
     help="Add neutral pairs to a source of --nli that has none: its claims with evidence of other "
     "claims about the same; repeatable.",
+)
+@click.option(
+    "--surround",
+    multiple=True,
+    metavar="SOURCE",
+    help="Repeat the entailed and contradicted pairs of a source of --nli with further sentences "
+    "that BM25 finds for the claim; repeatable.",
 )
 @kb_option("name")
 @source_option(f"Claims with gold evidence; repeatable. Formats: {', '.join(FORMATS)}.")
@@ -93,6 +101,7 @@ def main(
     split: str,
     non_commercial: bool,
     neutral: tuple[str, ...],
+    surround: tuple[str, ...],
     name: str,
     sources: tuple[str, ...],
     documents: tuple[Path, ...],
@@ -121,11 +130,14 @@ def main(
             if not is_held_out(pair.claim, hold_out)
         ]
         pairs += [new for source in neutral for new in mismatched_pairs(pairs, source, seed)]
-        if parsed or twins:
+        if parsed or twins or surround:
             excluded = titles_of(exclude)
             with ExitStack() as stack:
                 kb = stack.enter_context(KnowledgeBase.open(locate(name)))
                 corpus = with_documents(kb, documents)
+                pairs += [
+                    new for source in surround for new in surrounded_pairs(pairs, source, kb, seed)
+                ]
                 for source in parsed:
                     pairs += _claim_pairs(source, corpus, excluded, seed)
                 pairs += islice(TwinWriter(kb, seed, excluded).pairs(), twins)

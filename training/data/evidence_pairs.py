@@ -35,7 +35,8 @@ class PairSettings:
     max_sentences
         Maximum number of evidence sentences, unless more are gold.
     max_distractors
-        Maximum number of sentences added to the gold ones.
+        Maximum number of sentences added to the gold ones, of the same documents and of others
+        that BM25 finds.
     """
 
     max_sentences: int = 8
@@ -71,7 +72,8 @@ def evidence_pairs(
     gold = [(title, corpus.document(title).sentences[n]) for title, n in claim.sentences]
     # Sentences of all alternative evidence sets are gold, so they cannot be distractors.
     others = {title: _other_sentences(claim, corpus, title) for title in claim.titles}
-    pool = [sentence for of_title in others.values() for sentence in of_title]
+    found = _searched(claim, corpus)
+    pool = [*(sentence for of_title in others.values() for sentence in of_title), *found]
     distractors = rng.sample(pool, min(rng.randint(0, settings.max_distractors), len(pool)))
     yield Pair(claim.claim, _shuffled([*gold, *distractors], rng), label, source, 1.0, True)
 
@@ -90,7 +92,6 @@ def evidence_pairs(
             1.0,
             bool(rest),
         )
-    found = _searched(claim, corpus)
     if found:
         chosen = rng.sample(found, min(rng.randint(1, settings.max_sentences), len(found)))
         yield Pair(claim.claim, _shuffled(chosen, rng), "neutral", source, 0.5, False)

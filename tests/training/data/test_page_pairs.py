@@ -27,11 +27,18 @@ def pairs(label: Label | None, *titles: str) -> list[Pair]:
 
 
 def test_the_closest_sentences_of_a_known_page_are_the_evidence() -> None:
-    (pair,) = pairs(Label.REFUTES, "Bern", "Rome")
+    pair, _ = pairs(Label.REFUTES, "Bern", "Rome")
     assert (pair.label, pair.weight, pair.relevance) == ("contradiction", 0.5, True)
     assert "Big." not in pair.evidence
     for text in ("It has hills.", "It is a capital.", "It has trams."):
         assert text in pair.evidence
+
+
+def test_the_evidence_is_repeated_among_sentences_of_other_documents() -> None:
+    _, pair = pairs(Label.REFUTES, "Bern", "Rome")
+    assert (pair.label, pair.weight, pair.relevance) == ("contradiction", 0.5, True)
+    assert "Oslo: It is cold." in pair.evidence
+    assert [text in pair.evidence for text in CORPUS.document("Rome").sentences].count(True) == 2
 
 
 def test_without_enough_information_the_evidence_is_what_retrieval_finds() -> None:
