@@ -1,7 +1,8 @@
 """The judge `calibrated` with a verifier: probabilities of sufficiency and of verdicts.
 
-The verifier reads the evidence of a claim as one text, whether it supports or refutes. Logistic
-regressions combine its probabilities with the scores of the proof's steps
+The verifier reads the evidence of a claim as one text, and each of its documents alone: next to
+sentences that merely share words with the claim, one that refutes it is easily taken for neutral.
+Logistic regressions combine these probabilities with the scores of the proof's steps
 (`proofs.judges.verified_fits`). Without fitted weights, the verifier's own probabilities are taken:
 evidence is as probably sufficient as it is not neutral. The proof is then written for the decision,
 so that it has an independent step if and only if the evidence is insufficient.
@@ -12,12 +13,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from proofs.judges.calibrated import CalibratedJudge, ScoredDraft, Weights
 from proofs.judges.judgement import Evidence, Judgement, uncovered
 from proofs.logic.operators import Verdict
 from proofs.verifier.label_names import LABELS
-from proofs.verifier.pair_input import evidence_text
+from proofs.verifier.pair_input import document_texts, evidence_text
 from proofs.verifier.pair_verifier import Verifier
 
 # Probabilities closer to 0 or 1 are rounded, so that their logarithms are finite.
@@ -37,13 +39,16 @@ class VerifiedClaim:
     draft
         The draft of the proof with its scores.
     labels
-        Probability of each of `LABELS`.
+        Probability of each of `LABELS`, given the whole evidence.
+    alone
+        The same for each document of the evidence, read alone.
     relevance
         Probability that the evidence bears on the claim; one half if it is not estimated.
     """
 
     draft: ScoredDraft
     labels: Mapping[str, float]
+    alone: Sequence[Mapping[str, float]]
     relevance: float
 
     def sufficiency_features(self) -> dict[str, float]:
@@ -52,6 +57,7 @@ class VerifiedClaim:
             "score": self.draft.highest,
             "verbatim": float(self.draft.verbatim),
             "decided": _log_odds(1 - self.labels["neutral"]),
+            "decided_alone": self._decided_alone(),
             "relevant": _log_odds(self.relevance),
         }
 
@@ -66,11 +72,17 @@ class VerifiedClaim:
         return {
             "score": self.draft.highest,
             "verbatim": float(self.draft.verbatim),
+            "decided_alone": self._decided_alone(),
             "relevant": _log_odds(self.relevance),
+            "entailed_alone": _log_odds(max(one["entailment"] for one in self.alone)),
+            "contradicted_alone": _log_odds(max(one["contradiction"] for one in self.alone)),
             **{name: math.log(max(value, _SMALLEST)) for name, value in self.labels.items()},
             "supports": float(proof_verdict is Verdict.SUPPORTS),
             "refutes": float(proof_verdict is Verdict.REFUTES),
         }
+
+    def _decided_alone(self) -> float:
+        return _log_odds(1 - min(one["neutral"] for one in self.alone))
 
 
 class VerifiedJudge:
@@ -144,11 +156,19 @@ def verified_claims(
     evidence: Sequence[Evidence],
 ) -> list[VerifiedClaim]:
     """Return what a verifier reads in the evidence of claims whose proofs are drafted."""
-    predicted = verifier.predict(claims, [evidence_text(texts) for texts in evidence])
-    relevance = [0.5] * len(drafts) if predicted.relevance is None else predicted.relevance.tolist()
+    texts = [evidence_text(each) for each in evidence]
+    # A single document is the whole evidence, so it is not read twice.
+    parts = [own if len(own) > 1 else [] for own in map(document_texts, evidence)]
+    predicted = verifier.predict(
+        [*claims, *(c for c, each in zip(claims, parts, strict=True) for _ in each)],
+        [*texts, *(text for each in parts for text in each)],
+    )
+    rows = [dict(zip(LABELS, row, strict=True)) for row in predicted.labels.tolist()]
+    relevance = [0.5] * len(rows) if predicted.relevance is None else predicted.relevance.tolist()
+    rest = iter(rows[len(claims) :])
     return [
-        VerifiedClaim(draft, dict(zip(LABELS, row, strict=True)), own)
-        for draft, row, own in zip(drafts, predicted.labels.tolist(), relevance, strict=True)
+        VerifiedClaim(draft, row, list(islice(rest, len(each))) or [row], own)
+        for draft, row, each, own in zip(drafts, rows, parts, relevance, strict=False)
     ]
 
 

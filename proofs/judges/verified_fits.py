@@ -19,14 +19,16 @@ from proofs.logic.operators import Verdict
 JUDGE_WEIGHTS = "judge_weights.json"
 #: Features of the probability that the evidence is sufficient: the highest score of a step;
 #: whether one document covers the claim nearly verbatim (1 or 0); log-odds that the evidence is not
-#: neutral; log-odds that it is relevant (0 if the verifier does not estimate it).
-SUFFICIENCY_FEATURES = ("score", "verbatim", "decided", "relevant")
-#: Features of the probability of a verdict: the first, second and last of these; the
-#: log-probability of each label of the verifier; whether the proof supports or refutes the claim
-#: (1 or 0).
+#: neutral; the highest log-odds that a document of the evidence, read alone, is not neutral;
+#: log-odds that the evidence is relevant (0 if the verifier does not estimate it).
+SUFFICIENCY_FEATURES = ("score", "verbatim", "decided", "decided_alone", "relevant")
+#: Features of the probability of a verdict: all of these but `decided`; the log-probability of each
+#: label of the verifier; the highest log-odds that a document, read alone, entails or contradicts
+#: the claim; whether the proof supports or refutes the claim (1 or 0).
 VERDICT_FEATURES = (
-    *("score", "verbatim", "relevant"),
+    *("score", "verbatim", "decided_alone", "relevant"),
     *("entailment", "neutral", "contradiction"),
+    *("entailed_alone", "contradicted_alone"),
     *("supports", "refutes"),
 )
 

@@ -33,10 +33,15 @@ def evidence_text(sentences: Iterable[tuple[str, str]]) -> str:
     sentences
         Pairs of title and sentence. Documents are in the order of their first sentence.
     """
+    return " ".join(document_texts(sentences))
+
+
+def document_texts(sentences: Iterable[tuple[str, str]]) -> list[str]:
+    """Return the text of each document of evidence (see `evidence_text`)."""
     documents: dict[str, list[str]] = {}
     for title, sentence in sentences:
         documents.setdefault(title, []).append(sentence)
-    return " ".join(f"{title}: {' '.join(texts)}" for title, texts in documents.items())
+    return [f"{title}: {' '.join(texts)}" for title, texts in documents.items()]
 
 
 class PairEncoder:

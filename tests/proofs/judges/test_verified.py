@@ -152,6 +152,28 @@ def test_a_claim_is_judged_alike_in_any_batch(verifier: Verifier) -> None:
     assert judge(verifier).judge([], []) == []
 
 
+def test_documents_are_also_read_alone(verifier: Verifier) -> None:
+    rome, oslo, again = ("Rome", "Rome is old."), ("Oslo", "Oslo is new."), ("Rome", "It is big.")
+    single, both = judge(verifier).read([CLAIM] * 2, [[rome, again], [rome, oslo, again]])
+    assert single is not None
+    assert both is not None
+    assert single.alone == [single.labels]
+    texts = [evidence_text([rome, again]), evidence_text([oslo])]
+    expected = verifier.predict([CLAIM] * 2, texts).labels.tolist()
+    for read, row in zip(both.alone, expected, strict=True):
+        assert list(read.values()) == pytest.approx(row)
+    entailed, neutral, contradicted = zip(*expected, strict=True)
+    features = both.verdict_features(None)
+    assert features["entailed_alone"] == pytest.approx(logit(max(entailed)))
+    assert features["contradicted_alone"] == pytest.approx(logit(max(contradicted)))
+    assert features["decided_alone"] == pytest.approx(logit(1 - min(neutral)))
+    assert both.sufficiency_features()["decided_alone"] == features["decided_alone"]
+
+
+def logit(probability: float) -> float:
+    return math.log(probability / (1 - probability))
+
+
 @given(claims, evidence, st.sampled_from([1e-9, 0.3, 0.6, 1.0]), st.floats(-2, 2))
 @settings(max_examples=30)
 def test_proof_agrees_with_the_decision(
