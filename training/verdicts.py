@@ -47,7 +47,9 @@ _FILE = click.Path(path_type=Path, exists=True)
 @click.command()
 @click.option("--weights", type=_FILE, required=True, help="File to add the fit to.")
 @verifier_option(required=True, help="The verifier.")
-@click.option("--claims", type=_FILE, required=True, help="Claims with labels.")
+@click.option(
+    "--claims", multiple=True, type=_FILE, required=True, help="Claims with labels; repeatable."
+)
 @click.option("--kb", help="Knowledge base, for the gold evidence of the claims.")
 @click.option(
     "--results",
@@ -67,7 +69,7 @@ _FILE = click.Path(path_type=Path, exists=True)
 def main(
     weights: Path,
     verifier: str,
-    claims: Path,
+    claims: tuple[Path, ...],
     kb: str | None,
     results: tuple[Path, ...],
     held_out: float | None,
@@ -102,9 +104,13 @@ def main(
 
 
 def _examples(
-    claims: Path, kb: str | None, results: Sequence[Path], held_out: float | None, seed: int
+    claims: Sequence[Path],
+    kb: str | None,
+    results: Sequence[Path],
+    held_out: float | None,
+    seed: int,
 ) -> list[VerdictExample]:
-    gold = list(read_gold(claims))
+    gold = [claim for path in claims for claim in read_gold(path)]
     if held_out is not None:
         gold = [claim for claim in gold if is_held_out(claim.claim, held_out)]
     examples: list[VerdictExample] = []
@@ -116,8 +122,8 @@ def _examples(
         examples += retrieved_examples_of_results(path, by_id)
     if len({example.claim for example in examples}) < 2:
         raise AdmiralError(
-            f"{claims}: fewer than two claims have a label and evidence. Give the knowledge base "
-            "that they were annotated on, or results of these claims"
+            f"{', '.join(map(str, claims))}: fewer than two claims have a label and evidence. Give "
+            "the knowledge base that they were annotated on, or results of these claims"
         )
     return examples
 

@@ -49,6 +49,7 @@ def page_pairs(claim: GoldClaim, corpus: Corpus, source: str, rng: random.Random
     titles = next(known, ())
     (results,) = corpus.search([claim.claim], _SEARCHED_DOCUMENTS)
     found = [result.title for result in results if result.title not in claim.all_titles]
+    readings: list[tuple[list[tuple[str, str]], bool | None]]
     if claim.label is Label.NOT_ENOUGH_INFO:
         readings = [(closest_sentences(claim.claim, corpus, found, _SENTENCES_PER_PAGE), None)]
     else:
