@@ -1,6 +1,7 @@
 # make retrieve   set up .venv where needed and find evidence for one claim in the demo knowledge base
 # make test       set up what is missing and run every quick check
 # make test-all   the same with the slow tests, and new random examples for the property tests
+# make serve      answer claims over HTTP on the demo knowledge base: docs/serving.md
 # make docs       build the documentation site into site/; fails on any warning
 # make scorers    install the official FEVER scorer, beside which our measures are tested
 # make mini       train the bundled model anew from the data sets in DATA, for hours: docs/training.md
@@ -33,7 +34,7 @@ EMMY := The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1
 export OMP_WAIT_POLICY := PASSIVE
 export PYTHONUTF8 := 1
 
-.PHONY: help setup scorers retrieve lint test test-all docs mini settings clean
+.PHONY: help setup scorers retrieve serve lint test test-all docs mini settings clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p; /^$$/q' $(firstword $(MAKEFILE_LIST))
@@ -75,6 +76,11 @@ $(VENV)/.installed-docs: $(VENV)/.installed
 	@$(PIP) --no-build-isolation --editable '.[lucene,docs]'
 	@touch $@
 
+$(VENV)/.installed-serve: $(VENV)/.installed
+	@echo "Installing the HTTP service into $(VENV)"
+	@$(PIP) --no-build-isolation --editable '.[lucene,serve]'
+	@touch $@
+
 scorers: $(VENV)/.installed-dev
 	@$(FEVER_SCORER)
 
@@ -82,6 +88,9 @@ setup: $(VENV)/.installed-dev
 
 retrieve: $(VENV)/.installed
 	$(BIN)/admiral retrieve --hops dynamic "$(EMMY)"
+
+serve: $(VENV)/.installed-serve
+	$(BIN)/admiral serve
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .

@@ -91,6 +91,14 @@ setup(
         "haystack": ["haystack-ai>=2.31,<4"],
         "langchain": ["langchain-core>=1.7,<2", "pydantic>=2.10"],
         "ray": ["ray>=2.50,<3"],  # --engine ray: one run on many machines
+        # `admiral serve`: the HTTP API and the page
+        "serve": [
+            "fastapi>=0.115,<1",
+            "prometheus-client>=0.21",
+            "pydantic>=2.10",
+            "starlette>=0.46,<2",
+            "uvicorn>=0.34,<1",
+        ],
         # `make docs`: the documentation site.
         "docs": [
             "mkdocs>=1.6,<2",
@@ -100,6 +108,7 @@ setup(
         ],
         "dev": [
             "accelerate>=1.10,<2",
+            "fastapi>=0.115,<1",
             "haystack-ai>=2.31,<4",
             "hypothesis>=6.130",
             "import-linter>=2.3",
@@ -107,11 +116,13 @@ setup(
             "mypy>=1.19",
             "networkx>=3.4,<4",
             "nltk>=3.9",
+            "prometheus-client>=0.21",
             "psutil>=6",
             "pydantic>=2.10",
             "pytest>=9",
             "pytest-timeout>=2.3",
             "ruff>=0.14",
+            "uvicorn>=0.34,<1",
             "zstandard>=0.23",
         ],
     },

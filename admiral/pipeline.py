@@ -14,14 +14,14 @@ import torch
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.graph import open_graph_candidates
-from admiral.io.prefetch import Prefetch
+from admiral.io.prefetch import ReadyStream
 from admiral.io.text_cleaning import clean_text
 from admiral.kb import KnowledgeBase, locate
 from admiral.kb.origins import with_origins
 from admiral.models.checkpoint import Checkpoint, load_checkpoint
 from admiral.models.devices import choose_device, choose_dtype, precision_of
 from admiral.protocols import Stages
-from admiral.records import Claim, RetrievalResult, as_claim, check_claims
+from admiral.records import Claim, Hop, RetrievalResult, as_claim, check_claims
 from admiral.retrieval.hop_loop import HopLoop
 from admiral.retrieval.proving import judge_evidence
 from admiral.retrieval.result import build_result
@@ -162,12 +162,13 @@ class Admiral(AsyncRetrieval):
         claims: Iterable[str | Claim],
         hops: str | int | None = None,
         on_stage: Callable[[str], None] | None = None,
+        on_hop: Callable[[Claim, Hop], None] | None = None,
     ) -> Iterator[RetrievalResult]:
         """Yield the result of each claim, in order.
 
         Claims are processed in batches of `batch_size` (a setting). This method therefore reads a
         few batches ahead of the results that it yields, and waits until a batch is complete; from a
-        `Prefetch` stream it takes the claims that have arrived.
+        stream that knows whether it is `ready` (`Prefetch`) it takes the claims that have arrived.
 
         Parameters
         ----------
@@ -178,6 +179,9 @@ class Admiral(AsyncRetrieval):
         on_stage
             Receives a short text when a stage begins, such as ``Hop 2: reading 40 documents``. It
             may be called from several threads.
+        on_hop
+            Receives each claim with the hop that it has completed; it may be called from several
+            threads.
 
         Raises
         ------
@@ -187,7 +191,7 @@ class Admiral(AsyncRetrieval):
             raised after the results of all claims before it.
         """
         try:
-            for state in self.search_states(claims, hops, on_stage):
+            for state in self.search_states(claims, hops, on_stage, on_hop):
                 with self.in_use:
                     result = build_result(state, self.stages, self.config, self.checkpoint.tokens)
                     result = with_origins(result, self.kb)
@@ -201,6 +205,7 @@ class Admiral(AsyncRetrieval):
         claims: Iterable[str | Claim],
         hops: str | int | None = None,
         on_stage: Callable[[str], None] | None = None,
+        on_hop: Callable[[Claim, Hop], None] | None = None,
     ) -> Iterator[SearchState]:
         """Yield the search state of each claim after its last hop, before documents are ranked.
 
@@ -211,7 +216,7 @@ class Admiral(AsyncRetrieval):
         config.hops = config.hops if hops is None else str(hops)
         config.validate()
         with self.in_use:
-            hop_loop = HopLoop(self.kb, self.stages, config, on_stage)
+            hop_loop = HopLoop(self.kb, self.stages, config, on_stage, on_hop)
 
         def advance(batch: Sequence[SearchState]) -> None:
             with self.in_use:
@@ -225,7 +230,7 @@ class Admiral(AsyncRetrieval):
             threads=self._threads,
         )
         states = map(_new_state, check_claims(claims), count(1))
-        if isinstance(claims, Prefetch):
+        if isinstance(claims, ReadyStream):
             yield from scheduler.run(states, claims.ready)
         else:
             yield from scheduler.run(states)

@@ -271,17 +271,8 @@ class RetrievalResult:
                 }
                 for d in self.documents
             ],
-            "evidence": [
-                {
-                    "title": s.title,
-                    "sentence_id": s.index,
-                    "text": s.text,
-                    "score": round(s.score, 6),
-                    **_origin_json(s),
-                }
-                for s in self.evidence
-            ],
-            "hops": [_hop_json(hop) for hop in self.hops],
+            "evidence": [sentence_json(s) for s in self.evidence],
+            "hops": [hop_json(hop) for hop in self.hops],
             "stopped": self.stopped,
             "verdict": None if self.verdict is None else self._verdict_json(self.verdict),
         }
@@ -300,6 +291,17 @@ def probabilities_json(verdicts: Mapping[Verdict, float]) -> dict[str, float]:
     return {verdict.value: round(value, 6) for verdict, value in verdicts.items()}
 
 
+def sentence_json(sentence: Sentence) -> dict[str, Any]:
+    """Return a sentence of the evidence as a JSON object."""
+    return {
+        "title": sentence.title,
+        "sentence_id": sentence.index,
+        "text": sentence.text,
+        "score": round(sentence.score, 6),
+        **_origin_json(sentence),
+    }
+
+
 def _origin_json(sentence: Sentence) -> Mapping[str, Any]:
     """Return where a sentence is in its file; nothing for records of other corpora."""
     if not sentence.source:
@@ -307,7 +309,8 @@ def _origin_json(sentence: Sentence) -> Mapping[str, Any]:
     return {"source": sentence.source, "section": sentence.section, "offset": sentence.offset}
 
 
-def _hop_json(hop: Hop) -> Mapping[str, Any]:
+def hop_json(hop: Hop) -> dict[str, Any]:
+    """Return a hop as a JSON object; its evidence is named by (title, sentence index)."""
     return {
         "number": hop.number,
         "document_sets": [

@@ -34,6 +34,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "admiral search late night comedian --kb my-kb -k 3 --json",
     ),
     "show": ('admiral show "Seth Meyers" --kb my-kb',),
+    "serve": (
+        "admiral serve --kb my-kb",
+        "admiral serve --kb my-kb --host 0.0.0.0 --api-keys keys.txt",
+    ),
     "titles": ('admiral titles "Seth" --kb my-kb',),
     "graph": (
         "admiral graph build --kb my-kb",

@@ -29,6 +29,7 @@ _COMMANDS = {
     "embed": "admiral.cli.update",
     "verify": "admiral.cli.index",
     "info": "admiral.cli.index",
+    "serve": "admiral.cli.serve",
     "search": "admiral.cli.search",
     "show": "admiral.cli.show",
     "titles": "admiral.cli.titles",

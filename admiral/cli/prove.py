@@ -82,9 +82,9 @@ def prove_command(
         check_outside_folders(page, config.kb, config.model, config.verifier)
         check_page_path(page)
 
+    from admiral.io.document_records import judgement_record
     from admiral.io.judgement_page import judgement_page
     from admiral.io.text_rendering import render_judgement
-    from admiral.records import probabilities_json
     from admiral.storage.atomic_files import write_atomically
 
     if proof_path is not None:
@@ -96,18 +96,7 @@ def prove_command(
     if page is not None:
         write_atomically(page, [judgement_page(claim, evidence, judgement).encode("utf-8")])
     if as_json:
-        proof, verdict, missing = judgement.proof, judgement.verdict, judgement.missing
-        record = {
-            "claim": claim,
-            "evidence": [{"title": title, "text": text} for title, text in evidence],
-            "sufficient": judgement.sufficient,
-            "verdict": None if verdict is None else verdict.value,
-            "missing": None if missing is None else list(missing),
-            "proof": None if proof is None else proof.to_json(),
-        }
-        if judgement.probability is not None and judgement.verdicts is not None:
-            record["probability"] = round(judgement.probability, 6)
-            record["verdict_probabilities"] = probabilities_json(judgement.verdicts)
+        record = judgement_record(claim, evidence, judgement)
         click.echo(json.dumps(record, ensure_ascii=False))
     else:
         text = render_judgement(

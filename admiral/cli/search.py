@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 import click
 
 from admiral.cli.options import checked_text, output_width, use_colour
 from admiral.errors import AdmiralError
-
-if TYPE_CHECKING:
-    from admiral.records import Document, ScoredTitle, Sentence
 
 _MAX_DOCUMENTS = 1_000_000
 
@@ -41,6 +37,7 @@ def search_command(words: tuple[str, ...], kb: str, count: int, as_json: bool) -
     No model is loaded. Each document is shown with its score and the number and text of the
     sentence that matches best. As with grep, the exit status is 1 if no document matches.
     """
+    from admiral.io.document_records import search_record
     from admiral.io.document_rendering import render_search
     from admiral.kb import KnowledgeBase, locate
     from admiral.kb.matching_sentences import best_sentences
@@ -59,23 +56,9 @@ def search_command(words: tuple[str, ...], kb: str, count: int, as_json: bool) -
     if as_json:
         rows = zip(found, documents, sentences, strict=True)
         for rank, row in enumerate(rows, 1):
-            sys.stdout.buffer.write(encode_record(_record(rank, *row)))
+            sys.stdout.buffer.write(encode_record(search_record(rank, *row)))
     else:
         text = render_search(
             list(zip(found, sentences, strict=True)), colour=use_colour(), width=output_width()
         )
         click.echo(text, nl=False)
-
-
-def _record(
-    rank: int, scored: ScoredTitle, document: Document, sentence: Sentence | None
-) -> dict[str, object]:
-    return {
-        "rank": rank,
-        "title": scored.title,
-        **({"id": document.id} if document.id else {}),
-        "score": round(scored.score, 6),
-        "sentence_id": None if sentence is None else sentence.index,
-        "text": None if sentence is None else sentence.text,
-        **({"source": document.source} if document.source else {}),
-    }

@@ -37,6 +37,7 @@ def show_command(title: str, kb: str, as_json: bool) -> None:
     Its sentences are numbered from 0, as `sentence_id` in results. If there is no such document,
     similar titles are suggested.
     """
+    from admiral.io.document_records import document_record
     from admiral.io.document_rendering import render_document
     from admiral.kb import KnowledgeBase, UnknownTitleError, locate
     from admiral.storage.atomic_files import encode_record
@@ -53,11 +54,7 @@ def show_command(title: str, kb: str, as_json: bool) -> None:
                 f"{error} Similar titles: {', '.join(map(repr, similar))}"
             ) from error
     if as_json:
-        record: dict[str, object] = {"title": document.title, "sentences": document.sentences}
-        for field in ("id", "links", "source", "sections"):
-            if value := getattr(document, field):
-                record[field] = value
-        sys.stdout.buffer.write(encode_record(record))
+        sys.stdout.buffer.write(encode_record(document_record(document)))
     else:
         text = render_document(document, colour=use_colour(), width=output_width())
         click.echo(text, nl=False)

@@ -5,9 +5,18 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator
 from queue import Queue
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 T = TypeVar("T")
+
+
+@runtime_checkable
+class ReadyStream(Protocol):
+    """A stream that knows whether its next item is available without waiting."""
+
+    def ready(self) -> bool:
+        """Return whether the next item, the end or an error is available without waiting."""
+        ...
 
 
 class Prefetch(Iterator[T], Generic[T]):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from admiral.config import RetrievalConfig
 from admiral.protocols import Documents, Stages
 from admiral.ranking.features import document_features
-from admiral.records import Document, Hop, Sentence
+from admiral.records import Claim, Document, Hop, Sentence
 from admiral.retrieval.evidence import boost_mentioned, choose_evidence, reweighted
 from admiral.retrieval.mentions import mentions_in_texts
 from admiral.retrieval.stage_output import checked_scores, checked_sentences
@@ -31,6 +31,8 @@ class HopLoop:
         The settings.
     on_stage
         Receives a short text when a stage begins, such as ``Hop 2: reading 40 documents``.
+    on_hop
+        Receives each claim with the hop that it has completed.
     """
 
     def __init__(
@@ -39,9 +41,10 @@ class HopLoop:
         stages: Stages,
         config: RetrievalConfig,
         on_stage: Callable[[str], None] | None = None,
+        on_hop: Callable[[Claim, Hop], None] | None = None,
     ) -> None:
         self._documents, self._stages, self._config = documents, stages, config
-        self._on_stage = on_stage
+        self._on_stage, self._on_hop = on_stage, on_hop
         self._dynamic = config.hops == "dynamic"
         self._max_hops = config.max_hops if self._dynamic else int(config.hops)
         self._min_hops = min(config.min_hops, self._max_hops)
@@ -148,6 +151,8 @@ class HopLoop:
             state.hops.append(hop)
             state.next_step = NextStep.EXPAND
             self._stop_if_done(state, hop)
+            if self._on_hop is not None:
+                self._on_hop(state.claim, hop)
             logger.debug(
                 "claim %s, hop %d: read %d documents in %.2f s; evidence from %s; %s",
                 *(state.claim.id, hop.number, len(hop.read), seconds),

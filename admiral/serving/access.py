@@ -1,0 +1,145 @@
+"""Middleware: API keys, limits of bodies, security headers and the log of requests."""
+
+from __future__ import annotations
+
+import hmac
+import json
+import logging
+import time
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from admiral.errors import AdmiralError
+from admiral.serving.problems import ProblemError
+from admiral.serving.service_metrics import ServiceMetrics
+
+logger = logging.getLogger(__name__)
+
+_OPEN_PATHS = ("/healthz", "/readyz")
+_MIN_KEY = 16
+
+
+def read_api_keys(path: Path) -> list[bytes]:
+    """Read API keys, one per line; blank lines and lines that begin with # are skipped.
+
+    Raises
+    ------
+    AdmiralError
+        If the file cannot be read, or holds no key or a short one.
+    """
+    try:
+        lines = [line.strip() for line in path.read_bytes().splitlines()]
+    except OSError as error:
+        raise AdmiralError(f"{path}: the API keys cannot be read: {error.strerror}") from error
+    keys = [line for line in lines if line and not line.startswith(b"#")]
+    if not keys:
+        raise AdmiralError(f"{path}: holds no API key. Write one key per line")
+    if any(len(key) < _MIN_KEY for key in keys):
+        raise AdmiralError(f"{path}: a key is shorter than {_MIN_KEY} bytes. Use a longer one")
+    return keys
+
+
+class AccessMiddleware:
+    """Check keys and the length of bodies, count requests and log them without their contents.
+
+    Parameters
+    ----------
+    app
+        The application.
+    api_keys
+        Keys of which requests must give one, as ``Authorization: Bearer KEY``; none for no check.
+    body_bytes
+        Maximum length of a body.
+    metrics
+        Counts the requests.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        api_keys: Sequence[bytes],
+        body_bytes: int,
+        metrics: ServiceMetrics,
+    ) -> None:
+        self._app, self._api_keys = app, api_keys
+        self._body_bytes, self._metrics = body_bytes, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request_id, started, status = uuid.uuid4().hex, time.perf_counter(), 0
+
+        async def send_named(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                headers["X-Request-Id"] = request_id
+                headers["X-Content-Type-Options"] = "nosniff"
+            await send(message)
+
+        try:
+            await self._checked(scope, receive, send_named)
+        finally:
+            seconds = time.perf_counter() - started
+            route = getattr(scope.get("route"), "path", "other")
+            self._metrics.observe(scope["method"], route, status, seconds)
+            record = {
+                "request": request_id,
+                "method": scope["method"],
+                "route": route,
+                "status": status,
+                "seconds": round(seconds, 4),
+            }
+            logger.info(json.dumps(record))
+
+    async def _checked(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = Headers(scope=scope)
+        if not self._allowed(scope["path"], headers):
+            problem = ProblemError(
+                401,
+                "the API key is missing or unknown",
+                "Send the header `Authorization: Bearer KEY`",
+                headers={"WWW-Authenticate": "Bearer"},
+            )
+            await problem.response()(scope, receive, send)
+            return
+        length = headers.get("content-length", "0")
+        too_long = self._too_long()
+        if not length.isdecimal() or int(length) > self._body_bytes:
+            await too_long.response()(scope, receive, send)
+            return
+        read = 0
+
+        async def receive_counted() -> Message:
+            nonlocal read
+            message = await receive()
+            read += len(message.get("body", b""))
+            if read > self._body_bytes:  # only with a body of unknown length
+                raise too_long
+            return message
+
+        await self._app(scope, receive_counted, send)
+
+    def _allowed(self, path: str, headers: Headers) -> bool:
+        if not self._api_keys or path in _OPEN_PATHS:
+            return True
+        scheme, _, key = headers.get("authorization", "").partition(" ")
+        given = key.strip().encode("latin-1")
+        # All keys are compared, so that the time does not depend on which one matches.
+        matches = [hmac.compare_digest(given, known) for known in self._api_keys]
+        return scheme.lower() == "bearer" and any(matches)
+
+    def _too_long(self) -> ProblemError:
+        return ProblemError(
+            413,
+            f"the body is longer than {self._body_bytes} bytes",
+            "Send fewer or shorter claims",
+        )

@@ -1,0 +1,63 @@
+"""The FastAPI application of `admiral serve`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI, Response
+from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.concurrency import run_in_threadpool
+
+import admiral
+from admiral.serving import kb_routes, retrieval_routes
+from admiral.serving.access import AccessMiddleware
+from admiral.serving.problems import handle_problems
+from admiral.serving.service import Service
+from admiral.serving.service_metrics import ServiceMetrics
+
+
+def create_app(service: Service, api_keys: Sequence[bytes] = ()) -> FastAPI:
+    """Return the application; it closes the service when it shuts down.
+
+    Parameters
+    ----------
+    service
+        The open knowledge bases.
+    api_keys
+        Keys of which each request must give one; none for no check.
+    """
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        yield
+        await run_in_threadpool(service.close)
+
+    app = FastAPI(
+        title="AdMIRaL",
+        version=admiral.__version__,
+        description="Multi-hop retrieval of documents and evidence that verify claims.",
+        lifespan=lifespan,
+        # Their pages load scripts from elsewhere.
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.state.service = service
+    metrics = ServiceMetrics(service)
+    app.include_router(retrieval_routes.router)
+    app.include_router(kb_routes.router)
+    app.include_router(kb_routes.health)
+
+    @app.get("/metrics", tags=["health"])
+    def read_metrics() -> Response:
+        """Return the metrics of the service in the format of Prometheus."""
+        return Response(metrics.text(), media_type=CONTENT_TYPE_LATEST)
+
+    handle_problems(app)
+    app.add_middleware(
+        AccessMiddleware,
+        api_keys=api_keys,
+        body_bytes=service.limits.body_bytes,
+        metrics=metrics,
+    )
+    return app

@@ -1,0 +1,200 @@
+"""Queue the claims of many requests, and retrieve for them in the batches of the scheduler."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from admiral.pipeline import Admiral
+from admiral.records import Claim, Hop, RetrievalResult
+from admiral.scheduling.closing import closed_error
+
+logger = logging.getLogger(__name__)
+
+OnHop = Callable[[Hop], object]
+
+
+class QueueFullError(Exception):
+    """All places of the queue are taken."""
+
+
+@dataclass(slots=True, eq=False)
+class _Job:
+    claim: Claim
+    hops: str
+    on_hop: OnHop | None
+    future: Future[RetrievalResult] = field(default_factory=Future)
+
+
+class ClaimQueue:
+    """Retrieve for claims of many threads; a claim joins the batch that is being processed.
+
+    One thread takes the claims in the order of their arrival. Claims with the same number of hops
+    share batches.
+
+    Parameters
+    ----------
+    system
+        The system that retrieves.
+    places
+        Maximum number of claims that wait or are being processed.
+    """
+
+    def __init__(self, system: Admiral, places: int) -> None:
+        self.system, self.places = system, places
+        self._taken = 0
+        self._waiting: deque[_Job] = deque()
+        self._closed = False
+        self._changed = threading.Condition()
+        self._thread = threading.Thread(target=self._run, name="admiral-queue", daemon=True)
+        self._thread.start()
+
+    @property
+    def taken(self) -> int:
+        """Number of places that are taken."""
+        return self._taken
+
+    @property
+    def alive(self) -> bool:
+        """Whether claims are being processed."""
+        return self._thread.is_alive()
+
+    @contextmanager
+    def reserve(self, count: int = 1) -> Iterator[None]:
+        """Hold places for the time of the block.
+
+        Raises
+        ------
+        QueueFullError
+            If there are too few free places.
+        """
+        with self._changed:
+            if self._taken + count > self.places:
+                raise QueueFullError
+            self._taken += count
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._taken -= count
+
+    def submit(
+        self, claim: Claim, hops: str | None = None, on_hop: OnHop | None = None
+    ) -> Future[RetrievalResult]:
+        """Add a claim; if its future is cancelled before its turn, it is never processed.
+
+        Parameters
+        ----------
+        claim
+            The claim.
+        hops
+            ``dynamic`` or a number; the setting by default.
+        on_hop
+            Receives each hop of the claim as it is completed, in another thread.
+
+        Raises
+        ------
+        AdmiralError
+            If the queue was closed.
+        """
+        job = _Job(claim, str(hops or self.system.config.hops), on_hop)
+        with self._changed:
+            if self._closed:
+                raise closed_error()
+            self._waiting.append(job)
+            self._changed.notify()
+        return job.future
+
+    def close(self) -> None:
+        """Complete the claims that were added, and end the thread."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._waiting or self._closed)
+                if not self._waiting:
+                    return
+                hops = self._waiting[0].hops
+            self._process(_ArrivedClaims(self._next_job, self._has_next, hops), hops)
+
+    def _process(self, arrived: _ArrivedClaims, hops: str) -> None:
+        """Process claims with the same number of hops until none is left.
+
+        After an error, the claims that were in flight are processed again one by one, so that it
+        hits only the claim that causes it.
+        """
+        jobs = arrived.jobs
+        try:
+            results = self.system.retrieve_many(arrived, hops=hops, on_hop=arrived.report)
+            for result in results:
+                _finish(jobs.pop(result.claim.id), result)
+        except Exception as error:
+            if len(jobs) == 1:
+                jobs.popitem()[1].future.set_exception(error)
+            elif not jobs:
+                logger.exception("retrieval failed")
+        for number, job in list(jobs.items()):
+            try:
+                claim = Claim(number, job.claim.text)
+                (result,) = self.system.retrieve_many([claim], hops=hops, on_hop=arrived.report)
+            except Exception as error:
+                job.future.set_exception(error)
+            else:
+                _finish(job, result)
+
+    def _has_next(self) -> bool:
+        return bool(self._waiting)
+
+    def _next_job(self, hops: str) -> _Job | None:
+        """Remove and return the first waiting job unless its number of hops is another one."""
+        with self._changed:
+            while self._waiting and self._waiting[0].hops == hops:
+                job = self._waiting.popleft()
+                if job.future.set_running_or_notify_cancel():
+                    return job
+        return None
+
+
+class _ArrivedClaims(Iterator[Claim]):
+    """The claims that have arrived, as a stream that knows whether it is ready.
+
+    Claims of different requests may have the same id, so each gets a number of its own.
+    """
+
+    def __init__(
+        self,
+        next_job: Callable[[str], _Job | None],
+        ready: Callable[[], bool],
+        hops: str,
+    ) -> None:
+        self.jobs: dict[str, _Job] = {}
+        self.ready = ready
+        self._next_job, self._hops, self._count = next_job, hops, 0
+
+    def __next__(self) -> Claim:
+        job = self._next_job(self._hops)
+        if job is None:
+            raise StopIteration
+        self._count += 1
+        number = str(self._count)
+        self.jobs[number] = job
+        return Claim(number, job.claim.text)
+
+    def report(self, claim: Claim, hop: Hop) -> None:
+        """Pass a completed hop to the request that waits for it."""
+        on_hop = self.jobs[claim.id].on_hop
+        if on_hop is not None:
+            on_hop(hop)
+
+
+def _finish(job: _Job, result: RetrievalResult) -> None:
+    job.future.set_result(replace(result, claim=replace(result.claim, id=job.claim.id)))

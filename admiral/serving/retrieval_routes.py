@@ -1,0 +1,176 @@
+"""Routes that retrieve and prove: one claim, a stream of hops, a batch, given evidence."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from concurrent.futures import Future
+from contextlib import ExitStack
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import StreamingResponse
+
+from admiral.io.document_records import judgement_record
+from admiral.records import Claim, Hop, RetrievalResult, hop_json, sentence_json
+from admiral.serving.problems import ProblemError, problem_of
+from admiral.serving.request_models import BatchRequest, ClaimRequest, ProofRequest
+from admiral.serving.service import Service
+from admiral.storage.atomic_files import encode_record
+
+JSON = "application/json"
+# Seconds between comments that keep an idle stream open, and show that its client has left.
+_KEEP_ALIVE = 10.0
+
+router = APIRouter(prefix="/v1", tags=["retrieval"])
+
+
+@router.post("/retrieve")
+async def retrieve(body: ClaimRequest, request: Request) -> Response:
+    """Return the record of a claim, as `admiral retrieve --json` writes it."""
+    service: Service = request.app.state.service
+    service.limits.check_claim(body.claim)
+    queue = service.queue(body.kb)
+    with queue.reserve():
+        future = queue.submit(Claim("1", body.claim), _hops(body.hops))
+        (result,) = await _results([future], request, service.limits.deadline)
+    return _answer(result)
+
+
+@router.post("/retrieve/batch")
+async def retrieve_batch(body: BatchRequest, request: Request) -> Response:
+    """Return the records of several claims; a claim that fails has a problem record instead."""
+    service: Service = request.app.state.service
+    limits = service.limits
+    if len(body.claims) > limits.places:
+        remedy = f"Give at most {limits.places} claims in a request"
+        raise ProblemError(422, f"the batch has {len(body.claims)} claims", remedy, "claims")
+    for number, claim in enumerate(body.claims):
+        limits.check_claim(claim, f"claims.{number}")
+    queue = service.queue(body.kb)
+    with queue.reserve(len(body.claims)):
+        futures = [
+            queue.submit(Claim(str(number), claim), _hops(body.hops))
+            for number, claim in enumerate(body.claims, 1)
+        ]
+        results = await _results(futures, request, limits.deadline)
+    records = [
+        {"id": str(number), "problem": problem_of(result).to_json()}
+        if isinstance(result, BaseException)
+        else result.to_json()
+        for number, result in enumerate(results, 1)
+    ]
+    return Response(encode_record({"results": records}), media_type=JSON)
+
+
+@router.post("/retrieve/stream", response_class=StreamingResponse)
+async def retrieve_stream(body: ClaimRequest, request: Request) -> Response:
+    """Send server-sent events: `hop` for each hop as it ends, then `result` or `problem`."""
+    service: Service = request.app.state.service
+    service.limits.check_claim(body.claim)
+    queue = service.queue(body.kb)
+    events: asyncio.Queue[Hop | None] = asyncio.Queue()
+    put = asyncio.get_running_loop().call_soon_threadsafe
+    with ExitStack() as stack:
+        stack.enter_context(queue.reserve())
+        future = queue.submit(
+            Claim("1", body.claim), _hops(body.hops), lambda hop: put(events.put_nowait, hop)
+        )
+        future.add_done_callback(lambda _: put(events.put_nowait, None))
+        reserved = stack.pop_all()
+    stream = _events(future, events, reserved, service.limits.deadline)
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingResponse(stream, headers=headers, media_type="text/event-stream")
+
+
+@router.post("/prove")
+async def prove(body: ProofRequest, request: Request) -> Response:
+    """Return the judgement of a claim on given sentences, as `admiral prove --json` writes it."""
+    service: Service = request.app.state.service
+    service.limits.check_claim(body.claim)
+    queue = service.queue(body.kb)
+    evidence = [(sentence.title, sentence.text) for sentence in body.evidence]
+    with queue.reserve():
+        proving = asyncio.to_thread(queue.system.prove, body.claim, evidence)
+        judgement = await asyncio.wait_for(proving, service.limits.deadline)
+    record = judgement_record(body.claim, evidence, judgement)
+    return Response(encode_record(record), media_type=JSON)
+
+
+def _hops(hops: int | str | None) -> str | None:
+    return None if hops is None else str(hops)
+
+
+def _answer(result: RetrievalResult | BaseException) -> Response:
+    if isinstance(result, BaseException):
+        raise problem_of(result)
+    return Response(encode_record(result.to_json()), media_type=JSON)
+
+
+async def _results(
+    futures: Sequence[Future[RetrievalResult]], request: Request, deadline: float
+) -> list[RetrievalResult | BaseException]:
+    """Wait for results; claims that have not started are cancelled if the client leaves.
+
+    Raises
+    ------
+    TimeoutError
+        At the deadline.
+    """
+    waiting = asyncio.gather(*map(asyncio.wrap_future, futures), return_exceptions=True)
+    leaving = asyncio.ensure_future(_disconnect(request))
+    try:
+        either: list[asyncio.Future[Any]] = [waiting, leaving]
+        await asyncio.wait(either, timeout=deadline, return_when=asyncio.FIRST_COMPLETED)
+        if waiting.done():
+            return waiting.result()
+        if leaving.done():
+            raise ProblemError(400, "the client has closed the connection", "Keep it open")
+        raise TimeoutError
+    finally:
+        leaving.cancel()
+        waiting.cancel()
+
+
+async def _disconnect(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _events(
+    future: Future[RetrievalResult],
+    events: asyncio.Queue[Hop | None],
+    reserved: ExitStack,
+    deadline: float,
+) -> AsyncIterator[bytes]:
+    """Yield the events of a claim; None in `events` means that the result is there."""
+    loop = asyncio.get_running_loop()
+    end = loop.time() + deadline
+    with reserved:
+        try:
+            while True:
+                patience = min(_KEEP_ALIVE, end - loop.time())
+                try:
+                    hop = await asyncio.wait_for(events.get(), max(patience, 0))
+                except TimeoutError:
+                    if loop.time() >= end:
+                        raise
+                    yield b": keep-alive\n\n"
+                    continue
+                if hop is None:
+                    break
+                yield _event("hop", _hop_event(hop))
+            yield _event("result", future.result().to_json())
+        except Exception as error:
+            yield _event("problem", problem_of(error).to_json())
+        finally:
+            future.cancel()
+
+
+def _hop_event(hop: Hop) -> dict[str, Any]:
+    """Return the record of a hop with the sentences of its evidence instead of their names."""
+    return {**hop_json(hop), "evidence": [sentence_json(s) for s in hop.evidence]}
+
+
+def _event(name: str, record: dict[str, Any]) -> bytes:
+    return b"event: " + name.encode() + b"\ndata: " + encode_record(record) + b"\n"

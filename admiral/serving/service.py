@@ -1,0 +1,136 @@
+"""The knowledge bases that a service has opened, and the limits of requests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from admiral.config import RetrievalConfig
+from admiral.errors import AdmiralError
+from admiral.kb import KnowledgeBase, locate
+from admiral.pipeline import Admiral
+from admiral.serving.claim_queue import ClaimQueue
+from admiral.serving.problems import ProblemError
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceLimits:
+    """Limits of requests.
+
+    Attributes
+    ----------
+    places
+        Claims of a knowledge base that may wait or be processed at a time; also the largest batch.
+    deadline
+        Seconds until a request is given up.
+    body_bytes
+        Length of a request's body, in bytes.
+    claim_characters
+        Length of a claim, in characters.
+    """
+
+    places: int = 64
+    deadline: float = 120.0
+    body_bytes: int = 1_000_000
+    claim_characters: int = 5_000
+
+    def check_claim(self, claim: str, field: str = "claim") -> None:
+        """Raise `ProblemError` if a claim is too long."""
+        if len(claim) > self.claim_characters:
+            raise ProblemError(
+                422,
+                f"the claim has {len(claim)} characters",
+                f"Give at most {self.claim_characters} characters; split a text into its claims",
+                field,
+            )
+
+
+class Service:
+    """Knowledge bases by name, each with a queue of claims; they share one checkpoint.
+
+    Parameters
+    ----------
+    systems
+        The systems by the name of their knowledge base; they are closed with this object. The first
+        is the default.
+    limits
+        The limits of requests.
+    """
+
+    def __init__(self, systems: dict[str, Admiral], limits: ServiceLimits | None = None) -> None:
+        self.limits = limits or ServiceLimits()
+        self.queues = {
+            name: ClaimQueue(system, self.limits.places) for name, system in systems.items()
+        }
+
+    @classmethod
+    def open(
+        cls,
+        kbs: Sequence[str],
+        config: RetrievalConfig,
+        limits: ServiceLimits | None = None,
+    ) -> Service:
+        """Open knowledge bases by name or directory; the last part of a path is the name.
+
+        Raises
+        ------
+        AdmiralError
+            If two have the same name, or one cannot be opened.
+        """
+        names = [Path(kb).resolve().name for kb in kbs]
+        for name in names:
+            if names.count(name) > 1:
+                raise AdmiralError(
+                    f"--kb: two knowledge bases are named {name!r}. Rename a directory"
+                )
+        systems: dict[str, Admiral] = {}
+        with ExitStack() as stack:
+            for name, kb in zip(names, kbs, strict=True):
+                systems[name] = stack.enter_context(_open(kb, config, systems))
+            stack.pop_all()
+        return cls(systems, limits)
+
+    def queue(self, name: str | None) -> ClaimQueue:
+        """Return the queue of a knowledge base; None stands for the first one.
+
+        Raises
+        ------
+        Problem
+            If there is no knowledge base with this name.
+        """
+        if name is None:
+            return next(iter(self.queues.values()))
+        if name not in self.queues:
+            raise ProblemError(404, f"there is no knowledge base {name!r}", "See GET /v1/kbs", "kb")
+        return self.queues[name]
+
+    @property
+    def ready(self) -> bool:
+        """Whether all queues process claims."""
+        return all(queue.alive for queue in self.queues.values())
+
+    def close(self) -> None:
+        """Complete the claims that were accepted, then close the knowledge bases."""
+        for queue in self.queues.values():
+            queue.close()
+            queue.system.close()
+
+
+def _open(kb: str, config: RetrievalConfig, opened: dict[str, Admiral]) -> Admiral:
+    """Open a knowledge base with the checkpoint of those that are open already."""
+    if not opened:
+        return Admiral.from_pretrained(kb=kb, config=config)
+    first = next(iter(opened.values()))
+    opened_kb = KnowledgeBase.open(
+        locate(kb),
+        bm25=None if config.bm25 == "auto" else config.bm25,
+        title_weight=config.title_weight,
+        text_weight=config.text_weight,
+    )
+    try:
+        return Admiral(opened_kb, first.checkpoint, replace(first.config, kb=kb))
+    except BaseException:
+        opened_kb.close()
+        raise

@@ -1,0 +1,51 @@
+"""`admiral serve` as a process: it listens, answers and shuts down."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import pytest
+
+Admiral = Callable[..., subprocess.CompletedProcess[bytes]]
+
+
+def test_a_service_answers_until_it_is_terminated(
+    environment: dict[str, str], command: list[str]
+) -> None:
+    settings = [*("--threads", "1"), *("--reranker", "bm25"), *("--judge", "lexical")]
+    full = [*command, "serve", "--port", "0", "--hops", "1", *settings]
+    with subprocess.Popen(full, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        log = iter(process.stderr.readline, "")
+        url = next(found[0] for line in log if (found := re.search(r"http://[\d.:]+", line)))
+        response = httpx.post(f"{url}/v1/retrieve", json={"claim": "Paris is in France."})
+        assert response.status_code == 200
+        assert response.json()["id"] == "1"
+        process.send_signal(signal.SIGTERM)
+        rest = process.stderr.read()
+    assert '"route": "/v1/retrieve", "status": 200' in rest
+    assert "Traceback" not in rest
+    assert "France" not in rest
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--host", "0.0.0.0"], "--api-keys"),
+        (["--kb", "demo", "--kb", "demo"], "two knowledge bases are named 'demo'"),
+        (["--api-keys", "missing.txt"], "missing.txt: the API keys cannot be read"),
+        (["--kb", "missing"], "missing"),
+    ],
+)
+def test_bad_options_are_named(
+    admiral: Admiral, tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    done = admiral("serve", *arguments, cwd=tmp_path)
+    assert done.returncode != 0
+    assert message in done.stderr.decode()
+    assert "Traceback" not in done.stderr.decode()

@@ -1,0 +1,228 @@
+"""The HTTP API on the demo knowledge base: records, problems, limits and streams."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from admiral import Admiral, RetrievalConfig
+from admiral.serving.access import read_api_keys
+from admiral.serving.application import create_app
+from admiral.serving.service import Service, ServiceLimits
+
+EMMY = "The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1973."
+QUICK = {
+    "reranker": "bm25",
+    "judge": "lexical",
+    "beam_size": "4",
+    "rerank_documents": "8",
+    "title_beams": "0",
+    "precision": "fp32",
+    "threads": "1",
+    "hops": "2",
+}
+KEY = "a-key-that-is-long-enough"
+
+
+@pytest.fixture(scope="module")
+def service(user_cache: None) -> Iterator[Service]:
+    config = RetrievalConfig(
+        reranker="bm25",
+        judge="lexical",
+        beam_size=4,
+        rerank_documents=8,
+        title_beams=0,
+        precision="fp32",
+        threads=1,
+        hops="2",
+    )
+    limits = ServiceLimits(places=4, body_bytes=20_000, claim_characters=500)
+    opened = Service({"demo": Admiral.from_pretrained(config=config)}, limits)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def client(service: Service) -> TestClient:
+    # Without `with`, the application does not shut down, so that the service stays open.
+    return TestClient(create_app(service), raise_server_exceptions=False)
+
+
+def without_seconds(record: bytes) -> bytes:
+    return re.sub(rb'"seconds": [0-9.e-]+', b"", record)
+
+
+def problem(response: Any, status: int) -> dict[str, Any]:
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/problem+json"
+    record = response.json()
+    assert record["status"] == status
+    assert record["detail"]
+    assert record["remedy"]
+    return dict(record)
+
+
+def events(text: str) -> list[tuple[str, dict[str, Any]]]:
+    blocks = [block for block in text.split("\n\n") if block.strip() and block[0] != ":"]
+    pairs = [re.fullmatch(r"event: (\w+)\ndata: (.*)", block) for block in blocks]
+    return [(match[1], json.loads(match[2])) for match in pairs if match is not None]
+
+
+def test_a_record_is_that_of_the_command_line(
+    client: TestClient, admiral: Callable[..., CompletedProcess[bytes]]
+) -> None:
+    done = admiral("retrieve", EMMY, "--json", "--quiet", *settings())
+    assert done.returncode == 0, done.stderr
+    response = client.post("/v1/retrieve", json={"claim": EMMY})
+    assert response.status_code == 200
+    assert without_seconds(response.content) == without_seconds(done.stdout)
+
+
+def settings() -> list[str]:
+    return [part for pair in QUICK.items() for part in ("--set", "=".join(pair))]
+
+
+def test_a_stream_has_each_hop_and_then_the_result(client: TestClient) -> None:
+    response = client.post("/v1/retrieve/stream", json={"claim": EMMY, "hops": 2})
+    assert response.headers["content-type"].startswith("text/event-stream")
+    *hops, (last, result) = events(response.text)
+    assert [(name, hop["number"]) for name, hop in hops] == [("hop", 1), ("hop", 2)]
+    assert last == "result"
+    for (_, hop), recorded in zip(hops, result["hops"], strict=True):
+        named = [[s["title"], s["sentence_id"]] for s in hop["evidence"]]
+        assert {**hop, "evidence": named} == recorded
+    assert hops[-1][1]["evidence"] == result["evidence"]
+
+
+def test_a_batch_has_the_records_of_its_claims(client: TestClient) -> None:
+    claims = [EMMY, "Paris is in France."]
+    batch = client.post("/v1/retrieve/batch", json={"claims": claims, "hops": 1}).json()
+    for number, (claim, record) in enumerate(zip(claims, batch["results"], strict=True), 1):
+        single = client.post("/v1/retrieve", json={"claim": claim, "hops": 1}).json()
+        assert record["id"] == str(number)
+        assert record["evidence"] == single["evidence"]
+        assert len(record["hops"]) == 1
+
+
+def test_prove_judges_given_sentences(client: TestClient) -> None:
+    evidence = [{"title": "Paris", "text": "Paris is the capital of France."}]
+    body = {"claim": "Paris is the capital of France.", "evidence": evidence}
+    record = client.post("/v1/prove", json=body).json()
+    assert record["evidence"] == evidence
+    assert isinstance(record["sufficient"], bool)
+
+
+def test_documents_titles_and_search(client: TestClient) -> None:
+    (kb,) = client.get("/v1/kbs").json()["kbs"]
+    assert kb["name"] == "demo"
+    assert kb["documents"] > 0
+    titles = client.get("/v1/titles", params={"prefix": "Seth", "limit": 1}).json()["titles"]
+    assert titles == ["Seth Meyers"]
+    document = client.get("/v1/documents/Seth Meyers").json()
+    assert document["title"] == "Seth Meyers"
+    found = client.get("/v1/search", params={"q": "Seth Meyers", "k": 3}).json()["results"]
+    assert [each["rank"] for each in found] == [1, 2, 3]
+    assert problem(client.get("/v1/documents/No such title"), 404)["field"] == "title"
+    assert problem(client.get("/v1/search", params={"q": " "}), 422)["field"] == "q"
+    assert problem(client.get("/v1/titles", params={"limit": 0}), 422)["field"] == "limit"
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "claim"),
+        ({"claim": " "}, "claim"),
+        ({"claim": 7}, "claim"),
+        ({"claim": "x" * 501}, "claim"),
+        ({"claim": EMMY, "clam": 1}, "clam"),
+        ({"claim": EMMY, "hops": -1}, "hops"),
+        ({"claim": EMMY, "hops": "many"}, "hops"),
+        ({"claim": EMMY, "kb": 3}, "kb"),
+    ],
+)
+@pytest.mark.parametrize("path", ["/v1/retrieve", "/v1/retrieve/stream"])
+def test_a_bad_field_is_named(
+    client: TestClient, path: str, body: dict[str, Any], field: str
+) -> None:
+    assert problem(client.post(path, json=body), 422)["field"].split(".")[0] == field
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"[]", b"{", b'{"claim": "\xff"}', b'{"claim": "\\ud800"}', b"[" * 9000, b"\x00"],
+)
+def test_a_bad_body_is_a_problem(client: TestClient, content: bytes) -> None:
+    headers = {"Content-Type": "application/json"}
+    response = client.post("/v1/retrieve", content=content, headers=headers)
+    assert response.status_code in (400, 422)
+    problem(response, response.status_code)
+
+
+def test_unknown_names_are_problems(client: TestClient) -> None:
+    body = {"claim": EMMY, "kb": "other"}
+    assert problem(client.post("/v1/retrieve", json=body), 404)["field"] == "kb"
+    problem(client.get("/v1/nothing"), 404)
+    problem(client.get("/v1/retrieve"), 405)
+    body = {"claims": [EMMY] * 5}
+    assert problem(client.post("/v1/retrieve/batch", json=body), 422)["field"] == "claims"
+    problem(client.post("/v1/retrieve", json={"claim": "x" * 30_000}), 413)
+    chunks = iter([b'{"claim": "'] + [b"x" * 1000] * 30)
+    problem(client.post("/v1/retrieve", content=chunks), 413)
+
+
+def test_a_full_queue_asks_to_try_again(client: TestClient, service: Service) -> None:
+    queue = service.queue(None)
+    with queue.reserve(4):
+        response = client.post("/v1/retrieve", json={"claim": EMMY})
+        problem(client.post("/v1/retrieve/stream", json={"claim": EMMY}), 429)
+    problem(response, 429)
+    assert int(response.headers["retry-after"]) > 0
+    assert queue.taken == 0
+
+
+def test_a_passed_deadline_frees_the_place(service: Service) -> None:
+    impatient = Service({}, ServiceLimits(deadline=1e-6))
+    impatient.queues = service.queues
+    client = TestClient(create_app(impatient), raise_server_exceptions=False)
+    problem(client.post("/v1/retrieve", json={"claim": EMMY}), 504)
+    response = client.post("/v1/retrieve/stream", json={"claim": EMMY})
+    ((name, record),) = events(response.text)
+    assert (name, record["status"]) == ("problem", 504)
+    assert service.queue(None).taken == 0
+
+
+def test_keys_are_checked(service: Service, tmp_path: Path) -> None:
+    path = tmp_path / "keys"
+    path.write_text(f"# of the tests\n{KEY}\n")
+    client = TestClient(create_app(service, read_api_keys(path)))
+    assert client.get("/healthz").status_code == 200
+    problem(client.get("/v1/kbs"), 401)
+    for wrong in ("Bearer wrong", f"Basic {KEY}", "Bearer é", "Bearer"):
+        problem(client.get("/v1/kbs", headers={"Authorization": wrong.encode("latin-1")}), 401)
+    assert client.get("/v1/kbs", headers={"Authorization": f"Bearer {KEY}"}).status_code == 200
+
+
+def test_health_and_metrics(client: TestClient) -> None:
+    assert client.get("/healthz").json() == {"status": "ok"}
+    assert client.get("/readyz").json() == {"status": "ready"}
+    metrics = client.get("/metrics").text
+    assert 'admiral_queue_places_taken{kb="demo"} 0.0' in metrics
+    assert 'route="/healthz"' in metrics
+
+
+def test_the_log_has_no_contents(client: TestClient, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO", "admiral.serving"):
+        response = client.get("/v1/search", params={"q": "Meyers"})
+    (record,) = [
+        json.loads(r.message) for r in caplog.records if r.name == "admiral.serving.access"
+    ]
+    assert record["request"] == response.headers["x-request-id"]
+    assert record["route"] == "/v1/search"
+    assert "Meyers" not in caplog.text
