@@ -34,8 +34,9 @@ setup(
     python_requires=">=3.11",
     packages=find_packages(include=[*PACKAGES, *(f"{name}.*" for name in PACKAGES)]),
     package_data={
-        # Weights, tokenizer and demo corpus of the bundled checkpoint and knowledge base.
-        "admiral": ["py.typed", "data/**"],
+        # Weights, tokenizer and demo corpus of the bundled checkpoint and knowledge base; the
+        # page of the service.
+        "admiral": ["py.typed", "data/**", "serving/page/*"],
         "trie": ["py.typed"],
         "proofs": ["py.typed", "data/*"],
         "training": ["py.typed"],

@@ -14,12 +14,13 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from admiral.errors import AdmiralError
+from admiral.serving.page_routes import PAGE_PATHS
 from admiral.serving.problems import ProblemError
 from admiral.serving.service_metrics import ServiceMetrics
 
 logger = logging.getLogger(__name__)
 
-_OPEN_PATHS = ("/healthz", "/readyz")
+_OPEN_PATHS = ("/healthz", "/readyz", *PAGE_PATHS)
 _MIN_KEY = 16
 
 

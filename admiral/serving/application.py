@@ -10,7 +10,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.concurrency import run_in_threadpool
 
 import admiral
-from admiral.serving import kb_routes, retrieval_routes
+from admiral.serving import kb_routes, page_routes, retrieval_routes
 from admiral.serving.access import AccessMiddleware
 from admiral.serving.problems import handle_problems
 from admiral.serving.service import Service
@@ -47,6 +47,7 @@ def create_app(service: Service, api_keys: Sequence[bytes] = ()) -> FastAPI:
     app.include_router(retrieval_routes.router)
     app.include_router(kb_routes.router)
     app.include_router(kb_routes.health)
+    app.include_router(page_routes.router)
 
     @app.get("/metrics", tags=["health"])
     def read_metrics() -> Response:

@@ -10,6 +10,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from admiral.io.document_records import judgement_record
 from admiral.records import Claim, Hop, RetrievalResult, hop_json, sentence_json
@@ -77,10 +78,10 @@ async def retrieve_stream(body: ClaimRequest, request: Request) -> Response:
             Claim("1", body.claim), _hops(body.hops), lambda hop: put(events.put_nowait, hop)
         )
         future.add_done_callback(lambda _: put(events.put_nowait, None))
-        reserved = stack.pop_all()
-    stream = _events(future, events, reserved, service.limits.deadline)
-    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(stream, headers=headers, media_type="text/event-stream")
+        stack.callback(future.cancel)
+        return EventStream(
+            _events(future, events, service.limits.deadline), reserved=stack.pop_all()
+        )
 
 
 @router.post("/prove")
@@ -137,34 +138,50 @@ async def _disconnect(request: Request) -> None:
         pass
 
 
+class EventStream(StreamingResponse):
+    """Server-sent events.
+
+    Parameters
+    ----------
+    events
+        The events, encoded.
+    reserved
+        Closed when the response ends or its client leaves, even before the first event.
+    """
+
+    def __init__(self, events: AsyncIterator[bytes], reserved: ExitStack) -> None:
+        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        super().__init__(events, headers=headers, media_type="text/event-stream")
+        self._reserved = reserved
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the events."""
+        with self._reserved:
+            await super().__call__(scope, receive, send)
+
+
 async def _events(
-    future: Future[RetrievalResult],
-    events: asyncio.Queue[Hop | None],
-    reserved: ExitStack,
-    deadline: float,
+    future: Future[RetrievalResult], events: asyncio.Queue[Hop | None], deadline: float
 ) -> AsyncIterator[bytes]:
     """Yield the events of a claim; None in `events` means that the result is there."""
     loop = asyncio.get_running_loop()
     end = loop.time() + deadline
-    with reserved:
-        try:
-            while True:
-                patience = min(_KEEP_ALIVE, end - loop.time())
-                try:
-                    hop = await asyncio.wait_for(events.get(), max(patience, 0))
-                except TimeoutError:
-                    if loop.time() >= end:
-                        raise
-                    yield b": keep-alive\n\n"
-                    continue
-                if hop is None:
-                    break
-                yield _event("hop", _hop_event(hop))
-            yield _event("result", future.result().to_json())
-        except Exception as error:
-            yield _event("problem", problem_of(error).to_json())
-        finally:
-            future.cancel()
+    try:
+        while True:
+            patience = min(_KEEP_ALIVE, end - loop.time())
+            try:
+                hop = await asyncio.wait_for(events.get(), max(patience, 0))
+            except TimeoutError:
+                if loop.time() >= end:
+                    raise
+                yield b": keep-alive\n\n"
+                continue
+            if hop is None:
+                break
+            yield _event("hop", _hop_event(hop))
+        yield _event("result", future.result().to_json())
+    except Exception as error:
+        yield _event("problem", problem_of(error).to_json())
 
 
 def _hop_event(hop: Hop) -> dict[str, Any]:

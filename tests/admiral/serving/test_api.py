@@ -16,6 +16,7 @@ from admiral import Admiral, RetrievalConfig
 from admiral.serving.access import read_api_keys
 from admiral.serving.application import create_app
 from admiral.serving.service import Service, ServiceLimits
+from proofs import NatOp, Verdict
 
 EMMY = "The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1973."
 QUICK = {
@@ -203,6 +204,7 @@ def test_keys_are_checked(service: Service, tmp_path: Path) -> None:
     path.write_text(f"# of the tests\n{KEY}\n")
     client = TestClient(create_app(service, read_api_keys(path)))
     assert client.get("/healthz").status_code == 200
+    assert client.get("/").status_code == 200
     problem(client.get("/v1/kbs"), 401)
     for wrong in ("Bearer wrong", f"Basic {KEY}", "Bearer é", "Bearer"):
         problem(client.get("/v1/kbs", headers={"Authorization": wrong.encode("latin-1")}), 401)
@@ -226,3 +228,20 @@ def test_the_log_has_no_contents(client: TestClient, caplog: pytest.LogCaptureFi
     assert record["request"] == response.headers["x-request-id"]
     assert record["route"] == "/v1/search"
     assert "Meyers" not in caplog.text
+
+
+def test_the_page_loads_nothing_from_elsewhere(client: TestClient) -> None:
+    page = client.get("/")
+    policy = page.headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'; script-src 'self'")
+    assert page.headers["x-content-type-options"] == "nosniff"
+    files = re.findall(r'(?:src|href)="([^"]+)"', page.text)
+    assert files == ["page.css", "data:,", "page.js"]
+    script, style = (client.get(f"/{name}").text for name in ("page.js", "page.css"))
+    # Texts become text nodes, so that no title or sentence is read as HTML.
+    assert not re.search(r"innerHTML|outerHTML|insertAdjacent|document\.write|eval", script)
+    assert not re.search(r"\son\w+=|<style|style=|https?://", page.text + script + style)
+    for operator in NatOp:
+        assert f'"{operator.value}": "{operator.phrase}"' in script
+    for verdict in Verdict:
+        assert verdict.value in script

@@ -1,0 +1,131 @@
+"""The queue of claims with a system that retrieves nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import ExitStack
+from typing import cast
+
+import pytest
+
+from admiral import Admiral, AdmiralError, RetrievalConfig
+from admiral.records import Claim, Hop, RetrievalResult
+from admiral.serving.claim_queue import ClaimQueue, QueueFullError
+from admiral.serving.retrieval_routes import EventStream
+
+
+class FakeSystem:
+    """Return a result without hops for each claim, in batches; `bad` claims are errors."""
+
+    def __init__(self) -> None:
+        self.config = RetrievalConfig()
+        self.batches: list[list[str]] = []
+        self.start = threading.Event()
+
+    def retrieve_many(
+        self, claims: Iterable[Claim], hops: str, on_hop: Callable[[Claim, Hop], None]
+    ) -> Iterator[RetrievalResult]:
+        assert self.start.wait(10)
+        batch = list(claims)
+        self.batches.append([claim.text for claim in batch])
+        if any(claim.text == "bad" for claim in batch):
+            raise AdmiralError("a bad claim")
+        for claim in batch:
+            on_hop(claim, Hop(1, (), (), None, False, 0.0))
+            yield RetrievalResult(claim, (), (), (), "dead_end")
+
+
+@pytest.fixture
+def system() -> FakeSystem:
+    return FakeSystem()
+
+
+@pytest.fixture
+def queue(system: FakeSystem) -> Iterator[ClaimQueue]:
+    opened = ClaimQueue(cast(Admiral, system), places=3)
+    yield opened
+    system.start.set()
+    opened.close()
+    assert not opened.alive
+
+
+def test_waiting_claims_share_a_batch_and_keep_their_ids(
+    system: FakeSystem, queue: ClaimQueue
+) -> None:
+    hops: list[Hop] = []
+    futures = [
+        queue.submit(Claim("1", "a"), "2", hops.append),
+        queue.submit(Claim("1", "b"), "2"),
+        queue.submit(Claim("7", "c"), "3"),
+    ]
+    system.start.set()
+    claims = [future.result(10).claim for future in futures]
+    assert claims == [Claim("1", "a"), Claim("1", "b"), Claim("7", "c")]
+    assert system.batches == [["a", "b"], ["c"]]
+    assert len(hops) == 1
+
+
+def test_an_error_hits_only_its_claim(system: FakeSystem, queue: ClaimQueue) -> None:
+    good, bad = queue.submit(Claim("1", "good")), queue.submit(Claim("1", "bad"))
+    system.start.set()
+    assert good.result(10).claim.text == "good"
+    with pytest.raises(AdmiralError, match="a bad claim"):
+        bad.result(10)
+    later = queue.submit(Claim("1", "later"))
+    assert later.result(10).claim.text == "later"
+
+
+def test_a_cancelled_claim_is_never_processed(system: FakeSystem, queue: ClaimQueue) -> None:
+    first, second = queue.submit(Claim("1", "first"), "1"), queue.submit(Claim("1", "second"), "2")
+    assert second.cancel()
+    system.start.set()
+    assert first.result(10).claim.text == "first"
+    assert queue.submit(Claim("1", "third"), "2").result(10).claim.text == "third"
+    assert ["second"] not in system.batches
+
+
+def test_places_are_limited(queue: ClaimQueue) -> None:
+    with queue.reserve(2):
+        with pytest.raises(QueueFullError), queue.reserve(2):
+            pass
+        with queue.reserve(1):
+            assert queue.taken == 3
+    assert queue.taken == 0
+
+
+def test_accepted_claims_are_completed_before_the_queue_closes(system: FakeSystem) -> None:
+    queue = ClaimQueue(cast(Admiral, system), places=3)
+    future = queue.submit(Claim("1", "a"))
+    system.start.set()
+    queue.close()
+    assert future.done()
+    with pytest.raises(AdmiralError, match="closed"):
+        queue.submit(Claim("1", "b"))
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_client_that_leaves_a_stream_frees_its_place(queue: ClaimQueue, begun: bool) -> None:
+    async def events() -> AsyncIterator[bytes]:
+        yield b": begun\n\n"
+        await asyncio.sleep(60)
+
+    async def receive() -> dict[str, str]:
+        await asyncio.sleep(0.01 if begun else 0)
+        return {"type": "http.disconnect"}
+
+    async def send(message: object) -> None:
+        await asyncio.sleep(0)
+
+    blocked = queue.submit(Claim("1", "first"), "1")
+    future = queue.submit(Claim("1", "left"), "2")
+    reserved = ExitStack()
+    reserved.enter_context(queue.reserve())
+    reserved.callback(future.cancel)
+    response = EventStream(events(), reserved)
+    scope = {"type": "http", "asgi": {"spec_version": "2.3"}}
+    asyncio.run(response(scope, receive, send))
+    assert queue.taken == 0
+    assert future.cancelled()
+    assert not blocked.done()
