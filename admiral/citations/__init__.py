@@ -1,0 +1,1 @@
+"""Citation verification (SIDE): does the cited source support the sentence, and which one would."""

@@ -1,0 +1,153 @@
+"""The records of citation verification: claims in context, citations and verdicts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from admiral.library.source_records import Passage
+
+#: What became of a citation. Everything but `scored` means that the source was not checked, which
+#: says nothing about whether it supports the claim.
+Status = Literal[
+    "scored", "not_in_library", "no_text", "too_short", "not_english", "not_web", "blocked"
+]
+#: What to do about a claim and its citations (see `decide`).
+Decision = Literal["keep", "flag", "replace", "add", "not_checked"]
+#: Where a claim stands on its page.
+Kind = Literal["sentence", "list"]
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A reference of a claim to a source.
+
+    Attributes
+    ----------
+    url
+        URL of the source; empty if the reference has none, as a printed book.
+    name
+        Name or number of the reference on its page.
+    title, archive_url, date, template, quote
+        As far as the reference states them; empty otherwise. Archived URLs are unwrapped.
+    """
+
+    url: str
+    name: str = ""
+    title: str = ""
+    archive_url: str = ""
+    date: str = ""
+    template: str = ""
+    quote: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CitedClaim:
+    """A sentence of a page with its context and its references.
+
+    Attributes
+    ----------
+    id
+        Unique within a file.
+    claim
+        The whole sentence, without reference marks.
+    page
+        Title of the page; may be empty.
+    section
+        Headings above the claim, outermost first.
+    before, after
+        Text of the page before and after the claim.
+    span
+        Offsets in `claim` of the part up to the reference mark.
+    kind
+        Whether the claim is a sentence of running text or an item of a list.
+    tags
+        Maintenance tags after the reference, such as ``failed-verification``.
+    citations
+        The references that stand together after the claim.
+    """
+
+    id: str
+    claim: str
+    page: str = ""
+    section: tuple[str, ...] = ()
+    before: str = ""
+    after: str = ""
+    span: tuple[int, int] | None = None
+    kind: Kind = "sentence"
+    tags: tuple[str, ...] = ()
+    citations: tuple[Citation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredPart:
+    """A part of a claim, the best passage for it (None if there is none) and its score."""
+
+    text: str
+    score: float
+    passage: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredSource:
+    """A source judged for a claim.
+
+    Attributes
+    ----------
+    url, title
+        Of the source, or of the citation if there is none.
+    status
+        Whether the source was scored, and otherwise why not.
+    score, probability, percentile
+        Unbounded score, calibrated probability of support, and the share (0 to 100) of reference
+        citations with a lower score; None unless scored.
+    passage
+        The best passage; None unless scored.
+    parts
+        The parts of the claim with their own best passages.
+    missing
+        Parts of the claim that nothing in the source covers.
+    """
+
+    url: str
+    title: str
+    status: Status
+    score: float | None = None
+    probability: float | None = None
+    percentile: float | None = None
+    passage: Passage | None = None
+    parts: tuple[ScoredPart, ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CitationVerdict:
+    """The verdict on a claim's citations.
+
+    Attributes
+    ----------
+    claim
+        The claim.
+    decision
+        What to do.
+    existing
+        The sources that the claim cites, in the order of its references.
+    suggestions
+        Other sources, best first.
+    warnings
+        What the reader should know, such as sources that could not be read.
+    seconds
+        Processing time.
+    """
+
+    claim: CitedClaim
+    decision: Decision
+    existing: tuple[ScoredSource, ...]
+    suggestions: tuple[ScoredSource, ...]
+    warnings: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def flagged(self) -> bool:
+        """Whether an existing source was checked and found wanting."""
+        return self.decision in ("flag", "replace")

@@ -1,0 +1,1 @@
+"""Sources cut into passages: the collection in which citations are looked up."""
