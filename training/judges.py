@@ -125,8 +125,8 @@ def _retrieved(
 @click.option(
     "--network",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="calibrated: keep the network of these weights, and fit the probability of sufficiency "
-    "alone.",
+    help="calibrated: keep the network and the decisions of these weights, and fit the probability "
+    "of sufficiency alone.",
 )
 @click.option(
     "--precision",

@@ -157,6 +157,8 @@ class VerifiedJudge:
             verdicts = {_VERDICTS[name]: value for name, value in read.labels.items()}
         else:
             verdicts = self._verdicts.probabilities(self.verdict_features(claim, read))
+            if self._sufficiency is not None:
+                verdicts = _given_sufficiency(verdicts, probability)
         sufficient = None if self._threshold is None else probability >= self._threshold
         judgement = self._judge.write(claim, read.draft, sufficient=sufficient)
         ordered = {verdict: verdicts[verdict] for verdict in Verdict}
@@ -184,6 +186,19 @@ def verified_claims(
         VerifiedClaim(draft, row, list(islice(rest, len(each))) or [row], own)
         for draft, row, each, own in zip(drafts, rows, parts, relevance, strict=False)
     ]
+
+
+def _given_sufficiency(
+    verdicts: Mapping[Verdict, float], sufficient: float
+) -> dict[Verdict, float]:
+    """Return the verdicts so that NOT ENOUGH INFO is as probable as insufficient evidence."""
+    decided = 1 - verdicts[Verdict.NOT_ENOUGH_INFO]
+    return {
+        verdict: 1 - sufficient
+        if verdict is Verdict.NOT_ENOUGH_INFO
+        else sufficient * value / max(decided, _SMALLEST)
+        for verdict, value in verdicts.items()
+    }
 
 
 def _contradicting(read: VerifiedClaim, evidence: Evidence) -> tuple[str, float]:
