@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from admiral.errors import AdmiralError
+from admiral.storage.bundled_names import VERIFIER
 from admiral.storage.declared_settings import (
     declared_settings,
     documented,
@@ -31,6 +32,7 @@ FAST_SETTINGS: dict[str, Any] = {
     "title_beams": 0,
     "cross_encoder_documents": 0,
     "rerank_documents": 12,
+    "verifier": "",
 }
 
 
@@ -185,10 +187,11 @@ class RetrievalConfig:
         is_file=True,
     )
     verifier: str = setting(
-        "",
-        "Directory of a verifier, which the judge `calibrated` then uses for probabilities of "
-        "sufficiency and of verdicts: one that `training.verifier` wrote, or any local Hugging "
-        "Face classifier of pairs with the same labels. If empty, there is none.",
+        VERIFIER,
+        "Verifier, which the judge `calibrated` uses for probabilities of verdicts and of "
+        "sufficiency: `mini-verifier`, the bundled one, or the directory of one that "
+        "`training.verifier` wrote or of any local Hugging Face classifier of pairs with the same "
+        "labels. If empty, there is none.",
         is_file=True,
     )
     stop_at: float = setting(

@@ -38,6 +38,7 @@ from admiral.models.heads import SUFFICIENCY_HEAD
 from admiral.storage.atomic_files import write_atomically
 from admiral.storage.bundled_names import is_bundled
 from admiral.storage.output_paths import check_distinct_paths, check_output_path
+from proofs.judges.verified_fits import JUDGE_WEIGHTS
 from training.command_options import (
     held_out_option,
     open_verifier,
@@ -124,8 +125,8 @@ def _retrieved(
 @click.option(
     "--network",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="calibrated: keep the network of these weights, and fit the probability of sufficiency "
-    "alone.",
+    help="calibrated: keep the network and the decisions of these weights, and fit the probability "
+    "of sufficiency alone.",
 )
 @click.option(
     "--precision",
@@ -183,7 +184,9 @@ def main(
         if out is not None:
             check_output_path(out)
             check_distinct_paths(out, claims, dev, *(source.path for source in sources))
-            check_outside_folders(out, kb, verifier or "")
+            # The weights of a verifier belong into its directory.
+            own = verifier is not None and out == Path(verifier) / JUDGE_WEIGHTS
+            check_outside_folders(out, kb, "" if own else verifier or "")
         with KnowledgeBase.open(locate(kb)) as corpus:
             train_claims = list(read_gold(claims))
             random.Random(seed).shuffle(train_claims)

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from admiral.errors import AdmiralError
-from admiral.gold import read_gold
+from admiral.gold import Label, read_gold
 from admiral.kb import KnowledgeBase, locate
 from admiral.storage.atomic_files import write_atomically
 from proofs.judges.calibrated import CalibratedJudge
@@ -116,7 +116,11 @@ def _examples(
     examples: list[VerdictExample] = []
     if kb is not None:
         with KnowledgeBase.open(locate(kb)) as corpus:
-            examples += gold_examples(corpus, gold, seed)
+            own = list(gold_examples(corpus, gold, seed))
+        # Every other one without a document, so that the three labels are about equally frequent.
+        withheld = [example for example in own if example.label is Label.NOT_ENOUGH_INFO]
+        examples += (example for example in own if example.label is not Label.NOT_ENOUGH_INFO)
+        examples += withheld[::2]
     by_id = {claim.id: claim for claim in gold}
     for path in results:
         examples += retrieved_examples_of_results(path, by_id)

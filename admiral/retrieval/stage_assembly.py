@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import resources
 from pathlib import Path
 
 import torch
@@ -35,6 +36,7 @@ from admiral.retrieval.hyperlinks import HyperlinkHopRetriever
 from admiral.retrieval.mentions import TitleMentionFinder
 from admiral.retrieval.no_generator import NoGenerator
 from admiral.retrieval.title_scoring import ForcedTitleScorer
+from admiral.storage.bundled_names import VERIFIER
 from proofs import NatOp, PairLexicon, SpanLexicon, default_lexicon
 from proofs.generation.generator import ProofGenerator
 from proofs.judges.basic import AlwaysSufficient, GeneratedProofJudge, LexicalJudge, NeverSufficient
@@ -230,12 +232,18 @@ def open_verifier(config: RetrievalConfig) -> Verifier:
     dtype = choose_dtype(config)
     try:
         return Verifier.open(
-            config.verifier,
+            _verifier_directory(config),
             device=choose_device(config.device),
             dtype=None if dtype is torch.int8 else dtype,  # only the checkpoint has int8 products
         )
     except ValueError as error:
         raise AdmiralError(f"setting 'verifier': {error}") from error
+
+
+def _verifier_directory(config: RetrievalConfig) -> Path:
+    if config.verifier == VERIFIER:
+        return Path(str(resources.files("admiral"))) / "data" / VERIFIER
+    return Path(config.verifier)
 
 
 def judge_weights(config: RetrievalConfig) -> Weights:
@@ -248,7 +256,7 @@ def judge_weights(config: RetrievalConfig) -> Weights:
     """
     key, path = "judge_weights", Path(config.judge_weights)
     if not config.judge_weights:
-        key, path = "verifier", Path(config.verifier) / JUDGE_WEIGHTS
+        key, path = "verifier", _verifier_directory(config) / JUDGE_WEIGHTS
         if not config.verifier or not path.exists():
             return Weights.bundled()
     try:

@@ -5,7 +5,8 @@ sentences that merely share words with the claim, one that refutes it is easily 
 Logistic regressions combine these probabilities with the scores of the proof's steps
 (`proofs.judges.verified_fits`). Without fitted weights, the verifier's own probabilities are taken:
 evidence is as probably sufficient as it is not neutral. The proof is then written for the decision,
-so that it has an independent step if and only if the evidence is insufficient.
+so that it has an independent step if and only if the evidence is insufficient, and if the verdict
+refutes the claim but no step does, for the verdict (`proofs.judges.refuting_step`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from itertools import islice
 
 from proofs.judges.calibrated import CalibratedJudge, ScoredDraft, Weights
 from proofs.judges.judgement import Evidence, Judgement, uncovered
+from proofs.judges.refuting_step import RefutedClaim, needs_refuting_step, with_refuting_steps
 from proofs.logic.operators import Verdict
 from proofs.verifier.label_names import LABELS
 from proofs.verifier.pair_input import document_texts, evidence_text
@@ -110,10 +112,22 @@ class VerifiedJudge:
 
     def judge(self, claims: Sequence[str], evidence: Sequence[Evidence]) -> list[Judgement]:
         """Return the proof of each claim, the decision and the probabilities."""
-        return [
-            uncovered(claim) if read is None else self._judgement(claim, read)
-            for claim, read in zip(claims, self.read(claims, evidence), strict=True)
+        read = self.read(claims, evidence)
+        judgements = [
+            uncovered(claim) if each is None else self._judgement(claim, each)
+            for claim, each in zip(claims, read, strict=True)
         ]
+        refuted = {
+            number: RefutedClaim(claims[number], *_contradicting(each, evidence[number]), proof)
+            for number, (judgement, each) in enumerate(zip(judgements, read, strict=True))
+            if each is not None
+            and (proof := judgement.proof) is not None
+            and needs_refuting_step(proof, judgement.verdict)
+        }
+        proofs = with_refuting_steps(self._verifier, list(refuted.values()))
+        for number, proof in zip(refuted, proofs, strict=True):
+            judgements[number] = replace(judgements[number], proof=proof)
+        return judgements
 
     def read(
         self, claims: Sequence[str], evidence: Sequence[Evidence]
@@ -143,6 +157,8 @@ class VerifiedJudge:
             verdicts = {_VERDICTS[name]: value for name, value in read.labels.items()}
         else:
             verdicts = self._verdicts.probabilities(self.verdict_features(claim, read))
+            if self._sufficiency is not None:
+                verdicts = _given_sufficiency(verdicts, probability)
         sufficient = None if self._threshold is None else probability >= self._threshold
         judgement = self._judge.write(claim, read.draft, sufficient=sufficient)
         ordered = {verdict: verdicts[verdict] for verdict in Verdict}
@@ -170,6 +186,26 @@ def verified_claims(
         VerifiedClaim(draft, row, list(islice(rest, len(each))) or [row], own)
         for draft, row, each, own in zip(drafts, rows, parts, relevance, strict=False)
     ]
+
+
+def _given_sufficiency(
+    verdicts: Mapping[Verdict, float], sufficient: float
+) -> dict[Verdict, float]:
+    """Return the verdicts so that NOT ENOUGH INFO is as probable as insufficient evidence."""
+    decided = 1 - verdicts[Verdict.NOT_ENOUGH_INFO]
+    return {
+        verdict: 1 - sufficient
+        if verdict is Verdict.NOT_ENOUGH_INFO
+        else sufficient * value / max(decided, _SMALLEST)
+        for verdict, value in verdicts.items()
+    }
+
+
+def _contradicting(read: VerifiedClaim, evidence: Evidence) -> tuple[str, float]:
+    """Return the text that contradicts the claim most, the whole or a document, and how much."""
+    texts = [evidence_text(evidence), *document_texts(evidence)]
+    values = [one["contradiction"] for one in (read.labels, *read.alone)]
+    return max(zip(texts, values, strict=False), key=lambda pair: pair[1])
 
 
 def _log_odds(probability: float) -> float:

@@ -81,19 +81,22 @@ class SufficiencyFit:
     log_odds
         The log-odds, from `SUFFICIENCY_FEATURES`.
     threshold
-        Evidence counts as sufficient from this probability on.
+        Evidence counts as sufficient from this probability on; None leaves the decision to the
+        scores of the proof.
     """
 
     log_odds: LinearScore
-    threshold: float
+    threshold: float | None
 
     @classmethod
     def parse(cls, path: Path, where: str, record: Any) -> SufficiencyFit:
         """Return the fit in the field `where` of a file; errors as `LinearScore.parse`."""
         values = fields(path, where, record, ("bias", "weights", "threshold"))
-        threshold = number(path, f"{where}.threshold", values["threshold"])
-        if not 0 <= threshold <= 1:
-            raise bad_field(path, f"{where}.threshold", "expected a probability")
+        threshold = values["threshold"]
+        if threshold is not None:
+            threshold = number(path, f"{where}.threshold", threshold)
+            if not 0 <= threshold <= 1:
+                raise bad_field(path, f"{where}.threshold", "expected a probability or null")
         linear = {name: values[name] for name in ("bias", "weights")}
         return cls(LinearScore.parse(path, where, linear, SUFFICIENCY_FEATURES), threshold)
 

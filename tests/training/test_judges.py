@@ -96,7 +96,10 @@ def test_with_a_verifier_a_probability_of_sufficiency_is_fitted(
     assert any(judgement.sufficient for judgement in found)
     # A network that is kept scores the steps for the probability.
     assert fit(*given, "--verifier", verifier, "--network", plain, "--out", out).exit_code == 0
-    assert replace(Weights.read(out), sufficiency=None) == Weights.read(plain)
+    kept = Weights.read(out)
+    assert replace(kept, sufficiency=None) == Weights.read(plain)
+    assert kept.sufficiency is not None
+    assert kept.sufficiency.threshold is None  # and decides
     # The probability is fitted on held-out claims only; the network on all.
     assert fit(*given, "--verifier", verifier, "--held-out", 0.5, "--out", out).exit_code == 0
     part = Weights.read(out)

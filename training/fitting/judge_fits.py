@@ -85,6 +85,8 @@ def fit_calibrated(
         )
     rows = _rows_of_unseen(examples, features, unseen, verified, seed)
     fit = fit_sufficiency(rows, [examples[at].sufficient for at in unseen])
+    if verified.network is not None:  # whose scores still decide
+        return replace(weights, sufficiency=replace(fit, threshold=None))
     dev_rows = _read(weights, verified.verifier, dev_features, dev)
     doubts = [1 - fit.probability(row) for row in dev_rows]
     doubt = threshold_at_recall(doubts, _insufficient(dev), recall)
