@@ -198,7 +198,7 @@ class KnowledgeBase:
         return [(name, list(map(self.title, rows))) for name, rows in found]
 
     def has_aliases_with(self, word: str) -> bool:
-        """Return whether `word` may be the first word of an alias, up to its first other character."""
+        """Return whether an alias may begin with `word`, up to its first other character."""
         return self._contents.aliases.begin_with(word)
 
     def common_aliases(self) -> set[str]:
