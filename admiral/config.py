@@ -129,11 +129,16 @@ class RetrievalConfig:
         "Count other names of documents as mentions too, such as acronyms and names of commands. "
         "They are found when the knowledge base is built.",
     )
-    graph: bool = setting(
-        False,
-        "Use the graph of mentions, which `admiral graph build` makes. "
+    graph: str | bool = setting(
+        "auto",
+        "Use the graph of mentions, which `admiral index --graph` and `admiral graph build` make. "
         "Documents that are close in it to the claim become candidates of the first stage; those "
-        "that are close to the evidence are candidates of the next hop.",
+        "that are close to the evidence are candidates of the next hop, and are ranked higher.",
+        choices={
+            "auto": "if the knowledge base has a graph that is up to date",
+            "true": "yes; without such a graph, it is an error",
+            "false": "no",
+        },
     )
     generator: bool = setting(
         True,
@@ -298,6 +303,8 @@ class RetrievalConfig:
     def __post_init__(self) -> None:
         if isinstance(self.hops, int) and not isinstance(self.hops, bool):
             self.hops = str(self.hops)
+        if isinstance(self.graph, bool):
+            self.graph = str(self.graph).lower()
 
     def validate(self) -> None:
         """Check all settings.

@@ -13,7 +13,7 @@ import torch
 
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
-from admiral.graph import open_graph_candidates
+from admiral.graph import graph_to_use
 from admiral.io.prefetch import ReadyStream
 from admiral.io.text_cleaning import clean_text
 from admiral.kb import KnowledgeBase, locate
@@ -83,8 +83,7 @@ class Admiral(AsyncRetrieval):
             config = replace(config, precision=precision_of(checkpoint.model.dtype))
         self.kb, self.checkpoint, self.config = kb, checkpoint, config
         if stages is None:
-            graph = open_graph_candidates(kb) if config.graph else None
-            stages = build_stages(kb, checkpoint, config, graph)
+            stages = build_stages(kb, checkpoint, config, graph_to_use(kb, config.graph))
         self.stages = stages
         self.in_use = ReferenceCount()
         # Read once, because torch's own number depends on the calling thread.

@@ -17,7 +17,14 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from admiral.records import Document, DocumentSet, RankedDocument, ScoredTitle, Sentence
+from admiral.records import (
+    Document,
+    DocumentSet,
+    Proximity,
+    RankedDocument,
+    ScoredTitle,
+    Sentence,
+)
 from proofs import Judgement
 
 
@@ -60,6 +67,19 @@ class GraphSearch(Protocol):
         self, claims: Sequence[str], evidence: Sequence[Sequence[Sentence]], k: int
     ) -> list[list[str]]:
         """Return the titles of the best `k` documents for each claim, none of its evidence."""
+        ...
+
+
+class GraphProximity(Protocol):
+    """Stage 4: measure how close documents are to claims and evidence in a graph of documents."""
+
+    def proximity(
+        self,
+        claims: Sequence[str],
+        evidence: Sequence[Sequence[Sentence]],
+        titles: Sequence[Sequence[str]],
+    ) -> list[dict[str, Proximity]]:
+        """Return the proximity of the given titles, for each claim and its evidence."""
         ...
 
 
@@ -281,6 +301,9 @@ class Stages:
     graph
         Finds documents that are close to the evidence, for the next hop to read; None to do
         without.
+    graph_proximity
+        Measures how close documents are to the claim and the evidence, for the features of the
+        document scorer; None to do without.
     """
 
     first_stage: FirstStage
@@ -292,6 +315,7 @@ class Stages:
     document_scorer: DocumentScorer | None = None
     document_reader: DocumentReader | None = None
     graph: GraphSearch | None = None
+    graph_proximity: GraphProximity | None = None
 
     @property
     def claim_limits(self) -> Mapping[str, int]:

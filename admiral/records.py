@@ -128,6 +128,23 @@ class ScoredTitle:
 
 
 @dataclass(frozen=True, slots=True)
+class Proximity:
+    """How close a document is in the graph of mentions to a claim and its evidence.
+
+    Attributes
+    ----------
+    arrivals
+        Natural log of the share of a random walk from the claim and the evidence that other
+        documents lead here.
+    mentions
+        Share of the documents of the evidence that this one mentions.
+    """
+
+    arrivals: float
+    mentions: float
+
+
+@dataclass(frozen=True, slots=True)
 class DocumentSet:
     """A set of documents that are scored jointly.
 

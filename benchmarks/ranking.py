@@ -44,7 +44,7 @@ def main(claims: Path, kb: str, limit: int, settings: tuple[str, ...]) -> None:
     for hops, reached in (("one hop", [one.first_hops(1) for one in found]), ("all hops", found)):
         for name in RANKINGS:
             one = replace(config, ranking=name)
-            relevance = build_document_scorer(one)
+            relevance = build_document_scorer(one, graph=system.stages.graph is not None)
             began = time.perf_counter()
             rankings = [
                 [d.title for d in ranked_documents(progress, one, relevance)]

@@ -5,7 +5,8 @@ retrieve --set ranking_weights=FILE``. The program runs the hops of claims whose
 known, which takes one or two seconds per claim, and fits the weights in a minute. The claims may be
 those that the model was trained on. The hops select evidence with the existing weights, so a second
 round, with ``--set ranking_weights=FILE``, fits the weights to their own choices. If the features
-have changed since the existing weights were fitted, start with ``--set ranking=fused``.
+have changed since the existing weights were fitted, start with ``--set ranking=fused``. If the
+knowledge base has a graph, the weights also count how close documents are in it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import click
 from admiral import Admiral
 from admiral.config import load_config
 from admiral.errors import AdmiralError
+from admiral.graph import graph_to_use
 from admiral.io.progress import track_claims
 from admiral.kb.kb_paths import check_outside_folders
 from admiral.retrieval.stage_assembly import build_title_scorer
@@ -62,9 +64,10 @@ def main(
         check_outside_folders(out, kb, model)
         config = load_config(None, [*settings, f"kb={kb}", f"model={model}"])
         with Admiral.from_pretrained(config=config) as system:
-            # The weights in use may not need the generative scores; the new ones may.
+            # The weights in use may not need generative scores and proximity; the new ones may.
             title_scorer = build_title_scorer(system.kb, system.checkpoint, config)
-            system.stages = replace(system.stages, title_scorer=title_scorer)
+            graph = graph_to_use(system.kb, config.graph)
+            system.stages = replace(system.stages, title_scorer=title_scorer, graph_proximity=graph)
             claims = sample_claims(parsed, system.kb, limit, seed)
             tracked = track_claims(ranking_examples(system, claims), done=0, total=len(claims))
             by_claim = [examples for examples in tracked if examples]

@@ -14,10 +14,13 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from admiral.evaluation.failures import Outcome
+from admiral.evaluation.graph_picture import STYLE as PICTURE_STYLE
+from admiral.evaluation.graph_picture import graph_picture
 from admiral.evaluation.pairing import count_noun
 from admiral.evaluation.report_assets import SCRIPT, STYLE
 from admiral.evaluation.traces import HopTrace, Trace
 from admiral.gold import EvidenceSet, GoldClaim
+from admiral.graph.neighbourhood import NeighbourhoodFinder
 from admiral.io.judgement_page import page_head
 from admiral.io.text_rendering import STOPPED, probability_note
 from proofs import Verdict
@@ -87,7 +90,11 @@ class _Status(NamedTuple):
 
 
 def report_page(
-    title: str, cases: Sequence[ReportCase], notes: Sequence[str], sentence_text: SentenceLookup
+    title: str,
+    cases: Sequence[ReportCase],
+    notes: Sequence[str],
+    sentence_text: SentenceLookup,
+    graph: NeighbourhoodFinder | None = None,
 ) -> Iterator[str]:
     """Yield the HTML of the report in parts.
 
@@ -101,16 +108,18 @@ def report_page(
         Remarks shown at the top.
     sentence_text
         Returns a sentence by title and number, or None if it is not known.
+    graph
+        Finds how the documents of a claim are connected; None to leave this out.
     """
     digest = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
-    yield page_head("Report", proof_html.STYLE + STYLE, policy)
+    yield page_head("Report", proof_html.STYLE + STYLE + PICTURE_STYLE, policy)
     yield f"<h1>Report: {escaped(title)}</h1>\n"
     yield "".join(f"<p>{escaped(note)}</p>\n" for note in notes)
     yield from _summary(cases)
     yield _filters(cases)
     for case in cases:
-        yield "".join(_claim(case, sentence_text))
+        yield "".join(_claim(case, sentence_text, graph))
     yield f"<script>{SCRIPT}</script>\n</body>\n</html>\n"
 
 
@@ -160,7 +169,9 @@ def _filters(cases: Sequence[ReportCase]) -> str:
     )
 
 
-def _claim(case: ReportCase, sentence_text: SentenceLookup) -> Iterator[str]:
+def _claim(
+    case: ReportCase, sentence_text: SentenceLookup, graph: NeighbourhoodFinder | None
+) -> Iterator[str]:
     gold, trace = case.gold, case.trace
     verdict = trace.prediction.verdict if trace else None
     probability = trace.prediction.probability if trace else None
@@ -196,7 +207,31 @@ def _claim(case: ReportCase, sentence_text: SentenceLookup) -> Iterator[str]:
     if case.outcome is not None or gold.evidence:
         yield from _gold(gold, trace, look_up)
     yield _ranking(gold, trace, case.excerpts)
-    yield "</div>\n</div>\n</details>\n"
+    yield "</div>\n</div>\n"
+    if graph is not None:
+        yield from _connections(case, graph)
+    yield "</details>\n"
+
+
+def _connections(case: ReportCase, graph: NeighbourhoodFinder) -> Iterator[str]:
+    """Yield the picture of a claim's neighbourhood and the sentences that connect its documents."""
+    trace, gold = case.trace, {title for names in case.gold.title_sets for title in names}
+    evidence = trace.hops[-1].evidence if trace and trace.hops else ()
+    ranking = trace.prediction.documents if trace else ()
+    titles = [title for title, _ in evidence] or list(ranking[:MAX_DOCUMENTS])
+    around = graph.around(case.gold.claim, [*dict.fromkeys([*titles, *sorted(gold)])])
+    if not around.edges:
+        return
+    yield '<div class="connections">\n<h3>How the documents are connected</h3>\n'
+    yield f'<div class="scroll">{graph_picture(around, gold)}</div>\n'
+    yield "<ul>\n"
+    for one, other, path in around.paths:
+        through = f" through {_title(path.between, gold)}" if path.between is not None else ""
+        yield f"<li>{_title(one, gold)} and {_title(other, gold)}{through}:\n<ul>\n"
+        for sentence in path.sentences:
+            yield f"<li>{_sentence(sentence.title, sentence.index, sentence.text)}</li>\n"
+        yield "</ul>\n</li>\n"
+    yield "</ul>\n</div>\n"
 
 
 def _verdict_text(verdict: Verdict, probability: float | None) -> str:

@@ -28,6 +28,7 @@ details[open] > summary { border-bottom: 1px solid var(--line); background: var(
   padding: 0 0.8em 0.8em; }
 @media (max-width: 50em) { form { position: static; }
   .sides { grid-template-columns: minmax(0, 1fr); gap: 0; } }
+.connections { padding: 0 0.8em 0.8em; }
 ul, ol { padding-left: 1.4em; margin: 0.3em 0; }
 .gold { background: var(--gold); }
 cite, .dim { color: var(--dim); }

@@ -91,6 +91,7 @@ class _CachedNames:
         self.row = lru_cache(_CACHED_NAMES)(kb.row)
         self.title = lru_cache(_CACHED_NAMES)(kb.title)
         self.aliases_beginning = kb.aliases_beginning
+        self.has_aliases_with = lru_cache(_CACHED_NAMES)(kb.has_aliases_with)
         self._completions = lru_cache(_CACHED_NAMES)(completions)
 
     def complete(self, prefix: str) -> Iterator[tuple[str, int]]:

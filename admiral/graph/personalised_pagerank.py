@@ -28,6 +28,9 @@ class PageRank(NamedTuple):
     rows, scores
         Documents, ascending, and their scores. The scores and `residual` sum to 1; each score is at
         most the exact one, and all of them together are less by `residual`.
+    arrivals
+        The parts of the scores that are due to other documents: without what a seed would have if
+        nothing led to it. 0 for a seed that nothing leads to.
     frames, flows
         Sentences, ascending, and the mass that was spread through each of them.
     residual
@@ -38,6 +41,7 @@ class PageRank(NamedTuple):
 
     rows: np.ndarray
     scores: np.ndarray
+    arrivals: np.ndarray
     frames: np.ndarray
     flows: np.ndarray
     residual: float
@@ -76,6 +80,7 @@ def personalised_pagerank(
     rows = np.array(sorted(seeds), dtype=np.int64)
     residual = np.array([seeds[row] for row in rows.tolist()], dtype=np.float64)
     residual /= max(residual.sum(), np.finfo(np.float64).tiny)
+    starts, own = rows, restart * residual
     scored: list[tuple[np.ndarray, np.ndarray]] = []
     flowed: list[tuple[np.ndarray, np.ndarray]] = []
     visited = 0
@@ -89,6 +94,7 @@ def personalised_pagerank(
         totals = np.bincount(edges.source, edges.weights, minlength=len(pushed))
         dead_end = totals == 0  # the walk ends there
         scored.append((pushed, np.where(dead_end, mass, restart * mass)))
+        own[np.isin(starts, pushed[dead_end])] /= restart
         spread = (1 - restart) * mass / np.where(dead_end, 1.0, totals)
         flow = spread[edges.source] * edges.weights
         flowed.append((edges.frames, flow))
@@ -103,8 +109,10 @@ def personalised_pagerank(
         np.concatenate([np.empty(0, np.int64), *(frames for frames, _ in flowed)]),
         np.concatenate([np.empty(0), *(flows for _, flows in flowed)]),
     )
+    arrivals = scores.copy()
+    arrivals[documents.searchsorted(starts)] -= own
     rest = float((1 - restart) * residual.sum())
-    return PageRank(documents, scores, frames, flows, rest, visited)
+    return PageRank(documents, scores, np.maximum(arrivals, 0.0), frames, flows, rest, visited)
 
 
 class _Edges(NamedTuple):
@@ -140,4 +148,5 @@ def _edges(graph: MentionGraph, rows: np.ndarray, link_weight: float) -> _Edges:
 def _sum_by(keys: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the distinct keys, ascending, and the sum of the values of each."""
     distinct, inverse = np.unique(keys, return_inverse=True)
-    return distinct, np.bincount(inverse, values, minlength=len(distinct))
+    sums = np.bincount(inverse, values, minlength=len(distinct))
+    return distinct, sums.astype(np.float64, copy=False)  # of no values, the sums are integers

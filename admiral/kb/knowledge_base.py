@@ -197,6 +197,10 @@ class KnowledgeBase:
         found = self._contents.aliases.beginnings(text)
         return [(name, list(map(self.title, rows))) for name, rows in found]
 
+    def has_aliases_with(self, word: str) -> bool:
+        """Return whether an alias may begin with `word`, up to its first other character."""
+        return self._contents.aliases.begin_with(word)
+
     def common_aliases(self) -> set[str]:
         """Return the aliases that name no document because they are common words."""
         return self._contents.aliases.common()

@@ -13,7 +13,7 @@ from importlib import resources
 from pathlib import Path
 
 from admiral.errors import AdmiralError
-from admiral.ranking.features import FEATURES
+from admiral.ranking.features import FEATURES, GRAPH_FEATURES
 from admiral.records import RankedDocument
 from proofs.judges.network import HiddenUnit, network_score, read_units
 from proofs.judges.weight_files import read_weights
@@ -37,7 +37,7 @@ class NetworkDocumentScorer:
 
     @classmethod
     def read(cls, path: Path) -> NetworkDocumentScorer:
-        """Read a file written by `training.ranking`.
+        """Read a file written by `training.ranking`; missing graph features have no weight.
 
         Raises
         ------
@@ -45,14 +45,16 @@ class NetworkDocumentScorer:
             If a field is missing, unknown or not a number; the message names it.
         """
         try:
-            return cls(read_units(path, read_weights(path, ("units",))["units"], FEATURES))
+            record = read_weights(path, ("units",))["units"]
+            return cls(read_units(path, record, FEATURES, optional=GRAPH_FEATURES))
         except ValueError as error:
             raise AdmiralError(f"{error} with training.ranking") from error
 
     @classmethod
-    def bundled(cls) -> NetworkDocumentScorer:
-        """Return the weights bundled with the package."""
-        with resources.as_file(resources.files("admiral") / "data" / "ranking.json") as path:
+    def bundled(cls, *, graph: bool = False) -> NetworkDocumentScorer:
+        """Return the weights bundled with the package, for retrieval with or without a graph."""
+        name = "ranking-graph.json" if graph else "ranking.json"
+        with resources.as_file(resources.files("admiral") / "data" / name) as path:
             return cls.read(path)
 
     def reads(self, names: Collection[str]) -> bool:

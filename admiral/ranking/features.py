@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from admiral.ranking.fusion import RANK_CONSTANT, in_reading_order, title_probabilities
-from admiral.records import DocumentSet, Hop, ScoredTitle
+from admiral.records import DocumentSet, Hop, Proximity, ScoredTitle
 from admiral.reranking.sentence_scores import z_scores
 
 #: The names of the features, which are also the keys of the weight file:
@@ -30,7 +30,10 @@ from admiral.reranking.sentence_scores import z_scores
 #: - ``mentioned_share``: share of the hops whose evidence mentions it;
 #: - ``probability``: log of the summed probability of the last hop's sets that contain it;
 #: - ``generative_first``, ``generative_last``: log of the probability that the model names it, from
-#:   the claim alone and at the last hop (`admiral.retrieval.title_scoring`).
+#:   the claim alone and at the last hop (`admiral.retrieval.title_scoring`);
+#: - ``near_evidence``: log of the share of a random walk on the graph of mentions, from the claim
+#:   and the last evidence, that other documents lead to it;
+#: - ``mentions_evidence``: share of the documents of the last evidence that it mentions.
 FEATURES = (
     "first_stage",
     "named",
@@ -47,14 +50,23 @@ FEATURES = (
     "probability",
     "generative_first",
     "generative_last",
+    "near_evidence",
+    "mentions_evidence",
 )
 #: The features that the title scorer provides.
 GENERATIVE_FEATURES = ("generative_first", "generative_last")
+#: The features that the graph of a knowledge base provides. Weights that were fitted without a
+#: graph need not have them.
+GRAPH_FEATURES = ("near_evidence", "mentions_evidence")
+
+#: The least proximity, in logs, that is told apart from none.
+MIN_PROXIMITY = math.log(1e-6)
 
 # The z-score of a document that a hop did not read, and the log probability of one that is in no
 # probable set or was not scored.
 _UNREAD_Z_SCORE = -1.0
 _MIN_LOG_PROBABILITY = math.log(1e-6)
+_FAR = Proximity(MIN_PROXIMITY, 0.0)
 
 
 class HopResults(Protocol):
@@ -68,6 +80,18 @@ class HopResults(Protocol):
     best_scores: list[dict[str, float]]
     title_scores: list[dict[str, float]]
     mentioned: list[list[str]]
+    proximity: list[dict[str, Proximity]]
+
+
+def found_titles(state: HopResults) -> list[str]:
+    """Return every document that was found, read or mentioned by evidence, each once."""
+    titles = [
+        *(candidate.title for candidate in state.candidates or ()),
+        *(t for sets in state.document_sets for s in sets for t in s.titles),
+        *(t for hop in state.read for t in hop),
+        *(t for hop in state.mentioned for t in hop),
+    ]
+    return list(dict.fromkeys(titles))
 
 
 def document_features(state: HopResults) -> dict[str, tuple[float, ...]]:
@@ -101,12 +125,7 @@ def document_features(state: HopResults) -> dict[str, tuple[float, ...]]:
     log_probabilities = {t: math.log(p) for t, p in title_probabilities(last_sets).items()}
     by_claim = state.title_scores[0] if state.title_scores else {}
     by_last_hop = state.title_scores[-1] if len(state.title_scores) > 1 else {}
-    titles = [
-        *first_stage,
-        *(t for sets in state.document_sets for s in sets for t in s.titles),
-        *(t for hop in state.read for t in hop),
-        *(t for hop in state.mentioned for t in hop),
-    ]
+    proximity = state.proximity[-1] if state.proximity else {}
     return {
         title: (
             first_stage.get(title, 0.0),
@@ -124,8 +143,11 @@ def document_features(state: HopResults) -> dict[str, tuple[float, ...]]:
             log_probabilities.get(title, _MIN_LOG_PROBABILITY),
             by_claim.get(title, _MIN_LOG_PROBABILITY),
             by_last_hop.get(title, _MIN_LOG_PROBABILITY),
+            near.arrivals,
+            near.mentions,
         )
-        for title in dict.fromkeys(titles)
+        for title in found_titles(state)
+        for near in [proximity.get(title, _FAR)]
     }
 
 

@@ -9,13 +9,17 @@ from typing import Protocol
 from admiral.retrieval.title_matching import MAX_TEXT, Mention
 
 # "--sort" and "$EDITOR" are an option and a variable.
-_WORD_START = re.compile(r"(?<![\w.&$@-])\w")
+_WORD = re.compile(r"(?<![\w.&$@-])\w+")
 # After the name, a word may end in a possessive "s". "printf(3)" and "open()" name something else.
 _WORD_END = re.compile(r"(?=['’]s?(?!\w))|(?!\w|[-'’.&]\w|\()")
 
 
 class Aliases(Protocol):
     """The aliases of a knowledge base."""
+
+    def has_aliases_with(self, word: str) -> bool:
+        """Return whether `word`, up to its first other character, may begin an alias."""
+        ...
 
     def aliases_beginning(self, text: str) -> list[tuple[str, list[str]]]:
         """Return the aliases that `text` begins with, longest first, with the titles they name."""
@@ -37,9 +41,10 @@ def find_aliases(aliases: Aliases, text: str) -> Iterator[Mention]:
     """
     text = text[:MAX_TEXT].encode("utf-8", "replace").decode("utf-8")  # without lone surrogates
     position = 0
-    for word in _WORD_START.finditer(text):
+    for word in _WORD.finditer(text):
         start = word.start()
-        if start < position:
+        # Most words begin no alias. No alias ends within a word.
+        if start < position or not aliases.has_aliases_with(word.group()):
             continue
         for name, titles in aliases.aliases_beginning(text[start:]):
             if _WORD_END.match(text, start + len(name)):

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from admiral.config import RetrievalConfig
 from admiral.protocols import Documents, Stages
-from admiral.ranking.features import document_features
-from admiral.records import Claim, Document, Hop, Sentence
+from admiral.ranking.features import document_features, found_titles
+from admiral.records import Claim, Document, Hop, Proximity, Sentence
 from admiral.retrieval.evidence import boost_mentioned, choose_evidence, reweighted
 from admiral.retrieval.mentions import mentions_in_texts
 from admiral.retrieval.stage_output import checked_scores, checked_sentences
@@ -127,16 +127,23 @@ class HopLoop:
         ]
         evidence = [self._choose(*each) for each in zip(batch, scored, title_scores, strict=True)]
         mentioned = [self._mentioned(sentences) for sentences in evidence]
+        proximity = [
+            self._proximity(state.with_hop(sentences, chosen, titles))
+            for state, sentences, chosen, titles in zip(
+                batch, scored, evidence, mentioned, strict=True
+            )
+        ]
         self._report(batch, "judging the evidence")
         judgements = self._stages.judge.judge(
             claims, [[(s.title, s.text) for s in sentences] for sentences in evidence]
         )
         seconds = (time.perf_counter() - started) / len(batch)
-        for state, sentences, by_title, chosen, titles, judgement in zip(
-            batch, scored, title_scores, evidence, mentioned, judgements, strict=True
+        for state, sentences, by_title, chosen, titles, close, judgement in zip(
+            batch, scored, title_scores, evidence, mentioned, proximity, judgements, strict=True
         ):
             state.record_reading(sentences, by_title)
             state.mentioned.append(titles)
+            state.proximity.append(close)
             hop = Hop(
                 len(state.hops) + 1,
                 tuple(state.document_sets[-1][: config.beam_size]),
@@ -204,10 +211,19 @@ class HopLoop:
         if scorer is None:
             return evidence
         after = state.with_hop(scored, evidence, self._mentioned(evidence), title_scores)
+        after.proximity.append(self._proximity(after))
         features = document_features(after)
         titles = dict.fromkeys(sentence.title for sentence in scored)
         relevance = {title: scorer.score(features[title]) for title in titles}
         return self._best(reweighted(scored, relevance))
+
+    def _proximity(self, after: SearchState) -> dict[str, Proximity]:
+        """Return how close all documents that were found are to the claim and the last evidence."""
+        stage = self._stages.graph_proximity
+        if stage is None:
+            return {}
+        (close,) = stage.proximity([after.claim.text], [after.evidence], [found_titles(after)])
+        return close
 
     def _best(self, scored: Sequence[Sentence]) -> tuple[Sentence, ...]:
         return choose_evidence(scored, self._config.evidence, self._config.evidence_per_document)

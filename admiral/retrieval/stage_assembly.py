@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib import resources
 from pathlib import Path
+from typing import Protocol
 
 import torch
 
@@ -15,6 +16,7 @@ from admiral.models.devices import choose_device, choose_dtype
 from admiral.models.heads import load_sufficiency_head
 from admiral.protocols import (
     FirstStage,
+    GraphProximity,
     GraphSearch,
     HopRetriever,
     SentenceReranker,
@@ -23,7 +25,7 @@ from admiral.protocols import (
     TitleScorer,
 )
 from admiral.ranking.document_scorer import NetworkDocumentScorer
-from admiral.ranking.features import GENERATIVE_FEATURES
+from admiral.ranking.features import GENERATIVE_FEATURES, GRAPH_FEATURES
 from admiral.reranking.bm25_sentences import BM25Reranker
 from admiral.reranking.combined import CombinedReranker
 from admiral.reranking.cross_encoder import CrossEncoderReranker
@@ -50,13 +52,17 @@ from proofs.verifier.pair_verifier import Verifier
 MODEL_JUDGES = ("generated", "classifier")
 
 
+class Graph(GraphSearch, GraphProximity, Protocol):
+    """The two stages that read a graph, such as `admiral.graph.GraphCandidates`."""
+
+
 def build_stages(
     kb: KnowledgeBase,
     checkpoint: Checkpoint,
     config: RetrievalConfig,
-    graph: GraphSearch | None = None,
+    graph: Graph | None = None,
 ) -> Stages:
-    """Build all stages, with the graph search that the setting `graph` asks for.
+    """Build all stages, with a graph if there is one to use (`admiral.graph.graph_to_use`).
 
     Raises
     ------
@@ -71,9 +77,15 @@ def build_stages(
     hop_retriever: HopRetriever = generator or NoGenerator()
     if config.hyperlinks:
         hop_retriever = HyperlinkHopRetriever(hop_retriever, kb)
-    document_scorer = build_document_scorer(config)
-    # Weights that give the generative scores no weight save their computation.
+    document_scorer = build_document_scorer(config, graph=graph is not None)
+    # Weights that give the generative scores, or proximity, no weight save their computation.
     generative = document_scorer is not None and document_scorer.reads(GENERATIVE_FEATURES)
+    proximity = document_scorer is not None and document_scorer.reads(GRAPH_FEATURES)
+    if proximity and graph is None:
+        raise AdmiralError(
+            f"setting 'ranking_weights': {config.ranking_weights} has weights for the graph. Set "
+            "graph=true, or give weights that were fitted without it"
+        )
     stages = Stages(
         first_stage,
         build_reranker(checkpoint, config, kb),
@@ -84,6 +96,7 @@ def build_stages(
         document_scorer,
         PassageReader(kb, config.rerank_sentences, config.rerank_characters),
         graph,
+        graph if proximity else None,
     )
     if stages.max_evidence is not None and config.evidence > stages.max_evidence:
         raise AdmiralError(
@@ -180,12 +193,18 @@ def build_judge(checkpoint: Checkpoint | None, config: RetrievalConfig) -> Suffi
     return GeneratedProofJudge(generator)
 
 
-def build_document_scorer(config: RetrievalConfig) -> NetworkDocumentScorer | None:
-    """Build the document scorer; None unless the setting `ranking` is ``learned``."""
+def build_document_scorer(
+    config: RetrievalConfig, *, graph: bool = False
+) -> NetworkDocumentScorer | None:
+    """Build the document scorer; None unless the setting `ranking` is ``learned``.
+
+    The weights are those of the settings, or else the bundled ones for retrieval with or without a
+    graph.
+    """
     if config.ranking != "learned":
         return None
     if not config.ranking_weights:
-        return NetworkDocumentScorer.bundled()
+        return NetworkDocumentScorer.bundled(graph=graph)
     try:
         return NetworkDocumentScorer.read(Path(config.ranking_weights))
     except AdmiralError as error:

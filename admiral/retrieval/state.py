@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from types import MappingProxyType
 
-from admiral.records import Claim, DocumentSet, Hop, ScoredTitle, Sentence, Stopped
+from admiral.records import Claim, DocumentSet, Hop, Proximity, ScoredTitle, Sentence, Stopped
 from admiral.reranking.sentence_scores import best_scores
 from admiral.retrieval.mentions import interleaved
 
@@ -48,6 +48,9 @@ class SearchState:
         the model, given the evidence of the hop before, names each of them.
     mentioned
         The titles that the evidence of each hop mentions.
+    proximity
+        For each hop, how close documents are in the graph to the claim and to the evidence that the
+        hop has selected.
     graph_titles
         The titles of documents that are close in the graph to the evidence of the last hop.
     next_step
@@ -65,6 +68,7 @@ class SearchState:
     best_scores: list[dict[str, float]] = field(default_factory=list)
     title_scores: list[dict[str, float]] = field(default_factory=list)
     mentioned: list[list[str]] = field(default_factory=list)
+    proximity: list[dict[str, Proximity]] = field(default_factory=list)
     graph_titles: list[str] = field(default_factory=list)
     next_step: NextStep = NextStep.FIRST_STAGE
     stopped: Stopped | None = None
@@ -171,6 +175,7 @@ class SearchState:
             best_scores=[*self.best_scores],
             title_scores=[*self.title_scores],
             mentioned=[*self.mentioned, mentioned],
+            proximity=[*self.proximity],
             next_step=NextStep.EXPAND,
         )
         copy.record_reading(sentences, title_scores)
@@ -186,5 +191,6 @@ class SearchState:
             best_scores=self.best_scores[:count],
             title_scores=self.title_scores[:count],
             mentioned=self.mentioned[:count],
+            proximity=self.proximity[:count],
             next_step=NextStep.EXPAND if self.hops[:count] else self.next_step,
         )

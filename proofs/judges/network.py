@@ -7,7 +7,7 @@ They score documents (`admiral.ranking.document_scorer`) and proof steps
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,7 +49,9 @@ def network_score(units: Sequence[HiddenUnit], features: Mapping[str, float]) ->
     return total
 
 
-def read_units(path: Path, record: Any, names: Sequence[str]) -> tuple[HiddenUnit, ...]:
+def read_units(
+    path: Path, record: Any, names: Sequence[str], optional: Collection[str] = ()
+) -> tuple[HiddenUnit, ...]:
     """Read the units of a network from the field ``units`` of a file of weights.
 
     Parameters
@@ -60,6 +62,8 @@ def read_units(path: Path, record: Any, names: Sequence[str]) -> tuple[HiddenUni
         The value of the field.
     names
         The features, each of which needs a weight in every unit.
+    optional
+        Those of them whose weight is 0 where it is missing.
 
     Raises
     ------
@@ -68,13 +72,20 @@ def read_units(path: Path, record: Any, names: Sequence[str]) -> tuple[HiddenUni
     """
     if not isinstance(record, list) or not record:
         raise bad_field(path, "units", "expected a list of units")
-    return tuple(_read_unit(path, f"units[{at}]", unit, names) for at, unit in enumerate(record))
+    return tuple(
+        _read_unit(path, f"units[{at}]", unit, names, optional) for at, unit in enumerate(record)
+    )
 
 
-def _read_unit(path: Path, where: str, record: Any, names: Sequence[str]) -> HiddenUnit:
+def _read_unit(
+    path: Path, where: str, record: Any, names: Sequence[str], optional: Collection[str]
+) -> HiddenUnit:
     values = fields(path, where, record, ("vote", "bias", "weights"))
+    given = values["weights"]
+    needed = [name for name in names if name not in optional or name in given]
+    weights = numbers(path, f"{where}.weights", given, needed)
     return HiddenUnit(
         number(path, f"{where}.vote", values["vote"]),
         number(path, f"{where}.bias", values["bias"]),
-        numbers(path, f"{where}.weights", values["weights"], names),
+        {name: weights.get(name, 0.0) for name in names},
     )

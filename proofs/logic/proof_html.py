@@ -60,11 +60,19 @@ def proof_table(
 def escaped(text: str) -> str:
     """Return a text on one line, escaped for use between HTML tags.
 
-    Control characters and lone surrogates, which HTML cannot hold, are shown as escapes. Changes
-    of writing direction are isolated from the surrounding text.
+    Changes of writing direction are isolated from the surrounding text. Otherwise as
+    `escaped_text`.
+    """
+    return f"<bdi>{escaped_text(text)}</bdi>"
+
+
+def escaped_text(text: str) -> str:
+    """Return a text on one line, escaped for use where HTML has no elements, such as in SVG.
+
+    Control characters and lone surrogates, which HTML cannot hold, are shown as escapes.
     """
     shown = "".join(
         ascii(char)[1:-1] if unicodedata.category(char) in ("Cc", "Cs", "Cn") else char
         for char in " ".join(text.split())
     )
-    return f"<bdi>{html.escape(shown)}</bdi>"
+    return html.escape(shown)

@@ -55,6 +55,15 @@ def test_the_sources_of_a_document_are_those_that_proposed_it_in_time() -> None:
     ]
 
 
+def test_the_graph_is_a_source_of_later_hops() -> None:
+    found = first_found("xmc", state(), {}, lambda evidence: ["m", "v", "w", "c"])
+    assert list(found) == [
+        (2, ("generated", "mentioned by the evidence")),
+        (2, ("mentioned by the evidence", "close in the graph")),
+        (2, ("first stage",)),  # the graph proposes it, too, but too late to be read
+    ]
+
+
 def test_the_table_is_sorted_by_hop() -> None:
     found = Counter({(0, ()): 1, (2, ("generated",)): 1, (1, ("BM25",)): 2})
     assert list(table(found))[2:] == [

@@ -7,6 +7,7 @@ because documents can be removed later. All files are memory-mapped.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache, partial
 from itertools import chain
@@ -23,8 +24,9 @@ from trie.index.npy_files import open_array
 
 FOLDER = "aliases"
 _NAMES, _STARTS, _ROWS = "names.marisa", "starts.npy", "rows.npy"
-# Most words begin no alias, which their first characters tell from memory.
-_HEAD, _CACHED_HEADS = 4, 2**16
+# Number of words of texts of which it is kept in memory whether they begin an alias.
+_CACHED_WORDS = 2**17
+_WORD_CHARACTER = re.compile(r"\w")
 
 
 def write_aliases(directory: Path, documents: Iterable[Document], count: int) -> None:
@@ -68,6 +70,8 @@ class AliasIndex:
     ----------
     words
         Numbers of documents by word.
+    begins_with
+        Returns whether the first word of an alias is a text of word characters.
 
     Raises
     ------
@@ -82,7 +86,7 @@ class AliasIndex:
             self._starts = np.asarray(open_array(self._folder / _STARTS))
             self._rows = np.asarray(open_array(self._folder / _ROWS))
             self.words = WordCounts(self._folder)
-            self._is_beginning = lru_cache(_CACHED_HEADS)(partial(_is_beginning, self._names))
+            self.begins_with = lru_cache(_CACHED_WORDS)(partial(_begins_with, self._names))
         except (RuntimeError, OSError, ValueError) as error:
             raise self._damaged(error) from error
         if (
@@ -108,8 +112,6 @@ class AliasIndex:
         text
             A text without lone surrogates.
         """
-        if not self._is_beginning(text[:_HEAD]):
-            return []
         return list(self._names.prefixes(text[:LONGEST_ALIAS]))
 
     def rows(self, alias: str) -> list[int]:
@@ -139,6 +141,6 @@ class AliasIndex:
         )
 
 
-def _is_beginning(names: marisa_trie.Trie, head: str) -> bool:
-    """Return whether a name may begin a text that begins with `head`."""
-    return bool(names.prefixes(head)) or any(True for _ in names.iterkeys(head))
+def _begins_with(names: marisa_trie.Trie, word: str) -> bool:
+    """Return whether the first word of a name is `word`."""
+    return any(not _WORD_CHARACTER.match(name, len(word)) for name in names.iterkeys(word))

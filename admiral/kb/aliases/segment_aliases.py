@@ -41,6 +41,10 @@ class SegmentAliases:
         documents = sum(segment.documents for segment in segments)
         self._most_documents = max(_MOST_DOCUMENTS, documents * _LARGEST_SHARE)
 
+    def begin_with(self, word: str) -> bool:
+        """Return whether `word` is the first word of an alias, also of one that is no name."""
+        return any(segment.aliases.begins_with(word) for segment in self._segments)
+
     def beginnings(self, text: str) -> list[tuple[str, list[int]]]:
         """Return the aliases that a text begins with, longest first, with the rows that they name.
 

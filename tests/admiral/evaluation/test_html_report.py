@@ -6,8 +6,10 @@ import base64
 import hashlib
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -19,8 +21,10 @@ from admiral.evaluation.html_report import ReportCase, report_page
 from admiral.evaluation.report_cases import build_report_cases
 from admiral.evaluation.traces import read_traces
 from admiral.gold import GoldClaim, Label
+from admiral.graph.connections import Connection
+from admiral.graph.neighbourhood import MentionEdge, Neighbour, Neighbourhood
 from admiral.kb import KnowledgeBase, build
-from admiral.records import Claim
+from admiral.records import Claim, Sentence
 from tests.admiral.evaluation.small_runs import written
 from tests.admiral.io.test_judgement_page import Reader
 from tests.admiral.results import result, verified_result
@@ -79,6 +83,31 @@ def test_probabilities_of_a_verifier_are_shown(tmp_path: Path) -> None:
     assert "verdict REFUTES (0.62)" in found.text
     assert "Judged not sufficient (probability 0.12)." in found.text
     assert "Judged sufficient (probability 0.97)." in found.text
+
+
+class FakeFinder:
+    """Any claim names one document, which mentions each of those that were found."""
+
+    def __init__(self, title: str, sentence: str) -> None:
+        self._title, self._sentence = title, Sentence(title, 0, sentence)
+
+    def around(self, claim: str, titles: Sequence[str]) -> Neighbourhood:
+        named, found = Neighbour(self._title, "named"), [Neighbour(t, "found") for t in titles]
+        edges = (MentionEdge(0, at, self._sentence) for at in range(1, len(titles) + 1))
+        path = (titles[0], titles[-1], Connection(self._title, (self._sentence,)))
+        return Neighbourhood((named, *found), tuple(edges), (path,))
+
+
+@pytest.mark.parametrize("hostile", ["</title><script>alert(1)</script>", "a & b"])
+def test_connections_of_the_documents_are_drawn_and_told(tmp_path: Path, hostile: str) -> None:
+    finder: Any = FakeFinder(hostile, f"It is {hostile}.")
+    written_page = "".join(report_page("r.jsonl", [traced(tmp_path)], (), text, finder))
+    assert written_page.count("<svg ") == 1
+    assert written_page.count("<script>") == 1  # the page's own
+    found = Reader(written_page)
+    assert f"through {hostile}:" in found.text
+    assert f"[{hostile}, 0] It is {hostile}." in found.text
+    assert "<svg" not in "".join(report_page("r.jsonl", [traced(tmp_path)], (), text))
 
 
 def test_sources_of_documents_are_shown_and_escaped(tmp_path: Path) -> None:

@@ -75,6 +75,28 @@ def test_pushing_is_within_its_bound_of_power_iteration(
     assert ranks.edges <= 1 / (restart * tolerance)
 
 
+@given(small_graphs(), WEIGHTS, st.floats(0.2, 0.9))
+def test_arrivals_are_what_other_documents_lead_to(
+    small: SmallGraph, weights: dict[int, float], restart: float
+) -> None:
+    rows = len(small.pages)
+    seeds = {row % rows: weight for row, weight in weights.items()}
+    ranks = personalised_pagerank(small.build(), seeds, restart=restart, tolerance=1e-9)
+    exact = slow_pagerank(small, seeds, restart, 1.0)
+    for row, weight in seeds.items():
+        alone = slow_pagerank(SmallGraph([[] for _ in small.pages]), {row: 1.0}, restart, 1.0)
+        share = weight / sum(seeds.values())
+        has_edges = any(
+            page != other and row in (page, other)
+            for page, mentions in small.frames
+            for other in mentions
+        )
+        exact[row] -= share * (restart if has_edges else alone[row])
+    arrivals = np.zeros(rows)
+    arrivals[ranks.rows] = ranks.arrivals
+    assert arrivals == pytest.approx(exact, abs=1e-6)
+
+
 @given(small_graphs(), WEIGHTS)
 def test_sentences_carry_what_documents_pass_on(
     small: SmallGraph, weights: dict[int, float]

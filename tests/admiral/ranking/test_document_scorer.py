@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
 from admiral.ranking.document_scorer import NetworkDocumentScorer
-from admiral.ranking.features import FEATURES
+from admiral.ranking.features import FEATURES, GRAPH_FEATURES
 from admiral.records import RankedDocument
 from proofs.judges.network import HiddenUnit
 
@@ -73,10 +74,31 @@ def test_weights_round_trip(scorer: NetworkDocumentScorer, tmp_path_factory: Any
     assert NetworkDocumentScorer.read(path) == scorer
 
 
+@given(scorer=SCORERS, row=ROWS)
+def test_weights_without_graph_features_score_as_before(
+    scorer: NetworkDocumentScorer, row: tuple[float, ...], tmp_path_factory: Any
+) -> None:
+    path = tmp_path_factory.mktemp("weights") / "ranking.json"
+    content = json.loads(scorer.to_json())
+    for unit in content["units"]:
+        for name in GRAPH_FEATURES:
+            del unit["weights"][name]
+    path.write_text(json.dumps(content))
+    read = NetworkDocumentScorer.read(path)
+    assert not read.reads(GRAPH_FEATURES)
+    # The sum of a unit has the earlier terms in their order, so no bit of it changes.
+    values = dict(zip(FEATURES, row, strict=True))
+    expected = 0.0
+    for unit in content["units"]:
+        total = sum(weight * values[name] for name, weight in unit["weights"].items())
+        expected += unit["vote"] * math.tanh(unit["bias"] + total)
+    assert read.score(row) == expected
+
+
 def test_the_bundled_weights_prefer_documents_with_high_features() -> None:
     low = dict.fromkeys(FEATURES, 0.0) | {
         "standing_first": -1.0, "standing_last": -1.0,
-        "probability": -13.8,
+        "probability": -13.8, "near_evidence": -13.8,
     }  # fmt: skip
     high = dict.fromkeys(FEATURES, 1.0) | {
         "first_stage": 1 / 6, "read_first": 1 / 6, "read_last": 1 / 6, "mentioned_last": 1 / 6,

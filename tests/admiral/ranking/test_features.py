@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from admiral.ranking.features import FEATURES, document_features
 from admiral.ranking.fusion import rank_documents
-from admiral.records import Claim, DocumentSet, Hop, ScoredTitle, Sentence
+from admiral.records import Claim, DocumentSet, Hop, Proximity, ScoredTitle, Sentence
 from admiral.retrieval.state import SearchState
 
 TITLES = st.text("abcdef", min_size=1, max_size=1)
 LISTS = st.lists(TITLES, max_size=5)
+PROXIMITIES = st.builds(Proximity, st.floats(-13, 0), st.floats(0, 1))
 
 
 @st.composite
@@ -32,6 +33,7 @@ def states(draw: st.DrawFn) -> SearchState:
         title_scores = draw(st.dictionaries(TITLES, st.floats(-13, 0)))
         state.record_reading(sentences, title_scores)
         state.mentioned.append(draw(LISTS))
+        state.proximity.append(draw(st.dictionaries(TITLES, PROXIMITIES)))
         chosen = tuple(sentences[: draw(st.integers(0, 3))])
         hop = Hop(number + 1, tuple(state.document_sets[-1]), chosen, None, False, 0.0)
         state.hops.append(hop)
@@ -62,6 +64,7 @@ def expected_features(state: SearchState, title: str) -> dict[str, float]:
     last_sets = state.document_sets[-1] if hops > 1 else []
     probabilities = [math.exp(s.score) for s in last_sets if title in s.titles and s.score >= -12]
     floor = math.log(1e-6)
+    near = state.proximity[-1].get(title) if hops else None
     return {
         "first_stage": reciprocal_rank([c.title for c in state.candidates or ()]),
         "named": float(title in state.claim_mentions),
@@ -82,6 +85,8 @@ def expected_features(state: SearchState, title: str) -> dict[str, float]:
         "probability": math.log(sum(probabilities)) if probabilities else floor,
         "generative_first": state.title_scores[0].get(title, floor) if hops else floor,
         "generative_last": state.title_scores[-1].get(title, floor) if hops > 1 else floor,
+        "near_evidence": near.arrivals if near else floor,
+        "mentions_evidence": near.mentions if near else 0.0,
     }
 
 

@@ -27,6 +27,9 @@ ALIASES = {
 class ListedAliases:
     """Aliases in a dictionary."""
 
+    def has_aliases_with(self, word: str) -> bool:
+        return any(re.match(rf"{word}(?!\w)", name) for name in ALIASES)
+
     def aliases_beginning(self, text: str) -> list[tuple[str, list[str]]]:
         names = sorted((name for name in ALIASES if text.startswith(name)), key=len, reverse=True)
         return [(name, ALIASES[name]) for name in names]

@@ -52,6 +52,11 @@ def test_the_rows_of_aliases(documents: list[Document], name: str, end: str) -> 
         text = name + end
         begun = sorted(alias for alias in expected if text.startswith(alias))
         assert index.beginnings(text) == begun
+        for word in ("Big", "Bi", "WHO", "W", "curl", *re.findall(r"\w+", name)):
+            assert index.begins_with(word) == any(
+                alias.startswith(word) and not alias[len(word) : len(word) + 1].isalnum()
+                for alias in expected
+            )
         assert index.problem(len(documents)) == ""
 
 
