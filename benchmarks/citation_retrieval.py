@@ -213,9 +213,9 @@ def compare_lengths(
     """Print rows for passages of different lengths and strides, and for BM25's parameters."""
     table = Table(claims)
     texts = [claim_query(claim, QUERY_FORMS["title"]) for claim in claims]
-    settings = [(*map(int, length.split("/")), 0.9) for length in lengths]
     first = ""
-    for words, stride, k1 in [*settings, (100, 50, 0.6)]:
+    for length, k1 in [*((length, 0.9) for length in lengths), ("100/50", 0.6)]:
+        words, stride = map(int, length.split("/"))
         place = folder / f"{words}-{stride}-{k1}"
         report = build_library(place, sources(), words=words, stride=stride, k1=k1)
         name = f"words {words}, stride {stride}, k1 {k1}"
@@ -269,9 +269,7 @@ def main(
     stride: int,
 ) -> None:
     """Print the tables of docs/citations-library.md."""
-    claims = cited_claims(wice)
-    if limit is not None:
-        claims = evenly_spaced(claims, limit)
+    claims = evenly_spaced(cited_claims(wice), limit or 0)
     encoder = None
     if dense:
         import torch

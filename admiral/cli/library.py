@@ -9,12 +9,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from admiral.cli.library_output import (
+    print_change,
+    print_counts,
+    print_information,
+    print_passages,
+)
 from admiral.cli.options import checked_text
 from admiral.errors import AdmiralError
 
 if TYPE_CHECKING:
     from admiral.kb.embeddings.sentence_encoder import SentenceEncoder
-    from admiral.library import LibraryChange
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -129,7 +134,7 @@ def build_command(
         f"{report.path}: {report.sources:,} sources, {report.passages:,} passages, "
         f"{report.bytes / 1e6:.1f} MB, in {report.seconds:.1f} s"
     )
-    _print_counts(
+    print_counts(
         {
             "without text": report.empty,
             "left out, URL known": report.duplicates,
@@ -168,7 +173,7 @@ def add_command(
 
     files = SourceFiles(sources, format=format, base_url=base_url, skip_bad=skip_bad)
     report = add_sources(library, files, on_duplicate=on_duplicate, wait=wait, progress=progress)
-    _show(report, as_json)
+    print_change(report, as_json)
 
 
 @library_command.command("remove")
@@ -192,7 +197,7 @@ def remove_command(
     report = remove_sources(
         library, urls, ignore_missing=ignore_missing, wait=wait, progress=progress
     )
-    _show(report, as_json)
+    print_change(report, as_json)
 
 
 @library_command.command("embed")
@@ -204,7 +209,7 @@ def embed_command(library: str, wait: bool, progress: bool, as_json: bool) -> No
     """Store the vectors of all passages that have none, for dense retrieval."""
     from admiral.library import embed_passages
 
-    _show(embed_passages(library, _encoder(), wait=wait, progress=progress), as_json)
+    print_change(embed_passages(library, _encoder(), wait=wait, progress=progress), as_json)
 
 
 @library_command.command("compact")
@@ -216,7 +221,7 @@ def compact_command(library: str, wait: bool, progress: bool, as_json: bool) -> 
     """Merge the changes of a library; afterwards it is as if newly built."""
     from admiral.library import compact_library
 
-    _show(compact_library(library, wait=wait, progress=progress), as_json)
+    print_change(compact_library(library, wait=wait, progress=progress), as_json)
 
 
 @library_command.command("info")
@@ -230,20 +235,7 @@ def info_command(library: str, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(facts.to_json()))
         return
-    sizes = ", ".join(f"{name} {size / 1e6:.1f}" for name, size in facts.sizes.items())
-    embedded = ", ".join(f"{count:,} by {name}" for name, count in facts.embedded.items())
-    each = facts.sizes["total"] / facts.passages if facts.passages else 0
-    shown = {
-        "sources": f"{facts.sources:,} ({facts.empty:,} without text)",
-        "passages": f"{facts.passages:,}, {each:.0f} bytes each",
-        "changes": f"{facts.added:,} added, {facts.removed:,} removed",
-        "vectors": embedded or "none",
-        "sizes (MB)": sizes,
-        **{name: str(value) for name, value in facts.settings.items()},
-    }
-    width = max(map(len, shown))
-    for name, text in shown.items():
-        click.echo(f"{name:<{width}}  {text}")
+    print_information(facts)
 
 
 @library_command.command("verify")
@@ -279,7 +271,6 @@ def search_command(query: str, library: str, count: int, dense: str | None, as_j
 
     As with grep, the exit status is 1 if nothing is found.
     """
-    from admiral.io.text_rendering import printable
     from admiral.library import Library
 
     text = checked_text(query, "QUERY")
@@ -288,14 +279,7 @@ def search_command(query: str, library: str, count: int, dense: str | None, as_j
         (found,) = index.search([text], count)
     if not found:
         raise AdmiralError(f"{library}: no passage has any of these words. Use others")
-    for scored in found:
-        passage = scored.passage
-        if as_json:
-            click.echo(json.dumps({"score": round(scored.score, 4), **asdict(passage)}))
-        else:
-            title, url = printable(passage.title), printable(passage.url)
-            text = printable(" ".join(passage.text.split()))
-            click.echo(f"{scored.score:7.3f}  {title} <{url}>\n         {text}")
+    print_passages(found, as_json)
 
 
 def _encoder() -> SentenceEncoder:
@@ -303,30 +287,3 @@ def _encoder() -> SentenceEncoder:
     from admiral.retrieval.stage_assembly import build_passage_encoder
 
     return build_passage_encoder(RetrievalConfig())
-
-
-def _show(report: LibraryChange, as_json: bool) -> None:
-    if as_json:
-        click.echo(json.dumps({**asdict(report), "path": str(report.path)}))
-        return
-    click.echo(
-        f"{report.path}: {report.sources:,} sources, {report.passages:,} passages, in "
-        f"{report.seconds:.1f} s"
-    )
-    _print_counts(
-        {
-            "added": report.added,
-            "replaced": report.replaced,
-            "removed": report.removed,
-            "skipped (URL known)": report.skipped,
-            "URLs not found": report.missing,
-            "passages embedded": report.embedded,
-            "waiting for `admiral library compact`": report.pending,
-        }
-    )
-
-
-def _print_counts(counts: dict[str, int]) -> None:
-    for name, count in counts.items():
-        if count:
-            click.echo(f"{name}: {count:,}")

@@ -1,4 +1,4 @@
-"""Add sources to a library, remove them, embed passages, and compact it, while others read it.
+"""Add sources to a library, remove them, and compact it, while others read it.
 
 As in a knowledge base, a change writes a new delta segment with all changes since the base segment
 was written, and readers see the old version or the new one (`admiral.kb.versions`).
@@ -9,8 +9,6 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
@@ -19,66 +17,18 @@ import numpy as np
 from admiral.errors import AdmiralError
 from admiral.io.progress import track_documents
 from admiral.kb.corpus.corpora import check_choice
-from admiral.kb.embeddings.embedding_files import EMBEDDINGS, write_embeddings
-from admiral.kb.embeddings.sentence_encoder import (
-    EncoderIdentity,
-    QuantisedSentences,
-    SentenceEncoder,
-    embed_documents,
-    no_vectors,
-)
 from admiral.kb.store.contents import REMOVED
-from admiral.kb.store.index_building import new_folder
 from admiral.kb.store.manifest_records import BaseSegment, DeltaSegment
 from admiral.kb.versions.embedding import keep_embeddings
-from admiral.kb.versions.transaction import Transaction, transaction
+from admiral.kb.versions.transaction import Transaction
 from admiral.library.canonical_urls import canonical
 from admiral.library.library_build import DistinctSources
+from admiral.library.library_change import LibraryChange, changing_library, report_change
 from admiral.library.library_contents import LibraryContents
-from admiral.library.library_kind import LIBRARY, checked_library_path
-from admiral.library.passage_vectors import passages_as_document
 from admiral.library.segment_writer import LibrarySettings, SegmentWriter, write_source_indexes
 from admiral.library.source_records import Source
-from admiral.records import Document
 
 KNOWN = ("replace", "skip", "error")
-
-
-@dataclass(frozen=True, slots=True)
-class LibraryChange:
-    """Report of a change.
-
-    Attributes
-    ----------
-    path
-        Directory of the library.
-    sources, passages
-        Numbers after the change.
-    added, replaced, removed
-        Numbers of sources with a new URL, with a known URL, and removed.
-    skipped
-        Number of sources left out because another one has the same URL.
-    missing
-        Number of URLs to remove that the library does not have.
-    embedded
-        Number of passages that were embedded.
-    pending
-        Number of sources added and removed since the last build or compaction.
-    seconds
-        Time taken.
-    """
-
-    path: Path
-    sources: int
-    passages: int
-    added: int = 0
-    replaced: int = 0
-    removed: int = 0
-    skipped: int = 0
-    missing: int = 0
-    embedded: int = 0
-    pending: int = 0
-    seconds: float = 0.0
 
 
 def add_sources(
@@ -116,7 +66,7 @@ def add_sources(
     check_choice("on_duplicate", on_duplicate, KNOWN)
     incoming = DistinctSources(sources, "skip")
     skipped, replaced = 0, set[int]()
-    with _changing(path, wait) as (change, contents):
+    with changing_library(path, wait) as (change, contents):
 
         def new() -> Iterator[Source]:
             nonlocal skipped
@@ -135,7 +85,7 @@ def add_sources(
                 yield source
 
         added = _write_delta(change, contents, new(), replaced, progress)
-    return _report(
+    return report_change(
         path,
         change,
         began,
@@ -178,7 +128,7 @@ def remove_sources(
     names = list(dict.fromkeys(map(canonical, [urls] if isinstance(urls, str) else urls)))
     if not names:
         raise AdmiralError("no URL given. Name at least one source to remove")
-    with _changing(path, wait) as (change, contents):
+    with changing_library(path, wait) as (change, contents):
         rows = {name: contents.row(name) for name in names}
         missing = [name for name, row in rows.items() if row is None]
         if missing and not ignore_missing:
@@ -194,48 +144,7 @@ def remove_sources(
             )
         if removed:
             _write_delta(change, contents, iter(()), removed, progress)
-    return _report(path, change, began, removed=len(removed), missing=len(missing))
-
-
-def embed_passages(
-    path: str | Path, encoder: SentenceEncoder, *, wait: bool = False, progress: bool = False
-) -> LibraryChange:
-    """Store the vectors of all passages, and keep those that this encoder made before.
-
-    Parameters
-    ----------
-    path
-        Directory of the library.
-    encoder
-        The encoder; a library is searched with the same one.
-    wait
-        Whether to wait for another writer instead of raising an error.
-    progress
-        Whether to report progress on standard error.
-
-    Raises
-    ------
-    AdmiralError
-        If the library cannot be changed; it is then unchanged.
-    """
-    began = time.monotonic()
-    folders: dict[str, Path] = {}
-    embedded = 0
-    with _changing(path, wait) as (change, contents):
-        for number, segment in enumerate(contents.contents.segments):
-            stored, table = contents.contents.embeddings[number], contents.tables[number]
-            known = stored is not None and stored.encoder == encoder.identity
-            if known and stored is not None and len(stored) == table.passages:
-                continue
-            embedded += table.passages - (len(stored) if known and stored is not None else 0)
-            documents = _with_vectors(contents, number, encoder.identity)
-            tracked = track_documents(documents, "embedding", total=len(table), enabled=progress)
-            folder = new_folder(str(segment.folder / EMBEDDINGS))
-            write_embeddings(folder, encoder.identity, embed_documents(tracked, encoder))
-            folders[segment.folder.relative_to(change.snapshot.path).as_posix()] = folder
-        if folders:
-            change.publish_embeddings(folders)
-    return _report(path, change, began, embedded=embedded)
+    return report_change(path, change, began, removed=len(removed), missing=len(missing))
 
 
 def compact_library(
@@ -258,7 +167,7 @@ def compact_library(
         If the library cannot be changed; it is then unchanged.
     """
     began = time.monotonic()
-    with _changing(path, wait) as (change, contents):
+    with changing_library(path, wait) as (change, contents):
         manifest = change.manifest
         if manifest.delta is not None:
             rows = contents.contents.live_rows().tolist()
@@ -266,28 +175,7 @@ def compact_library(
             keep_embeddings(change.folder, contents.contents, rows)
             base = BaseSegment(change.segment, writer.sources, secrets.token_hex(32))
             change.publish(manifest.counts, manifest.settings, base, None)
-    return _report(path, change, began)
-
-
-def _with_vectors(
-    contents: LibraryContents, number: int, encoder: EncoderIdentity
-) -> Iterator[tuple[Document, QuantisedSentences]]:
-    """Yield the passages of each source of a segment with their stored vectors, if any."""
-    table, live = contents.tables[number], contents.contents
-    for row, document in enumerate(live.stores[number]):
-        whole = live.segments[number].first + row
-        stored = live.embedded(whole, encoder) if whole in live else no_vectors(encoder.width)
-        yield passages_as_document(table, row, document.sentences[0]), stored
-
-
-@contextmanager
-def _changing(path: str | Path, wait: bool) -> Iterator[tuple[Transaction, LibraryContents]]:
-    """Give this process exclusive write access to a library."""
-    with (
-        transaction(checked_library_path(path), wait, LIBRARY) as change,
-        closing(LibraryContents(change.snapshot)) as contents,
-    ):
-        yield change, contents
+    return report_change(path, change, began)
 
 
 def _write_delta(
@@ -346,15 +234,3 @@ def _write_segment(
             writer.append(source, spans)
     write_source_indexes(change.folder, settings, progress)
     return writer
-
-
-def _report(path: str | Path, change: Transaction, began: float, **counts: int) -> LibraryChange:
-    manifest, delta = change.manifest, change.manifest.delta
-    return LibraryChange(
-        Path(path),
-        manifest.documents,
-        manifest.counts["passages"],
-        pending=delta.documents + delta.removed if delta else 0,
-        seconds=time.monotonic() - began,
-        **counts,
-    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.streams import open_plain
@@ -44,10 +45,10 @@ def read_warc_file(path: Path) -> Iterator[Source | RecordError]:
             archive.close()
 
 
-def _sources(path: Path, record: object) -> Iterator[Source | RecordError]:
+def _sources(path: Path, record: Any) -> Iterator[Source | RecordError]:
     """Yield the page of a record, if it is one."""
-    headers = record.rec_headers  # type: ignore[attr-defined]
-    http = record.http_headers  # type: ignore[attr-defined]
+    headers = record.rec_headers
+    http = record.http_headers
     url = headers.get_header("WARC-Target-URI") or ""
     if not is_web(url) or (http is not None and http.get_statuscode() != "200"):
         return
@@ -55,13 +56,13 @@ def _sources(path: Path, record: object) -> Iterator[Source | RecordError]:
     content_type = (served.get_header("Content-Type") or "").partition(";")[0].strip().lower()
     if content_type not in (*_HTML, "text/plain"):
         return
-    content = record.content_stream().read(LONGEST_PAGE + 1)  # type: ignore[attr-defined]
+    content = record.content_stream().read(LONGEST_PAGE + 1)
     if len(content) > LONGEST_PAGE:
         yield RecordError(
             str(path), "", f"{url} is larger than {LONGEST_PAGE >> 20} MiB", "Use --skip-bad"
         )
         return
-    if getattr(record.raw_stream, "limit", 0) > 0:  # type: ignore[attr-defined]
+    if getattr(record.raw_stream, "limit", 0) > 0:
         raise EOFError(f"it ends within {url}")
     date = (headers.get_header("WARC-Date") or "")[:10]
     if content_type in _HTML:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 import json
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from warcio.statusandheaders import StatusAndHeaders
-from warcio.warcwriter import WARCWriter
 
 from admiral.errors import AdmiralError, RecordError
 from admiral.library.readers import SourceFiles
@@ -148,30 +145,31 @@ def test_any_bytes_are_a_page(page: bytes) -> None:
     assert isinstance(source.text, str)
 
 
+def archived(url: str, status: str, content_type: str, body: bytes) -> bytes:
+    """Return a record of a web archive, compressed by itself, as all are in such files."""
+    http = f"HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\n\r\n".encode() + body
+    head = [
+        *("WARC/1.0", "WARC-Type: response", f"WARC-Target-URI: {url}"),
+        *("WARC-Record-ID: <urn:uuid:1>", "WARC-Date: 2019-08-02T00:00:00Z"),
+        *("Content-Type: application/http; msgtype=response", f"Content-Length: {len(http)}"),
+    ]
+    return gzip.compress("\r\n".join([*head, "", ""]).encode() + http + b"\r\n\r\n")
+
+
 def test_responses_of_a_web_archive(tmp_path: Path) -> None:
     path = tmp_path / "crawl.warc.gz"
-    with path.open("wb") as file:
-        writer = WARCWriter(file, gzip=True)
-        for url, status, kind, body in (
-            ("http://x.example/a", "200 OK", "text/html; charset=utf-8", PAGE.encode()),
-            ("http://x.example/gone", "404 Not Found", "text/html", b"<p>Not found.</p>"),
-            ("http://x.example/image", "200 OK", "image/png", b"\x89PNG"),
-            ("http://x.example/text", "200 OK", "text/plain", b"A title\n\nText \xff."),
-        ):
-            http = StatusAndHeaders(status, [("Content-Type", kind)], protocol="HTTP/1.1")
-            record = writer.create_warc_record(
-                url,
-                "response",
-                payload=io.BytesIO(body),
-                http_headers=http,
-                warc_headers_dict={"WARC-Date": "2019-08-02T00:00:00Z"},
-            )
-            writer.write_record(record)
+    records = [
+        archived("http://x.example/a", "200 OK", "text/html; charset=utf-8", PAGE.encode()),
+        archived("http://x.example/gone", "404 Not Found", "text/html", b"<p>Not found.</p>"),
+        archived("http://x.example/image", "200 OK", "image/png", b"PNG"),
+        archived("http://x.example/text", "200 OK", "text/plain", b"A title\n\nText \xff."),
+    ]
+    path.write_bytes(b"".join(records))
     page, text = read(path)
     assert (page.url, page.title) == ("http://x.example/a", "A tall tower")
     assert page.text.count(SENTENCE) == 12
     assert (text.url, text.title, text.date) == ("http://x.example/text", "A title", "2019-08-02")
-    path.write_bytes(path.read_bytes()[:500])
+    path.write_bytes(records[0][: len(records[0]) // 2])
     with pytest.raises(AdmiralError, match=r"crawl\.warc\.gz"):
         read(path)
     (tmp_path / "not.warc").write_text("no archive\n")
