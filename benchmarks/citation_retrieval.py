@@ -25,7 +25,6 @@ from admiral.citations.citation_records import Citation, CitedClaim
 from admiral.citations.claim_queries import QUERY_FORMS, claim_query
 from admiral.citations.query_expansion import Expansion, QueryExpander
 from admiral.citations.source_ranking import best_passages, reciprocal_rank_fusion
-from admiral.citations.title_expansion import FreeTitles, LibraryTitles
 from admiral.evaluation.bootstrap import confidence_intervals, paired_comparison
 from admiral.evaluation.measures import Group, Measure
 from admiral.io.claims import evenly_spaced
@@ -37,6 +36,7 @@ from admiral.library.canonical_urls import canonical
 from admiral.library.readers import SourceFiles
 from admiral.library.readers.source_lines import wice_url
 from admiral.models.checkpoint import load_checkpoint
+from benchmarks.citation_expansion import FreeTitles, LibraryTitles
 
 CUTS = (1, 5, 20)
 PASSAGES = 100

@@ -46,11 +46,15 @@ def pages(kb: KnowledgeBase, count: int, words: int) -> Iterator[Source]:
                     return
 
 
-def build(kb: str, folder: Path, count: int, page_words: int, words: int, stride: int) -> None:
+def build(
+    kb: str, folder: Path, count: int, page_words: int, words: int, stride: int, bm25: str
+) -> None:
     """Build the library and print a JSON record."""
     began = time.process_time()
     with KnowledgeBase.open(kb) as opened:
-        report = build_library(folder, pages(opened, count, page_words), words=words, stride=stride)
+        report = build_library(
+            folder, pages(opened, count, page_words), words=words, stride=stride, bm25=bm25
+        )
     record = {
         "sources": report.sources,
         "passages": report.passages,
@@ -84,6 +88,7 @@ def search(folder: Path) -> None:
 @click.option("--page-words", default=300, show_default=True, help="Least words of a page.")
 @click.option("--words", default=100, show_default=True)
 @click.option("--stride", default=50, show_default=True)
+@click.option("--bm25", default="bm25s", show_default=True, help="Backend of BM25.")
 @click.option("--step", type=click.Choice(["build", "search"]), help="Run one step alone.")
 @click.option("--folder", type=click.Path(path_type=Path), help="Directory of the library.")
 def main(
@@ -92,12 +97,13 @@ def main(
     page_words: int,
     words: int,
     stride: int,
+    bm25: str,
     step: str | None,
     folder: Path | None,
 ) -> None:
     """Build a library of pages and search in it, each in a process of its own."""
     if step == "build" and folder is not None:
-        build(kb, folder, count, page_words, words, stride)
+        build(kb, folder, count, page_words, words, stride, bm25)
     elif step == "search" and folder is not None:
         search(folder)
     else:

@@ -1,7 +1,8 @@
 """Expand queries by the title that the cited page might have, written by the seq2seq model.
 
 SIDE trains a model for it (after GAR, Mao et al. 2020); here it is hop 0 of the hop retriever,
-which was trained to write titles of Wikipedia.
+which was trained to write titles of Wikipedia. `benchmarks.citation_retrieval --generated mini`
+measures it; docs/experiments.md says why it is not part of the system.
 """
 
 from __future__ import annotations
