@@ -86,7 +86,12 @@ setup(
         ],
         "graph": ["networkx>=3.4,<4"],  # `admiral graph export`
         # Web pages and web archives in a library of sources; trafilatura needs lxml_html_clean.
-        "citations": ["lxml-html-clean>=0.4", "trafilatura>=2,<3", "warcio>=1.7.5,<2"],
+        "citations": [
+            "lxml>=5.2,<7",
+            "lxml-html-clean>=0.4",
+            "trafilatura>=2,<3",
+            "warcio>=1.7.5,<2",
+        ],
         "wordnet": ["nltk>=3.9"],  # WordNet for proofs, once its data is installed
         # The fork that imports on the Python in use; there is none for 3.13 or later, where our
         # converters (which never import fairseq) still read and write its formats.
@@ -117,6 +122,7 @@ setup(
             "hypothesis>=6.130",
             "import-linter>=2.3",
             "langchain-core>=1.7,<2",
+            "lxml>=5.2,<7",
             "lxml-html-clean>=0.4",
             "mypy>=1.19",
             "networkx>=3.4,<4",
