@@ -38,6 +38,12 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "admiral serve --kb my-kb",
         "admiral serve --kb my-kb --host 0.0.0.0 --api-keys keys.txt",
     ),
+    "extract-citations": (
+        "admiral extract-citations Joe_Hipp.wiki --output citations.jsonl",
+        "admiral extract-citations page.html other.html --lists --output citations.jsonl",
+        "admiral extract-citations dump.xml.bz2 --format dump --tagged failed-verification "
+        "--output failed.jsonl",
+    ),
     "titles": ('admiral titles "Seth" --kb my-kb',),
     "graph": (
         "admiral graph build --kb my-kb",
@@ -83,6 +89,7 @@ INTERRUPTED = {
     "compact": _UNCHANGED,
     "embed": _UNCHANGED,
     "graph": _UNCHANGED,
+    "extract-citations": _UNCHANGED,
     "synthesize": _RESUME,
     "download": _RESUME,
 }
