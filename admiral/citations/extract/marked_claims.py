@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from admiral.citations.citation_records import Citation, CitedClaim
 from admiral.citations.extract.marked_blocks import Block, Mark, MarkedPage, Reference
@@ -25,7 +24,6 @@ _SENTENCE_WORDS = 4
 class _Cluster:
     """Marks that stand together, and the sentence in front of them."""
 
-    block: int
     offset: int
     sentence: tuple[int, int]
     references: tuple[str, ...]
@@ -47,14 +45,15 @@ def claims_of_page(page: MarkedPage, *, lists: bool = False) -> list[CitedClaim]
         Also return items of lists that are no sentences.
     """
     blocks = _with_orphans_moved(page.blocks)
-    context = _Context(blocks)
+    spans = [sentence_spans(block.text) for block in blocks]
+    context = _Context(blocks, spans)
     slug = re.sub(r"\s+", "_", page.title)
     claims = []
     for number, block in enumerate(blocks, 1):
         if block.kind == "list" and not _is_sentence(block.text) and not lists:
             continue
         kind = "sentence" if _is_sentence(block.text) else block.kind
-        for count, cluster in enumerate(_clusters(number - 1, block, page), 1):
+        for count, cluster in enumerate(_clusters(block, spans[number - 1], page), 1):
             start, end = cluster.sentence
             citations, tags = _cited(cluster, page)
             claims.append(
@@ -64,7 +63,7 @@ def claims_of_page(page: MarkedPage, *, lists: bool = False) -> list[CitedClaim]
                     page=page.title,
                     section=block.section,
                     before=context.before(number - 1, start),
-                    after=context.after(number - 1, end),
+                    after=context.after(number - 1, start),
                     span=_span(block, cluster),
                     kind=kind,
                     tags=tags,
@@ -103,7 +102,9 @@ def _with_orphans_moved(blocks: Sequence[Block]) -> list[Block]:
     return moved
 
 
-def _clusters(number: int, block: Block, page: MarkedPage) -> Iterator[_Cluster]:
+def _clusters(
+    block: Block, spans: Sequence[tuple[int, int]], page: MarkedPage
+) -> Iterator[_Cluster]:
     """Yield the clusters of a block that have a source, or ask for one."""
     groups: list[list[Mark]] = []
     for mark in block.marks:
@@ -111,7 +112,6 @@ def _clusters(number: int, block: Block, page: MarkedPage) -> Iterator[_Cluster]
             groups[-1].append(mark)
         else:
             groups.append([mark])
-    spans = sentence_spans(block.text)
     for group in groups:
         offset = group[0].offset
         keys = dict.fromkeys(mark.reference for mark in group if mark.reference)
@@ -119,7 +119,7 @@ def _clusters(number: int, block: Block, page: MarkedPage) -> Iterator[_Cluster]
         tags = tuple(dict.fromkeys(mark.tag for mark in group if mark.tag))
         sentence = next((span for span in reversed(spans) if span[0] < offset), None)
         if sentence is not None and (sources or UNSOURCED in tags):
-            yield _Cluster(number, offset, sentence, sources, tags)
+            yield _Cluster(offset, sentence, sources, tags)
 
 
 def _cited(cluster: _Cluster, page: MarkedPage) -> tuple[tuple[Citation, ...], tuple[str, ...]]:
@@ -156,46 +156,41 @@ def _is_sentence(text: str) -> bool:
 
 
 class _Context:
-    """The text of the page on either side of a place."""
+    """The sentences of the page on either side of a claim."""
 
-    def __init__(self, blocks: Sequence[Block]) -> None:
+    def __init__(self, blocks: Sequence[Block], spans: Sequence[Sequence[tuple[int, int]]]) -> None:
         self._blocks = blocks
+        self._places = [
+            (number, start, end) for number, row in enumerate(spans) for start, end in row
+        ]
+        self._index = {place[:2]: index for index, place in enumerate(self._places)}
 
-    def before(self, number: int, offset: int) -> str:
-        """Return the end of the text before an offset of a block, from a sentence's beginning."""
-        pieces = [self._blocks[number].text[:offset].rstrip()]
-        length = len(pieces[0])
-        while number > 0 and length < CONTEXT_CHARACTERS:
-            number -= 1
-            pieces.append(self._blocks[number].text)
-            length += len(pieces[-1]) + 1
-        text = "\n".join(filter(None, reversed(pieces)))
-        if len(text) <= CONTEXT_CHARACTERS:
-            return text
-        text = text[-CONTEXT_CHARACTERS:]
-        starts = [start for (_, _), (start, _) in pairwise(_spans_of_lines(text))]
-        return text[starts[0] :] if starts else text.lstrip()
+    def before(self, number: int, start: int) -> str:
+        """Return the sentences before that of a block which begins at an offset."""
+        last = first = self._index[number, start]
+        length = 0
+        while first > 0 and (length := length + self._length(first - 1)) <= CONTEXT_CHARACTERS:
+            first -= 1
+        return self._text(first, last)
 
-    def after(self, number: int, offset: int) -> str:
-        """Return the beginning of the text after an offset of a block, to a sentence's end."""
-        pieces = [self._blocks[number].text[offset:].lstrip()]
-        length = len(pieces[0])
-        while number + 1 < len(self._blocks) and length < CONTEXT_CHARACTERS:
-            number += 1
-            pieces.append(self._blocks[number].text)
-            length += len(pieces[-1]) + 1
-        text = "\n".join(filter(None, pieces))
-        if len(text) <= CONTEXT_CHARACTERS:
-            return text
-        text = text[:CONTEXT_CHARACTERS]
-        ends = [end for (_, end), (_, _) in pairwise(_spans_of_lines(text))]
-        return text[: ends[-1]] if ends else text.rstrip()
+    def after(self, number: int, start: int) -> str:
+        """Return the sentences after that of a block which begins at an offset."""
+        first = last = self._index[number, start] + 1
+        length = 0
+        while (
+            last < len(self._places)
+            and (length := length + self._length(last)) <= CONTEXT_CHARACTERS
+        ):
+            last += 1
+        return self._text(first, last)
 
+    def _length(self, index: int) -> int:
+        _, start, end = self._places[index]
+        return end - start + 1
 
-def _spans_of_lines(text: str) -> list[tuple[int, int]]:
-    spans = []
-    start = 0
-    for line in text.split("\n"):
-        spans += [(start + first, start + last) for first, last in sentence_spans(line)]
-        start += len(line) + 1
-    return spans
+    def _text(self, first: int, last: int) -> str:
+        """Return sentences of the page; those of different blocks are on lines of their own."""
+        lines: dict[int, tuple[int, int]] = {}
+        for number, start, end in self._places[first:last]:
+            lines[number] = (lines.get(number, (start, end))[0], end)
+        return "\n".join(self._blocks[at].text[start:end] for at, (start, end) in lines.items())

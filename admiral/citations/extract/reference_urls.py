@@ -65,6 +65,7 @@ def unwrapped(url: str, archive_url: str = "") -> tuple[str, str]:
 
 def without_trailing_punctuation(url: str) -> str:
     """Return a bare URL without the punctuation of the sentence that it stands in."""
+    url = url.partition("|")[0]  # of a template that is not closed
     while url and (url[-1] in _TRAILING or (url[-1] == ")" and url.count("(") < url.count(")"))):
         url = url[:-1]
     return url

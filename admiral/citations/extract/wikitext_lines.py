@@ -24,7 +24,11 @@ _RAW = _words(
     "nowiki pre source syntaxhighlight math chem ce score timeline templatedata graph mapframe "
     "maplink imagemap includeonly hiero inputbox templatestyles"
 )
-_KEPT = frozenset({"ref", "references", "gallery", "table"})  # read by `wikitext_page`
+_KEPT = frozenset({"ref", "references"})  # read by `wikitext_page`
+# Read for the references that they define, as any other tag; mwparserfromhell keeps their content
+# as it is written, if they have their own names.
+_SKIPPED = frozenset({"gallery", "table"})
+_SKIPPED_MARK, _END_SKIPPED = "<div>", "</div>"
 _HIDEABLE = frozenset({"div", "span"})
 _NEW_LINE = {
     **dict.fromkeys(("p", "blockquote", "ul", "ol", "dl", "div", "center", "poem"), "\n\n"),
@@ -114,12 +118,17 @@ class _Scan:
                 self._close(name, f"</{name}>")
             else:
                 self._push(name, text=f"<{name}{attributes}>")
+        elif name in _SKIPPED and not alone:
+            if closes:
+                self._close(name, _END_SKIPPED)
+            else:
+                self._push(name, text=_SKIPPED_MARK)
         elif name in _HIDEABLE and not alone:
             hidden = "hidden" if not closes and _HIDDEN.search(attributes) else ""
             if closes:
                 self._close(name, "", also=f"hidden {name}")
             elif hidden:
-                self._push(f"hidden {name}", text="<gallery>")
+                self._push(f"hidden {name}", text=_SKIPPED_MARK)
             else:
                 self._push(name, text="", change=0)
         if name in _NEW_LINE:
@@ -159,7 +168,7 @@ class _Scan:
         while (top := self._pop()).kind not in wanted:
             self._drop(top)
         if top.kind.startswith("hidden"):
-            text = "</gallery>"
+            text = _END_SKIPPED
         self.closings[top.piece] = len(self.pieces)
         self.pieces.append(text)
         self.changes.append(-self.changes[top.piece])
