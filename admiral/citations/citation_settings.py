@@ -118,9 +118,7 @@ class CitationConfig:
         False, "Replace an existing source whenever a candidate has a higher score."
     )
 
-    suggest: bool = setting(
-        True, "Search the library for other sources.", section="Suggestions"
-    )
+    suggest: bool = setting(True, "Search the library for other sources.", section="Suggestions")
     candidates: int = setting(
         10, "Sources of the search that are verified for each claim.", bounds=_COUNT
     )
@@ -178,9 +176,7 @@ class CitationConfig:
         }
 
 
-def load_citation_config(
-    path: Path | None = None, overrides: Sequence[str] = ()
-) -> CitationConfig:
+def load_citation_config(path: Path | None = None, overrides: Sequence[str] = ()) -> CitationConfig:
     """Return checked settings from a file and ``key=value`` overrides.
 
     Raises

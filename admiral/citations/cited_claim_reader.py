@@ -112,7 +112,9 @@ def _wafer_claim(record: dict[str, Any], where: str, number: int) -> CitedClaim:
         claim_id(record, where, number),
         claim.strip(),
         page=title,
-        section=tuple(filter(None, section.removeprefix(_SECTION).replace(".:", ":").strip(".").split(":"))),
+        section=tuple(
+            filter(None, section.removeprefix(_SECTION).replace(".:", ":").strip(".").split(":"))
+        ),
         before=before.strip(),
         after=after.strip(),
         tags=("failed-verification",) if failed else (),

@@ -6,8 +6,11 @@ import math
 import statistics
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
+from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 from admiral.citations.citation_records import (
     Citation,
@@ -18,13 +21,15 @@ from admiral.citations.citation_records import (
 )
 from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.decide import DecisionRule
+from admiral.citations.library_search import LibrarySearch, library_stems
 from admiral.citations.open_scorer import open_scorer, open_weights
 from admiral.citations.score_calibration import ScoreCalibration
 from admiral.citations.source_checks import REASONS, source_status
-from admiral.citations.source_collections import SourceCollection
+from admiral.citations.source_collections import CandidateSearch, SourceCollection
 from admiral.citations.source_judging import SourceJudge
 from admiral.citations.verifiers.term_weights import TermWeights
 from admiral.errors import AdmiralError
+from admiral.library import Library
 from admiral.library.canonical_urls import canonical, is_web
 from admiral.library.source_records import Passage
 
@@ -66,6 +71,62 @@ class Citer:
     ) -> None:
         self._sources, self._judge, self._rule = sources, judge, rule
         self._config, self._search = config, search
+        self._library: Library | None = None
+
+    @classmethod
+    def open(
+        cls,
+        library: str | Path,
+        verifier: str | None = None,
+        *,
+        config: CitationConfig | None = None,
+    ) -> Citer:
+        """Open a library and a verifier; the citer is a context manager.
+
+        Parameters
+        ----------
+        library
+            Directory of the library.
+        verifier
+            Name of the verifier; that of the settings by default.
+        config
+            Settings; the defaults if None.
+
+        Raises
+        ------
+        AdmiralError
+            If the library cannot be opened, a setting is invalid, or a file that it names cannot be
+            used.
+        """
+        config = config or CitationConfig()
+        if verifier is not None:
+            config = replace(config, verifier=verifier)
+        config.validate()
+        opened = Library.open(library)
+        try:
+            search = LibrarySearch(opened, config.sparse_passages) if config.suggest else None
+            citer = cls.over(opened, library_stems(opened), config, search)
+        except BaseException:
+            opened.close()
+            raise
+        citer._library = opened
+        return citer
+
+    def close(self) -> None:
+        """Close the library that `open` has opened."""
+        if self._library is not None:
+            self._library.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
 
     @classmethod
     def over(
@@ -151,13 +212,12 @@ class Citer:
             yield self._verdict(one, existing, candidates, seconds)
 
     def _prepare(self, claims: Sequence[CitedClaim]) -> list[_Prepared]:
-        queries, found = [""] * len(claims), [()] * len(claims)
+        searched: list[tuple[str, tuple[str, ...]]] = [("", ())] * len(claims)
         if self._search is not None:
             searched = self._search.candidates(claims, self._config.candidates)
-            queries, found = [q for q, _ in searched], [urls for _, urls in searched]
         return [
             _Prepared(claim, tuple(self._status(claim, one) for one in claim.citations), urls, q)
-            for claim, urls, q in zip(claims, found, queries, strict=True)
+            for claim, (q, urls) in zip(claims, searched, strict=True)
         ]
 
     def _status(self, claim: CitedClaim, citation: Citation) -> Status:
@@ -226,7 +286,11 @@ class Citer:
             for one in ranked(candidates)[: self._config.k]
             if one.score is not None and self._rule.offers(own, one.score)
         ]
-        warnings = [f"{one.url or one.title}: {REASONS[one.status]}".lstrip(": ") for one in existing if REASONS[one.status]]
+        warnings = [
+            f"{one.url or one.title or 'a reference without URL'}: {REASONS[one.status]}"
+            for one in existing
+            if REASONS[one.status]
+        ]
         if not existing and decision == "not_checked":
             warnings.append("cites nothing, and no candidate is good enough")
         return CitationVerdict(

@@ -55,25 +55,20 @@ class MixedScorer:
 
     def _score(self, extracted: ExtractedFeatures) -> SourceScore:
         total = 0.0
-        for name, own in self._weights.items():
-            total += own.weight * (extracted.values[name] - own.mean) / own.deviation
-        scales = {
-            name: max(
-                sum(
-                    own.weight / own.deviation
-                    for feature in (name, name + PARTS)
-                    if (own := self._weights.get(feature)) is not None
-                ),
-                0.0,
-            )
-            for name in extracted.passages
-        }
+        for name, weight in self._weights.items():
+            total += weight.weight * (extracted.values[name] - weight.mean) / weight.deviation
+        scales = {name: max(self._scale(name), 0.0) for name in extracted.passages}
         rows = zip(*extracted.passages.values(), strict=True)
         passages = tuple(
             sum(scale * score for scale, score in zip(scales.values(), row, strict=True))
             for row in rows
         )
         return SourceScore(total, passages, extracted.parts)
+
+    def _scale(self, verifier: str) -> float:
+        """Return what a point of a verifier is worth, for the whole claim and its parts."""
+        own = (self._weights.get(verifier + suffix) for suffix in ("", PARTS))
+        return sum(each.weight / each.deviation for each in own if each is not None)
 
 
 @dataclass(frozen=True, slots=True)

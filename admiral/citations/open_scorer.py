@@ -87,9 +87,7 @@ class VerifierFactory:
     @cached_property
     def _classifier(self) -> Verifier:
         try:
-            return Verifier.open(
-                self._config.classifier, device=self._device, dtype=self._dtype
-            )
+            return Verifier.open(self._config.classifier, device=self._device, dtype=self._dtype)
         except ValueError as error:
             raise AdmiralError(f"setting 'classifier': {error}") from error
 

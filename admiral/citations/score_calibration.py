@@ -133,7 +133,10 @@ def fit_platt(scores: Sequence[float], labels: Sequence[bool]) -> tuple[float, f
     high, low = (positives + 1) / (positives + 2), 1 / (len(labels) - positives + 2)
     mean = sum(scores) / len(scores)
     deviation = math.sqrt(sum((score - mean) ** 2 for score in scores) / len(scores)) or 1.0
-    rows = [((s - mean) / deviation, high if label else low) for s, label in zip(scores, labels, strict=True)]
+    rows = [
+        ((s - mean) / deviation, high if label else low)
+        for s, label in zip(scores, labels, strict=True)
+    ]
     slope = intercept = 0.0
     for _ in range(_ITERATIONS):
         gradient_a, gradient_b = _RIDGE * slope, 0.0

@@ -63,5 +63,3 @@ def _is_english(source: Source, words: list[str]) -> bool:
     read = words[:_READ_WORDS]
     common = sum(word.lower() in STOP_WORDS for word in read)
     return common >= _ENGLISH_SHARE * len(read)
-
-

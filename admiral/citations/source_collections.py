@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
+from admiral.citations.citation_records import CitedClaim
 from admiral.library.canonical_urls import canonical
 from admiral.library.passage_windows import windows
 from admiral.library.source_records import Passage, Source
@@ -22,6 +23,18 @@ class SourceCollection(Protocol):
 
     def passages(self, url: str) -> tuple[Passage, ...]:
         """Return the passages of a source in the order of its text."""
+        ...
+
+
+class CandidateSearch(Protocol):
+    """Finds sources that may support claims."""
+
+    def candidates(self, claims: Sequence[CitedClaim], k: int) -> list[tuple[str, tuple[str, ...]]]:
+        """Return the query of each claim and the URLs of at most `k` sources, best first."""
+        ...
+
+    def blocks(self, claim: CitedClaim, url: str) -> bool:
+        """Return whether a page cannot be a source of a claim, as the claim's own page."""
         ...
 
 
@@ -52,9 +65,7 @@ class LoadedSources:
         return () if source is None else cut_source(source, self._words, self._stride)
 
 
-def cut_source(
-    source: Source, words: int = WORDS, stride: int = STRIDE
-) -> tuple[Passage, ...]:
+def cut_source(source: Source, words: int = WORDS, stride: int = STRIDE) -> tuple[Passage, ...]:
     """Return the passages of a source."""
     return tuple(
         Passage(source.url, source.title, number, start, end, source.text[start:end])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 
 from admiral.synthesis.clauses import LONGEST_SENTENCE, clause_ends
 from proofs.drafting.chunking import chunk
@@ -71,8 +72,7 @@ def _spans(claim: str, max_parts: int) -> list[tuple[int, int]]:
         return chunk(claim, max_words=len(claim), max_chunks=max_parts)
     cuts = [at for at in clause_ends(claim) if at < len(claim) and _CLAUSE.match(claim, at)]
     edges = [0, *cuts, len(claim)]
-    spans = [(a, b) for a, b in zip(edges, edges[1:], strict=False)]
-    spans = _join_small(claim, spans)
+    spans = _join_small(claim, list(pairwise(edges)))
     while len(spans) > max_parts:
         sizes = [content_words(claim[a:b]) for a, b in spans]
         at = min(range(len(spans) - 1), key=lambda i: sizes[i] + sizes[i + 1])

@@ -59,9 +59,7 @@ def source_record(source: ScoredSource) -> dict[str, Any]:
         "probability": _rounded(source.probability),
         "percentile": _rounded(source.percentile, 1),
         "passage": None if source.passage is None else _passage_record(source.passage),
-        "sentences": [
-            {"text": one.text, "score": _rounded(one.score)} for one in source.sentences
-        ],
+        "sentences": [{"text": one.text, "score": _rounded(one.score)} for one in source.sentences],
         "parts": [
             {"text": part.text, "score": _rounded(part.score), "passage": part.passage}
             for part in source.parts

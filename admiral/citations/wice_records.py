@@ -127,7 +127,9 @@ def page_of(evidence: list[str]) -> tuple[str, tuple[str, ...], dict[int, int]]:
     evidence
         The lines of the page, with metadata and with marks of headings.
     """
-    title, sentences, positions = "", [], {}
+    title = ""
+    sentences: list[str] = []
+    positions: dict[int, int] = {}
     for at, line in enumerate(evidence):
         if match := _META.match(line):
             if match[1] == "TITLE":

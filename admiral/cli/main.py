@@ -34,6 +34,8 @@ _COMMANDS = {
     "show": "admiral.cli.show",
     "titles": "admiral.cli.titles",
     "graph": "admiral.cli.graph",
+    "verify-citation": "admiral.cli.verify_citation",
+    "cite": "admiral.cli.cite",
     "evaluate": "admiral.cli.evaluate",
     "compare": "admiral.cli.evaluate",
     "report": "admiral.cli.report",
@@ -56,7 +58,9 @@ class LazyGroup(click.Group):
         """Return a command by name, or None."""
         if cmd_name not in _COMMANDS:
             return None
-        command = getattr(import_module(_COMMANDS[cmd_name]), f"{cmd_name}_command")
+        command = getattr(
+            import_module(_COMMANDS[cmd_name]), f"{cmd_name.replace('-', '_')}_command"
+        )
         assert isinstance(command, click.Command)
         command.epilog = epilog(cmd_name)
         commands = command.commands.values() if isinstance(command, click.Group) else [command]

@@ -104,7 +104,7 @@ class MeanPoolingEncoder:
         return [states for _, states in sorted(self._text_states(texts), key=itemgetter(0))]
 
     def token_count(self, text: str) -> int:
-        """Return the number of tokens of a text without the special tokens, as far as it is read."""
+        """Return the number of tokens of a text that are read, without the special tokens."""
         return len(self._tokenizer.encode(text, add_special_tokens=False).ids)
 
     def _text_states(self, texts: Sequence[str]) -> Iterator[tuple[int, torch.Tensor]]:

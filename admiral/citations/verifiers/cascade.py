@@ -37,9 +37,7 @@ class CascadeVerifier:
         ]
         read = [[own[at] for at in ats] for own, ats in zip(passages, chosen, strict=True)]
         results = []
-        for own, ats, scores in zip(
-            passages, chosen, self._close.score(claims, read), strict=True
-        ):
+        for own, ats, scores in zip(passages, chosen, self._close.score(claims, read), strict=True):
             by_position = dict(zip(ats, scores, strict=True))
             lowest = min(scores, default=0.0)
             results.append([by_position.get(at, lowest) for at in range(len(own))])

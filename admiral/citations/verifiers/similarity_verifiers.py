@@ -47,7 +47,9 @@ class SimilarityVerifier:
         for claim, own in zip(claims, passages, strict=True):
             query, sentences, states = encoded_texts(self._states, claim, self._context, own)
             cosines = {text: float(one.vector @ query.vector) for text, one in states.items()}
-            scores.append([max((cosines[s] for s in texts), default=_LOWEST) for texts in sentences])
+            scores.append(
+                [max((cosines[s] for s in texts), default=_LOWEST) for texts in sentences]
+            )
         return scores
 
 
@@ -79,7 +81,9 @@ class LateInteractionVerifier:
                 for text, one in states.items()
                 if len(one.tokens)
             }
-            scores.append([_mean_of_best([best[s] for s in texts if s in best]) for texts in sentences])
+            scores.append(
+                [_mean_of_best([best[s] for s in texts if s in best]) for texts in sentences]
+            )
         return scores
 
 
