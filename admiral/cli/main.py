@@ -34,6 +34,7 @@ _COMMANDS = {
     "show": "admiral.cli.show",
     "titles": "admiral.cli.titles",
     "graph": "admiral.cli.graph",
+    "library": "admiral.cli.library",
     "evaluate": "admiral.cli.evaluate",
     "compare": "admiral.cli.evaluate",
     "report": "admiral.cli.report",
