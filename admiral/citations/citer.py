@@ -21,7 +21,7 @@ from admiral.citations.citation_records import (
 )
 from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.decide import DecisionRule
-from admiral.citations.library_search import LibrarySearch, library_stems
+from admiral.citations.library_search import library_search, library_stems
 from admiral.citations.open_scorer import open_scorer, open_weights
 from admiral.citations.score_calibration import ScoreCalibration
 from admiral.citations.source_checks import REASONS, source_status
@@ -104,7 +104,7 @@ class Citer:
         config.validate()
         opened = Library.open(library)
         try:
-            search = LibrarySearch(opened, config.sparse_passages) if config.suggest else None
+            search = library_search(opened, config.sparse_passages) if config.suggest else None
             citer = cls.over(opened, library_stems(opened), config, search)
         except BaseException:
             opened.close()

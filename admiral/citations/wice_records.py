@@ -1,6 +1,6 @@
 """Records of WiCE (Kamoi et al., 2023): claims of Wikipedia with the text of the cited page.
 
-WiCE has no URLs. A source is identified by ``wice:`` and the id of its claim.
+WiCE has no URLs; sources have names instead (`admiral.library.readers.source_lines.wice_url`).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 from admiral.citations.citation_records import Citation, CitedClaim
 from admiral.errors import RecordError
 from admiral.gold.json_lines import parse_json_object, record_lines
+from admiral.library.readers.source_lines import wice_url
 from admiral.library.source_records import Source
 
 #: Labels in ascending order of support.
@@ -83,7 +84,7 @@ def wice_claim(record: dict[str, Any], where: str, number: int) -> CitedClaim:
         page=str(meta.get("claim_title") or ""),
         section=tuple(part for each in section.split(":") if (part := each.strip(" ."))),
         before=str(meta.get("claim_context") or ""),
-        citations=(Citation(f"wice:{identity}"),),
+        citations=(Citation(wice_url(identity)),),
     )
 
 

@@ -46,6 +46,12 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         'admiral graph explain "Seth Meyers" "NBC" --kb my-kb',
         "admiral graph export graph.graphml --kb my-kb",
     ),
+    "library": (
+        "admiral library build sources.jsonl pages/ --library my-library --base-url example.org",
+        "admiral library add crawl.warc.gz --library my-library",
+        'admiral library search "host of the Emmy Awards" --library my-library',
+        "admiral library verify --library my-library",
+    ),
     "evaluate": (
         "admiral evaluate hover --gold claims.jsonl --predictions results.jsonl",
         "admiral evaluate fever --gold dev.jsonl --predictions results.jsonl --intervals --json",
@@ -83,6 +89,7 @@ INTERRUPTED = {
     "compact": _UNCHANGED,
     "embed": _UNCHANGED,
     "graph": _UNCHANGED,
+    "library": _UNCHANGED,
     "synthesize": _RESUME,
     "download": _RESUME,
 }

@@ -34,6 +34,7 @@ _COMMANDS = {
     "show": "admiral.cli.show",
     "titles": "admiral.cli.titles",
     "graph": "admiral.cli.graph",
+    "library": "admiral.cli.library",
     "verify-citation": "admiral.cli.verify_citation",
     "cite": "admiral.cli.cite",
     "evaluate": "admiral.cli.evaluate",

@@ -17,6 +17,7 @@ from admiral.storage.output_paths import check_distinct_paths
 if TYPE_CHECKING:
     from admiral.citations.citation_records import CitationVerdict
     from admiral.citations.citation_settings import CitationConfig
+    from admiral.library.source_records import Source
 
 _FILE = click.Path(path_type=Path)
 
@@ -95,18 +96,9 @@ def _check_pair(
     from admiral.citations.citer import Citer
     from admiral.citations.source_collections import LoadedSources
     from admiral.citations.verifiers.term_weights import TermWeights
-    from admiral.library.source_records import Source
 
     text = checked_text(claim, "the claim")
-    try:
-        content = source_path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise AdmiralError(f"{source_path}: cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise AdmiralError(f"{source_path}: is not UTF-8 text. Save it as UTF-8") from error
-    source = Source(
-        source_path.as_uri() if source_path.is_absolute() else str(source_path), "", content
-    )
+    source = _read_source(source_path)
     cited = CitedClaim("1", text, page=page, citations=(Citation(source.url),))
     citer = Citer.over(LoadedSources([source]), TermWeights.background(), config)
     yield citer.verify(cited)

@@ -19,6 +19,8 @@ _TRACKING = re.compile(
     r"|ref_src|cmpid|ocid",
     re.IGNORECASE,
 )
+# Names of sources that have no URL. `wice` are those of the data set WiCE.
+_IDENTIFIER = re.compile(r"(?:urn|doi|wice):[\w.:/()-]+")
 _IGNORED = re.compile("[\t\n\r]")  # as browsers ignore them, also within a URL
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _HOST = re.compile(r"(?:[^@]*@)?(\[[0-9A-Fa-f:.]+\]|[^:\[\]]*)(?::(\d*))?")
@@ -67,6 +69,11 @@ def depth(url: str) -> int:
 def is_web(url: str) -> bool:
     """Return whether a URL leads to a page of the web: not ``javascript:``, ``mailto:``..."""
     return _split(url) is not None
+
+
+def names_source(url: str) -> bool:
+    """Return whether a string names a source: a URL of the web, or an identifier as ``doi:...``."""
+    return is_web(url) or _IDENTIFIER.fullmatch(url.strip()) is not None
 
 
 def _unwrapped(url: str) -> _Parts | None:

@@ -14,7 +14,7 @@ from admiral.kb.corpus.corpora import check_choice
 from admiral.kb.embeddings.sentence_encoder import SentenceEncoder
 from admiral.kb.store.file_modes import copy_permissions
 from admiral.kb.store.manifest import write_manifest
-from admiral.library.canonical_urls import canonical, is_web
+from admiral.library.canonical_urls import canonical, names_source
 from admiral.library.library_kind import LIBRARY, checked_library_path, is_library
 from admiral.library.passage_vectors import embed_segment
 from admiral.library.passage_windows import check_window
@@ -156,9 +156,9 @@ class DistinctSources:
     def __iter__(self) -> Iterator[Source]:
         for number, given in enumerate(self._sources, start=1):
             source = clean_source(given)
-            if not is_web(source.url):
+            if not names_source(source.url):
                 raise AdmiralError(
-                    f"source {number}: its URL {source.url!r} does not lead to a page of the web. "
+                    f"source {number}: its URL {source.url!r} is not one of the web. "
                     "Correct it, or leave the source out"
                 )
             url = canonical(source.url)

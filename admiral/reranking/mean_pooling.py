@@ -23,8 +23,8 @@ from trie.model.padding import pad_batch
 if TYPE_CHECKING:
     from transformers import BertModel
 
-#: Number of tokens of a text that are read, with the two special tokens.
-MAX_TOKENS = 128
+#: Number of tokens of a sentence that are read, with the two special tokens, and of a passage.
+MAX_TOKENS, PASSAGE_TOKENS = 128, 256
 # Files that determine the vectors of texts.
 _FILES = ("config.json", "tokenizer.json", "model.safetensors")
 
@@ -43,6 +43,8 @@ class MeanPoolingEncoder:
         `trie.model.int8`).
     batch_tokens
         Maximum number of padded tokens in a batch on a GPU; inputs on a CPU are not padded.
+    max_tokens
+        Number of tokens of a text that are read, with the two special tokens.
 
     Raises
     ------
@@ -58,12 +60,13 @@ class MeanPoolingEncoder:
         device: str = "cpu",
         dtype: torch.dtype = torch.float32,
         batch_tokens: int = 4096,
+        max_tokens: int = MAX_TOKENS,
     ) -> None:
         from transformers import AutoModel, AutoTokenizer
 
         from trie.model.quiet_transformers import quiet_transformers
 
-        self._directory, self._name = directory, name
+        self._directory, self._name, self._max_tokens = directory, name, max_tokens
         products = linear_group_type(dtype, torch.device(device))
         with quiet_transformers():
             tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
@@ -71,7 +74,7 @@ class MeanPoolingEncoder:
         self.model.to(device).eval()
         # Configured once: several threads may use a tokenizer, but not while one configures it.
         self._tokenizer = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
-        self._tokenizer.enable_truncation(MAX_TOKENS)
+        self._tokenizer.enable_truncation(max_tokens)
         self._tokenizer.no_padding()
         self._pad = tokenizer.pad_token_id
         self._layers = _layers(self.model, products)
@@ -81,9 +84,9 @@ class MeanPoolingEncoder:
 
     @cached_property
     def identity(self) -> EncoderIdentity:
-        """Name and checksum of the model; its precision is not part of it."""
+        """Name, and checksum of the model and the number of tokens; not of its precision."""
         sums = [describe_file(self._directory / name).sha256 for name in _FILES]
-        recipe = " ".join([*sums, f"mean of {MAX_TOKENS} tokens"])
+        recipe = " ".join([*sums, f"mean of {self._max_tokens} tokens"])
         fingerprint = hashlib.sha256(recipe.encode()).hexdigest()
         return EncoderIdentity(self._name, fingerprint, self.model.config.hidden_size)
 
