@@ -16,7 +16,7 @@ from admiral.citations.verifiers.term_weights import text_stems
 from admiral.library.source_records import Passage
 from proofs.drafting.chunking import chunk
 from proofs.judges.weight_files import fields, number, numbers
-from proofs.logic.words import word_spans
+from proofs.logic.words import has_content, word_spans
 
 #: The features of a word. Each is explained where it is computed.
 WORD_FEATURES = (
@@ -97,7 +97,7 @@ class MissingWords:
                 begin = at
             elif not marked and begin is not None:
                 text = claim[words[begin][0] : words[at - 1][1]].strip(" ,.;:()")
-                if text_stems(text):
+                if has_content(text):
                     texts.append(text)
                 begin = None
         return tuple(texts)

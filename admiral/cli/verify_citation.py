@@ -104,6 +104,25 @@ def _check_pair(
     yield citer.verify(cited)
 
 
+def _read_source(path: Path) -> Source:
+    """Return the source of a file of HTML or plain text."""
+    from admiral.library.readers.web_files import html_source
+    from admiral.library.source_records import Source
+
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise AdmiralError(f"{path}: cannot be read: {error.strerror}") from error
+    url = path.resolve().as_uri()
+    if path.suffix.lower() in (".html", ".htm", ".xhtml"):
+        page = html_source(content, url)
+        return Source(url, page.title, page.text, language=page.language)
+    try:
+        return Source(url, "", content.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise AdmiralError(f"{path}: is not UTF-8 text. Save it as UTF-8") from error
+
+
 def _verdicts(config: CitationConfig, library: str, input_path: Path) -> Iterator[CitationVerdict]:
     from admiral.citations.cited_claim_reader import read_cited_claims
     from admiral.citations.citer import Citer
