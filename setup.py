@@ -83,6 +83,8 @@ setup(
             "python-docx>=1.2,<2",
             "selectolax>=0.4,<2",
         ],
+        # Pages with references: `admiral extract-citations`
+        "citations": ["lxml>=5.2,<7", "mwparserfromhell>=0.7.2,<0.8"],
         "graph": ["networkx>=3.4,<4"],  # `admiral graph export`
         "wordnet": ["nltk>=3.9"],  # WordNet for proofs, once its data is installed
         # The fork that imports on the Python in use; there is none for 3.13 or later, where our
@@ -114,6 +116,8 @@ setup(
             "hypothesis>=6.130",
             "import-linter>=2.3",
             "langchain-core>=1.7,<2",
+            "lxml>=5.2,<7",
+            "mwparserfromhell>=0.7.2,<0.8",
             "mypy>=1.19",
             "networkx>=3.4,<4",
             "nltk>=3.9",

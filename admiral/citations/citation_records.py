@@ -28,7 +28,7 @@ class Citation:
         URL of the source; empty if the reference has none, as a printed book.
     name
         Name or number of the reference on its page.
-    title, archive_url, date, template, quote
+    title, archive_url, date, template, quote, access_date, work, publisher
         As far as the reference states them; empty otherwise. Archived URLs are unwrapped.
     """
 
@@ -39,6 +39,9 @@ class Citation:
     date: str = ""
     template: str = ""
     quote: str = ""
+    access_date: str = ""
+    work: str = ""
+    publisher: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from admiral.citations.citation_records import Citation, CitedClaim
+from admiral.citations.citation_file import parse_claim
+from admiral.citations.citation_records import CitedClaim
 from admiral.errors import RecordError
 from admiral.gold.json_lines import parse_json_object, record_lines
-from admiral.library.readers.source_lines import wice_url
 from admiral.library.source_records import Source
 
 #: Labels in ascending order of support.
 WICE_LABELS = ("not_supported", "partially_supported", "supported")
-_FIELDS = ("claim", "evidence", "label", "meta")
+_FIELDS = ("claim", "evidence", "label", "meta", "supporting_sentences")
 _META = re.compile(r"\(meta data\) ([A-Z ]+): ?")
 _REMEDY = "Give a file of WiCE's claims or sub-claims, unchanged"
 
@@ -53,41 +53,6 @@ class WiceCitation:
         return self.claim.page
 
 
-def is_wice(record: dict[str, Any]) -> bool:
-    """Return whether a record has the fields of WiCE's claims."""
-    return all(field in record for field in _FIELDS)
-
-
-def wice_claim(record: dict[str, Any], where: str, number: int) -> CitedClaim:
-    """Return the claim of a record of WiCE.
-
-    Parameters
-    ----------
-    record
-        The record.
-    where, number
-        File and line, for messages; the line is the id of a record without one.
-
-    Raises
-    ------
-    RecordError
-        If a field is not as in WiCE.
-    """
-    meta, claim = record["meta"], record["claim"]
-    if not isinstance(meta, dict) or not isinstance(claim, str) or not claim.strip():
-        raise RecordError(where, "claim", "is not a claim of WiCE", _REMEDY)
-    section = str(meta.get("claim_section") or "")
-    identity = str(meta.get("id") or number)
-    return CitedClaim(
-        identity,
-        claim,
-        page=str(meta.get("claim_title") or ""),
-        section=tuple(part for each in section.split(":") if (part := each.strip(" ."))),
-        before=str(meta.get("claim_context") or ""),
-        citations=(Citation(wice_url(identity)),),
-    )
-
-
 def read_wice(path: Path) -> list[WiceCitation]:
     """Read the labelled citations of a file of WiCE's claims.
 
@@ -106,11 +71,12 @@ def read_wice(path: Path) -> list[WiceCitation]:
 
 
 def _citation(record: dict[str, Any], where: str, number: int) -> WiceCitation:
-    if not is_wice(record):
-        raise RecordError(where, "evidence", "is not a record of WiCE", _REMEDY)
+    for field in _FIELDS:
+        if field not in record:
+            raise RecordError(where, field, "is missing", _REMEDY)
     if record["label"] not in WICE_LABELS:
         raise RecordError(where, "label", f"is not one of {', '.join(WICE_LABELS)}", _REMEDY)
-    claim = wice_claim(record, where, number)
+    claim = parse_claim(record, where, default_id=str(number))
     title, sentences, positions = page_of(record["evidence"])
     gold = tuple(
         frozenset(positions[at] for at in own if at in positions)

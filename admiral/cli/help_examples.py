@@ -38,6 +38,12 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "admiral serve --kb my-kb",
         "admiral serve --kb my-kb --host 0.0.0.0 --api-keys keys.txt",
     ),
+    "extract-citations": (
+        "admiral extract-citations Joe_Hipp.wiki --output citations.jsonl",
+        "admiral extract-citations page.html other.html --lists --output citations.jsonl",
+        "admiral extract-citations dump.xml.bz2 --format dump --tagged failed-verification "
+        "--output failed.jsonl",
+    ),
     "titles": ('admiral titles "Seth" --kb my-kb',),
     "graph": (
         "admiral graph build --kb my-kb",
@@ -52,6 +58,12 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         'admiral library search "host of the Emmy Awards" --library my-library',
         "admiral library verify --library my-library",
     ),
+    "verify-citation": (
+        "admiral verify-citation --library my-library --input citations.jsonl "
+        "--output verdicts.jsonl",
+        'admiral verify-citation --claim "The bridge was opened in 1932." --source page.html',
+    ),
+    "cite": ('admiral cite "The bridge was opened in 1932." --library my-library',),
     "evaluate": (
         "admiral evaluate hover --gold claims.jsonl --predictions results.jsonl",
         "admiral evaluate fever --gold dev.jsonl --predictions results.jsonl --intervals --json",
@@ -90,6 +102,7 @@ INTERRUPTED = {
     "embed": _UNCHANGED,
     "graph": _UNCHANGED,
     "library": _UNCHANGED,
+    "extract-citations": _UNCHANGED,
     "synthesize": _RESUME,
     "download": _RESUME,
 }

@@ -29,6 +29,7 @@ _COMMANDS = {
     "embed": "admiral.cli.update",
     "verify": "admiral.cli.index",
     "info": "admiral.cli.index",
+    "extract-citations": "admiral.cli.extract_citations",
     "serve": "admiral.cli.serve",
     "search": "admiral.cli.search",
     "show": "admiral.cli.show",
@@ -59,9 +60,8 @@ class LazyGroup(click.Group):
         """Return a command by name, or None."""
         if cmd_name not in _COMMANDS:
             return None
-        command = getattr(
-            import_module(_COMMANDS[cmd_name]), f"{cmd_name.replace('-', '_')}_command"
-        )
+        function = f"{cmd_name.replace('-', '_')}_command"
+        command = getattr(import_module(_COMMANDS[cmd_name]), function)
         assert isinstance(command, click.Command)
         command.epilog = epilog(cmd_name)
         commands = command.commands.values() if isinstance(command, click.Group) else [command]

@@ -124,10 +124,10 @@ def _read_source(path: Path) -> Source:
 
 
 def _verdicts(config: CitationConfig, library: str, input_path: Path) -> Iterator[CitationVerdict]:
-    from admiral.citations.cited_claim_reader import read_cited_claims
+    from admiral.citations.citation_file import read_citations
     from admiral.citations.citer import Citer
 
-    claims = list(read_cited_claims(input_path))  # a bad line is reported before models are loaded
+    claims = list(read_citations(input_path))  # a bad line is reported before models are loaded
     with Citer.open(library, config=config) as citer:
         yield from citer.verify_many(claims)
 
@@ -157,14 +157,14 @@ def _write_file(
     quiet: bool,
 ) -> bool:
     """Write the verdicts that `output` does not hold yet, and return whether any is flagged."""
-    from admiral.citations.cited_claim_reader import read_cited_claims
+    from admiral.citations.citation_file import read_citations
     from admiral.citations.citer import Citer
     from admiral.citations.verdict_file import any_flagged, recorded_citation_settings
     from admiral.citations.verdict_json import verdict_record
     from admiral.io.result_writer import ResumableWriter
     from admiral.records import Claim
 
-    claims = {one.id: one for one in read_cited_claims(input_path)}
+    claims = {one.id: one for one in read_citations(input_path)}
     texts = [Claim(one.id, one.claim) for one in claims.values()]
     settings = recorded_citation_settings(config, library)
     with ResumableWriter(output, settings, overwrite=overwrite) as writer:
