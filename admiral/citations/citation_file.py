@@ -12,6 +12,7 @@ from admiral.errors import RecordError
 from admiral.io.remote import Place
 from admiral.io.streams import json_objects
 from admiral.io.text_cleaning import clean_text
+from admiral.library.readers.source_lines import wice_url
 
 _EXAMPLE = 'Write {"id": "1", "claim": "...", "citations": [{"url": "https://..."}]}'
 _CITATION_FIELDS = tuple(each.name for each in fields(Citation))
@@ -167,18 +168,20 @@ def _wafer_output(outputs: list[Any], where: str) -> tuple[tuple[Citation, ...],
 
 
 def _wice(record: Mapping[str, Any], where: str, default_id: str) -> CitedClaim:
-    """Return the claim of a record of WiCE (Kamoi et al. 2023), which has no URL."""
+    """Return the claim of a record of WiCE (Kamoi et al. 2023), whose sources have names."""
     meta = record["meta"]
+    identity = _id(meta.get("id"), where, default_id)
     claim = _text(record, "claim", where).strip()
     if not claim:
         raise RecordError(where, "claim", "is missing or empty", "Leave out the record")
     return CitedClaim(
-        id=_id(meta.get("id"), where, default_id),
+        id=identity,
         claim=claim,
         page=_text(meta, "claim_title", where),
         section=_wiki_section(_text(meta, "claim_section", where)),
         before=_text(meta, "claim_context", where).strip(),
         span=(0, len(claim)),
+        citations=(Citation(wice_url(identity)),),
     )
 
 

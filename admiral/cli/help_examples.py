@@ -52,6 +52,18 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         'admiral graph explain "Seth Meyers" "NBC" --kb my-kb',
         "admiral graph export graph.graphml --kb my-kb",
     ),
+    "library": (
+        "admiral library build sources.jsonl pages/ --library my-library --base-url example.org",
+        "admiral library add crawl.warc.gz --library my-library",
+        'admiral library search "host of the Emmy Awards" --library my-library',
+        "admiral library verify --library my-library",
+    ),
+    "verify-citation": (
+        "admiral verify-citation --library my-library --input citations.jsonl "
+        "--output verdicts.jsonl",
+        'admiral verify-citation --claim "The bridge was opened in 1932." --source page.html',
+    ),
+    "cite": ('admiral cite "The bridge was opened in 1932." --library my-library',),
     "evaluate": (
         "admiral evaluate hover --gold claims.jsonl --predictions results.jsonl",
         "admiral evaluate fever --gold dev.jsonl --predictions results.jsonl --intervals --json",
@@ -89,6 +101,7 @@ INTERRUPTED = {
     "compact": _UNCHANGED,
     "embed": _UNCHANGED,
     "graph": _UNCHANGED,
+    "library": _UNCHANGED,
     "extract-citations": _UNCHANGED,
     "synthesize": _RESUME,
     "download": _RESUME,

@@ -72,7 +72,7 @@ def verify(path: str | Path, *, progress: bool = False) -> list[str]:
 def _verify_documents(path: Path, progress: bool) -> list[str]:
     """Check a knowledge base that holds documents itself."""
     with Snapshot.open(path, check=False) as snapshot:
-        problems = _verify_files(snapshot)
+        problems = file_problems(snapshot)
         # Damaged files are not opened, because a damaged index can crash its library.
         if not problems:
             problems += _verify_contents(snapshot, progress)
@@ -104,8 +104,8 @@ def _check_duplicates(collection: Collection) -> None:
         find_duplicates(collection, contents)
 
 
-def _verify_files(snapshot: Snapshot) -> list[str]:
-    """Compare the files with the manifest."""
+def file_problems(snapshot: Snapshot) -> list[str]:
+    """Compare the files of a snapshot with its manifest; return one message per difference."""
     directory, manifest = snapshot.path, snapshot.manifest
     problems = []
     for name, entry in manifest.files.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +23,8 @@ from trie.model.padding import pad_batch
 if TYPE_CHECKING:
     from transformers import BertModel
 
-#: Number of tokens of a text that are read, with the two special tokens.
-MAX_TOKENS = 128
+#: Number of tokens of a sentence that are read, with the two special tokens, and of a passage.
+MAX_TOKENS, PASSAGE_TOKENS = 128, 256
 # Files that determine the vectors of texts.
 _FILES = ("config.json", "tokenizer.json", "model.safetensors")
 
@@ -42,6 +43,8 @@ class MeanPoolingEncoder:
         `trie.model.int8`).
     batch_tokens
         Maximum number of padded tokens in a batch on a GPU; inputs on a CPU are not padded.
+    max_tokens
+        Number of tokens of a text that are read, with the two special tokens.
 
     Raises
     ------
@@ -57,12 +60,13 @@ class MeanPoolingEncoder:
         device: str = "cpu",
         dtype: torch.dtype = torch.float32,
         batch_tokens: int = 4096,
+        max_tokens: int = MAX_TOKENS,
     ) -> None:
         from transformers import AutoModel, AutoTokenizer
 
         from trie.model.quiet_transformers import quiet_transformers
 
-        self._directory, self._name = directory, name
+        self._directory, self._name, self._max_tokens = directory, name, max_tokens
         products = linear_group_type(dtype, torch.device(device))
         with quiet_transformers():
             tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
@@ -70,7 +74,7 @@ class MeanPoolingEncoder:
         self.model.to(device).eval()
         # Configured once: several threads may use a tokenizer, but not while one configures it.
         self._tokenizer = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
-        self._tokenizer.enable_truncation(MAX_TOKENS)
+        self._tokenizer.enable_truncation(max_tokens)
         self._tokenizer.no_padding()
         self._pad = tokenizer.pad_token_id
         self._layers = _layers(self.model, products)
@@ -80,25 +84,42 @@ class MeanPoolingEncoder:
 
     @cached_property
     def identity(self) -> EncoderIdentity:
-        """Name and checksum of the model; its precision is not part of it."""
+        """Name, and checksum of the model and the number of tokens; not of its precision."""
         sums = [describe_file(self._directory / name).sha256 for name in _FILES]
-        recipe = " ".join([*sums, f"mean of {MAX_TOKENS} tokens"])
+        recipe = " ".join([*sums, f"mean of {self._max_tokens} tokens"])
         fingerprint = hashlib.sha256(recipe.encode()).hexdigest()
         return EncoderIdentity(self._name, fingerprint, self.model.config.hidden_size)
 
     @torch.inference_mode()
     def unit_vectors(self, texts: Sequence[str]) -> torch.Tensor:
         """Return the unit vectors of texts: float32, (texts, width), in host memory."""
+        means = torch.empty(len(texts), self.model.config.hidden_size)
+        for position, states in self._text_states(texts):
+            means[position] = states.mean(0)
+        return torch.nn.functional.normalize(means, dim=-1)
+
+    @torch.inference_mode()
+    def token_states(self, texts: Sequence[str]) -> list[torch.Tensor]:
+        """Return the states of each text's tokens: float32, (tokens, width), in host memory.
+
+        The first and the last are those of the special tokens.
+        """
+        return [states for _, states in sorted(self._text_states(texts), key=itemgetter(0))]
+
+    def token_count(self, text: str) -> int:
+        """Return the number of tokens of a text that are read, without the special tokens."""
+        return len(self._tokenizer.encode(text, add_special_tokens=False).ids)
+
+    def _text_states(self, texts: Sequence[str]) -> Iterator[tuple[int, torch.Tensor]]:
+        """Yield the position and the states, (tokens, width), of each text."""
         rows = [encoded.ids for encoded in self._tokenizer.encode_batch_fast(list(texts))]
-        means = torch.empty(len(rows), self.model.config.hidden_size)
         with torch.autocast(
             torch.device(self._device).type,
             dtype=torch.bfloat16,
             enabled=self._dtype is torch.bfloat16,
         ):
             for position, states in self._states(rows):
-                means[position] = states.mean(0)
-        return torch.nn.functional.normalize(means, dim=-1)
+                yield position, states.cpu()
 
     def _states(self, rows: Sequence[Sequence[int]]) -> Iterator[tuple[int, torch.Tensor]]:
         """Yield the position and the encoder states, (tokens, width), of each input."""

@@ -26,7 +26,7 @@ from admiral.ranking.features import GENERATIVE_FEATURES
 from admiral.reranking.bm25_sentences import BM25Reranker
 from admiral.reranking.combined import CombinedReranker
 from admiral.reranking.cross_encoder import CrossEncoderReranker
-from admiral.reranking.mean_pooling import MeanPoolingEncoder
+from admiral.reranking.mean_pooling import PASSAGE_TOKENS, MeanPoolingEncoder
 from admiral.reranking.similarity import MINILM, SimilarityReranker, minilm_directory
 from admiral.retrieval.document_reader import PassageReader
 from admiral.retrieval.first_stage import Bm25FirstStage, FusedFirstStage
@@ -126,6 +126,14 @@ def build_sentence_encoder(config: RetrievalConfig) -> MeanPoolingEncoder:
     """Build the encoder of the similarity reranker."""
     device, dtype = choose_device(config.device), choose_dtype(config)
     return MeanPoolingEncoder(minilm_directory(), MINILM, device=device, dtype=dtype)
+
+
+def build_passage_encoder(config: RetrievalConfig) -> MeanPoolingEncoder:
+    """Build the encoder of the passages of a library, which are longer than sentences."""
+    device, dtype = choose_device(config.device), choose_dtype(config)
+    return MeanPoolingEncoder(
+        minilm_directory(), MINILM, device=device, dtype=dtype, max_tokens=PASSAGE_TOKENS
+    )
 
 
 def build_reranker(

@@ -35,7 +35,7 @@ def describe_files(directory: Path) -> dict[str, FileEntry]:
     return {file.relative_to(directory).as_posix(): describe_file(file) for file in files}
 
 
-def check_files(directory: Path, files: Mapping[str, FileEntry]) -> None:
+def check_files(directory: Path, files: Mapping[str, FileEntry], rebuild: str = REBUILD) -> None:
     """Check that the files of a directory are there, readable and of the expected size.
 
     The checksums of marisa tries are compared too (one second for some gigabytes), because marisa
@@ -48,6 +48,8 @@ def check_files(directory: Path, files: Mapping[str, FileEntry]) -> None:
         The directory.
     files
         The expected entries, by path relative to `directory`.
+    rebuild
+        Remedy for a damaged file.
 
     Raises
     ------
@@ -59,7 +61,7 @@ def check_files(directory: Path, files: Mapping[str, FileEntry]) -> None:
             size = (directory / name).stat().st_size
         except (FileNotFoundError, NotADirectoryError) as error:
             raise AdmiralError(
-                f"{directory / name}: missing ({error.strerror}). {REBUILD}"
+                f"{directory / name}: missing ({error.strerror}). {rebuild}"
             ) from error
         except OSError as error:
             raise _unreadable(directory / name, error.strerror) from error
@@ -69,10 +71,10 @@ def check_files(directory: Path, files: Mapping[str, FileEntry]) -> None:
         if size != entry.size:
             raise AdmiralError(
                 f"{directory / name}: {size:,} bytes where the manifest says {entry.size:,}; the "
-                f"file was cut off or changed. {REBUILD}"
+                f"file was cut off or changed. {rebuild}"
             )
         if name.endswith(".marisa") and _describe_readable(directory / name) != entry:
-            raise AdmiralError(f"{directory / name}: damaged (not what was built). {REBUILD}")
+            raise AdmiralError(f"{directory / name}: damaged (not what was built). {rebuild}")
 
 
 def _describe_readable(file: Path) -> FileEntry:

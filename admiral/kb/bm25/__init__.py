@@ -1,8 +1,9 @@
 """Build, merge and open BM25 indexes of titles and texts, with either of two backends.
 
 ``lucene`` is the default; ``bm25s`` needs no Java. Both use k1 = 0.6 and b = 0.4 (paper,
-section 4), Lucene's English analysis, and title and text as separate fields. The weights of the
-fields apply when an index is searched; `admiral.kb.bm25.parameters` has their defaults.
+section 4) unless an index is built with others, Lucene's English analysis, and title and text as
+separate fields. The weights of the fields apply when an index is searched;
+`admiral.kb.bm25.parameters` has their defaults.
 """
 
 from __future__ import annotations
@@ -17,12 +18,15 @@ from admiral.errors import AdmiralError
 from admiral.io.progress import track_documents
 from admiral.kb.bm25 import bm25s_build, bm25s_index, jvm, lucene_build, lucene_index
 from admiral.kb.bm25.parameters import (
+    DEFAULT,
     K1,
     TEXT_WEIGHT,
     TITLE_WEIGHT,
     B,
     IndexSettings,
     RowIndex,
+    Saturation,
+    common_saturation,
     damaged_index_error,
 )
 from admiral.kb.bm25.passages import PassageRecorder, Passages, Text
@@ -36,6 +40,7 @@ __all__ = [
     "TITLE_WEIGHT",
     "B",
     "RowIndex",
+    "Saturation",
     "build_bm25",
     "check_backend",
     "check_updatable",
@@ -62,7 +67,12 @@ def check_updatable(backend: str, directory: Path) -> None:
 
 
 def build_bm25(
-    backend: str, documents: Iterable[tuple[str, Text]], directory: Path, *, progress: bool = False
+    backend: str,
+    documents: Iterable[tuple[str, Text]],
+    directory: Path,
+    *,
+    progress: bool = False,
+    saturation: Saturation = DEFAULT,
 ) -> None:
     """Build an index of documents; row ``i`` is the ``i``-th document.
 
@@ -77,20 +87,24 @@ def build_bm25(
         Directory to create; it must not exist or be empty. It is removed if the build fails.
     progress
         Whether to report progress on standard error.
+    saturation
+        Parameters of BM25.
 
     Raises
     ------
     AdmiralError
         If the backend cannot run here or the index cannot be written.
     """
-    build = lucene_build.build if backend == lucene_index.BACKEND else bm25s_build.build
     recorder = PassageRecorder(track_documents(documents, "indexing", enabled=progress))
 
     def built() -> Passages:
-        build(recorder.entries(), directory)
+        if backend == lucene_index.BACKEND:  # applies the parameters when it searches
+            lucene_build.build(recorder.entries(), directory)
+        else:
+            bm25s_build.build(recorder.entries(), directory, saturation)
         return recorder.passages
 
-    _write(backend, directory, built)
+    _write(backend, directory, built, saturation)
 
 
 def merge_bm25(backend: str, parts: Sequence[Path], directory: Path) -> None:
@@ -114,7 +128,7 @@ def merge_bm25(backend: str, parts: Sequence[Path], directory: Path) -> None:
         If the backend cannot run here, an index is missing or damaged, or none can be written.
     """
     merge = lucene_build.merge if backend == lucene_index.BACKEND else bm25s_build.merge
-    passages = Passages.open(*parts)
+    passages, saturation = Passages.open(*parts), common_saturation(parts)
 
     def merged() -> Passages:
         count = merge(parts, directory)
@@ -122,10 +136,12 @@ def merge_bm25(backend: str, parts: Sequence[Path], directory: Path) -> None:
             raise damaged_index_error(directory, f"{count} passages instead of {len(passages)}")
         return passages
 
-    _write(backend, directory, merged)
+    _write(backend, directory, merged, saturation)
 
 
-def _write(backend: str, directory: Path, write: Callable[[], Passages]) -> None:
+def _write(
+    backend: str, directory: Path, write: Callable[[], Passages], saturation: Saturation
+) -> None:
     """Write an index into a new directory by `write`, which returns its passages."""
     check_backend(backend)
     if directory.exists() and any(directory.iterdir()):
@@ -134,7 +150,7 @@ def _write(backend: str, directory: Path, write: Callable[[], Passages]) -> None
         directory.mkdir(parents=True, exist_ok=True)
         passages = write()
         count = passages.save(directory)
-        IndexSettings(backend, passages.documents, passages=count).save(directory)
+        IndexSettings(backend, passages.documents, *saturation, passages=count).save(directory)
     except BaseException:
         shutil.rmtree(directory, ignore_errors=True)
         raise

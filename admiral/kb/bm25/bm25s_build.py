@@ -16,7 +16,7 @@ import numpy.typing as npt
 from admiral.errors import AdmiralError
 from admiral.kb.bm25.bm25s_files import LENGTHS, VOCABULARY, IndexFiles
 from admiral.kb.bm25.bm25s_index import import_analysis, missing_package_error
-from admiral.kb.bm25.parameters import FIELDS, K1, B, clean_index_text
+from admiral.kb.bm25.parameters import FIELDS, Saturation, clean_index_text, common_saturation
 from admiral.kb.bm25.passages import Entry
 from admiral.kb.bm25.rescoring import FieldStatistics, bm25_scores, term_frequencies
 
@@ -82,7 +82,7 @@ class _FieldTokens:
         ids[:] = columns[ids]
 
 
-def build(entries: Iterable[Entry], directory: Path) -> int:
+def build(entries: Iterable[Entry], directory: Path, saturation: Saturation) -> int:
     """Index passages into the new folder `directory`.
 
     It takes four bytes of memory per token of the corpus, and about 40 per posting of one field.
@@ -112,19 +112,24 @@ def build(entries: Iterable[Entry], directory: Path) -> int:
         (directory / VOCABULARY).write_bytes(vocabulary.tobytes())
         for name, field in fields.items():
             field.renumber(columns)
-            _write_field(library, field, len(columns), count, directory / name)
+            _write_field(library, field, len(columns), count, directory / name, saturation)
     except OSError as error:
         raise _unwritable_error(directory, error) from error
     return count
 
 
 def _write_field(
-    library: Any, field: _FieldTokens, columns: int, rows: int, directory: Path
+    library: Any,
+    field: _FieldTokens,
+    columns: int,
+    rows: int,
+    directory: Path,
+    saturation: Saturation,
 ) -> None:
     """Write the index of one field in the format of bm25s, unless the field has no tokens."""
     if not len(field):  # the mean length would be undefined
         return
-    index = _new_bm25s(library)
+    index = _new_bm25s(library, saturation)
     scores = index.build_index_from_ids(range(columns), field, show_progress=False)
     # bm25s has numbered the documents that have tokens; replace its numbers by our rows.
     scores["indices"] = np.frombuffer(field.rows, dtype=np.int32)[scores["indices"]]
@@ -146,7 +151,7 @@ def merge(directories: Sequence[Path], directory: Path) -> int:
     AdmiralError
         If an index is missing or damaged, or the new one cannot be written.
     """
-    library = import_bm25s()
+    library, saturation = import_bm25s(), common_saturation(directories)
     indexes: list[IndexFiles] = []
     documents = 0
     for part in directories:
@@ -166,15 +171,19 @@ def merge(directories: Sequence[Path], directory: Path) -> int:
                 if name in index.fields
             ]
             if parts:
-                scores, lengths = _merge_field(name, parts, len(vocabulary), documents)
-                _save(_new_bm25s(library), scores, lengths, directory / name)
+                scores, lengths = _merge_field(name, parts, len(vocabulary), documents, saturation)
+                _save(_new_bm25s(library, saturation), scores, lengths, directory / name)
     except OSError as error:
         raise _unwritable_error(directory, error) from error
     return documents
 
 
 def _merge_field(
-    name: str, parts: list[tuple[IndexFiles, np.ndarray]], columns: int, documents: int
+    name: str,
+    parts: list[tuple[IndexFiles, np.ndarray]],
+    columns: int,
+    documents: int,
+    saturation: Saturation,
 ) -> tuple[dict[str, Any], npt.NDArray[np.int32]]:
     """Join the columns of one field, scored with the statistics of all documents.
 
@@ -186,6 +195,8 @@ def _merge_field(
         Each index, and the new column of each of its columns.
     columns, documents
         Numbers of terms and documents of the merged index.
+    saturation
+        Parameters of BM25.
 
     Returns
     -------
@@ -214,18 +225,26 @@ def _merge_field(
         posting_lengths = field.lengths[field.indices]
         old_idfs, new_idfs = stored.idfs(counts), idfs[new_columns]
         term_counts = term_frequencies(
-            field.data, posting_lengths, np.repeat(old_idfs, counts), stored.mean_length
+            field.data,
+            posting_lengths,
+            np.repeat(old_idfs, counts),
+            stored.mean_length,
+            saturation,
         )
         data[places] = bm25_scores(
-            term_counts, posting_lengths, np.repeat(new_idfs, counts), merged.mean_length
+            term_counts,
+            posting_lengths,
+            np.repeat(new_idfs, counts),
+            merged.mean_length,
+            saturation,
         )
         indices[places] = field.indices + index.first
         next_free[new_columns] += counts
     return {"data": data, "indices": indices, "indptr": indptr}, lengths
 
 
-def _new_bm25s(library: Any) -> Any:
-    return library.BM25(k1=K1, b=B, method="lucene", backend="numpy")
+def _new_bm25s(library: Any, saturation: Saturation) -> Any:
+    return library.BM25(k1=saturation.k1, b=saturation.b, method="lucene", backend="numpy")
 
 
 def _save(index: Any, scores: dict[str, Any], lengths: np.ndarray, directory: Path) -> None:

@@ -9,7 +9,12 @@ import marisa_trie
 import numpy as np
 import numpy.typing as npt
 
-from admiral.kb.bm25.parameters import FIELDS, IndexSettings, damaged_index_error
+from admiral.kb.bm25.parameters import (
+    DEFAULT,
+    FIELDS,
+    IndexSettings,
+    damaged_index_error,
+)
 from admiral.kb.bm25.rescoring import FieldStatistics, bm25_scores, term_frequencies
 from trie.index.npy_files import open_array
 
@@ -77,6 +82,8 @@ class IndexFiles:
     ----------
     first, documents
         First passage and number of passages. Each is a document of its own for BM25.
+    saturation
+        Parameters of BM25.
     fields
         Arrays of each field that has any term.
 
@@ -87,7 +94,9 @@ class IndexFiles:
     """
 
     def __init__(self, directory: Path, first: int = 0) -> None:
-        self.first, self.documents = first, IndexSettings.load(directory).entries
+        settings = IndexSettings.load(directory)
+        self.first, self.documents = first, settings.entries
+        self.saturation = settings.saturation
         try:
             self._vocabulary = marisa_trie.Trie().mmap(str(directory / VOCABULARY))
             columns = len(self._vocabulary)
@@ -124,13 +133,14 @@ class CombinedField:
     name
         ``title`` or ``text``.
     indexes
-        Indexes whose rows follow each other.
+        Indexes whose rows follow each other, all with the same parameters of BM25.
     removed
         Removed rows, int64, ascending.
     """
 
     def __init__(self, name: str, indexes: Sequence[IndexFiles], removed: np.ndarray) -> None:
         self._name = name
+        self._saturation = indexes[0].saturation if indexes else DEFAULT
         self._indexes = [index for index in indexes if name in index.fields]
         self._stored = [FieldStatistics.of(index.fields[name].lengths) for index in self._indexes]
         # Per index, a mask of the rows that are not removed; None if none is.
@@ -160,10 +170,16 @@ class CombinedField:
         rows, scores, lengths, idfs, means = zip(*batches, strict=True)
         all_rows, all_lengths = np.concatenate(rows), np.concatenate(lengths)
         frequencies = term_frequencies(
-            np.concatenate(scores), all_lengths, np.repeat(idfs, sizes), np.repeat(means, sizes)
+            np.concatenate(scores),
+            all_lengths,
+            np.repeat(idfs, sizes),
+            np.repeat(means, sizes),
+            self._saturation,
         )
         idf = self._combined.idf(len(all_rows))
-        return [(all_rows, bm25_scores(frequencies, all_lengths, idf, self._combined.mean_length))]
+        mean_length = self._combined.mean_length
+        scored = bm25_scores(frequencies, all_lengths, idf, mean_length, self._saturation)
+        return [(all_rows, scored)]
 
 
 def _live_rows(index: IndexFiles, removed: np.ndarray) -> npt.NDArray[np.bool_] | None:

@@ -25,6 +25,7 @@ from admiral.kb.bm25.bm25s_files import CombinedField, IndexFiles
 from admiral.kb.bm25.parameters import (
     check_depth,
     clean_query,
+    common_saturation,
     damaged_index_error,
     positive_weights,
 )
@@ -87,6 +88,7 @@ class Bm25sIndex:
         self._terms = import_analysis().terms
         self.passages = Passages.open(*directories)
         firsts = first_entries(directories)
+        common_saturation(directories)  # raises if they differ
         self._indexes: list[IndexFiles] | None = [
             IndexFiles(directory, first)
             for directory, first in zip(directories, firsts[:-1], strict=True)

@@ -21,13 +21,14 @@ import numpy.typing as npt
 from admiral.errors import AdmiralError
 from admiral.kb.bm25 import jvm
 from admiral.kb.bm25.parameters import (
+    DEFAULT,
     FIELDS,
-    K1,
     MAX_QUERY_CHARACTERS,
-    B,
     IndexSettings,
+    Saturation,
     check_depth,
     clean_query,
+    common_saturation,
     damaged_index_error,
     positive_weights,
 )
@@ -45,9 +46,9 @@ def analyzer() -> Any:
     return jvm.load("org.apache.lucene.analysis.en.EnglishAnalyzer")()
 
 
-def similarity() -> Any:
-    """Return Lucene's BM25 similarity with K1 and B."""
-    return jvm.load("org.apache.lucene.search.similarities.BM25Similarity")(K1, B)
+def similarity(saturation: Saturation = DEFAULT) -> Any:
+    """Return Lucene's BM25 similarity; its parameters do not matter to a writer."""
+    return jvm.load("org.apache.lucene.search.similarities.BM25Similarity")(*saturation)
 
 
 def open_folder(folder: Path) -> Any:
@@ -84,6 +85,7 @@ class LuceneIndex:
         self._readers: list[Any] = []
         self.passages = Passages.open(*directories)
         self._removed_passages = len(self.passages.of_rows(removed))
+        saturation = common_saturation(directories)
         jvm.start(threads)
         try:
             for directory in directories:
@@ -102,7 +104,7 @@ class LuceneIndex:
             self._combined = combined
             # A query has at most one clause per character and field.
             self._searcher.setMaxClauseCount(len(FIELDS) * MAX_QUERY_CHARACTERS)
-            self._searcher.setSimilarity(similarity())
+            self._searcher.setSimilarity(similarity(saturation))
             self._parser = jvm.load("org.apache.lucene.util.QueryBuilder")(analyzer())
             self._builder = jvm.load("org.apache.lucene.search.BooleanQuery$Builder")
             self._boost = jvm.load("org.apache.lucene.search.BoostQuery")

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,16 @@ if TYPE_CHECKING:
 # Term frequency saturation and length normalisation (paper, section 4).
 K1, B = 0.6, 0.4
 FIELDS = ("title", "text")
+
+
+class Saturation(NamedTuple):
+    """Parameters of BM25: term frequency saturation `k1` and length normalisation `b`."""
+
+    k1: float = K1
+    b: float = B
+
+
+DEFAULT = Saturation()
 # Default weights of the fields. Among title weights from 0 to 2, 0.5 found the most gold documents
 # of HoVer's development claims. `admiral.config.RetrievalConfig` has the same defaults.
 TITLE_WEIGHT, TEXT_WEIGHT = 0.5, 1.0
@@ -110,6 +120,11 @@ class IndexSettings:
     passages: int | None = None
 
     @property
+    def saturation(self) -> Saturation:
+        """The parameters of BM25."""
+        return Saturation(self.k1, self.b)
+
+    @property
     def entries(self) -> int:
         """Number of passages."""
         return self.documents if self.passages is None else self.passages
@@ -156,6 +171,23 @@ class IndexSettings:
             problem = f"{SETTINGS_FILE} counts {settings.documents} documents"
             raise damaged_index_error(directory, problem)
         return settings
+
+
+def common_saturation(directories: Sequence[Path]) -> Saturation:
+    """Return the parameters of indexes that are searched or merged as one.
+
+    Raises
+    ------
+    AdmiralError
+        If they differ.
+    """
+    found = {IndexSettings.load(directory).saturation for directory in directories}
+    if len(found) > 1:
+        raise AdmiralError(
+            f"{directories[0]}: the BM25 indexes have different parameters k1 and b. Build them "
+            "with the same ones."
+        )
+    return found.pop() if found else DEFAULT
 
 
 def damaged_index_error(directory: Path, problem: str) -> AdmiralError:

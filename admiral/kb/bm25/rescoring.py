@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from admiral.kb.bm25.parameters import K1, B
+from admiral.kb.bm25.parameters import DEFAULT, Saturation
 
 Floats = npt.NDArray[np.float64]
 # The idf of one term, or one value per posting.
@@ -64,10 +64,13 @@ class FieldStatistics:
         return self.tokens / self.documents
 
 
-def length_norms(lengths: npt.NDArray[np.int32], mean_length: MeanLength) -> Floats:
+def length_norms(
+    lengths: npt.NDArray[np.int32], mean_length: MeanLength, saturation: Saturation = DEFAULT
+) -> Floats:
     """Return the length normalisation in BM25's denominator, ``k1 * (1 - b + b * |d| / avgdl)``."""
+    k1, b = saturation
     # Same order of operations as in bm25s, for equal bits.
-    return K1 * ((1 - B) + B * lengths.astype(np.float64) / mean_length)
+    return k1 * ((1 - b) + b * lengths.astype(np.float64) / mean_length)
 
 
 def term_frequencies(
@@ -75,6 +78,7 @@ def term_frequencies(
     lengths: npt.NDArray[np.int32],
     idf: Idf,
     mean_length: MeanLength,
+    saturation: Saturation = DEFAULT,
 ) -> npt.NDArray[np.float32]:
     """Invert `bm25_scores`: recover the term frequencies from scores.
 
@@ -84,6 +88,8 @@ def term_frequencies(
         Score and document length of each posting, (postings,).
     idf, mean_length
         Statistics that the scores were computed with; scalars or (postings,).
+    saturation
+        Parameters that the scores were computed with.
 
     Returns
     -------
@@ -91,7 +97,7 @@ def term_frequencies(
         Term frequencies, float32, (postings,).
     """
     saturations = scores / np.asarray(idf, dtype=np.float64)
-    norms = length_norms(lengths, mean_length)
+    norms = length_norms(lengths, mean_length, saturation)
     return np.rint(norms * saturations / (1 - saturations)).astype(np.float32)
 
 
@@ -100,6 +106,7 @@ def bm25_scores(
     lengths: npt.NDArray[np.int32],
     idf: Idf,
     mean_length: MeanLength,
+    saturation: Saturation = DEFAULT,
 ) -> npt.NDArray[np.float32]:
     """Return BM25 scores as bm25s computes them (Lucene's variant): ``idf * tf / (norm + tf)``.
 
@@ -109,11 +116,14 @@ def bm25_scores(
         Term frequency and document length of each posting, (postings,).
     idf, mean_length
         Collection statistics; scalars or (postings,).
+    saturation
+        Parameters of BM25.
 
     Returns
     -------
     numpy.ndarray
         Scores, float32, (postings,).
     """
-    saturations = frequencies / (length_norms(lengths, mean_length) + frequencies)
+    norms = length_norms(lengths, mean_length, saturation)
+    saturations = frequencies / (norms + frequencies)
     return (idf * saturations).astype(np.float32)

@@ -132,6 +132,11 @@ class StoredEmbeddings:
         """The number of documents, with or without vectors."""
         return len(self._starts) - 1
 
+    @property
+    def vectors(self) -> np.ndarray:
+        """All vectors in the order of rows: int8, (vectors, width)."""
+        return self._vectors
+
     def row(self, row: int) -> QuantisedSentences:
         """Return the vectors of the sentences of a row."""
         part = slice(self._starts[row], self._starts[row + 1])

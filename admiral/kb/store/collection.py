@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
 from admiral.errors import AdmiralError
+from admiral.kb.store.manifest_records import KNOWLEDGE_BASE, CollectionKind
 from admiral.kb.store.member_manifests import (
     CombinedManifest,
     JoinManifest,
@@ -46,13 +47,15 @@ class Collection:
         The combined manifest of the snapshots.
     """
 
-    def __init__(self, path: Path, join: JoinManifest | None) -> None:
+    def __init__(
+        self, path: Path, join: JoinManifest | None, kind: CollectionKind = KNOWLEDGE_BASE
+    ) -> None:
         self.path = path
         self.snapshots: list[Snapshot] = []
         try:
             for member in [path] if join is None else join.paths(path):
                 try:
-                    self.snapshots.append(Snapshot.open(member))
+                    self.snapshots.append(Snapshot.open(member, kind=kind))
                 except AdmiralError as error:
                     if join is None:
                         raise
@@ -64,8 +67,15 @@ class Collection:
             raise
 
     @classmethod
-    def open(cls, path: Path) -> Collection:
+    def open(cls, path: Path, kind: CollectionKind = KNOWLEDGE_BASE) -> Collection:
         """Open the current snapshots.
+
+        Parameters
+        ----------
+        path
+            Directory of the knowledge base.
+        kind
+            What the directory should hold; only knowledge bases are joined.
 
         Raises
         ------
@@ -73,11 +83,11 @@ class Collection:
             If there is no knowledge base, a member is missing, or files cannot be read.
         """
         for _ in range(ATTEMPTS):
-            join = read_join(path)
+            join = _read_join(path, kind)
             try:
-                return cls(path, join)
+                return cls(path, join, kind)
             except AdmiralError:
-                if read_join(path) == join:
+                if _read_join(path, kind) == join:
                     raise
             time.sleep(PAUSE)
         raise constantly_changing_error(path)
@@ -121,7 +131,13 @@ class Collection:
             snapshot.close()
 
 
-def open_with(path: Path, make: Callable[[Collection], T]) -> T:
+def _read_join(path: Path, kind: CollectionKind) -> JoinManifest | None:
+    return read_join(path) if kind is KNOWLEDGE_BASE else None
+
+
+def open_with(
+    path: Path, make: Callable[[Collection], T], kind: CollectionKind = KNOWLEDGE_BASE
+) -> T:
     """Open a collection and return ``make(collection)``, which then owns the collection.
 
     If another build replaces a knowledge base meanwhile, the result may mix files of two builds. It
@@ -133,7 +149,7 @@ def open_with(path: Path, make: Callable[[Collection], T]) -> T:
         If `Collection.open` or `make` raises it.
     """
     for _ in range(ATTEMPTS):
-        collection = Collection.open(path)
+        collection = Collection.open(path, kind)
         try:
             made = make(collection)
         except BaseException as error:

@@ -18,24 +18,32 @@ from admiral.errors import AdmiralError
 from admiral.kb.store.manifest_records import (
     FORMAT_VERSION,
     JOINED_VERSION,
+    KNOWLEDGE_BASE,
     SEGMENTS,
     UPDATED_VERSION,
     BaseSegment,
+    CollectionKind,
     DeltaSegment,
     Manifest,
 )
 from admiral.storage.atomic_files import write_atomically
-from admiral.storage.checksums import REBUILD, FileEntry, describe_files
+from admiral.storage.checksums import FileEntry, describe_files
 
-FORMAT = "admiral-kb"
+FORMAT = KNOWLEDGE_BASE.format
 NAME = "manifest.json"
 
 _SEGMENT_PATH = re.compile(rf"\.|{SEGMENTS}/[0-9a-f]{{16}}")
 
 
-def write_manifest(directory: Path, counts: dict[str, int], settings: dict[str, Any]) -> Manifest:
+def write_manifest(
+    directory: Path,
+    counts: dict[str, int],
+    settings: dict[str, Any],
+    kind: CollectionKind = KNOWLEDGE_BASE,
+) -> Manifest:
     """Write the manifest of a knowledge base that was just built, with all files in it."""
-    return replace_manifest(directory, counts, settings, describe_files(directory), None, None)
+    files = describe_files(directory)
+    return replace_manifest(directory, counts, settings, files, None, None, kind)
 
 
 def replace_manifest(
@@ -45,6 +53,7 @@ def replace_manifest(
     files: dict[str, FileEntry],
     base: BaseSegment | None,
     delta: DeltaSegment | None,
+    kind: CollectionKind = KNOWLEDGE_BASE,
 ) -> Manifest:
     """Replace the manifest atomically; readers see the new version from then on.
 
@@ -58,15 +67,24 @@ def replace_manifest(
         The base segment; None if the whole directory is the base, as after a build.
     delta
         The delta segment, if there is one.
+    kind
+        What the directory holds.
     """
-    body = _body(counts, settings, files, base, delta)
+    body = _body(kind, counts, settings, files, base, delta)
     digest = write_with_digest(directory / NAME, body)
     base = base or BaseSegment(".", counts["documents"], digest)
-    return Manifest(counts, settings, files, base, delta, digest)
+    return Manifest(counts, settings, files, base, delta, digest, kind)
 
 
-def read_manifest(directory: Path) -> Manifest:
+def read_manifest(directory: Path, kind: CollectionKind = KNOWLEDGE_BASE) -> Manifest:
     """Read and check the manifest of a knowledge base that holds documents itself.
+
+    Parameters
+    ----------
+    directory
+        Directory of the knowledge base.
+    kind
+        What the directory should hold.
 
     Raises
     ------
@@ -74,42 +92,42 @@ def read_manifest(directory: Path) -> Manifest:
         If there is none, it has an unknown format version, it was modified, or the knowledge base
         joins others.
     """
-    value = read_value(directory)
+    value = read_value(directory, kind)
     if value["version"] == JOINED_VERSION:
         raise AdmiralError(
             f"{directory}: joins other knowledge bases and holds no documents itself. Name one of "
             "its members instead; `admiral info` lists them."
         )
-    return _parse(value, directory / NAME)
+    return _parse(value, directory / NAME, kind)
 
 
-def read_value(directory: Path) -> dict[str, Any]:
+def read_value(directory: Path, kind: CollectionKind = KNOWLEDGE_BASE) -> dict[str, Any]:
     """Read the JSON of a manifest; AdmiralError if it is absent or of an unknown version."""
     path = directory / NAME
     try:
         value = json.loads(path.read_bytes())
     except FileNotFoundError:
-        problem = "no such knowledge base" if not directory.exists() else "not a knowledge base"
+        problem = f"not a {kind.noun}" if directory.exists() else f"no such {kind.noun}"
         raise AdmiralError(
             f"{directory}: {problem} (there is no {NAME}). Check the path, or build one with "
-            "`admiral index CORPUS --kb PATH`."
+            f"`{kind.command}`."
         ) from None
     except NotADirectoryError:
         raise AdmiralError(
-            f"{directory}: a knowledge base is a directory, and this is a file. Check the path."
+            f"{directory}: a {kind.noun} is a directory, and this is a file. Check the path."
         ) from None
     except OSError as error:
         raise AdmiralError(
             f"{path}: cannot be read ({error.strerror}). Check the permissions."
         ) from error
     except (ValueError, RecursionError) as error:
-        raise AdmiralError(f"{path}: damaged ({error}). {REBUILD}") from error
-    if not isinstance(value, dict) or value.get("format") != FORMAT:
-        raise AdmiralError(f"{path}: field 'format' is not {FORMAT!r}. Check the path.")
+        raise AdmiralError(f"{path}: damaged ({error}). {kind.rebuild}") from error
+    if not isinstance(value, dict) or value.get("format") != kind.format:
+        raise AdmiralError(f"{path}: field 'format' is not {kind.format!r}. Check the path.")
     if value.get("version") not in (FORMAT_VERSION, UPDATED_VERSION, JOINED_VERSION):
         raise AdmiralError(
             f"{path}: field 'version' is {value.get('version')!r}; this release reads versions "
-            f"{FORMAT_VERSION} to {JOINED_VERSION}. {REBUILD}"
+            f"{FORMAT_VERSION} to {JOINED_VERSION}. {kind.rebuild}"
         )
     return value
 
@@ -124,14 +142,19 @@ def write_with_digest(path: Path, body: dict[str, Any]) -> str:
 
 def is_knowledge_base(directory: Path) -> bool:
     """Return whether a directory holds a knowledge base, of any version and in any state."""
+    return is_collection(directory, KNOWLEDGE_BASE)
+
+
+def is_collection(directory: Path, kind: CollectionKind) -> bool:
+    """Return whether a directory holds a collection of a kind, of any version and in any state."""
     try:
         value = json.loads((directory / NAME).read_bytes())
     except (OSError, ValueError, RecursionError):
         return False
-    return isinstance(value, dict) and value.get("format") == FORMAT
+    return isinstance(value, dict) and value.get("format") == kind.format
 
 
-def _parse(value: dict[str, Any], path: Path) -> Manifest:
+def _parse(value: dict[str, Any], path: Path, kind: CollectionKind) -> Manifest:
     try:
         files = {
             str(name): FileEntry(int(entry["size"]), str(entry["sha256"]))
@@ -142,18 +165,18 @@ def _parse(value: dict[str, Any], path: Path) -> Manifest:
         digest = str(value["digest"])
         if value["version"] == FORMAT_VERSION:
             base, delta = BaseSegment(".", counts["documents"], digest), None
-            body = _body(counts, settings, files)
+            body = _body(kind, counts, settings, files)
         else:
             base = BaseSegment(**value["base"])
             delta = None if value["delta"] is None else DeltaSegment(**value["delta"])
-            body = _body(counts, settings, files, base, delta)
+            body = _body(kind, counts, settings, files, base, delta)
         intact = digest == digest_of(body) and "bm25" in settings and counts["documents"] > 0
         intact = intact and not any(map(_outside, files)) and _consistent(counts, base, delta)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise AdmiralError(f"{path}: damaged (bad or missing {error}). {REBUILD}") from error
+        raise AdmiralError(f"{path}: damaged (bad or missing {error}). {kind.rebuild}") from error
     if not intact:
-        raise AdmiralError(f"{path}: changed since it was written. {REBUILD}")
-    return Manifest(counts, settings, files, base, delta, digest)
+        raise AdmiralError(f"{path}: changed since it was written. {kind.rebuild}")
+    return Manifest(counts, settings, files, base, delta, digest, kind)
 
 
 def _outside(name: str) -> bool:
@@ -172,6 +195,7 @@ def _consistent(counts: dict[str, int], base: BaseSegment, delta: DeltaSegment |
 
 
 def _body(
+    kind: CollectionKind,
     counts: dict[str, int],
     settings: dict[str, Any],
     files: dict[str, FileEntry],
@@ -179,7 +203,7 @@ def _body(
     delta: DeltaSegment | None = None,
 ) -> dict[str, Any]:
     body: dict[str, Any] = {
-        "format": FORMAT,
+        "format": kind.format,
         "version": FORMAT_VERSION,
         "counts": counts,
         "settings": settings,

@@ -18,6 +18,36 @@ SEGMENTS = "segments"
 
 
 @dataclass(frozen=True, slots=True)
+class CollectionKind:
+    """A kind of collection that is kept in versions with a manifest.
+
+    Attributes
+    ----------
+    format
+        Field ``format`` of its manifests.
+    noun
+        Its name in messages.
+    command
+        The command that builds one.
+    parts
+        What a build writes into the collection itself in addition to what a knowledge base has.
+    """
+
+    format: str
+    noun: str
+    command: str
+    parts: tuple[str, ...] = ()
+
+    @property
+    def rebuild(self) -> str:
+        """The remedy for damaged files."""
+        return f"Build it again with `{self.command}`."
+
+
+KNOWLEDGE_BASE = CollectionKind("admiral-kb", "knowledge base", "admiral index")
+
+
+@dataclass(frozen=True, slots=True)
 class BaseSegment:
     """Documents that were indexed together.
 
@@ -73,6 +103,8 @@ class Manifest:
         The segments; `delta` is None if nothing has changed since the base was written.
     digest
         SHA-256 of all of the above, which identifies this version of the knowledge base.
+    kind
+        What the manifest describes.
     """
 
     counts: dict[str, int]
@@ -81,6 +113,7 @@ class Manifest:
     base: BaseSegment
     delta: DeltaSegment | None
     digest: str
+    kind: CollectionKind = KNOWLEDGE_BASE
 
     @property
     def documents(self) -> int:

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from admiral.errors import AdmiralError
 from admiral.kb.store.manifest import read_manifest
-from admiral.kb.store.manifest_records import Manifest
+from admiral.kb.store.manifest_records import KNOWLEDGE_BASE, CollectionKind, Manifest
 from admiral.storage.checksums import check_files
 
 # Opening is retried while another process changes the knowledge base. A change takes milliseconds
@@ -52,7 +52,9 @@ class Snapshot:
                 self._locks[segment] = _lock_shared(segment)
 
     @classmethod
-    def open(cls, path: Path, *, check: bool = True) -> Snapshot:
+    def open(
+        cls, path: Path, *, check: bool = True, kind: CollectionKind = KNOWLEDGE_BASE
+    ) -> Snapshot:
         """Open the current version.
 
         Parameters
@@ -61,6 +63,8 @@ class Snapshot:
             Directory of the knowledge base.
         check
             Whether to check that all files exist and have the recorded sizes.
+        kind
+            What the directory should hold.
 
         Raises
         ------
@@ -69,7 +73,7 @@ class Snapshot:
             another size.
         """
         for _ in range(ATTEMPTS):
-            manifest = read_manifest(path)
+            manifest = read_manifest(path, kind)
             try:
                 snapshot = cls(path, manifest)
             except (BlockingIOError, FileNotFoundError, NotADirectoryError):
@@ -78,10 +82,10 @@ class Snapshot:
                 raise AdmiralError(
                     f"{path}: cannot be opened ({error.strerror}). Check its permissions."
                 ) from error
-            if read_manifest(path).digest == manifest.digest:
+            if read_manifest(path, kind).digest == manifest.digest:
                 try:
                     if check or snapshot is None:
-                        check_files(path, manifest.files)
+                        check_files(path, manifest.files, kind.rebuild)
                 except AdmiralError:
                     if snapshot is None or snapshot.intact:
                         raise

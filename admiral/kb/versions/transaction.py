@@ -24,8 +24,10 @@ from admiral.kb.store.contents import BM25, DOCUMENTS
 from admiral.kb.store.file_modes import copy_permissions
 from admiral.kb.store.manifest import NAME, read_manifest, replace_manifest
 from admiral.kb.store.manifest_records import (
+    KNOWLEDGE_BASE,
     SEGMENTS,
     BaseSegment,
+    CollectionKind,
     DeltaSegment,
     Manifest,
     split_segment,
@@ -79,7 +81,9 @@ class Transaction:
         new = {f"{self.segment}/{name}": e for name, e in describe_files(self.folder).items()}
         known = {**self.manifest.files, **new}
         files = {name: entry for name, entry in known.items() if split_segment(name)[0] in paths}
-        self.manifest = replace_manifest(self.snapshot.path, counts, settings, files, base, delta)
+        self.manifest = replace_manifest(
+            self.snapshot.path, counts, settings, files, base, delta, self.manifest.kind
+        )
 
     def publish_embeddings(self, folders: Mapping[str, Path]) -> None:
         """Replace the manifest by one that lists new embeddings, in place of older ones.
@@ -100,12 +104,20 @@ class Transaction:
             parent = folder.relative_to(kb).as_posix()
             files |= {f"{parent}/{name}": e for name, e in describe_files(folder).items()}
         self.manifest = replace_manifest(
-            kb, manifest.counts, manifest.settings, files, manifest.base, manifest.delta
+            kb,
+            manifest.counts,
+            manifest.settings,
+            files,
+            manifest.base,
+            manifest.delta,
+            manifest.kind,
         )
 
 
 @contextmanager
-def transaction(kb: Path, wait: bool) -> Iterator[Transaction]:
+def transaction(
+    kb: Path, wait: bool, kind: CollectionKind = KNOWLEDGE_BASE
+) -> Iterator[Transaction]:
     """Give this process exclusive write access to a knowledge base.
 
     Parameters
@@ -114,6 +126,8 @@ def transaction(kb: Path, wait: bool) -> Iterator[Transaction]:
         Directory of the knowledge base.
     wait
         Whether to wait for another writer instead of raising an error.
+    kind
+        What the directory holds.
 
     Raises
     ------
@@ -121,21 +135,21 @@ def transaction(kb: Path, wait: bool) -> Iterator[Transaction]:
         If there is no knowledge base, another writer is at work, or the disk is full or not
         writable.
     """
-    read_manifest(kb)  # before anything is written beside a mistyped path
+    read_manifest(kb, kind)  # before anything is written beside a mistyped path
     path = Path(os.path.realpath(kb))
     try:
         with exclusive_access(path, wait):
-            remove_leftovers(path)
+            remove_leftovers(path, kind)
             folder = path / SEGMENTS / secrets.token_hex(8)
             try:
-                with Snapshot.open(path) as snapshot:
+                with Snapshot.open(path, kind=kind) as snapshot:
                     if not folder.parent.exists():
                         folder.parent.mkdir()
                         copy_permissions(folder.parent, path)
                     folder.mkdir()
                     yield Transaction(snapshot, folder)
             finally:
-                remove_leftovers(path)
+                remove_leftovers(path, kind)
     except OSError as error:
         raise AdmiralError(
             f"{path}: cannot be changed ({error.strerror or error}). Check the permissions and the "
@@ -156,13 +170,14 @@ def leftovers(directory: Path, manifest: Manifest) -> list[Path]:
             if embeddings is None or path != directory / embeddings:
                 paths.append(path)
     if manifest.base.path != ".":
-        paths += (directory / name for name in _BUILT if (directory / name).exists())
+        built = (*_BUILT, *manifest.kind.parts)
+        paths += (directory / name for name in built if (directory / name).exists())
     return sorted(paths)
 
 
-def remove_leftovers(directory: Path) -> None:
+def remove_leftovers(directory: Path, kind: CollectionKind = KNOWLEDGE_BASE) -> None:
     """Remove leftovers that no reader holds; the caller must be the only writer."""
-    for path in leftovers(directory, read_manifest(directory)):
+    for path in leftovers(directory, read_manifest(directory, kind)):
         with try_exclusive_lock(_locked_folder(path, directory)) as is_free:
             if is_free and path.is_dir():
                 shutil.rmtree(path, ignore_errors=True)
@@ -175,11 +190,11 @@ def remove_leftovers(directory: Path) -> None:
         (directory / SEGMENTS).rmdir()
 
 
-def remove_older_versions(kb: Path) -> None:
+def remove_older_versions(kb: Path, kind: CollectionKind = KNOWLEDGE_BASE) -> None:
     """Remove what no reader holds of older versions; another writer at work will do it."""
     path = Path(os.path.realpath(kb))
     with suppress(AdmiralError, OSError), exclusive_access(path, wait=False):
-        remove_leftovers(path)
+        remove_leftovers(path, kind)
 
 
 def _locked_folder(path: Path, directory: Path) -> Path:

@@ -1,0 +1,332 @@
+"""``admiral library``: build a library of sources, change it, check it and search it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from admiral.cli.options import checked_text
+from admiral.errors import AdmiralError
+
+if TYPE_CHECKING:
+    from admiral.kb.embeddings.sentence_encoder import SentenceEncoder
+    from admiral.library import LibraryChange
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_library = click.option("--library", metavar="DIR", required=True, help="Directory of the library.")
+_json = click.option("--json", "as_json", is_flag=True, help="Print JSON records.")
+_progress = click.option("--progress/--no-progress", default=True, help="Show progress.")
+_wait = click.option("--wait", is_flag=True, help="Wait for another writer instead of failing.")
+_dense = click.option(
+    "--dense",
+    type=click.Choice(["minilm"]),
+    help="Encoder of the vectors of passages; about 390 bytes a passage.",
+)
+
+
+def _source_options(command: Command) -> Command:
+    """Add the options that say how sources are read."""
+    for option in (
+        click.option(
+            "--format",
+            default="auto",
+            show_default=True,
+            help="Format of the files: auto (by suffix), jsonl, html, warc or text.",
+        ),
+        click.option(
+            "--base-url", default="", help="URL of the folder of HTML and text files without one."
+        ),
+        click.option("--skip-bad", is_flag=True, help="Skip and count bad records."),
+    ):
+        command = option(command)
+    return command
+
+
+@click.group("library")
+def library_command() -> None:
+    """Keep the sources in which citations are looked up.
+
+    A library holds pages with their URLs, cut into overlapping passages. Other processes may read
+    it while it changes.
+    """
+
+
+@library_command.command("build")
+@click.argument("sources", metavar="SOURCES...", nargs=-1, required=True, type=click.Path())
+@_library
+@_source_options
+@click.option("--words", default=100, show_default=True, help="Number of words in a passage.")
+@click.option(
+    "--stride",
+    default=50,
+    show_default=True,
+    help="Number of words from one passage to the next; as many as --words for no overlap, as in "
+    "SIDE.",
+)
+@click.option(
+    "--bm25", default="bm25s", show_default=True, help="BM25 backend: bm25s, or lucene (Java)."
+)
+@click.option("--k1", default=0.9, show_default=True, help="Term frequency saturation of BM25.")
+@click.option("--b", default=0.4, show_default=True, help="Length normalisation of BM25.")
+@_dense
+@click.option(
+    "--on-duplicate",
+    default="skip",
+    show_default=True,
+    help="A second source with the same URL is left out (skip), or an error.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace an existing library.")
+@_progress
+@_json
+def build_command(
+    sources: tuple[str, ...],
+    library: str,
+    format: str,
+    base_url: str,
+    skip_bad: bool,
+    words: int,
+    stride: int,
+    bm25: str,
+    k1: float,
+    b: float,
+    dense: str | None,
+    on_duplicate: str,
+    overwrite: bool,
+    progress: bool,
+    as_json: bool,
+) -> None:
+    """Build a library from files or folders of pages.
+
+    SOURCES are JSON Lines with url, title and text, sentences or html (or records of WiCE or
+    WAFER), HTML pages, WARC or WET archives, and text files.
+    """
+    from admiral.library import build_library
+    from admiral.library.readers import SourceFiles
+
+    files = SourceFiles(sources, format=format, base_url=base_url, skip_bad=skip_bad)
+    report = build_library(
+        library,
+        files,
+        words=words,
+        stride=stride,
+        bm25=bm25,
+        k1=k1,
+        b=b,
+        encoder=_encoder() if dense else None,
+        on_duplicate=on_duplicate,
+        overwrite=overwrite,
+        progress=progress,
+    )
+    if as_json:
+        click.echo(json.dumps({**asdict(report), "path": str(report.path), "bad": files.bad}))
+        return
+    click.echo(
+        f"{report.path}: {report.sources:,} sources, {report.passages:,} passages, "
+        f"{report.bytes / 1e6:.1f} MB, in {report.seconds:.1f} s"
+    )
+    _print_counts(
+        {
+            "without text": report.empty,
+            "left out, URL known": report.duplicates,
+            "bad records skipped": files.bad,
+        }
+    )
+
+
+@library_command.command("add")
+@click.argument("sources", metavar="SOURCES...", nargs=-1, required=True, type=click.Path())
+@_library
+@_source_options
+@click.option(
+    "--on-duplicate",
+    default="replace",
+    show_default=True,
+    help="A source whose URL is known replaces the old one, is left out (skip), or is an error.",
+)
+@_wait
+@_progress
+@_json
+def add_command(
+    sources: tuple[str, ...],
+    library: str,
+    format: str,
+    base_url: str,
+    skip_bad: bool,
+    on_duplicate: str,
+    wait: bool,
+    progress: bool,
+    as_json: bool,
+) -> None:
+    """Add sources to a library, or replace them by newer ones."""
+    from admiral.library import add_sources
+    from admiral.library.readers import SourceFiles
+
+    files = SourceFiles(sources, format=format, base_url=base_url, skip_bad=skip_bad)
+    report = add_sources(library, files, on_duplicate=on_duplicate, wait=wait, progress=progress)
+    _show(report, as_json)
+
+
+@library_command.command("remove")
+@click.argument("urls", metavar="URL...", nargs=-1, required=True)
+@_library
+@click.option("--ignore-missing", is_flag=True, help="Count unknown URLs instead of failing.")
+@_wait
+@_progress
+@_json
+def remove_command(
+    urls: tuple[str, ...],
+    library: str,
+    ignore_missing: bool,
+    wait: bool,
+    progress: bool,
+    as_json: bool,
+) -> None:
+    """Remove sources from a library by their URLs, in any form."""
+    from admiral.library import remove_sources
+
+    report = remove_sources(
+        library, urls, ignore_missing=ignore_missing, wait=wait, progress=progress
+    )
+    _show(report, as_json)
+
+
+@library_command.command("embed")
+@_library
+@_wait
+@_progress
+@_json
+def embed_command(library: str, wait: bool, progress: bool, as_json: bool) -> None:
+    """Store the vectors of all passages that have none, for dense retrieval."""
+    from admiral.library import embed_passages
+
+    _show(embed_passages(library, _encoder(), wait=wait, progress=progress), as_json)
+
+
+@library_command.command("compact")
+@_library
+@_wait
+@_progress
+@_json
+def compact_command(library: str, wait: bool, progress: bool, as_json: bool) -> None:
+    """Merge the changes of a library; afterwards it is as if newly built."""
+    from admiral.library import compact_library
+
+    _show(compact_library(library, wait=wait, progress=progress), as_json)
+
+
+@library_command.command("info")
+@_library
+@_json
+def info_command(library: str, as_json: bool) -> None:
+    """Show the counts, the settings and the sizes of a library."""
+    from admiral.library import describe_library
+
+    facts = describe_library(library)
+    if as_json:
+        click.echo(json.dumps(facts.to_json()))
+        return
+    sizes = ", ".join(f"{name} {size / 1e6:.1f}" for name, size in facts.sizes.items())
+    embedded = ", ".join(f"{count:,} by {name}" for name, count in facts.embedded.items())
+    each = facts.sizes["total"] / facts.passages if facts.passages else 0
+    shown = {
+        "sources": f"{facts.sources:,} ({facts.empty:,} without text)",
+        "passages": f"{facts.passages:,}, {each:.0f} bytes each",
+        "changes": f"{facts.added:,} added, {facts.removed:,} removed",
+        "vectors": embedded or "none",
+        "sizes (MB)": sizes,
+        **{name: str(value) for name, value in facts.settings.items()},
+    }
+    width = max(map(len, shown))
+    for name, text in shown.items():
+        click.echo(f"{name:<{width}}  {text}")
+
+
+@library_command.command("verify")
+@_library
+@_progress
+def verify_command(library: str, progress: bool) -> None:
+    """Check every file and passage of a library; the exit status is 1 if anything is wrong."""
+    from admiral.library import library_problems
+
+    problems = library_problems(library, progress=progress)
+    click.echo("\n".join(problems) if problems else f"{library}: sound")
+    if problems:
+        count = f"{len(problems)} problem{'s' * (len(problems) > 1)}"
+        raise AdmiralError(f"{library}: {count}. Build it again with `admiral library build`.")
+
+
+@library_command.command("search")
+@click.argument("query")
+@_library
+@click.option(
+    "-k",
+    "--k",
+    "count",
+    type=click.IntRange(1, 10_000),
+    default=10,
+    show_default=True,
+    help="Maximum number of passages.",
+)
+@_dense
+@_json
+def search_command(query: str, library: str, count: int, dense: str | None, as_json: bool) -> None:
+    """Search the passages of a library by BM25, or by vectors with --dense.
+
+    As with grep, the exit status is 1 if nothing is found.
+    """
+    from admiral.io.text_rendering import printable
+    from admiral.library import Library
+
+    text = checked_text(query, "QUERY")
+    with Library.open(library) as opened:
+        index = opened.dense(_encoder()) if dense else opened
+        (found,) = index.search([text], count)
+    if not found:
+        raise AdmiralError(f"{library}: no passage has any of these words. Use others")
+    for scored in found:
+        passage = scored.passage
+        if as_json:
+            click.echo(json.dumps({"score": round(scored.score, 4), **asdict(passage)}))
+        else:
+            title, url = printable(passage.title), printable(passage.url)
+            text = printable(" ".join(passage.text.split()))
+            click.echo(f"{scored.score:7.3f}  {title} <{url}>\n         {text}")
+
+
+def _encoder() -> SentenceEncoder:
+    from admiral.config import RetrievalConfig
+    from admiral.retrieval.stage_assembly import build_passage_encoder
+
+    return build_passage_encoder(RetrievalConfig())
+
+
+def _show(report: LibraryChange, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps({**asdict(report), "path": str(report.path)}))
+        return
+    click.echo(
+        f"{report.path}: {report.sources:,} sources, {report.passages:,} passages, in "
+        f"{report.seconds:.1f} s"
+    )
+    _print_counts(
+        {
+            "added": report.added,
+            "replaced": report.replaced,
+            "removed": report.removed,
+            "skipped (URL known)": report.skipped,
+            "URLs not found": report.missing,
+            "passages embedded": report.embedded,
+            "waiting for `admiral library compact`": report.pending,
+        }
+    )
+
+
+def _print_counts(counts: dict[str, int]) -> None:
+    for name, count in counts.items():
+        if count:
+            click.echo(f"{name}: {count:,}")

@@ -1,0 +1,360 @@
+"""Add sources to a library, remove them, embed passages, and compact it, while others read it.
+
+As in a knowledge base, a change writes a new delta segment with all changes since the base segment
+was written, and readers see the old version or the new one (`admiral.kb.versions`).
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+
+from admiral.errors import AdmiralError
+from admiral.io.progress import track_documents
+from admiral.kb.corpus.corpora import check_choice
+from admiral.kb.embeddings.embedding_files import EMBEDDINGS, write_embeddings
+from admiral.kb.embeddings.sentence_encoder import (
+    EncoderIdentity,
+    QuantisedSentences,
+    SentenceEncoder,
+    embed_documents,
+    no_vectors,
+)
+from admiral.kb.store.contents import REMOVED
+from admiral.kb.store.index_building import new_folder
+from admiral.kb.store.manifest_records import BaseSegment, DeltaSegment
+from admiral.kb.versions.embedding import keep_embeddings
+from admiral.kb.versions.transaction import Transaction, transaction
+from admiral.library.canonical_urls import canonical
+from admiral.library.library_build import DistinctSources
+from admiral.library.library_contents import LibraryContents
+from admiral.library.library_kind import LIBRARY, checked_library_path
+from admiral.library.passage_vectors import passages_as_document
+from admiral.library.segment_writer import LibrarySettings, SegmentWriter, write_source_indexes
+from admiral.library.source_records import Source
+from admiral.records import Document
+
+KNOWN = ("replace", "skip", "error")
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryChange:
+    """Report of a change.
+
+    Attributes
+    ----------
+    path
+        Directory of the library.
+    sources, passages
+        Numbers after the change.
+    added, replaced, removed
+        Numbers of sources with a new URL, with a known URL, and removed.
+    skipped
+        Number of sources left out because another one has the same URL.
+    missing
+        Number of URLs to remove that the library does not have.
+    embedded
+        Number of passages that were embedded.
+    pending
+        Number of sources added and removed since the last build or compaction.
+    seconds
+        Time taken.
+    """
+
+    path: Path
+    sources: int
+    passages: int
+    added: int = 0
+    replaced: int = 0
+    removed: int = 0
+    skipped: int = 0
+    missing: int = 0
+    embedded: int = 0
+    pending: int = 0
+    seconds: float = 0.0
+
+
+def add_sources(
+    path: str | Path,
+    sources: Iterable[Source],
+    *,
+    on_duplicate: str = "replace",
+    wait: bool = False,
+    progress: bool = False,
+) -> LibraryChange:
+    """Add sources to a library.
+
+    New passages have no vectors until `embed_passages` is called.
+
+    Parameters
+    ----------
+    path
+        Directory of the library.
+    sources
+        Read once. Of several with one canonical URL, the first counts.
+    on_duplicate
+        What becomes of a source whose canonical URL is in the library already: it replaces the old
+        one (``replace``), is left out (``skip``), or is an error (``error``).
+    wait
+        Whether to wait for another writer instead of raising an error.
+    progress
+        Whether to report progress on standard error.
+
+    Raises
+    ------
+    AdmiralError
+        If a source or the library cannot be used; the library is then unchanged.
+    """
+    began = time.monotonic()
+    check_choice("on_duplicate", on_duplicate, KNOWN)
+    incoming = DistinctSources(sources, "skip")
+    skipped, replaced = 0, set[int]()
+    with _changing(path, wait) as (change, contents):
+
+        def new() -> Iterator[Source]:
+            nonlocal skipped
+            for source in track_documents(incoming, "reading", enabled=progress):
+                row = contents.row(canonical(source.url))
+                if row is not None and on_duplicate == "error":
+                    raise AdmiralError(
+                        f"{path}: has a source with the canonical URL {canonical(source.url)} "
+                        "already. Leave it out, or use --on-duplicate replace or skip"
+                    )
+                if row is not None and on_duplicate == "skip":
+                    skipped += 1
+                    continue
+                if row is not None:
+                    replaced.add(row)
+                yield source
+
+        added = _write_delta(change, contents, new(), replaced, progress)
+    return _report(
+        path,
+        change,
+        began,
+        added=added - len(replaced),
+        replaced=len(replaced),
+        skipped=skipped + incoming.duplicates,
+    )
+
+
+def remove_sources(
+    path: str | Path,
+    urls: Iterable[str],
+    *,
+    ignore_missing: bool = False,
+    wait: bool = False,
+    progress: bool = False,
+) -> LibraryChange:
+    """Remove sources from a library.
+
+    Parameters
+    ----------
+    path
+        Directory of the library.
+    urls
+        URLs of the sources, in any form.
+    ignore_missing
+        Whether to count URLs that the library does not have instead of raising an error.
+    wait
+        Whether to wait for another writer instead of raising an error.
+    progress
+        Whether to report progress on standard error.
+
+    Raises
+    ------
+    AdmiralError
+        If a URL is missing, no source would be left, or the library cannot be changed; it is then
+        unchanged.
+    """
+    began = time.monotonic()
+    names = list(dict.fromkeys(map(canonical, [urls] if isinstance(urls, str) else urls)))
+    if not names:
+        raise AdmiralError("no URL given. Name at least one source to remove")
+    with _changing(path, wait) as (change, contents):
+        rows = {name: contents.row(name) for name in names}
+        missing = [name for name, row in rows.items() if row is None]
+        if missing and not ignore_missing:
+            raise AdmiralError(
+                f"{path}: has no source with the canonical URL {missing[0]!r}. Correct it, or use "
+                "--ignore-missing"
+            )
+        removed = {row for row in rows.values() if row is not None}
+        if len(removed) == change.manifest.documents:
+            raise AdmiralError(
+                f"{path}: no source would be left. Delete the folder, or build another library "
+                "with --overwrite"
+            )
+        if removed:
+            _write_delta(change, contents, iter(()), removed, progress)
+    return _report(path, change, began, removed=len(removed), missing=len(missing))
+
+
+def embed_passages(
+    path: str | Path, encoder: SentenceEncoder, *, wait: bool = False, progress: bool = False
+) -> LibraryChange:
+    """Store the vectors of all passages, and keep those that this encoder made before.
+
+    Parameters
+    ----------
+    path
+        Directory of the library.
+    encoder
+        The encoder; a library is searched with the same one.
+    wait
+        Whether to wait for another writer instead of raising an error.
+    progress
+        Whether to report progress on standard error.
+
+    Raises
+    ------
+    AdmiralError
+        If the library cannot be changed; it is then unchanged.
+    """
+    began = time.monotonic()
+    folders: dict[str, Path] = {}
+    embedded = 0
+    with _changing(path, wait) as (change, contents):
+        for number, segment in enumerate(contents.contents.segments):
+            stored, table = contents.contents.embeddings[number], contents.tables[number]
+            known = stored is not None and stored.encoder == encoder.identity
+            if known and stored is not None and len(stored) == table.passages:
+                continue
+            embedded += table.passages - (len(stored) if known and stored is not None else 0)
+            documents = _with_vectors(contents, number, encoder.identity)
+            tracked = track_documents(documents, "embedding", total=len(table), enabled=progress)
+            folder = new_folder(str(segment.folder / EMBEDDINGS))
+            write_embeddings(folder, encoder.identity, embed_documents(tracked, encoder))
+            folders[segment.folder.relative_to(change.snapshot.path).as_posix()] = folder
+        if folders:
+            change.publish_embeddings(folders)
+    return _report(path, change, began, embedded=embedded)
+
+
+def compact_library(
+    path: str | Path, *, wait: bool = False, progress: bool = False
+) -> LibraryChange:
+    """Merge all changes into a new base segment; without changes, do nothing.
+
+    Parameters
+    ----------
+    path
+        Directory of the library.
+    wait
+        Whether to wait for another writer instead of raising an error.
+    progress
+        Whether to report progress on standard error.
+
+    Raises
+    ------
+    AdmiralError
+        If the library cannot be changed; it is then unchanged.
+    """
+    began = time.monotonic()
+    with _changing(path, wait) as (change, contents):
+        manifest = change.manifest
+        if manifest.delta is not None:
+            rows = contents.contents.live_rows().tolist()
+            writer = _write_segment(change, contents, rows, iter(()), progress)
+            keep_embeddings(change.folder, contents.contents, rows)
+            base = BaseSegment(change.segment, writer.sources, secrets.token_hex(32))
+            change.publish(manifest.counts, manifest.settings, base, None)
+    return _report(path, change, began)
+
+
+def _with_vectors(
+    contents: LibraryContents, number: int, encoder: EncoderIdentity
+) -> Iterator[tuple[Document, QuantisedSentences]]:
+    """Yield the passages of each source of a segment with their stored vectors, if any."""
+    table, live = contents.tables[number], contents.contents
+    for row, document in enumerate(live.stores[number]):
+        whole = live.segments[number].first + row
+        stored = live.embedded(whole, encoder) if whole in live else no_vectors(encoder.width)
+        yield passages_as_document(table, row, document.sentences[0]), stored
+
+
+@contextmanager
+def _changing(path: str | Path, wait: bool) -> Iterator[tuple[Transaction, LibraryContents]]:
+    """Give this process exclusive write access to a library."""
+    with (
+        transaction(checked_library_path(path), wait, LIBRARY) as change,
+        closing(LibraryContents(change.snapshot)) as contents,
+    ):
+        yield change, contents
+
+
+def _write_delta(
+    change: Transaction,
+    contents: LibraryContents,
+    new: Iterator[Source],
+    removed: set[int],
+    progress: bool,
+) -> int:
+    """Publish a version with new sources and without some rows; return the number of new ones.
+
+    `removed` may grow while `new` is read.
+    """
+    manifest, base = change.manifest, change.manifest.base
+    # New sources decide which old ones are kept, so they are read, into memory, before these.
+    incoming = list(new)
+    if not incoming and not removed:
+        return 0
+    kept = [
+        row
+        for row in contents.contents.live_rows().tolist()
+        if row >= base.documents and row not in removed
+    ]
+    gone = np.array([row for row in removed if row < base.documents], np.int64)
+    rows = np.union1d(contents.contents.removed, gone)
+    counts = {
+        "documents": manifest.counts["documents"] - len(removed) + len(incoming),
+        "passages": manifest.counts["passages"]
+        - sum(len(contents.passage_numbers(row)) for row in removed),
+    }
+    if kept or incoming:
+        before = sum(len(contents.passage_numbers(row)) for row in kept)
+        writer = _write_segment(change, contents, kept, iter(incoming), progress)
+        keep_embeddings(change.folder, contents.contents, kept, added=len(incoming))
+        counts["passages"] += writer.passages - before
+    if rows.size:
+        np.save(change.folder / REMOVED, rows, allow_pickle=False)
+    delta = DeltaSegment(change.segment, len(kept) + len(incoming), len(rows))
+    is_empty = not delta.documents and not delta.removed
+    change.publish(counts, manifest.settings, base, None if is_empty else delta)
+    return len(incoming)
+
+
+def _write_segment(
+    change: Transaction,
+    contents: LibraryContents,
+    rows: Sequence[int],
+    new: Iterator[Source],
+    progress: bool,
+) -> SegmentWriter:
+    """Write the segment of a change: old sources, then new ones."""
+    settings = LibrarySettings.of(change.manifest.settings)
+    old = ((contents.source(row), contents.spans(row)) for row in rows)
+    with SegmentWriter(change.folder, settings) as writer:
+        for source, spans in chain(old, ((source, None) for source in new)):
+            writer.append(source, spans)
+    write_source_indexes(change.folder, settings, progress)
+    return writer
+
+
+def _report(path: str | Path, change: Transaction, began: float, **counts: int) -> LibraryChange:
+    manifest, delta = change.manifest, change.manifest.delta
+    return LibraryChange(
+        Path(path),
+        manifest.documents,
+        manifest.counts["passages"],
+        pending=delta.documents + delta.removed if delta else 0,
+        seconds=time.monotonic() - began,
+        **counts,
+    )

@@ -1,0 +1,128 @@
+"""Read sources from files: JSON Lines, WiCE, WAFER, HTML, WARC and plain text."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from admiral.errors import AdmiralError, RecordError
+from admiral.io.streams import COMPRESSED_SUFFIXES
+from admiral.kb.corpus.corpora import BAD_RECORDS_SHOWN, check_choice
+from admiral.library.canonical_urls import is_web
+from admiral.library.readers.source_lines import read_source_lines
+from admiral.library.readers.web_files import read_html_file, read_text_file
+from admiral.library.source_records import Source
+
+logger = logging.getLogger(__name__)
+
+FORMATS = ("jsonl", "html", "warc", "text")
+_SUFFIXES = {
+    ".jsonl": "jsonl",
+    ".json": "jsonl",
+    ".html": "html",
+    ".htm": "html",
+    ".xhtml": "html",
+    ".warc": "warc",
+    ".wet": "warc",
+    ".txt": "text",
+}
+
+
+class SourceFiles:
+    """Sources of one or more files or folders, read in order.
+
+    Parameters
+    ----------
+    paths
+        Files or folders; of folders, all files of a known suffix are read.
+    format
+        One of `FORMATS` for all files, or ``auto`` to go by their suffixes. Lines of JSON may be
+        pages, or records of WiCE or WAFER, which are told apart by their fields.
+    base_url
+        URL of the folder, for HTML and text files that do not name their own. A file given by
+        itself lies in its folder.
+    skip_bad
+        Whether to count and report bad records instead of raising an error for the first.
+
+    Attributes
+    ----------
+    bad
+        Number of bad records skipped so far.
+
+    Raises
+    ------
+    AdmiralError
+        If a path does not exist or its format is unknown.
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[str | Path],
+        *,
+        format: str = "auto",
+        base_url: str = "",
+        skip_bad: bool = False,
+    ) -> None:
+        check_choice("format", format, ("auto", *FORMATS))
+        if base_url and not is_web(base_url):
+            raise AdmiralError(f"base_url={base_url!r}: not a URL of the web. Correct it")
+        self.bad = 0
+        self._base_url, self._skip_bad = base_url, skip_bad
+        self._files = [file for path in paths for file in _files(Path(path), format)]
+        if not self._files:
+            given = ", ".join(map(str, paths)) or "no path"
+            raise AdmiralError(
+                f"{given}: no file to read. Name files of a known suffix ({', '.join(_SUFFIXES)}), "
+                "or give --format"
+            )
+
+    def __iter__(self) -> Iterator[Source]:
+        for item in self._items():
+            if isinstance(item, Source):
+                yield item
+            elif not self._skip_bad:
+                raise item
+            else:
+                self.bad += 1
+                if self.bad <= BAD_RECORDS_SHOWN:
+                    logger.warning("skipped: %s", item)
+
+    def _items(self) -> Iterator[Source | RecordError]:
+        for path, root, format in self._files:
+            if format == "jsonl":
+                yield from read_source_lines(path)
+            elif format == "warc":
+                # Imported here, since the package is an extra.
+                from admiral.library.readers.warc_files import read_warc_file
+
+                yield from read_warc_file(path)
+            else:
+                read = read_html_file if format == "html" else read_text_file
+                yield read(path, self._url(path, root))
+
+    def _url(self, path: Path, root: Path) -> str:
+        name = path.relative_to(root).as_posix()
+        return f"{self._base_url.rstrip('/')}/{name}" if self._base_url else ""
+
+
+def _files(path: Path, format: str) -> Iterator[tuple[Path, Path, str]]:
+    """Yield the files of a path, the folder that each belongs to, and their formats."""
+    if path.is_dir():
+        for file in sorted(path.rglob("*")):
+            known = _format_of(file)
+            if file.is_file() and known and format in ("auto", known):
+                yield file, path, known
+        return
+    if not path.exists():
+        raise AdmiralError(f"{path}: no such file. Check the path")
+    known = _format_of(path) if format == "auto" else format
+    if not known:
+        raise AdmiralError(f"{path}: of an unknown format. Give --format {'|'.join(FORMATS)}")
+    yield path, path.parent, known
+
+
+def _format_of(path: Path) -> str:
+    """Return the format of a file by its suffix without that of compression; "" if unknown."""
+    suffix = Path(path.stem).suffix if path.suffix in COMPRESSED_SUFFIXES else path.suffix
+    return _SUFFIXES.get(suffix.lower(), "")

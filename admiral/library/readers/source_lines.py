@@ -1,0 +1,145 @@
+"""Read sources from JSON Lines: pages, or the cited pages of records of WiCE or WAFER."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from admiral.errors import RecordError
+from admiral.io.streams import json_objects
+from admiral.library.canonical_urls import canonical, names_source
+from admiral.library.readers.web_files import html_source
+from admiral.library.source_records import Source
+
+_TEXT_FIELDS = ("text", "sentences", "html")
+_METADATA = re.compile(r"\(meta data\) ([A-Z ]+): ?(.*)", re.DOTALL)
+_OPTIONAL = ("title", "site", "date", "language", "archive_url")
+_EXAMPLE = '{"url": "https://example.org/", "title": "...", "text": "..."}'
+
+
+def wice_url(record_id: str) -> str:
+    """Return the name of the source of a record of WiCE, whose pages have no URLs.
+
+    Sub-claims, with ids such as ``dev01234-2``, share the page of their claim.
+    """
+    return f"wice:{record_id.partition('-')[0]}"
+
+
+def read_source_lines(path: Path) -> Iterator[Source | RecordError]:
+    """Yield the sources of a file, bad records as `RecordError`.
+
+    The passages of a page in WAFER's provenance become one source, in the order of the file.
+    """
+    wafer: dict[str, list[dict[str, Any]]] = {}
+    for item in json_objects(path):
+        if isinstance(item, RecordError):
+            yield item
+            continue
+        number, record = item
+        where = f"{path}:{number}"
+        try:
+            if "evidence" in record and isinstance(record.get("meta"), dict):
+                yield _wice_source(record, where)
+            elif "output" in record:
+                for passage in _wafer_passages(record, where):
+                    wafer.setdefault(canonical(passage["url"]), []).append(passage)
+            else:
+                yield page_source(record, where)
+        except RecordError as error:
+            yield error
+    for passages in wafer.values():
+        yield _wafer_source(passages)
+
+
+def page_source(record: dict[str, Any], where: str) -> Source:
+    """Return the source of a page; one of `text`, `sentences` and `html` holds its text.
+
+    Raises
+    ------
+    RecordError
+        If a field is missing or of another type.
+    """
+    url = _string(record, "url", where)
+    if not names_source(url):
+        raise RecordError(
+            where, "url", f"{url!r} is not a URL of the web", "Correct it, or use --skip-bad"
+        )
+    given = [name for name in _TEXT_FIELDS if record.get(name) is not None]
+    if len(given) != 1:
+        raise RecordError(
+            where,
+            "text",
+            f"one of {', '.join(_TEXT_FIELDS)} is needed, and there are {len(given)}",
+            f"Write records such as {_EXAMPLE}",
+        )
+    metadata = {name: _string(record, name, where, needed=False) for name in _OPTIONAL}
+    if given == ["html"]:
+        page = html_source(_string(record, "html", where).encode("utf-8", "replace"), url)
+        return Source(
+            url=url,
+            text=page.text,
+            **{name: value or getattr(page, name) for name, value in metadata.items()},
+        )
+    if given == ["sentences"]:
+        text = "\n".join(_strings(record, "sentences", where))
+    else:
+        text = _string(record, "text", where)
+    return Source(url=url, text=text, **metadata)
+
+
+def _wice_source(record: dict[str, Any], where: str) -> Source:
+    lines = _strings(record, "evidence", where)
+    matches = [_METADATA.fullmatch(line) for line in lines]
+    metadata = {match[1]: match[2] for match in matches if match}
+    return Source(
+        url=wice_url(_string(record["meta"], "id", where)),
+        title=metadata.get("TITLE", ""),
+        # Headings are marked by #, as in Markdown.
+        text="\n".join(
+            line.lstrip("#").strip()
+            for line, match in zip(lines, matches, strict=True)
+            if not match
+        ),
+        site=metadata.get("PUBLISHER", ""),
+        date=metadata.get("PUBLISHED DATETIME", ""),
+    )
+
+
+def _wafer_passages(record: dict[str, Any], where: str) -> Iterator[dict[str, Any]]:
+    for output in record["output"] if isinstance(record["output"], list) else ():
+        provenance = output.get("provenance", ()) if isinstance(output, dict) else None
+        if not isinstance(provenance, list | tuple):
+            raise RecordError(
+                where, "output", "is not a list of answers with provenance", "Use WAFER's format"
+            )
+        for passage in provenance:
+            if isinstance(passage, dict) and names_source(_string(passage, "url", where)):
+                yield {
+                    name: _string(passage, name, where, needed=False)
+                    for name in ("url", "title", "text")
+                }
+
+
+def _wafer_source(passages: list[dict[str, Any]]) -> Source:
+    texts = dict.fromkeys(passage["text"] for passage in passages)  # in order, each once
+    title = next((passage["title"] for passage in passages if passage["title"]), "")
+    return Source(passages[0]["url"], title, "\n".join(filter(None, texts)))
+
+
+def _string(record: dict[str, Any], name: str, where: str, *, needed: bool = True) -> str:
+    value = record.get(name)
+    if value is None and not needed:
+        return ""
+    if not isinstance(value, str):
+        problem = "is missing" if value is None else f"is a {type(value).__name__}, not a string"
+        raise RecordError(where, name, problem, f"Write records such as {_EXAMPLE}")
+    return value
+
+
+def _strings(record: dict[str, Any], name: str, where: str) -> list[str]:
+    value = record.get(name)
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise RecordError(where, name, "is not a list of strings", "Write a list of sentences")
+    return value

@@ -1,0 +1,67 @@
+"""Read the pages of a web archive: responses of a WARC file, or the texts of a WET file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from admiral.errors import AdmiralError, RecordError
+from admiral.io.streams import open_plain
+from admiral.library.canonical_urls import is_web
+from admiral.library.readers.web_files import LONGEST_PAGE, html_source
+from admiral.library.source_records import Source
+
+_HTML = ("text/html", "application/xhtml+xml")
+
+
+def read_warc_file(path: Path) -> Iterator[Source | RecordError]:
+    """Yield the pages of an archive in which a browser would show text.
+
+    Raises
+    ------
+    AdmiralError
+        If warcio is not installed, or the file is damaged.
+    """
+    try:
+        from warcio.archiveiterator import ArchiveIterator
+        from warcio.exceptions import ArchiveLoadFailed
+    except ImportError as error:
+        raise AdmiralError(
+            f"WARC files need a package that is not installed ({error}). Install it with `pip "
+            "install 'admiral-retrieval[citations]'`"
+        ) from error
+    with open_plain(path) as file:
+        try:
+            for record in ArchiveIterator(file):
+                if record.rec_type in ("response", "resource", "conversion"):
+                    yield from _sources(path, record)
+        except (ArchiveLoadFailed, EOFError, ValueError) as error:
+            raise AdmiralError(
+                f"{path}: damaged, or not a WARC file ({error}). Fetch it again"
+            ) from error
+
+
+def _sources(path: Path, record: object) -> Iterator[Source | RecordError]:
+    """Yield the page of a record, if it is one."""
+    headers = record.rec_headers  # type: ignore[attr-defined]
+    http = record.http_headers  # type: ignore[attr-defined]
+    url = headers.get_header("WARC-Target-URI") or ""
+    if not is_web(url) or (http is not None and http.get_statuscode() != "200"):
+        return
+    served = http or headers
+    content_type = (served.get_header("Content-Type") or "").partition(";")[0].strip().lower()
+    if content_type not in (*_HTML, "text/plain"):
+        return
+    content = record.content_stream().read(LONGEST_PAGE + 1)  # type: ignore[attr-defined]
+    if len(content) > LONGEST_PAGE:
+        yield RecordError(
+            str(path), "", f"{url} is larger than {LONGEST_PAGE >> 20} MiB", "Use --skip-bad"
+        )
+        return
+    date = (headers.get_header("WARC-Date") or "")[:10]
+    if content_type in _HTML:
+        page = html_source(content, url)
+        yield Source(url, page.title, page.text, page.site, page.date or date, page.language)
+    else:
+        text = content.decode("utf-8", "replace").strip()
+        yield Source(url, text.partition("\n")[0].strip(), text, date=date)

@@ -1,0 +1,279 @@
+"""Retrieval of the cited page: which query, passage length and fusion finds it (SIDE, table 4).
+
+    python -m benchmarks.citation_retrieval WICE.jsonl --more WICE-TOKENS.jsonl.gz
+        [--introductions KB] [--dense minilm] [--generated mini] [--lengths 50/50,100/50,...]
+
+The pool are the pages that the claims of WICE and of the further files cite, and the introductions
+of a knowledge base as distractors, without that of the claim's own page. P@1 and SR@k count pages,
+whose rank is that of their best passage (KILT's rules); of each index, 100 passages are read.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from admiral.citations.citation_records import Citation, CitedClaim
+from admiral.citations.claim_queries import QUERY_FORMS, claim_query
+from admiral.citations.query_expansion import QueryExpander
+from admiral.citations.source_ranking import best_passages, reciprocal_rank_fusion
+from admiral.evaluation.bootstrap import confidence_intervals, paired_comparison
+from admiral.evaluation.measures import Group, Measure
+from admiral.io.streams import numbered_lines
+from admiral.kb import KnowledgeBase
+from admiral.kb.embeddings.sentence_encoder import SentenceEncoder
+from admiral.library import Library, ScoredPassage, Source, build_library
+from admiral.library.canonical_urls import canonical
+from admiral.library.readers import SourceFiles
+from admiral.library.readers.source_lines import wice_url
+
+CUTS = (1, 5, 20)
+PASSAGES = 100
+_INTRODUCTION = "urn:introduction:"
+
+Ranking = list[ScoredPassage]
+
+
+def cited_claims(path: Path) -> list[CitedClaim]:
+    """Return the claims of a file of WiCE with their context and the name of the cited page."""
+    claims = []
+    for item in numbered_lines(path):
+        if isinstance(item, Exception):
+            raise item
+        record = json.loads(item[1])
+        meta = record["meta"]
+        headings = (heading.strip(" .") for heading in meta["claim_section"].split(".:"))
+        claims.append(
+            CitedClaim(
+                id=meta["id"],
+                claim=record["claim"],
+                page=meta["claim_title"],
+                section=tuple(filter(None, headings)),
+                before=" ".join(meta["claim_context"].split()),
+                citations=(Citation(wice_url(meta["id"])),),
+            )
+        )
+    return claims
+
+
+def introductions(kb: KnowledgeBase) -> Iterator[Source]:
+    """Yield the documents of a knowledge base as sources."""
+    for number, document in enumerate(kb.documents()):
+        yield Source(f"{_INTRODUCTION}{number}", document.title, " ".join(document.sentences))
+
+
+def without_own_page(claim: CitedClaim, ranking: Ranking) -> Ranking:
+    """Return a ranking without the introduction of the page of the claim."""
+    return [
+        scored
+        for scored in ranking
+        if scored.passage.title != claim.page or not scored.passage.url.startswith(_INTRODUCTION)
+    ]
+
+
+def page_rank(ranking: Ranking, gold: Sequence[str]) -> int | None:
+    """Return the rank, from 1, of the first page of `ranking` that is cited; None if none is."""
+    wanted = {canonical(url) for url in gold}
+    for rank, scored in enumerate(best_passages(ranking), start=1):
+        if canonical(scored.passage.url) in wanted:
+            return rank
+    return None
+
+
+class Table:
+    """Rows of the table: ranks of the cited page under different settings, same claims.
+
+    Parameters
+    ----------
+    claims
+        The claims.
+    """
+
+    def __init__(self, claims: Sequence[CitedClaim]) -> None:
+        self._claims = claims
+        self._group = Group("all", np.ones(len(claims), np.bool_))
+        self._rows: dict[str, list[Measure]] = {}
+
+    def add(self, name: str, rankings: Sequence[Ranking], baseline: str = "") -> None:
+        """Print a row: shares in percent with 95% intervals, and p-values against a row above."""
+        ranks = [
+            page_rank(without_own_page(claim, ranking), [c.url for c in claim.citations])
+            for claim, ranking in zip(self._claims, rankings, strict=True)
+        ]
+        measures = [
+            Measure("pages", f"@{cut}", np.array([[float((r or cut + 1) <= cut)] for r in ranks]))
+            for cut in CUTS
+        ]
+        self._rows[name] = measures
+        cells = [
+            f"{100 * measure.value(self._group.members):.1f} ({100 * low:.1f}–{100 * high:.1f})"
+            for measure, (low, high) in zip(
+                measures, confidence_intervals(measures, self._group), strict=True
+            )
+        ]
+        if baseline:
+            differences = paired_comparison(self._rows[baseline], measures, self._group)
+            cells.append(" / ".join(f"{d.p_value:.3f}" for d in differences))
+        else:
+            cells.append("")
+        click.echo(f"| {name} | {' | '.join(cells)} |")
+
+
+def print_head(what: str) -> None:
+    """Print the title and the head of a table."""
+    click.echo(
+        f"\n{what}\n\n| query | P@1 | SR@5 | SR@20 | p of each, against |\n|---|---|---|---|---|"
+    )
+
+
+def oracle_queries(library: Library, claims: Sequence[CitedClaim]) -> list[str]:
+    """Return queries with the true title of the cited page, the best an expansion could do."""
+    sources = [library.source(claim.citations[0].url) for claim in claims]
+    return [
+        f"{claim_query(claim, QUERY_FORMS['title'])} {source.title if source else ''}"
+        for claim, source in zip(claims, sources, strict=True)
+    ]
+
+
+def expanded_queries(
+    claims: Sequence[CitedClaim], expander: QueryExpander, count: int
+) -> list[str]:
+    """Return queries of title and claim with the first `count` expansions."""
+    return [
+        " ".join([claim_query(c, QUERY_FORMS["title"]), *(each.text for each in found[:count])])
+        for c, found in zip(claims, expander.expand(claims), strict=True)
+    ]
+
+
+def compare_queries(
+    library: Library,
+    claims: Sequence[CitedClaim],
+    encoder: SentenceEncoder | None,
+    generated: str,
+) -> None:
+    """Print the rows of all forms of queries, of dense retrieval, fusion and expansion."""
+    table = Table(claims)
+    queries = {
+        name: [claim_query(claim, form) for claim in claims] for name, form in QUERY_FORMS.items()
+    }
+    sparse: dict[str, list[Ranking]] = {}
+    for name, texts in queries.items():
+        began = time.perf_counter()
+        sparse[name] = library.search(texts, PASSAGES)
+        seconds = time.perf_counter() - began
+        table.add(
+            f"BM25, {name}", sparse[name], "BM25, title" if "BM25, title" in table._rows else ""
+        )
+        click.echo(f"BM25 {name}: {1000 * seconds / len(claims):.1f} ms a query", err=True)
+    oracle = library.search(oracle_queries(library, claims), PASSAGES)
+    table.add("BM25, title + true title of the source", oracle, "BM25, title")
+    if encoder is not None:
+        index = library.dense(encoder)
+        for name, texts in queries.items():
+            dense = index.search(texts, PASSAGES)
+            table.add(f"MiniLM, {name}", dense, f"BM25, {name}")
+            fused = [reciprocal_rank_fusion(p) for p in zip(sparse[name], dense, strict=True)]
+            table.add(f"RRF of both, {name}", fused, f"BM25, {name}")
+    if generated:
+        from benchmarks.citation_expansion import expanders
+
+        for name, expander in expanders(generated, library):
+            for count in (1, 3):
+                texts = expanded_queries(claims, expander, count)
+                found = library.search(texts, PASSAGES)
+                table.add(f"BM25, title + {count} {name}", found, "BM25, title")
+
+
+def compare_lengths(
+    claims: Sequence[CitedClaim], sources: Any, lengths: Sequence[str], folder: Path
+) -> None:
+    """Print rows for passages of different lengths and strides, and for BM25's parameters."""
+    table = Table(claims)
+    texts = [claim_query(claim, QUERY_FORMS["title"]) for claim in claims]
+    settings = [(*map(int, length.split("/")), 0.9) for length in lengths]
+    first = ""
+    for words, stride, k1 in [*settings, (100, 50, 0.6)]:
+        place = folder / f"{words}-{stride}-{k1}"
+        report = build_library(place, sources(), words=words, stride=stride, k1=k1)
+        name = f"words {words}, stride {stride}, k1 {k1}"
+        with Library.open(place) as library:
+            table.add(name, library.search(texts, PASSAGES), first)
+        first = first or name
+        each = report.bytes / report.passages
+        click.echo(
+            f"{name}: {report.passages:,} passages, {each:.0f} bytes each, {report.seconds:.1f} s",
+            err=True,
+        )
+
+
+@click.command()
+@click.argument("wice", type=click.Path(exists=True, path_type=Path))
+@click.option("--more", multiple=True, type=click.Path(exists=True), help="Further files of pages.")
+@click.option("--introductions", "kb", help="Knowledge base of distractors.")
+@click.option("--dense", type=click.Choice(["minilm"]), help="Encoder of passages.")
+@click.option("--generated", default="", help="Checkpoint that generates titles.")
+@click.option("--lengths", default="", help="Words and strides, as in 100/100,100/50.")
+@click.option("--words", default=100, show_default=True)
+@click.option("--stride", default=50, show_default=True)
+def main(
+    wice: Path,
+    more: tuple[str, ...],
+    kb: str | None,
+    dense: str | None,
+    generated: str,
+    lengths: str,
+    words: int,
+    stride: int,
+) -> None:
+    """Print the tables of docs/citations-library.md."""
+    claims = cited_claims(wice)
+    encoder = None
+    if dense:
+        import torch
+
+        from admiral.reranking.mean_pooling import PASSAGE_TOKENS, MeanPoolingEncoder
+        from admiral.reranking.similarity import MINILM, minilm_directory
+
+        encoder = MeanPoolingEncoder(
+            minilm_directory(), MINILM, dtype=torch.bfloat16, max_tokens=PASSAGE_TOKENS
+        )
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+
+        def pages() -> SourceFiles:
+            return SourceFiles([wice, *more])
+
+        report = build_library(
+            folder / "pages", pages(), words=words, stride=stride, encoder=encoder
+        )
+        print_head(
+            f"{report.sources:,} pages, {report.passages:,} passages of {words} words, stride "
+            f"{stride}, {len(claims)} claims"
+        )
+        with Library.open(folder / "pages") as library:
+            compare_queries(library, claims, encoder, generated)
+        if lengths:
+            print_head("page title + claim, passages of different lengths")
+            compare_lengths(claims, pages, lengths.split(","), folder)
+        if kb:
+            with KnowledgeBase.open(kb) as opened:
+                sources = chain(pages(), introductions(opened))
+                report = build_library(folder / "all", sources, words=words, stride=stride)
+            print_head(
+                f"{report.sources:,} sources with introductions, {report.passages:,} passages of "
+                f"{words} words, stride {stride}"
+            )
+            with Library.open(folder / "all") as library:
+                compare_queries(library, claims, None, "")
+
+
+if __name__ == "__main__":
+    main()
