@@ -34,6 +34,7 @@ article.mid { border-left-color: var(--mid); border-left-style: double; }
   form { position: static; } }
 .source { background: var(--soft); border-radius: 0.4em; padding: 0.5em 0.8em; margin: 0.4em 0; }
 .source p { margin: 0.3em 0; } mark { background: var(--mark); color: inherit; }
+.best { font-weight: bold; }
 .gauge { display: inline-block; width: 6em; height: 0.6em; border: 1px solid var(--line);
   border-radius: 0.3em; vertical-align: middle; overflow: hidden; background: Canvas; }
 .gauge span { display: block; height: 100%; background: var(--good); }

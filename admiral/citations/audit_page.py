@@ -104,7 +104,7 @@ def claim_html(claim: CitedClaim, missing: Sequence[str] = ()) -> str:
     parts = [
         f'<span class="rest small">{cut}{escaped(before)} </span>' if before else "",
         f'<span class="rest">{_piece(claim.claim[:start])}</span>' if start else "",
-        f"<strong>{_with_missing(claim.claim[start:end], missing)}</strong>",
+        f"<strong>{_with_marked(claim.claim[start:end], missing, 'lacks')}</strong>",
         f'<span class="rest">{_piece(claim.claim[end:])}</span>',
         f'<span class="rest small"> {escaped(after)}{rest}</span>' if after else "",
     ]
@@ -167,12 +167,14 @@ def _statement(verdict: CitationVerdict, source_text: SourceText) -> str:
         parts.append(_source(source, source_text, label))
     if not verdict.existing:
         parts.append("<p>No source.</p>\n")
-    heading = "Suggested" if verdict.decision in ("replace", "add") else "Other sources"
-    parts.append(f"</div>\n<div>\n<h3>{heading}</h3>\n")
-    for source in verdict.suggestions[:_MAX_SUGGESTIONS]:
-        parts.append(_source(source, source_text))
-    if not verdict.suggestions:
-        parts.append("<p>No better source was found.</p>\n")
+    parts.append("</div>\n<div>\n")
+    suggestions = [_source(each, source_text) for each in verdict.suggestions[:_MAX_SUGGESTIONS]]
+    if suggestions and verdict.decision in ("replace", "add"):
+        parts.append(f"<h3>Suggested</h3>\n{suggestions.pop(0)}")
+    else:
+        parts.append("<h3>Suggested</h3>\n<p>No better source was found.</p>\n")
+    if suggestions:
+        parts += ["<details><summary>Other sources</summary>\n", *suggestions, "</details>\n"]
     parts.append("</div>\n</div>\n</article>\n")
     return "".join(parts)
 
@@ -188,7 +190,7 @@ def _missing_everywhere(sources: Sequence[ScoredSource]) -> list[str]:
 
 def _source(source: ScoredSource, source_text: SourceText, label: str = "") -> str:
     title = source.title or source.url or "a source without a title"
-    parts = [f'<div class="source">\n<p>{escaped(label)}{linked(source.url, title)}</p>\n']
+    parts = [f'<div class="source">\n<p>{_piece(label)}{linked(source.url, title)}</p>\n']
     if source.url and source.title:
         parts.append(f'<p class="dim small">{escaped(source.url)}</p>\n')
     if source.status != "scored":
@@ -196,7 +198,8 @@ def _source(source: ScoredSource, source_text: SourceText, label: str = "") -> s
     else:
         parts.append(_score(source))
     if source.passage is not None:
-        parts.append(_passage(source.passage, source_text))
+        sentences = [each.text for each in source.sentences[:1]]
+        parts.append(_passage(source.passage, sentences, source_text))
     if len(source.parts) > 1:
         rows = "".join(
             f'<tr><td>{escaped(part.text)}</td><td class="number">{part.score:.2f}</td>'
@@ -227,8 +230,11 @@ def _score(source: ScoredSource) -> str:
     return f'<p class="small">{" · ".join(facts)}</p>\n' if facts else ""
 
 
-def _passage(passage: Passage, source_text: SourceText) -> str:
-    """Return a passage marked in its surroundings, at its offsets in the text of the source."""
+def _passage(passage: Passage, sentences: Sequence[str], source_text: SourceText) -> str:
+    """Return a passage marked in its surroundings, at its offsets in the text of the source.
+
+    The best sentences are bold.
+    """
     text = source_text(passage.url)
     before = after = ""
     if text is not None and text[passage.start : passage.end] == passage.text:
@@ -236,17 +242,18 @@ def _passage(passage: Passage, source_text: SourceText) -> str:
         after = text[passage.end : passage.end + _CONTEXT]
         before = ("…" if passage.start > _CONTEXT else "") + before
         after += "…" if len(text) > passage.end + _CONTEXT else ""
+    marked = _with_marked(passage.text, sentences, "best")
     return (
-        f'<p><span class="dim small">{_piece(before)}</span><mark>{escaped(passage.text)}</mark>'
+        f'<p><span class="dim small">{_piece(before)}</span><mark>{marked}</mark>'
         f'<span class="dim small">{_piece(after)}</span></p>\n<p class="dim small">'
         f"Passage {passage.number + 1}, characters {passage.start:,} to {passage.end:,}</p>\n"
     )
 
 
-def _with_missing(text: str, missing: Sequence[str]) -> str:
-    """Return a text with the first occurrence of each missing part marked."""
+def _with_marked(text: str, parts: Sequence[str], css: str) -> str:
+    """Return a text in which the first occurrence of each part has a CSS class."""
     spans: list[tuple[int, int]] = []
-    for part in sorted(filter(None, missing), key=len, reverse=True):
+    for part in sorted(filter(None, parts), key=len, reverse=True):
         at = text.find(part)
         if at >= 0 and all(at >= end or at + len(part) <= start for start, end in spans):
             spans.append((at, at + len(part)))
@@ -254,7 +261,7 @@ def _with_missing(text: str, missing: Sequence[str]) -> str:
     position = 0
     for start, end in sorted(spans):
         pieces.append(_piece(text[position:start]))
-        pieces.append(f'<span class="lacks">{escaped(text[start:end])}</span>')
+        pieces.append(f'<span class="{css}">{escaped(text[start:end])}</span>')
         position = end
     return "".join([*pieces, _piece(text[position:])])
 

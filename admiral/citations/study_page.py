@@ -20,7 +20,8 @@ _CHOICES = (
     ("neither", "neither of them"),
 )
 _STYLE = """
-:root { color-scheme: light dark; --line: #c9c9c9; --dim: #595959; --soft: #f4f4f4; --link: #0b57d0; }
+:root { color-scheme: light dark; --line: #c9c9c9; --dim: #595959; --soft: #f4f4f4;
+  --link: #0b57d0; }
 @media (prefers-color-scheme: dark) {
   :root { --line: #4a4a4a; --dim: #b0b0b0; --soft: #232323; --link: #8ab4f8; } }
 body { font-family: sans-serif; line-height: 1.5; max-width: 70em; margin: auto; padding: 1em;
@@ -95,16 +96,18 @@ def study_page(items: Sequence[StudyItem]) -> Iterator[str]:
     head = page_head("Which source would you cite?", _STYLE, policy)
     yield head.replace("<body>", f'<body data-study="{study_name(items)}">')
     yield (
-        "<h1>Which source would you cite?</h1>\n<p>Each statement is shown in its context, in bold. "
-        "Read the two passages and choose the source that you would cite for it, or neither. The "
-        "sources are in random order. Answers are kept in this browser; save them at the end.</p>\n"
+        "<h1>Which source would you cite?</h1>\n<p>Each statement is shown in its context, in "
+        "bold. Read the two passages and choose the source that you would cite for it, or neither. "
+        "The sources are in random order. Answers are kept in this browser; save them at the end."
+        "</p>\n"
         "<form>\n"
     )
     for number, item in enumerate(items, 1):
         yield _item(number, item)
     yield (
         '<footer><label>Your name or a nickname <input type="text" name="annotator"></label>'
-        '<button type="submit">Save answers as a file</button> <output></output></footer>\n</form>\n'
+        '<button type="submit">Save answers as a file</button> <output></output></footer>\n'
+        "</form>\n"
         f"<script>{_SCRIPT}</script>\n</body>\n</html>\n"
     )
 

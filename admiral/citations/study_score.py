@@ -149,7 +149,7 @@ def sign_test(wins: int, losses: int) -> SignTest:
 
     def at_least(successes: int) -> float:
         ways = sum(math.comb(count, each) for each in range(successes, count + 1))
-        return ways / 2**count  # integers, so that this is exact before the division
+        return float(ways / 2**count)  # integers, so that this is exact before the division
 
     two_tailed = min(1.0, 2 * at_least(max(wins, losses)))
     return SignTest(wins, losses, at_least(wins), two_tailed)
