@@ -189,6 +189,7 @@ mini: runs/ranking.json
 
 settings: $(VENV)/.installed
 	$(BIN)/admiral settings > configs/retrieval.yaml
+	$(BIN)/admiral settings --citations > configs/citations.yaml
 	$(BIN)/admiral settings --markdown > docs/settings.md
 
 clean:
