@@ -83,7 +83,8 @@ def test_each_status(citer: Citer, url: str, status: Status) -> None:
 
 
 def test_a_source_that_says_nothing_of_it_is_replaced(citer: Citer) -> None:
-    verdict = citer.verify(replace(CLAIM, citations=(Citation(HARBOUR.url),)))
+    long = "The Eastern Bridge is 320 metres long and was closed for repairs in 1978."
+    verdict = citer.verify(claim(long, HARBOUR.url))
     assert verdict.decision == "replace"
     assert verdict.flagged
     assert verdict.suggestions[0].url == BRIDGE.url
@@ -127,7 +128,7 @@ def test_a_source_with_the_value_changed_scores_lower(citer: Citer) -> None:
     assert right.score is not None
     assert wrong.score is not None
     assert right.score > wrong.score
-    assert (right.missing, wrong.missing) == ((), ("1934",))
+    assert (right.missing, wrong.missing) == ((), ("in 1934",))
 
 
 def test_batches_give_the_same_as_claims_alone(citer: Citer) -> None:

@@ -15,8 +15,11 @@ from tests.proofs.hostile_texts import texts
     [
         ("It was closed.", ["It was closed."]),
         (
-            "The Eastern Bridge was closed for repairs in 1978, and it was reopened in 1981.",
-            ["The Eastern Bridge was closed for repairs in 1978", "and it was reopened in 1981."],
+            "The Eastern Bridge was closed for repairs in 1978, and it was reopened with a new deck in 1981.",
+            [
+                "The Eastern Bridge was closed for repairs in 1978",
+                "and it was reopened with a new deck in 1981.",
+            ],
         ),
         (
             "He lives in Belmar with his family; the house was built by Ida Morton.",
