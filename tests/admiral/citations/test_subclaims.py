@@ -15,9 +15,9 @@ from tests.proofs.hostile_texts import texts
     [
         ("It was closed.", ["It was closed."]),
         (
-            "The Eastern Bridge was closed for repairs in 1978, and it was reopened with a new deck in 1981.",
+            "The bridge was closed for repairs in 1978, and it was reopened with a new deck in 1981.",
             [
-                "The Eastern Bridge was closed for repairs in 1978",
+                "The bridge was closed for repairs in 1978",
                 "and it was reopened with a new deck in 1981.",
             ],
         ),

@@ -146,9 +146,7 @@ def test_verdicts_on_labelled_claims_are_evaluated(tmp_path: Path) -> None:
     """A library and claims of the same records of WiCE's format, then its measures."""
     gold = tmp_path / "claims.jsonl"
     records = [
-        _labelled(
-            "a-1", "The Eastern Bridge was opened in 1932 by Ada Lane.", BRIDGE.text, "supported"
-        ),
+        _labelled("a-1", "The bridge was opened in 1932.", BRIDGE.text, "supported"),
         _labelled(
             "b-1",
             "The harbour has a lighthouse designed in 1850.",
