@@ -15,10 +15,10 @@ from tests.proofs.hostile_texts import texts
     [
         ("It was closed.", ["It was closed."]),
         (
-            "The bridge was closed for repairs in 1978, and it was reopened with a new deck in 1981.",
+            "The bridge was closed for repairs in 1978, and it reopened with a new deck in 1981.",
             [
                 "The bridge was closed for repairs in 1978",
-                "and it was reopened with a new deck in 1981.",
+                "and it reopened with a new deck in 1981.",
             ],
         ),
         (
