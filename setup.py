@@ -126,6 +126,7 @@ setup(
             "pydantic>=2.10",
             "pytest>=9",
             "pytest-timeout>=2.3",
+            "pytest-xdist>=3.8",
             "ruff>=0.14",
             "uvicorn>=0.34,<1",
             "zstandard>=0.23",
