@@ -63,6 +63,7 @@ setup(
         "pyyaml>=6",
         "filelock>=3.21",
         "httpx>=0.27,<1",
+        "idna>=3.4",
         "platformdirs>=4.2",
         "regex>=2024.9.11",
         "snowballstemmer>=3.0",
@@ -84,6 +85,8 @@ setup(
             "selectolax>=0.4,<2",
         ],
         "graph": ["networkx>=3.4,<4"],  # `admiral graph export`
+        # Web pages and web archives in a library of sources; trafilatura needs lxml_html_clean.
+        "citations": ["lxml-html-clean>=0.4", "trafilatura>=2,<3", "warcio>=1.7.5,<2"],
         "wordnet": ["nltk>=3.9"],  # WordNet for proofs, once its data is installed
         # The fork that imports on the Python in use; there is none for 3.13 or later, where our
         # converters (which never import fairseq) still read and write its formats.
@@ -114,6 +117,7 @@ setup(
             "hypothesis>=6.130",
             "import-linter>=2.3",
             "langchain-core>=1.7,<2",
+            "lxml-html-clean>=0.4",
             "mypy>=1.19",
             "networkx>=3.4,<4",
             "nltk>=3.9",
@@ -123,7 +127,9 @@ setup(
             "pytest>=9",
             "pytest-timeout>=2.3",
             "ruff>=0.14",
+            "trafilatura>=2,<3",
             "uvicorn>=0.34,<1",
+            "warcio>=1.7.5,<2",
             "zstandard>=0.23",
         ],
     },
