@@ -23,8 +23,9 @@ import numpy as np
 
 from admiral.citations.citation_records import Citation, CitedClaim
 from admiral.citations.claim_queries import QUERY_FORMS, claim_query
-from admiral.citations.query_expansion import QueryExpander
+from admiral.citations.query_expansion import Expansion, QueryExpander
 from admiral.citations.source_ranking import best_passages, reciprocal_rank_fusion
+from admiral.citations.title_expansion import FreeTitles, LibraryTitles
 from admiral.evaluation.bootstrap import confidence_intervals, paired_comparison
 from admiral.evaluation.measures import Group, Measure
 from admiral.io.streams import numbered_lines
@@ -34,6 +35,7 @@ from admiral.library import Library, ScoredPassage, Source, build_library
 from admiral.library.canonical_urls import canonical
 from admiral.library.readers import SourceFiles
 from admiral.library.readers.source_lines import wice_url
+from admiral.models.checkpoint import load_checkpoint
 
 CUTS = (1, 5, 20)
 PASSAGES = 100
@@ -143,13 +145,24 @@ def oracle_queries(library: Library, claims: Sequence[CitedClaim]) -> list[str]:
     ]
 
 
+def expanders(model: str, library: Library) -> dict[str, QueryExpander]:
+    """Return the expanders that generate titles with a checkpoint, by name."""
+    checkpoint = load_checkpoint(model)
+    return {
+        "generated titles of the library": LibraryTitles(
+            checkpoint, (source.title for source in library.sources())
+        ),
+        "freely generated titles": FreeTitles(checkpoint),
+    }
+
+
 def expanded_queries(
-    claims: Sequence[CitedClaim], expander: QueryExpander, count: int
+    claims: Sequence[CitedClaim], expansions: Sequence[Sequence[Expansion]], count: int
 ) -> list[str]:
     """Return queries of title and claim with the first `count` expansions."""
     return [
-        " ".join([claim_query(c, QUERY_FORMS["title"]), *(each.text for each in found[:count])])
-        for c, found in zip(claims, expander.expand(claims), strict=True)
+        " ".join([claim_query(claim, QUERY_FORMS["title"]), *(e.text for e in found[:count])])
+        for claim, found in zip(claims, expansions, strict=True)
     ]
 
 
@@ -183,13 +196,13 @@ def compare_queries(
             fused = [reciprocal_rank_fusion(p) for p in zip(sparse[name], dense, strict=True)]
             table.add(f"RRF of both, {name}", fused, f"BM25, {name}")
     if generated:
-        from benchmarks.citation_expansion import expanders
-
-        for name, expander in expanders(generated, library):
+        for name, expander in expanders(generated, library).items():
+            found = expander.expand(claims)
             for count in (1, 3):
-                texts = expanded_queries(claims, expander, count)
-                found = library.search(texts, PASSAGES)
-                table.add(f"BM25, title + {count} {name}", found, "BM25, title")
+                texts = expanded_queries(claims, found, count)
+                table.add(
+                    f"BM25, title + {count} {name}", library.search(texts, PASSAGES), "BM25, title"
+                )
 
 
 def compare_lengths(
@@ -217,6 +230,12 @@ def compare_lengths(
 @click.command()
 @click.argument("wice", type=click.Path(exists=True, path_type=Path))
 @click.option("--more", multiple=True, type=click.Path(exists=True), help="Further files of pages.")
+@click.option(
+    "--library",
+    "prepared",
+    type=click.Path(exists=True, path_type=Path),
+    help="Library of the same pages that was built before, instead of building one.",
+)
 @click.option("--introductions", "kb", help="Knowledge base of distractors.")
 @click.option("--dense", type=click.Choice(["minilm"]), help="Encoder of passages.")
 @click.option("--generated", default="", help="Checkpoint that generates titles.")
@@ -226,6 +245,7 @@ def compare_lengths(
 def main(
     wice: Path,
     more: tuple[str, ...],
+    prepared: Path | None,
     kb: str | None,
     dense: str | None,
     generated: str,
@@ -251,14 +271,15 @@ def main(
         def pages() -> SourceFiles:
             return SourceFiles([wice, *more])
 
-        report = build_library(
-            folder / "pages", pages(), words=words, stride=stride, encoder=encoder
-        )
-        print_head(
-            f"{report.sources:,} pages, {report.passages:,} passages of {words} words, stride "
-            f"{stride}, {len(claims)} claims"
-        )
-        with Library.open(folder / "pages") as library:
+        if prepared is None:
+            prepared = folder / "pages"
+            build_library(prepared, pages(), words=words, stride=stride, encoder=encoder)
+        with Library.open(prepared) as library:
+            print_head(
+                f"{len(library):,} pages, {library.passage_count:,} passages of "
+                f"{library.settings['words']} words, stride {library.settings['stride']}, "
+                f"{len(claims)} claims"
+            )
             compare_queries(library, claims, encoder, generated)
         if lengths:
             print_head("page title + claim, passages of different lengths")
