@@ -28,6 +28,7 @@ from admiral.citations.source_ranking import best_passages, reciprocal_rank_fusi
 from admiral.citations.title_expansion import FreeTitles, LibraryTitles
 from admiral.evaluation.bootstrap import confidence_intervals, paired_comparison
 from admiral.evaluation.measures import Group, Measure
+from admiral.io.claims import evenly_spaced
 from admiral.io.streams import numbered_lines
 from admiral.kb import KnowledgeBase
 from admiral.kb.embeddings.sentence_encoder import SentenceEncoder
@@ -105,7 +106,11 @@ class Table:
         self._rows: dict[str, list[Measure]] = {}
 
     def add(self, name: str, rankings: Sequence[Ranking], baseline: str = "") -> None:
-        """Print a row: shares in percent with 95% intervals, and p-values against a row above."""
+        """Print a row.
+
+        It has shares in percent with 95% intervals, and p-values against a row above, if
+        that was measured.
+        """
         ranks = [
             page_rank(without_own_page(claim, ranking), [c.url for c in claim.citations])
             for claim, ranking in zip(self._claims, rankings, strict=True)
@@ -121,7 +126,7 @@ class Table:
                 measures, confidence_intervals(measures, self._group), strict=True
             )
         ]
-        if baseline:
+        if baseline in self._rows and baseline != name:
             differences = paired_comparison(self._rows[baseline], measures, self._group)
             cells.append(" / ".join(f"{d.p_value:.3f}" for d in differences))
         else:
@@ -169,22 +174,19 @@ def expanded_queries(
 def compare_queries(
     library: Library,
     claims: Sequence[CitedClaim],
-    encoder: SentenceEncoder | None,
-    generated: str,
+    forms: Sequence[str],
+    encoder: SentenceEncoder | None = None,
+    generated: str = "",
 ) -> None:
     """Print the rows of all forms of queries, of dense retrieval, fusion and expansion."""
     table = Table(claims)
-    queries = {
-        name: [claim_query(claim, form) for claim in claims] for name, form in QUERY_FORMS.items()
-    }
+    queries = {name: [claim_query(claim, QUERY_FORMS[name]) for claim in claims] for name in forms}
     sparse: dict[str, list[Ranking]] = {}
     for name, texts in queries.items():
         began = time.perf_counter()
         sparse[name] = library.search(texts, PASSAGES)
         seconds = time.perf_counter() - began
-        table.add(
-            f"BM25, {name}", sparse[name], "BM25, title" if "BM25, title" in table._rows else ""
-        )
+        table.add(f"BM25, {name}", sparse[name], "BM25, title")
         click.echo(f"BM25 {name}: {1000 * seconds / len(claims):.1f} ms a query", err=True)
     oracle = library.search(oracle_queries(library, claims), PASSAGES)
     table.add("BM25, title + true title of the source", oracle, "BM25, title")
@@ -240,6 +242,17 @@ def compare_lengths(
 @click.option("--dense", type=click.Choice(["minilm"]), help="Encoder of passages.")
 @click.option("--generated", default="", help="Checkpoint that generates titles.")
 @click.option("--lengths", default="", help="Words and strides, as in 100/100,100/50.")
+@click.option(
+    "--form",
+    "forms",
+    multiple=True,
+    type=click.Choice(list(QUERY_FORMS)),
+    default=list(QUERY_FORMS),
+    help="Form of queries; repeatable, all by default.",
+)
+@click.option(
+    "--limit", type=click.IntRange(1), help="Measure so many claims, evenly spaced in the file."
+)
 @click.option("--words", default=100, show_default=True)
 @click.option("--stride", default=50, show_default=True)
 def main(
@@ -250,11 +263,15 @@ def main(
     dense: str | None,
     generated: str,
     lengths: str,
+    forms: tuple[str, ...],
+    limit: int | None,
     words: int,
     stride: int,
 ) -> None:
     """Print the tables of docs/citations-library.md."""
     claims = cited_claims(wice)
+    if limit is not None:
+        claims = evenly_spaced(claims, limit)
     encoder = None
     if dense:
         import torch
@@ -280,7 +297,7 @@ def main(
                 f"{library.settings['words']} words, stride {library.settings['stride']}, "
                 f"{len(claims)} claims"
             )
-            compare_queries(library, claims, encoder, generated)
+            compare_queries(library, claims, forms, encoder, generated)
         if lengths:
             print_head("page title + claim, passages of different lengths")
             compare_lengths(claims, pages, lengths.split(","), folder)
@@ -293,7 +310,7 @@ def main(
                 f"{words} words, stride {stride}"
             )
             with Library.open(folder / "all") as library:
-                compare_queries(library, claims, None, "")
+                compare_queries(library, claims, forms)
 
 
 if __name__ == "__main__":
