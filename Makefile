@@ -98,11 +98,15 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Processes that share the tests; the tests of a file stay together.
+WORKERS ?= 2
+PYTEST  := $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile
+
 test: lint
-	$(BIN)/pytest -m "not slow"
+	$(PYTEST) -m "not slow"
 
 test-all: lint
-	$(BIN)/pytest --hypothesis-profile=search
+	$(PYTEST) --hypothesis-profile=search
 
 docs: $(VENV)/.installed-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --clean
@@ -189,6 +193,7 @@ mini: runs/ranking.json
 
 settings: $(VENV)/.installed
 	$(BIN)/admiral settings > configs/retrieval.yaml
+	$(BIN)/admiral settings --citations > configs/citations.yaml
 	$(BIN)/admiral settings --markdown > docs/settings.md
 
 clean:

@@ -63,6 +63,7 @@ setup(
         "pyyaml>=6",
         "filelock>=3.21",
         "httpx>=0.27,<1",
+        "idna>=3.4",
         "platformdirs>=4.2",
         "regex>=2024.9.11",
         "snowballstemmer>=3.0",
@@ -83,9 +84,16 @@ setup(
             "python-docx>=1.2,<2",
             "selectolax>=0.4,<2",
         ],
-        # Pages with references: `admiral extract-citations`
-        "citations": ["lxml>=5.2,<7", "mwparserfromhell>=0.7.2,<0.8"],
         "graph": ["networkx>=3.4,<4"],  # `admiral graph export`
+        # Web pages and web archives in a library of sources; trafilatura needs lxml_html_clean.
+        # Pages with references, for `admiral extract-citations`.
+        "citations": [
+            "lxml>=5.2,<7",
+            "lxml-html-clean>=0.4",
+            "mwparserfromhell>=0.7.2,<0.8",
+            "trafilatura>=2,<3",
+            "warcio>=1.7.5,<2",
+        ],
         "wordnet": ["nltk>=3.9"],  # WordNet for proofs, once its data is installed
         # The fork that imports on the Python in use; there is none for 3.13 or later, where our
         # converters (which never import fairseq) still read and write its formats.
@@ -117,6 +125,7 @@ setup(
             "import-linter>=2.3",
             "langchain-core>=1.7,<2",
             "lxml>=5.2,<7",
+            "lxml-html-clean>=0.4",
             "mwparserfromhell>=0.7.2,<0.8",
             "mypy>=1.19",
             "networkx>=3.4,<4",
@@ -126,8 +135,11 @@ setup(
             "pydantic>=2.10",
             "pytest>=9",
             "pytest-timeout>=2.3",
+            "pytest-xdist>=3.8",
             "ruff>=0.14",
+            "trafilatura>=2,<3",
             "uvicorn>=0.34,<1",
+            "warcio>=1.7.5,<2",
             "zstandard>=0.23",
         ],
     },

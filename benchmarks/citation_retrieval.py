@@ -23,10 +23,12 @@ import numpy as np
 
 from admiral.citations.citation_records import Citation, CitedClaim
 from admiral.citations.claim_queries import QUERY_FORMS, claim_query
-from admiral.citations.query_expansion import QueryExpander
+from admiral.citations.query_expansion import Expansion, QueryExpander
 from admiral.citations.source_ranking import best_passages, reciprocal_rank_fusion
+from admiral.citations.title_expansion import FreeTitles, LibraryTitles
 from admiral.evaluation.bootstrap import confidence_intervals, paired_comparison
 from admiral.evaluation.measures import Group, Measure
+from admiral.io.claims import evenly_spaced
 from admiral.io.streams import numbered_lines
 from admiral.kb import KnowledgeBase
 from admiral.kb.embeddings.sentence_encoder import SentenceEncoder
@@ -34,6 +36,7 @@ from admiral.library import Library, ScoredPassage, Source, build_library
 from admiral.library.canonical_urls import canonical
 from admiral.library.readers import SourceFiles
 from admiral.library.readers.source_lines import wice_url
+from admiral.models.checkpoint import load_checkpoint
 
 CUTS = (1, 5, 20)
 PASSAGES = 100
@@ -103,7 +106,11 @@ class Table:
         self._rows: dict[str, list[Measure]] = {}
 
     def add(self, name: str, rankings: Sequence[Ranking], baseline: str = "") -> None:
-        """Print a row: shares in percent with 95% intervals, and p-values against a row above."""
+        """Print a row.
+
+        It has shares in percent with 95% intervals, and p-values against a row above, if
+        that was measured.
+        """
         ranks = [
             page_rank(without_own_page(claim, ranking), [c.url for c in claim.citations])
             for claim, ranking in zip(self._claims, rankings, strict=True)
@@ -119,7 +126,7 @@ class Table:
                 measures, confidence_intervals(measures, self._group), strict=True
             )
         ]
-        if baseline:
+        if baseline in self._rows and baseline != name:
             differences = paired_comparison(self._rows[baseline], measures, self._group)
             cells.append(" / ".join(f"{d.p_value:.3f}" for d in differences))
         else:
@@ -143,35 +150,43 @@ def oracle_queries(library: Library, claims: Sequence[CitedClaim]) -> list[str]:
     ]
 
 
+def expanders(model: str, library: Library) -> dict[str, QueryExpander]:
+    """Return the expanders that generate titles with a checkpoint, by name."""
+    checkpoint = load_checkpoint(model)
+    return {
+        "generated titles of the library": LibraryTitles(
+            checkpoint, (source.title for source in library.sources())
+        ),
+        "freely generated titles": FreeTitles(checkpoint),
+    }
+
+
 def expanded_queries(
-    claims: Sequence[CitedClaim], expander: QueryExpander, count: int
+    claims: Sequence[CitedClaim], expansions: Sequence[Sequence[Expansion]], count: int
 ) -> list[str]:
     """Return queries of title and claim with the first `count` expansions."""
     return [
-        " ".join([claim_query(c, QUERY_FORMS["title"]), *(each.text for each in found[:count])])
-        for c, found in zip(claims, expander.expand(claims), strict=True)
+        " ".join([claim_query(claim, QUERY_FORMS["title"]), *(e.text for e in found[:count])])
+        for claim, found in zip(claims, expansions, strict=True)
     ]
 
 
 def compare_queries(
     library: Library,
     claims: Sequence[CitedClaim],
-    encoder: SentenceEncoder | None,
-    generated: str,
+    forms: Sequence[str],
+    encoder: SentenceEncoder | None = None,
+    generated: str = "",
 ) -> None:
     """Print the rows of all forms of queries, of dense retrieval, fusion and expansion."""
     table = Table(claims)
-    queries = {
-        name: [claim_query(claim, form) for claim in claims] for name, form in QUERY_FORMS.items()
-    }
+    queries = {name: [claim_query(claim, QUERY_FORMS[name]) for claim in claims] for name in forms}
     sparse: dict[str, list[Ranking]] = {}
     for name, texts in queries.items():
         began = time.perf_counter()
         sparse[name] = library.search(texts, PASSAGES)
         seconds = time.perf_counter() - began
-        table.add(
-            f"BM25, {name}", sparse[name], "BM25, title" if "BM25, title" in table._rows else ""
-        )
+        table.add(f"BM25, {name}", sparse[name], "BM25, title")
         click.echo(f"BM25 {name}: {1000 * seconds / len(claims):.1f} ms a query", err=True)
     oracle = library.search(oracle_queries(library, claims), PASSAGES)
     table.add("BM25, title + true title of the source", oracle, "BM25, title")
@@ -183,13 +198,13 @@ def compare_queries(
             fused = [reciprocal_rank_fusion(p) for p in zip(sparse[name], dense, strict=True)]
             table.add(f"RRF of both, {name}", fused, f"BM25, {name}")
     if generated:
-        from benchmarks.citation_expansion import expanders
-
-        for name, expander in expanders(generated, library):
+        for name, expander in expanders(generated, library).items():
+            found = expander.expand(claims)
             for count in (1, 3):
-                texts = expanded_queries(claims, expander, count)
-                found = library.search(texts, PASSAGES)
-                table.add(f"BM25, title + {count} {name}", found, "BM25, title")
+                texts = expanded_queries(claims, found, count)
+                table.add(
+                    f"BM25, title + {count} {name}", library.search(texts, PASSAGES), "BM25, title"
+                )
 
 
 def compare_lengths(
@@ -217,24 +232,46 @@ def compare_lengths(
 @click.command()
 @click.argument("wice", type=click.Path(exists=True, path_type=Path))
 @click.option("--more", multiple=True, type=click.Path(exists=True), help="Further files of pages.")
+@click.option(
+    "--library",
+    "prepared",
+    type=click.Path(exists=True, path_type=Path),
+    help="Library of the same pages that was built before, instead of building one.",
+)
 @click.option("--introductions", "kb", help="Knowledge base of distractors.")
 @click.option("--dense", type=click.Choice(["minilm"]), help="Encoder of passages.")
 @click.option("--generated", default="", help="Checkpoint that generates titles.")
 @click.option("--lengths", default="", help="Words and strides, as in 100/100,100/50.")
+@click.option(
+    "--form",
+    "forms",
+    multiple=True,
+    type=click.Choice(list(QUERY_FORMS)),
+    default=list(QUERY_FORMS),
+    help="Form of queries; repeatable, all by default.",
+)
+@click.option(
+    "--limit", type=click.IntRange(1), help="Measure so many claims, evenly spaced in the file."
+)
 @click.option("--words", default=100, show_default=True)
 @click.option("--stride", default=50, show_default=True)
 def main(
     wice: Path,
     more: tuple[str, ...],
+    prepared: Path | None,
     kb: str | None,
     dense: str | None,
     generated: str,
     lengths: str,
+    forms: tuple[str, ...],
+    limit: int | None,
     words: int,
     stride: int,
 ) -> None:
     """Print the tables of docs/citations-library.md."""
     claims = cited_claims(wice)
+    if limit is not None:
+        claims = evenly_spaced(claims, limit)
     encoder = None
     if dense:
         import torch
@@ -251,15 +288,16 @@ def main(
         def pages() -> SourceFiles:
             return SourceFiles([wice, *more])
 
-        report = build_library(
-            folder / "pages", pages(), words=words, stride=stride, encoder=encoder
-        )
-        print_head(
-            f"{report.sources:,} pages, {report.passages:,} passages of {words} words, stride "
-            f"{stride}, {len(claims)} claims"
-        )
-        with Library.open(folder / "pages") as library:
-            compare_queries(library, claims, encoder, generated)
+        if prepared is None:
+            prepared = folder / "pages"
+            build_library(prepared, pages(), words=words, stride=stride, encoder=encoder)
+        with Library.open(prepared) as library:
+            print_head(
+                f"{len(library):,} pages, {library.passage_count:,} passages of "
+                f"{library.settings['words']} words, stride {library.settings['stride']}, "
+                f"{len(claims)} claims"
+            )
+            compare_queries(library, claims, forms, encoder, generated)
         if lengths:
             print_head("page title + claim, passages of different lengths")
             compare_lengths(claims, pages, lengths.split(","), folder)
@@ -272,7 +310,7 @@ def main(
                 f"{words} words, stride {stride}"
             )
             with Library.open(folder / "all") as library:
-                compare_queries(library, claims, None, "")
+                compare_queries(library, claims, forms)
 
 
 if __name__ == "__main__":

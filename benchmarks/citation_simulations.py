@@ -15,8 +15,9 @@ from admiral.citations.source_collections import cut_source
 from admiral.citations.verifiers.coverage_verifier import CoverageVerifier
 from admiral.citations.verifiers.term_weights import TermWeights
 from admiral.citations.wice_records import WICE_LABELS, WiceCitation
+from admiral.errors import RecordError
 from admiral.evaluation.citation_measures import auroc, auroc_interval
-from admiral.gold.json_lines import parse_json_object, record_lines
+from admiral.io.streams import json_objects
 from admiral.library.source_records import Source
 from training.citations import RIDGE
 from training.data.citation_examples import TokenClaim, best_passage
@@ -147,12 +148,9 @@ def read_fool_me_twice(path: Path) -> tuple[list[tuple[CitedClaim, Source]], lis
     Gold and other retrieved sentences of the page are the source, in an order that does not tell
     which are gold.
     """
-    remedy = "Give the claims of FoolMeTwice, unchanged"
     pairs, supported = [], []
-    records = [
-        parse_json_object(line, f"{path}:{n}", remedy) for n, line in record_lines(path, remedy)
-    ]
-    for number, record in enumerate(records[-_HELD_OUT:]):
+    records = [item for item in json_objects(path) if not isinstance(item, RecordError)]
+    for number, record in records[-_HELD_OUT:]:
         evidence = [*record["gold_evidence"], *record["retrieved_evidence"]]
         texts = sorted({" ".join(one["text"].split()) for one in evidence})
         claim = CitedClaim(str(number), record["text"], page=record["wikipedia_page"])

@@ -173,7 +173,7 @@ def window_table(citations: Sequence[WiceCitation], stems: TermWeights) -> list[
         best = [max(own) for own in scores]
         held = [
             any(
-                all(_holds(passage.start, passage.end, each, n) for n in gold)
+                all(holds_sentence(passage.start, passage.end, each, n) for n in gold)
                 for gold in each.gold
                 for passage in source
             )
@@ -190,7 +190,7 @@ def window_table(citations: Sequence[WiceCitation], stems: TermWeights) -> list[
     return lines
 
 
-def _holds(start: int, end: int, citation: WiceCitation, sentence: int) -> bool:
+def holds_sentence(start: int, end: int, citation: WiceCitation, sentence: int) -> bool:
     """Return whether a passage holds at least 80% of a sentence."""
     begin = sum(len(text) + 1 for text in citation.sentences[:sentence])
     length = len(citation.sentences[sentence])
@@ -205,7 +205,7 @@ def evidence_line(citations: Sequence[WiceCitation], stems: TermWeights) -> str:
             continue
         passages = cut_source(each.source)
         gold = frozenset[int]().union(*each.gold)
-        held = [any(_holds(p.start, p.end, each, n) for n in gold) for p in passages]
+        held = [any(holds_sentence(p.start, p.end, each, n) for n in gold) for p in passages]
         best += held[best_passage(each.claim.claim, passages, stems)]
         chance += sum(held) / len(held)
         count += 1

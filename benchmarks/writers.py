@@ -11,7 +11,7 @@ from typing import Any
 from admiral.download.addresses import RemoteFile
 from admiral.download.fetch import fetch
 from admiral.errors import AdmiralError
-from benchmarks import writers_cli, writers_kb, writers_training
+from benchmarks import writers_cli, writers_kb, writers_library, writers_training
 from benchmarks.writer import Writer, files_seen
 from benchmarks.writers_kb import nothing
 from trie import TokenTrie, UpdatedTrie
@@ -59,6 +59,7 @@ def writers() -> list[Writer]:
     """Return all writers; one of them fetches from a server that this starts."""
     return [
         *writers_kb.WRITERS,
+        *writers_library.WRITERS,
         *writers_cli.WRITERS,
         *writers_training.WRITERS,
         Writer(

@@ -9,7 +9,7 @@ import admiral
 from admiral.citations.citation_settings import CitationConfig
 from admiral.config import RetrievalConfig
 from admiral.errors import RecordError
-from admiral.gold.json_lines import parse_json_object, record_lines
+from admiral.io.streams import json_objects
 from admiral.models.devices import choose_precision
 from admiral.retrieval.provenance import identity
 
@@ -44,8 +44,10 @@ def read_verdicts(path: Path) -> dict[str, dict[str, Any]]:
         If the file cannot be read.
     """
     records = {}
-    for number, line in record_lines(path, _REMEDY):
-        record = parse_json_object(line, f"{path}:{number}", _REMEDY)
+    for item in json_objects(path):
+        if isinstance(item, RecordError):
+            raise item
+        number, record = item
         for field in ("id", "decision", "existing", "suggestions"):
             if field not in record:
                 raise RecordError(f"{path}:{number}", field, "is missing", _REMEDY)

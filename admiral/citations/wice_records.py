@@ -13,7 +13,7 @@ from typing import Any
 from admiral.citations.citation_file import parse_claim
 from admiral.citations.citation_records import CitedClaim
 from admiral.errors import RecordError
-from admiral.gold.json_lines import parse_json_object, record_lines
+from admiral.io.streams import json_objects
 from admiral.library.source_records import Source
 
 #: Labels in ascending order of support.
@@ -64,9 +64,11 @@ def read_wice(path: Path) -> list[WiceCitation]:
         If the file cannot be read.
     """
     citations = []
-    for number, line in record_lines(path, _REMEDY):
-        where = f"{path}:{number}"
-        citations.append(_citation(parse_json_object(line, where, _REMEDY), where, number))
+    for item in json_objects(path):
+        if isinstance(item, RecordError):
+            raise item
+        number, record = item
+        citations.append(_citation(record, f"{path}:{number}", number))
     return citations
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.streams import numbered_lines
@@ -35,29 +33,3 @@ def record_lines(path: Path, remedy: str) -> Iterator[tuple[int, bytes]]:
         if isinstance(item, RecordError):
             raise RecordError(item.where, item.field, item.problem, remedy)
         yield item
-
-
-def parse_json_object(line: bytes, where: str, remedy: str) -> dict[str, Any]:
-    """Return the JSON object of a line.
-
-    Parameters
-    ----------
-    line
-        The line.
-    where
-        File and line number, for messages.
-    remedy
-        Advice to give in the error.
-
-    Raises
-    ------
-    RecordError
-        If the line is something else.
-    """
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise RecordError(where, "", "is not JSON in UTF-8", remedy) from error
-    if not isinstance(record, dict):
-        raise RecordError(where, "", "is not a JSON object", remedy)
-    return record

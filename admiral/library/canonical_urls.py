@@ -164,5 +164,8 @@ def _escaped(text: str, safe: str) -> str:
 
 
 def _joined(parts: _Parts) -> str:
+    # Without the slashes, a name of a local network would not be taken for a host again.
+    slashes = "" if "." in parts.host or parts.host[0] == "[" else "//"
     path = f"/{parts.path}" if parts.path else ""
-    return f"{parts.host}{path}?{parts.query}" if parts.query else f"{parts.host}{path}"
+    query = f"?{parts.query}" if parts.query else ""
+    return f"{slashes}{parts.host}{path}{query}"

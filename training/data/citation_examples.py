@@ -14,7 +14,7 @@ from admiral.citations.verifiers.term_weights import TermWeights
 from admiral.citations.verifiers.verifier_protocol import CitationVerifier
 from admiral.citations.wice_records import page_of
 from admiral.errors import RecordError
-from admiral.gold.json_lines import parse_json_object, record_lines
+from admiral.io.streams import json_objects
 from admiral.library.source_records import Passage, Source
 
 _REMEDY = "Give a file of WiCE's claims with marked tokens, unchanged"
@@ -54,9 +54,11 @@ def read_token_claims(path: Path) -> list[TokenClaim]:
         If the file cannot be read.
     """
     claims = []
-    for number, line in record_lines(path, _REMEDY):
+    for item in json_objects(path):
+        if isinstance(item, RecordError):
+            raise item
+        number, record = item
         where = f"{path}:{number}"
-        record = parse_json_object(line, where, _REMEDY)
         for field in ("claim_tokens", "non_supported_spans", "evidence"):
             if not isinstance(record.get(field), list):
                 raise RecordError(where, field, "is not a list", _REMEDY)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from accelerate import Accelerator
 
+from admiral.errors import AdmiralError
+from training.data.sample_encoding import RerankingExample
 from training.loop.initial_checkpoint import InitialCheckpoint, open_initial_checkpoint
 from training.loop.model_card import SourceFile
 from training.loop.multitask_model import MultiTaskModel
@@ -87,6 +90,8 @@ def open_run(
         start.model, start.head, config.attention_loss_weight, config.label_smoothing
     )
     multitask.to(accelerator.device)
+    if not config.encoder_lr:
+        _freeze_encoder(multitask, train, Path(config.samples))
     rates = (config.encoder_lr, config.decoder_lr)
     optimizer = build_optimizer(
         multitask, multitask.encoder_parameters(), rates, config.weight_decay
@@ -102,3 +107,14 @@ def open_run(
         train=train,
         dev=dev,
     )
+
+
+def _freeze_encoder(model: MultiTaskModel, train: TrainingSet, path: Path) -> None:
+    """Exclude the encoder, the embeddings and the head from training, and from its cost."""
+    if any(isinstance(item, RerankingExample) for item in train.items):
+        raise AdmiralError(
+            f"{path}: holds reranking samples, of which nothing can be learnt with encoder_lr=0. "
+            "Leave them out, or raise encoder_lr."
+        )
+    for parameter in model.encoder_parameters():
+        parameter.requires_grad_(False)

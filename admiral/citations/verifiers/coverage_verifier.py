@@ -46,7 +46,7 @@ class CoverageVerifier:
         return scores
 
 
-@lru_cache(1 << 12)
+@lru_cache(1 << 13)
 def passage_stems(text: str) -> frozenset[str]:
     """Return the distinct stems of a passage, cached: parts of a claim read the same passages."""
     return frozenset(text_stems(text))

@@ -56,7 +56,7 @@ class SentenceStates:
 
     def token_count(self, text: str) -> int:
         """Return the number of tokens of a text, without special ones."""
-        return self._encoder.token_count(text)
+        return self._encoder.token_count(_encodable(text))
 
     def of(self, texts: Sequence[str]) -> dict[str, TextStates]:
         """Return the states of texts, by text."""
@@ -67,9 +67,10 @@ class SentenceStates:
                     states[text] = cached
                     self._cache.move_to_end(text)
         missing = [text for text in dict.fromkeys(texts) if text not in states]
+        states_of_missing = self._encoder.token_states(list(map(_encodable, missing)))
         new = {
             text: TextStates(normalize(rows.mean(0), dim=-1), normalize(rows[1:-1], dim=-1).half())
-            for text, rows in zip(missing, self._encoder.token_states(missing), strict=True)
+            for text, rows in zip(missing, states_of_missing, strict=True)
         }
         with self._lock:
             for text, one in new.items():
@@ -80,6 +81,11 @@ class SentenceStates:
                 _, oldest = self._cache.popitem(last=False)
                 self._cached_tokens -= len(oldest.tokens)
         return states | new
+
+
+def _encodable(text: str) -> str:
+    """Replace lone surrogates, which a tokenizer refuses."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def passage_sentences(text: str) -> list[str]:

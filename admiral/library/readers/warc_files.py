@@ -31,14 +31,17 @@ def read_warc_file(path: Path) -> Iterator[Source | RecordError]:
             "install 'admiral-retrieval[citations]'`"
         ) from error
     with open_plain(path) as file:
+        archive = ArchiveIterator(file)
         try:
-            for record in ArchiveIterator(file):
+            for record in archive:
                 if record.rec_type in ("response", "resource", "conversion"):
                     yield from _sources(path, record)
         except (ArchiveLoadFailed, EOFError, ValueError) as error:
             raise AdmiralError(
                 f"{path}: damaged, or not a WARC file ({error}). Fetch it again"
             ) from error
+        finally:
+            archive.close()
 
 
 def _sources(path: Path, record: object) -> Iterator[Source | RecordError]:
@@ -58,6 +61,8 @@ def _sources(path: Path, record: object) -> Iterator[Source | RecordError]:
             str(path), "", f"{url} is larger than {LONGEST_PAGE >> 20} MiB", "Use --skip-bad"
         )
         return
+    if getattr(record.raw_stream, "limit", 0) > 0:  # type: ignore[attr-defined]
+        raise EOFError(f"it ends within {url}")
     date = (headers.get_header("WARC-Date") or "")[:10]
     if content_type in _HTML:
         page = html_source(content, url)

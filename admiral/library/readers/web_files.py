@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from pathlib import Path
 
 from admiral.errors import AdmiralError, RecordError
@@ -30,7 +31,9 @@ def read_html_file(path: Path, url: str) -> Source | RecordError:
         return RecordError(
             str(path), "", f"is larger than {LONGEST_PAGE >> 20} MiB", "Split it, or leave it out"
         )
-    source = html_source(page, url)
+    source = html_source(page)
+    if not is_web(source.url):
+        source = replace(source, url=url)
     return source if is_web(source.url) else _no_url(path)
 
 

@@ -11,13 +11,11 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from filelock import FileLock
 from tqdm import tqdm
@@ -27,6 +25,7 @@ from admiral.kb import KnowledgeBase, add, build, compact, embed, remove, verify
 from admiral.kb.store.manifest import NAME, read_manifest
 from admiral.kb.store.snapshot import Snapshot
 from admiral.records import Sentence
+from tests.admiral.failing_calls import FAULTS, Failing, full_disk, marked_faults
 from tests.admiral.kb.embeddings.fake_encoder import FakeEncoder
 
 ROOT = Path(__file__).parents[4]
@@ -94,47 +93,6 @@ def _embed(kb: Path) -> object:
 CHANGES = {"add": _add, "remove": _remove, "compact": _compact, "embed": _embed}
 
 
-class Failing:
-    """Let a function succeed `left` times, then call `act` once, which makes it fail."""
-
-    def __init__(self, original: Callable[..., Any], left: int, act: Callable[[], None]) -> None:
-        self.original, self.left, self.act = original, left, act
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        self.left -= 1
-        if self.left == -1:
-            self.act()
-        return self.original(*args, **kwargs)
-
-    def patch(self, patch: pytest.MonkeyPatch, owner: Any, name: str) -> None:
-        # A plain function, so that it is bound if it replaces a method.
-        patch.setattr(owner, name, lambda *args, **kwargs: self(*args, **kwargs))
-
-
-def _full() -> None:
-    raise OSError(28, "No space left on device")
-
-
-FAULTS: list[tuple[Any, str]] = [
-    (os, "fsync"),
-    (os, "replace"),
-    (os, "mkdir"),
-    (os, "unlink"),
-    (np, "save"),
-    (Path, "write_bytes"),
-    (Path, "write_text"),
-    (Path, "open"),
-    (pa, "OSFile"),
-    (shutil, "rmtree"),
-]
-
-
-def _marked() -> list[Any]:
-    """Return all faults, with the slow ones marked."""
-    quick = ("replace", "save", "OSFile")
-    return [f if f[1] in quick else pytest.param(*f, marks=pytest.mark.slow) for f in FAULTS]
-
-
 def check_survived(kb: Path, change: str, before: dict[str, Any], after: dict[str, Any]) -> bool:
     """Check the state after a failed change; return whether the change was made nevertheless."""
     documents = contents(kb)
@@ -151,7 +109,7 @@ def check_survived(kb: Path, change: str, before: dict[str, Any], after: dict[st
     return documents == after
 
 
-@pytest.mark.parametrize(("owner", "name"), _marked(), ids=str)
+@pytest.mark.parametrize(("owner", "name"), marked_faults(), ids=str)
 @pytest.mark.parametrize("change", CHANGES)
 def test_every_failing_call_leaves_the_old_or_the_new_version(
     change: str,
@@ -170,7 +128,7 @@ def test_every_failing_call_leaves_the_old_or_the_new_version(
     for n in range(200):
         _copy(updated, kb)
         with monkeypatch.context() as patch:
-            fault = Failing(getattr(owner, name), n, _full)
+            fault = Failing(getattr(owner, name), n, full_disk)
             fault.patch(patch, owner, name)
             try:
                 CHANGES[change](kb)

@@ -1,0 +1,131 @@
+"""Verdicts of the judge `calibrated`, with and without verifiers, side by side.
+
+Run as ``python -m benchmarks.verdicts --claims CLAIMS.jsonl --kb KB --verifier DIR``. Claims come
+with gold sentences in a format of `admiral.gold`; each is judged with its gold evidence among
+distractors, and without the sentences of one document, where the verdict should be NOT ENOUGH
+INFO. ``--results`` adds the evidence that `admiral retrieve` selected for the same claims, and
+``--pairs`` pairs of `training.build_pairs`. The first system has no verifier: its verdict is what
+the steps of the proof add up to.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import click
+import numpy as np
+
+from admiral.config import load_config
+from admiral.gold import Label, read_gold
+from admiral.io.claims import evenly_spaced
+from admiral.kb import KnowledgeBase, locate
+from admiral.retrieval.stage_assembly import build_judge
+from proofs import Judgement, Verdict
+from training.data.evidence_corpora import ExtendedCorpus, read_documents
+from training.data.verification_pairs import read_pairs
+from training.fitting.verdict_examples import (
+    VerdictExample,
+    gold_examples,
+    retrieved_examples_of_results,
+)
+from training.fitting.verified_fit import is_right
+from training.pair_classifier.pair_batches import draw_pairs
+from training.pair_classifier.pair_measures import calibration_error, roc_area
+
+_BATCH = 16
+_LABELS = {
+    "entailment": Label.SUPPORTS,
+    "contradiction": Label.REFUTES,
+    "neutral": Label.NOT_ENOUGH_INFO,
+    "not_entailment": Label.NOT_SUPPORTED,
+}
+_FILE = click.Path(path_type=Path, exists=True)
+
+
+def pair_examples(path: Path, limit: int, seed: int) -> Iterator[VerdictExample]:
+    """Yield at most `limit` pairs of each source; evidence without titles has an empty one."""
+    for pair in draw_pairs(list(read_pairs(path)), limit, seed):
+        yield VerdictExample(pair.claim, (("", pair.evidence),), _LABELS[pair.label], pair.source)
+
+
+def probabilities(judgement: Judgement) -> dict[Verdict, float]:
+    """Return the probabilities of a judgement; those of its verdict alone, without a verifier."""
+    if judgement.verdicts:
+        return dict(judgement.verdicts)
+    return {verdict: float(verdict is judgement.verdict) for verdict in Verdict}
+
+
+def row(examples: Sequence[VerdictExample], predicted: Sequence[dict[Verdict, float]]) -> str:
+    """Return accuracy, area (supported or not) and calibration error as table cells."""
+    verdicts = [max(each, key=each.__getitem__) for each in predicted]
+    right = np.array([is_right(e.label, v) for e, v in zip(examples, verdicts, strict=True)])
+    confidence = np.array([each[v] for each, v in zip(predicted, verdicts, strict=True)])
+    supported = np.array([example.label is Label.SUPPORTS for example in examples])
+    scores = np.array([each[Verdict.SUPPORTS] - each[Verdict.REFUTES] for each in predicted])
+    area = roc_area(scores, supported)
+    error = calibration_error(confidence, right)
+    cells = (
+        f"{len(examples):,}",
+        *(f"{v:.3f}" if v is not None else "–" for v in (right.mean(), area, error)),
+    )
+    return " | ".join(cells)
+
+
+@click.command()
+@click.option("--claims", multiple=True, type=_FILE, help="Claims with labels; repeatable.")
+@click.option("--kb", default="demo", show_default=True)
+@click.option("--pages", multiple=True, type=_FILE, help="Documents that the KB lacks.")
+@click.option("--results", multiple=True, type=_FILE, help="Results of the claims; repeatable.")
+@click.option("--pairs", multiple=True, type=_FILE, help="Pairs with labels; repeatable.")
+@click.option("--verifier", "verifiers", multiple=True, help="Directory; repeatable.")
+@click.option("--limit", default=0, help="Maximum number of claims, or of pairs of a source.")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Further settings.")
+@click.option("--seed", default=0, show_default=True)
+def main(
+    claims: tuple[Path, ...],
+    kb: str,
+    pages: tuple[Path, ...],
+    results: tuple[Path, ...],
+    pairs: tuple[Path, ...],
+    verifiers: tuple[str, ...],
+    limit: int,
+    settings: tuple[str, ...],
+    seed: int,
+) -> None:
+    """Print how often verdicts are right, by source and evidence."""
+    examples: list[VerdictExample] = []
+    with KnowledgeBase.open(locate(kb)) as opened:
+        corpus = ExtendedCorpus(opened, read_documents(list(pages)))
+        for path in claims:
+            gold = evenly_spaced(list(read_gold(path)), limit)
+            examples += gold_examples(corpus, gold, seed)
+    by_id = {claim.id: claim for path in claims for claim in read_gold(path)}
+    for path in results:
+        examples += retrieved_examples_of_results(path, by_id)
+    for path in pairs:
+        examples += pair_examples(path, limit or 10**9, seed)
+    by_source: dict[str, list[VerdictExample]] = defaultdict(list)
+    for example in examples:
+        withheld = example.source == "gold evidence" and example.label is Label.NOT_ENOUGH_INFO
+        by_source["evidence withheld" if withheld else example.source].append(example)
+    click.echo("| evidence | verifier | claims | accuracy | area, supported | error | ms |")
+    click.echo("|---|---|---|---|---|---|---|")
+    for name in ("", *verifiers):
+        config = load_config(None, [f"verifier={name}", *settings])
+        judge = build_judge(None, config)
+        for source, own in sorted(by_source.items()):
+            judgements: list[Judgement] = []
+            began = time.perf_counter()
+            for at in range(0, len(own), _BATCH):
+                batch = own[at : at + _BATCH]
+                judgements += judge.judge([e.claim for e in batch], [e.evidence for e in batch])
+            milliseconds = 1000 * (time.perf_counter() - began) / len(own)
+            cells = row(own, list(map(probabilities, judgements)))
+            click.echo(f"| {source} | {name or 'none'} | {cells} | {milliseconds:.0f} |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,159 @@
+"""Retrieval of sources for claims: queries, page ranks, fusion, expansion and filters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from admiral.citations.citation_records import CitedClaim
+from admiral.citations.claim_queries import QUERY_FORMS, claim_query
+from admiral.citations.query_expansion import Expansion, NoExpansion, PageTitleExpansion
+from admiral.citations.source_ranking import best_passages, reciprocal_rank_fusion, union
+from admiral.citations.source_search import SourceSearch
+from admiral.library import Library, Passage, ScoredPassage, Source, SourceFilter, build_library
+from tests.admiral.kb.embeddings.fake_encoder import FakeEncoder
+
+CLAIM = CitedClaim(
+    id="1",
+    claim="It was built in 1889.",
+    page="Eiffel Tower",
+    section=("History", "Origin"),
+    before="The tower is in Paris. An engineer designed it.",
+)
+
+
+def test_queries_of_all_forms() -> None:
+    assert {name: claim_query(CLAIM, form) for name, form in QUERY_FORMS.items()} == {
+        "claim": "It was built in 1889.",
+        "title": "Eiffel Tower It was built in 1889.",
+        "section": "Eiffel Tower History Origin It was built in 1889.",
+        "sentence": "Eiffel Tower An engineer designed it. It was built in 1889.",
+        "context": "Eiffel Tower The tower is in Paris. An engineer designed it. "
+        "It was built in 1889.",
+    }
+    bare = CitedClaim(id="2", claim="Built in 1889.")
+    assert {claim_query(bare, form) for form in QUERY_FORMS.values()} == {"Built in 1889."}
+
+
+_RANKINGS = st.lists(
+    st.lists(
+        st.tuples(st.sampled_from("abcde"), st.integers(0, 3), st.sampled_from([1.0, 2.0, 3.0])),
+        max_size=12,
+    ),
+    min_size=1,
+    max_size=3,
+)
+
+
+def ranking(triples: Sequence[tuple[str, int, float]]) -> list[ScoredPassage]:
+    scored = sorted(triples, key=lambda triple: -triple[2])
+    return [
+        ScoredPassage(Passage(f"http://{url}.example/", url, number, 0, 1, "x"), score)
+        for url, number, score in scored
+    ]
+
+
+@given(_RANKINGS)
+def test_page_ranks_and_fusion_are_those_of_the_definition(
+    triples: list[list[tuple[str, int, float]]],
+) -> None:
+    rankings = [ranking(each) for each in triples]
+    orders = []
+    for found in rankings:
+        pages: list[str] = []
+        for scored in found:
+            if scored.passage.url not in pages:
+                pages.append(scored.passage.url)
+        orders.append(pages)
+        best = best_passages(found)
+        assert [scored.passage.url for scored in best] == pages
+        for scored in best:
+            ours = [s.score for s in found if s.passage.url == scored.passage.url]
+            assert scored.score == max(ours)
+    sums = {
+        url: sum(1 / (61 + order.index(url)) for order in orders if url in order)
+        for order in orders
+        for url in order
+    }
+    fused = reciprocal_rank_fusion(rankings)
+    assert {s.passage.url: s.score for s in fused} == pytest.approx(sums)
+    assert [s.score for s in fused] == sorted((s.score for s in fused), reverse=True)
+    merged = [s.passage.url for s in union(rankings)]
+    assert len(merged) == len(set(merged))
+    assert set(merged) == set(sums)
+    for order in orders:
+        for url in order:
+            assert merged.index(url) < len(orders) * (order.index(url) + 1)
+
+
+MIRROR = f"{CLAIM.before} {CLAIM.claim} {' '.join(f'word{n}' for n in range(40))}"
+SOURCES = [
+    Source("https://en.wikipedia.org/wiki/Eiffel_Tower", "Eiffel Tower", MIRROR),
+    Source("https://mirror.example/tower", "Eiffel Tower", MIRROR),
+    Source("https://news.example/1889", "The tower of Eiffel", "In 1889 it was built in Paris."),
+    Source("https://news.example/bridge", "A bridge", "A bridge was built in London."),
+]
+COPIED = CitedClaim(
+    id="1",
+    claim=CLAIM.claim,
+    page=CLAIM.page,
+    before=CLAIM.before,
+    after=MIRROR[len(CLAIM.before) :],
+)
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("search") / "library"
+    build_library(path, SOURCES, encoder=FakeEncoder())
+    return path
+
+
+def test_wikipedia_and_copies_are_not_suggested(library: Path) -> None:
+    with Library.open(library) as opened:
+        search = SourceSearch(opened, sparse=opened)
+        (found,) = search.search([COPIED], 10)
+        assert [s.passage.url for s in found] == [SOURCES[2].url, SOURCES[3].url]
+        for source, blocked in zip(SOURCES, (True, True, False, False), strict=True):
+            assert search.blocks(COPIED, source.url) == blocked
+        assert not search.blocks(COPIED, "https://unknown.example/")
+        everything = SourceSearch(
+            opened, sparse=opened, filter=SourceFilter(wikipedia=False, copies=False)
+        )
+        assert len(everything.search([COPIED], 10)[0]) == 4
+
+
+@pytest.mark.parametrize("fusion", ["rrf", "union"])
+def test_sparse_and_dense_rankings_are_fused(library: Path, fusion: str) -> None:
+    with Library.open(library) as opened:
+        dense = opened.dense(FakeEncoder())
+        bridge = CitedClaim(id="3", claim="zebra")
+        assert SourceSearch(opened, sparse=opened).search([bridge], 5) == [[]]
+        search = SourceSearch(opened, sparse=opened, dense=dense, fusion=fusion)  # type: ignore[arg-type]
+        (found,) = search.search([bridge], 5)
+        assert {s.passage.url for s in found} == {s.url for s in SOURCES[1:]}
+        ((query, urls),) = search.candidates([bridge], 2)
+        assert query == "zebra"
+        assert urls == tuple(s.passage.url for s in found[:2])
+
+
+class _Fixed:
+    def expand(self, claims: Sequence[CitedClaim]) -> list[list[Expansion]]:
+        return [[Expansion("London", -0.1), Expansion("bridge", -0.5)] for _ in claims]
+
+
+def test_expansions_are_added_to_sparse_queries(library: Path) -> None:
+    claims = [CLAIM, CitedClaim(id="2", claim="Bare.")]
+    assert NoExpansion().expand(claims) == [[], []]
+    assert PageTitleExpansion().expand(claims) == [[Expansion("Eiffel Tower")], []]
+    with Library.open(library) as opened:
+        search = SourceSearch(opened, sparse=opened, form=QUERY_FORMS["claim"], expander=_Fixed())
+        assert search.queries(claims) == [
+            "It was built in 1889. London bridge",
+            "Bare. London bridge",
+        ]
+        assert search.search(claims, 1)[0][0].passage.url == SOURCES[3].url

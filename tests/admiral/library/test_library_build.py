@@ -1,0 +1,232 @@
+"""Build a library, look up its sources and search it."""
+
+from __future__ import annotations
+
+import math
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from admiral.errors import AdmiralError
+from admiral.kb import KnowledgeBase
+from admiral.kb.bm25.analysis import terms
+from admiral.library import (
+    Library,
+    Source,
+    build_library,
+    describe_library,
+    library_problems,
+)
+
+TEXTS = {
+    "https://www.towers.example/eiffel/": (
+        "Eiffel Tower",
+        ("The tower stands in Paris. " * 50).strip(),
+    ),
+    "http://bridges.example/london?utm_source=x": ("London Bridge", "A bridge in London."),
+    "https://empty.example/": ("Nothing", ""),
+}
+
+
+def some_sources() -> list[Source]:
+    return [Source(url, title, text) for url, (title, text) in TEXTS.items()]
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Path:
+    build_library(tmp_path / "library", some_sources())
+    return tmp_path / "library"
+
+
+def test_sources_are_found_by_any_form_of_their_url(library: Path) -> None:
+    with Library.open(library) as opened:
+        assert len(opened) == 3
+        for url in (
+            "http://towers.example/eiffel#top",
+            "https://web.archive.org/web/2019/https://www.towers.example/eiffel/",
+        ):
+            assert opened.source(url) == some_sources()[0]
+            assert url in opened
+        assert opened.source("https://empty.example/").text == ""  # type: ignore[union-attr]
+        assert opened.source("http://other.example/") is None
+        assert opened.source("javascript:alert(1)") is None
+        assert list(opened.sources()) == some_sources()
+
+
+def test_passages_are_parts_of_the_text(library: Path) -> None:
+    with Library.open(library) as opened:
+        passages = opened.passages("towers.example/eiffel")
+        assert [p.number for p in passages] == list(range(len(passages)))
+        assert len(passages) == 4
+        for passage in passages:
+            assert passage.text == TEXTS[passage.url][1][passage.start : passage.end]
+            assert passage.title == "Eiffel Tower"
+        assert opened.passages("empty.example") == opened.passages("nowhere.example") == ()
+        assert opened.passage_count == 5
+
+
+def test_search_finds_words_of_titles_and_texts(library: Path) -> None:
+    with Library.open(library) as opened:
+        by_title, by_text, nothing, none = opened.search(["Eiffel", "bridges", "", "zebra"], 10)
+        assert {s.passage.title for s in by_title} == {"Eiffel Tower"}
+        assert [s.passage.text for s in by_text] == ["A bridge in London."]
+        assert nothing == none == []
+        with pytest.raises(AdmiralError, match="at least 1"):
+            opened.search(["Eiffel"], 0)
+    with pytest.raises(AdmiralError, match="closed"):
+        opened.source("towers.example/eiffel")
+
+
+_TEXT = st.lists(st.sampled_from(["tower", "bridge", "river", "the", "tall", "old."]), max_size=30)
+
+
+@settings(max_examples=20)
+@given(
+    st.lists(st.tuples(_TEXT, _TEXT), min_size=1, max_size=6),
+    _TEXT,
+    st.sampled_from([(0.9, 0.4), (0.6, 0.4), (1.2, 0.75)]),
+)
+def test_scores_are_those_of_bm25_over_title_and_passage(
+    tmp_path_factory: pytest.TempPathFactory,
+    texts: list[tuple[list[str], list[str]]],
+    query: list[str],
+    parameters: tuple[float, float],
+) -> None:
+    k1, b = parameters
+    path = tmp_path_factory.mktemp("scores") / "library"
+    sources = [
+        Source(f"x.example/{n}", " ".join(title), " ".join(text))
+        for n, (title, text) in enumerate(texts)
+    ]
+    build_library(path, sources, words=8, stride=4, k1=k1, b=b)
+    with Library.open(path) as library:
+        passages = [p for source in sources for p in library.passages(source.url)]
+        (found,) = library.search([" ".join(query)], 1000)
+    shutil.rmtree(path)
+    bags = [Counter(terms(f"{p.title} {p.text}")) for p in passages]
+    lengths = [sum(bag.values()) for bag in bags]
+    documents = sum(map(bool, lengths))
+    expected = {}
+    for passage, bag, length in zip(passages, bags, lengths, strict=True):
+        score = 0.0
+        for term in terms(" ".join(query)):
+            n = sum(term in other for other in bags)
+            if bag[term]:
+                idf = math.log(1 + (documents - n + 0.5) / (n + 0.5))
+                norm = k1 * (1 - b + b * length * documents / sum(lengths))
+                score += idf * bag[term] / (bag[term] + norm)
+        if score:
+            expected[passage.url, passage.number] = score
+    assert {(s.passage.url, s.passage.number) for s in found} == set(expected)
+    scores = [s.score for s in found]
+    assert scores == sorted(scores, reverse=True)
+    np.testing.assert_allclose(
+        scores, [expected[s.passage.url, s.passage.number] for s in found], rtol=1e-4
+    )
+
+
+def test_indexes_in_shards_find_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sources = [Source(f"x.example/{n}", f"Title {n}", f"word{n % 7} and " * 40) for n in range(20)]
+    build_library(tmp_path / "whole", sources, words=20, stride=10)
+    monkeypatch.setattr("admiral.library.segment_writer._SHARD_PASSAGES", 9)
+    build_library(tmp_path / "shards", sources, words=20, stride=10)
+    queries = ["word3", "title 5", "word1 word2"]
+    with Library.open(tmp_path / "whole") as one, Library.open(tmp_path / "shards") as other:
+        assert one.search(queries, 50) == other.search(queries, 50)
+    assert library_problems(tmp_path / "shards") == []
+
+
+def test_of_equal_urls_the_first_counts(tmp_path: Path) -> None:
+    sources = [Source("http://x.example/a", "first", "One."), Source("x.example/a/", "second", "2")]
+    report = build_library(tmp_path / "library", sources)
+    assert (report.sources, report.duplicates) == (1, 1)
+    with Library.open(tmp_path / "library") as opened:
+        assert opened.source("x.example/a").title == "first"  # type: ignore[union-attr]
+    with pytest.raises(AdmiralError, match=r"source 2.*x\.example/a"):
+        build_library(tmp_path / "other", sources, on_duplicate="error")
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_bad_source_leaves_the_old_library(library: Path) -> None:
+    def broken() -> object:
+        yield Source("http://x.example/", "fine", "text")
+        yield Source("javascript:alert(1)", "not fine", "text")
+
+    with pytest.raises(AdmiralError, match=r"source 2.*javascript"):
+        build_library(library, broken(), overwrite=True)  # type: ignore[arg-type]
+    with pytest.raises(AdmiralError, match="--overwrite"):
+        build_library(library, some_sources())
+    with pytest.raises(AdmiralError, match="no source"):
+        build_library(library, [], overwrite=True)
+    assert library_problems(library) == []
+    assert len(Library.open(library)) == 3
+
+
+def test_untrusted_texts_are_stored(tmp_path: Path) -> None:
+    source = Source(
+        "http://x.example/\x00", "a\nb\x1b", "NUL \x00, surrogate \ud800 and \u2028 word " * 60
+    )
+    build_library(tmp_path / "library", [source, Source("y.example", "", "word " * 16_000)])
+    with Library.open(tmp_path / "library") as opened:
+        first, long = opened.sources()
+        assert "\x00" not in first.text
+        assert first.title == "a b"
+        assert opened.passages(first.url)
+        assert len(opened.passages(long.url)) == 319
+        assert [s.passage.url for s in opened.search(["surrogate"], 1)[0]] == [first.url]
+    assert library_problems(tmp_path / "library") == []
+
+
+def test_a_library_is_not_a_knowledge_base(library: Path, tmp_path: Path) -> None:
+    with pytest.raises(AdmiralError, match="admiral-kb"):
+        KnowledgeBase.open(library)
+    with pytest.raises(AdmiralError, match=r"no such library.*admiral library build"):
+        Library.open(tmp_path / "nowhere")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "file").touch()
+    with pytest.raises(AdmiralError, match="something else is there"):
+        build_library(tmp_path / "folder", some_sources(), overwrite=True)
+
+
+def test_a_replaced_library_stays_readable(library: Path) -> None:
+    with Library.open(library) as opened:
+        build_library(library, [Source("new.example", "New", "Other text.")], overwrite=True)
+        assert opened.source("towers.example/eiffel") == some_sources()[0]
+        assert opened.search(["Paris"], 1)[0]
+        assert not opened.current
+    with Library.open(library) as opened:
+        assert [source.title for source in opened.sources()] == ["New"]
+
+
+def test_every_damaged_file_is_found(library: Path, tmp_path: Path) -> None:
+    files = [file for file in library.rglob("*") if file.is_file() and file.stat().st_size]
+    assert len(files) > 10
+    for file in files:
+        content = file.read_bytes()
+        file.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+        if file.name == "manifest.json":
+            with pytest.raises(AdmiralError, match="library"):
+                library_problems(library)
+        else:
+            assert any(file.name in problem for problem in library_problems(library)), file
+        file.write_bytes(content[: len(content) // 2])
+        with pytest.raises(AdmiralError, match="admiral library build"):
+            Library.open(library)
+        file.unlink()
+        with pytest.raises(AdmiralError, match="admiral library build"):
+            Library.open(library)
+        file.write_bytes(content)
+    (library / "stray").touch()
+    assert library_problems(library) == [f"{library / 'stray'}: does not belong there"]
+
+
+def test_information_adds_up(library: Path) -> None:
+    facts = describe_library(library)
+    assert (facts.sources, facts.passages, facts.empty) == (3, 5, 1)
+    on_disk = sum(file.stat().st_size for file in library.rglob("*") if file.is_file())
+    assert facts.sizes["total"] == on_disk - (library / "manifest.json").stat().st_size

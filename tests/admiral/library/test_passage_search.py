@@ -1,0 +1,109 @@
+"""Exact search of vectors: independent of blocks, close to full precision, without removed ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from admiral.kb.embeddings.quantisation import quantise
+from admiral.kb.embeddings.sentence_encoder import EncoderIdentity
+from admiral.library import Library, Source, build_library, embed_passages, remove_sources
+from admiral.library.passage_search import DenseIndex
+from tests.admiral.kb.embeddings.fake_encoder import FakeEncoder
+
+
+class _Table:
+    def __init__(self, passages: int) -> None:
+        self.passages = passages
+
+
+class _Stored:
+    def __init__(self, encoder: EncoderIdentity, vectors: np.ndarray) -> None:
+        self.encoder, self.vectors = encoder, vectors
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+
+class _Contents:
+    """The part of the contents of a library that a dense index reads."""
+
+    def __init__(self, segments: list[np.ndarray], removed: list[int], width: int) -> None:
+        self.identity = EncoderIdentity("vectors", "fingerprint", width)
+        self.embeddings = [_Stored(self.identity, quantise(vectors)) for vectors in segments]
+        self.contents, self.tables = self, [_Table(len(vectors)) for vectors in segments]
+        self.firsts = np.cumsum([0, *map(len, segments)]).tolist()
+        self._removed = np.array(removed, np.int64)
+
+    def removed_passages(self) -> np.ndarray:
+        return self._removed
+
+
+def index(segments: list[np.ndarray], block: int, removed: list[int]) -> DenseIndex:
+    contents = _Contents(segments, removed, segments[0].shape[1])
+    return DenseIndex(contents, contents, Path("library"), block)  # type: ignore[arg-type]
+
+
+def unit(rng: np.random.Generator, count: int, width: int) -> np.ndarray:
+    vectors = rng.normal(size=(count, width)).astype(np.float32)
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+@given(
+    st.lists(st.integers(0, 40), min_size=1, max_size=3),
+    st.integers(1, 50),
+    st.integers(1, 60),
+    st.integers(0, 2**32 - 1),
+)
+def test_results_do_not_depend_on_the_size_of_blocks(
+    sizes: list[int], block: int, k: int, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    segments = [unit(rng, size, 16) for size in sizes]
+    for vectors in segments:
+        vectors[1::3] = vectors[:1]  # equal scores
+    removed = np.flatnonzero(rng.random(sum(sizes)) < 0.2).tolist()
+    queries = unit(rng, 3, 16)
+    found = index(segments, block, removed).search_vectors(queries, k)
+    assert found == index(segments, 10**6, removed).search_vectors(queries, k)
+    live = [n for n in range(sum(sizes)) if n not in removed]
+    for ranking in found:
+        assert len(ranking) == min(k, len(live))
+        assert {number for number, _ in ranking} <= set(live)
+        assert ranking == sorted(ranking, key=lambda each: (-each[1], each[0]))
+
+
+def test_recall_against_full_precision() -> None:
+    rng = np.random.default_rng(0)
+    vectors, queries = unit(rng, 20_000, 384), unit(rng, 50, 384)
+    found = index([vectors], 4096, []).search_vectors(queries, 100)
+    exact = queries @ vectors.T
+    recalls = [
+        len({number for number, _ in ranking} & set(np.argsort(-scores)[:100].tolist())) / 100
+        for ranking, scores in zip(found, exact, strict=True)
+    ]
+    assert np.mean(recalls) >= 0.97  # of random directions, whose scores are the closest together
+    worst = max(abs(s - float(exact[q, n])) for q, ranking in enumerate(found) for n, s in ranking)
+    assert worst < 0.002
+
+
+def test_passages_are_found_by_their_vectors(tmp_path: Path) -> None:
+    encoder = FakeEncoder()
+    sources = [Source(f"x.example/{n}", f"T{n}", f"Text {n}. " * 60) for n in range(5)]
+    build_library(tmp_path / "library", sources, encoder=encoder)
+    remove_sources(tmp_path / "library", ["x.example/3"])
+    embed_passages(tmp_path / "library", encoder)
+    with Library.open(tmp_path / "library") as library:
+        dense = library.dense(encoder)
+        for n in (0, 1, 2, 4):
+            for passage in library.passages(f"x.example/{n}"):
+                ((best, *_),) = dense.search([f"{passage.title}: {passage.text}"], 3)
+                assert best.passage == passage
+                assert best.score == pytest.approx(1, abs=0.01)
+        everything = dense.search(["anything"], 1000)[0]
+        assert "x.example/3" not in {s.passage.url for s in everything}
+        assert len(everything) == library.passage_count

@@ -1,0 +1,204 @@
+"""Readers of sources: JSON Lines, WiCE, WAFER, HTML, WARC and text."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from warcio.statusandheaders import StatusAndHeaders
+from warcio.warcwriter import WARCWriter
+
+from admiral.errors import AdmiralError, RecordError
+from admiral.library.readers import SourceFiles
+from admiral.library.readers.web_files import html_source
+from admiral.library.source_records import Source
+
+SENTENCE = "The tower of the town was built in 1889 by an engineer and stands by the river."
+PAGE = f"""<!doctype html><html lang="en"><head><meta charset="utf-8">
+<title>A tall tower</title><link rel="canonical" href="https://towers.example/eiffel">
+<meta property="og:site_name" content="Towers"><script>alert("x")</script></head>
+<body><nav><a href="/">Home</a> <a href="/shop">Shop</a></nav><article><h1>A tall tower</h1>
+{"".join(f"<p>{SENTENCE} It has {n} floors.</p>" for n in range(12))}</article></body></html>"""
+
+
+def lines(path: Path, *records: Any) -> Path:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+def read(*paths: Path, **options: Any) -> list[Source]:
+    return list(SourceFiles(paths, **options))
+
+
+def test_pages_of_json_lines(tmp_path: Path) -> None:
+    path = lines(
+        tmp_path / "sources.jsonl",
+        {"url": "https://x.example/a", "title": "A", "text": "Text.", "site": "X", "date": "2019"},
+        {"url": "https://x.example/b", "sentences": ["One.", "Two."], "language": "en"},
+        {"url": "https://x.example/c", "html": PAGE, "title": "Mine", "archive_url": None},
+    )
+    first, second, third = read(path)
+    assert first == Source("https://x.example/a", "A", "Text.", "X", "2019")
+    assert second == Source("https://x.example/b", "", "One.\nTwo.", language="en")
+    assert (third.url, third.title, third.site) == ("https://x.example/c", "Mine", "Towers")
+    assert third.text.count(SENTENCE) == 12
+    with gzip.open(tmp_path / "packed.jsonl.gz", "wb") as file:
+        file.write(path.read_bytes())
+    assert read(tmp_path / "packed.jsonl.gz") == [first, second, third]
+
+
+@pytest.mark.parametrize(
+    ("record", "field"),
+    [
+        ({"title": "A", "text": "B"}, "url"),
+        ({"url": "javascript:alert(1)", "text": "B"}, "url"),
+        ({"url": ["x.example"], "text": "B"}, "url"),
+        ({"url": "x.example"}, "text"),
+        ({"url": "x.example", "text": "B", "html": "C"}, "text"),
+        ({"url": "x.example", "text": 7}, "text"),
+        ({"url": "x.example", "sentences": "B"}, "sentences"),
+        ({"url": "x.example", "text": "B", "title": {}}, "title"),
+        ({"evidence": ["B"], "meta": {}}, "id"),
+        ({"output": [{"provenance": "x"}]}, "output"),
+    ],
+)
+def test_bad_records_are_named_or_skipped(
+    record: dict[str, Any], field: str, tmp_path: Path
+) -> None:
+    good = {"url": "https://x.example/", "text": "Text."}
+    path = lines(tmp_path / "sources.jsonl", good, record)
+    with pytest.raises(RecordError, match=rf"sources\.jsonl:2: field '{field}'"):
+        read(path)
+    files = SourceFiles([path], skip_bad=True)
+    assert [source.url for source in files] == ["https://x.example/"]
+    assert files.bad == 1
+
+
+def test_cited_pages_of_wice(tmp_path: Path) -> None:
+    evidence = [
+        *("(meta data) TITLE: A page", "(meta data) PUBLISHER: Somebody", "# Head", "One line."),
+        *("Another (meta data) line.",),
+    ]
+    record = {"claim": "It is.", "evidence": evidence, "meta": {"id": "dev00012"}}
+    part = {**record, "meta": {"id": "dev00012-3"}}
+    first, second = read(lines(tmp_path / "wice.jsonl", record, part))
+    assert first == second
+    assert first == Source(
+        "wice:dev00012", "A page", "Head\nOne line.\nAnother (meta data) line.", site="Somebody"
+    )
+
+
+def test_cited_pages_of_wafer(tmp_path: Path) -> None:
+    def passage(url: str, text: str) -> dict[str, str]:
+        return {"url": url, "chunk_id": "0", "title": "Of " + url, "text": text}
+
+    path = lines(
+        tmp_path / "wafer.jsonl",
+        {"id": "1", "output": [{"answer": "x", "provenance": [passage("x.example/a", "One.")]}]},
+        {"id": "2", "output": [{"answer": "Failed verification"}]},
+        {
+            "id": "3",
+            "output": [
+                {
+                    "provenance": [
+                        passage("http://www.x.example/a/", "Two."),
+                        passage("x.example/a", "One."),
+                        passage("x.example/b", ""),
+                    ]
+                }
+            ],
+        },
+    )
+    assert read(path) == [
+        Source("x.example/a", "Of x.example/a", "One.\nTwo."),
+        Source("x.example/b", "Of x.example/b", ""),
+    ]
+
+
+def test_html_pages_name_their_url_or_get_one(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "named.html").write_text(PAGE)
+    (tmp_path / "plain.html").write_text(PAGE.replace('rel="canonical"', 'rel="next"'))
+    with pytest.raises(RecordError, match=r"plain\.html: field 'url'.*--base-url"):
+        read(tmp_path)
+    plain, named = read(tmp_path, base_url="https://mirror.example/pages/")
+    assert plain.url == "https://mirror.example/pages/plain.html"
+    assert named.url == "https://towers.example/eiffel"
+    assert (named.title, named.site) == ("A tall tower", "Towers")
+    assert named.text.count(SENTENCE) == 12
+    assert "Shop" not in named.text
+    assert "alert" not in named.text
+
+
+def test_encodings_of_html_are_detected() -> None:
+    page = f'<html><head><meta charset="iso-8859-1"></head><body><p>Café. {SENTENCE}</p></body>'
+    assert "Café" in html_source(page.encode("latin-1"), "http://x.example/").text
+
+
+@given(st.one_of(st.binary(max_size=60), st.text(max_size=60).map(lambda t: f"<p>{t}".encode())))
+def test_any_bytes_are_a_page(page: bytes) -> None:
+    source = html_source(page, "http://x.example/")
+    assert source.url == "http://x.example/"
+    assert isinstance(source.text, str)
+
+
+def test_responses_of_a_web_archive(tmp_path: Path) -> None:
+    path = tmp_path / "crawl.warc.gz"
+    with path.open("wb") as file:
+        writer = WARCWriter(file, gzip=True)
+        for url, status, kind, body in (
+            ("http://x.example/a", "200 OK", "text/html; charset=utf-8", PAGE.encode()),
+            ("http://x.example/gone", "404 Not Found", "text/html", b"<p>Not found.</p>"),
+            ("http://x.example/image", "200 OK", "image/png", b"\x89PNG"),
+            ("http://x.example/text", "200 OK", "text/plain", b"A title\n\nText \xff."),
+        ):
+            http = StatusAndHeaders(status, [("Content-Type", kind)], protocol="HTTP/1.1")
+            record = writer.create_warc_record(
+                url,
+                "response",
+                payload=io.BytesIO(body),
+                http_headers=http,
+                warc_headers_dict={"WARC-Date": "2019-08-02T00:00:00Z"},
+            )
+            writer.write_record(record)
+    page, text = read(path)
+    assert (page.url, page.title) == ("http://x.example/a", "A tall tower")
+    assert page.text.count(SENTENCE) == 12
+    assert (text.url, text.title, text.date) == ("http://x.example/text", "A title", "2019-08-02")
+    path.write_bytes(path.read_bytes()[:500])
+    with pytest.raises(AdmiralError, match=r"crawl\.warc\.gz"):
+        read(path)
+    (tmp_path / "not.warc").write_text("no archive\n")
+    with pytest.raises(AdmiralError, match="not a WARC file"):
+        read(tmp_path / "not.warc")
+
+
+def test_text_files(tmp_path: Path) -> None:
+    path = tmp_path / "note.txt"
+    path.write_text("\ufeffA title\n\nCafé.\n")
+    (source,) = read(path, base_url="https://x.example")
+    assert source == Source("https://x.example/note.txt", "A title", "A title\n\nCafé.")
+    path.write_bytes(b"Caf\xe9")
+    with pytest.raises(RecordError, match=r"note\.txt: not UTF-8 \(byte 4 is 0xe9\)"):
+        read(path, base_url="https://x.example")
+    assert read(path, base_url="https://x.example", skip_bad=True) == []
+
+
+def test_paths_and_formats_are_checked(tmp_path: Path) -> None:
+    (tmp_path / "file.xyz").write_text("x")
+    with pytest.raises(AdmiralError, match="no such file"):
+        SourceFiles([tmp_path / "nowhere"])
+    with pytest.raises(AdmiralError, match="--format"):
+        SourceFiles([tmp_path / "file.xyz"])
+    with pytest.raises(AdmiralError, match="no file to read"):
+        SourceFiles([tmp_path])
+    with pytest.raises(AdmiralError, match="format="):
+        SourceFiles([tmp_path], format="pdf")
+    with pytest.raises(AdmiralError, match="base_url="):
+        SourceFiles([tmp_path / "file.xyz"], format="text", base_url="javascript:alert(1)")
