@@ -26,7 +26,7 @@ _DECISIONS = {
     "replace": ("bad", "Replace: another source supports it better"),
     "flag": ("bad", "Check: the source does not seem to support it"),
     "add": ("mid", "Add: a source was found for a statement without one"),
-    "keep": ("good", "Keep: the source supports it"),
+    "keep": ("good", "Keep: nothing was found against it"),
     "not_checked": ("mid", "Not checked: the source could not be read"),
 }
 _STATUSES = {
@@ -147,6 +147,8 @@ def _statement(verdict: CitationVerdict, source_text: SourceText) -> str:
     claim = verdict.claim
     css, words = _DECISIONS[verdict.decision]
     missing = _missing_everywhere(verdict.existing)
+    if verdict.decision == "keep" and missing:
+        css, words = "mid", "Keep, but part of it was not found in the source"
     place = " › ".join([claim.page, *claim.section])
     tags = "".join(f" · tagged {escaped(tag.replace('-', ' '))}" for tag in claim.tags)
     parts = [

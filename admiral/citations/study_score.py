@@ -137,7 +137,8 @@ def fleiss_kappa(counts: Sequence[Sequence[int]]) -> float | None:
         for row in rated
     ]
     observed = sum(agreements) / len(rated)
-    expected = sum((sum(column) / total) ** 2 for column in zip(*rated, strict=True))
+    shares = [sum(column) / total for column in zip(*rated, strict=True)]
+    expected = sum(share * share for share in shares)
     if expected >= 1.0:
         return None
     return (observed - expected) / (1 - expected)

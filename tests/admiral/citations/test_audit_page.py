@@ -135,6 +135,12 @@ def test_page_shows_every_part_of_a_verdict() -> None:
     assert found.tags.count("mark") == 3
 
 
+def test_a_kept_statement_with_missing_parts_is_not_said_to_be_fine() -> None:
+    shown = Reader(page(verdict("The town flooded in 1962.", "keep", source(1.0)))).text
+    assert "Keep, but part of it was not found in the source" in shown
+    assert "nothing was found against it" not in shown
+
+
 def test_missing_parts_are_marked_in_the_claim() -> None:
     shown = page(verdict("The town flooded in 1962.", "flag", source(-1.0)))
     assert re.search(r'flooded</bdi> <span class="lacks"><bdi>in 1962</bdi></span>', shown)

@@ -73,7 +73,6 @@ def test_claims_without_two_sources_are_left_out() -> None:
 
 
 def test_page_does_not_tell_the_sources_apart() -> None:
-    """Apart from the order of the passages, the pages of an order and its reverse are equal."""
     context = {"c1": CitedClaim("c1", "Claim 1.", "Town", ("History",), "Before.", "After.")}
     items = study_items(RECORDS[:6], context, 1)
     page = "".join(study_page(items))

@@ -77,8 +77,8 @@ def test_entities_of_a_dump_are_not_resolved(tmp_path: Path) -> None:
         '<!DOCTYPE m [<!ENTITY a SYSTEM "file:///etc/hostname">]>' + DUMP.replace("shines", "&a;")
     )
     claims = list(claims_of_file(tmp_path / "d.xml", format="dump"))
-    assert len(claims) == 3 or claims == []
-    assert all("&a;" not in each.claim for each in claims)
+    assert [each.claim for each in claims][:2] == ["It rained.", "It dried."]
+    assert all(each.claim == "It" for each in claims[2:])
 
 
 def test_pages_with_one_title_get_ids_of_their_own(tmp_path: Path) -> None:
@@ -175,7 +175,13 @@ def test_a_record_of_wice() -> None:
     }
     record = {"label": "supported", "claim": "He won.", "evidence": ["x"], "meta": meta}
     assert parse_claim(record, "f:1") == CitedClaim(
-        "d1", "He won.", "Jo", ("Career", "Solo"), "Up.", span=(0, 7)
+        "d1",
+        "He won.",
+        "Jo",
+        ("Career", "Solo"),
+        "Up.",
+        span=(0, 7),
+        citations=(Citation("wice:d1"),),
     )
 
 
