@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -149,7 +148,10 @@ def sign_test(wins: int, losses: int) -> SignTest:
     count = wins + losses
 
     def at_least(successes: int) -> float:
-        ways = sum(math.comb(count, each) for each in range(successes, count + 1))
+        ways, term = 0, 1  # the number of outcomes with so many wins, from all wins downwards
+        for number in range(count, successes - 1, -1):
+            ways += term
+            term = term * number // (count - number + 1)
         return float(ways / 2**count)  # integers, so that this is exact before the division
 
     two_tailed = min(1.0, 2 * at_least(max(wins, losses)))
