@@ -131,16 +131,16 @@ def fleiss_kappa(counts: Sequence[Sequence[int]]) -> float | None:
     if not rated:
         return None
     total = sum(map(sum, rated))
-    agreements = [
+    agreements: list[float] = [
         (sum(count * count for count in row) - sum(row)) / (sum(row) * (sum(row) - 1))
         for row in rated
     ]
     observed = sum(agreements) / len(rated)
-    shares = [sum(column) / total for column in zip(*rated, strict=True)]
+    shares: list[float] = [sum(column) / total for column in zip(*rated, strict=True)]
     expected = sum(share * share for share in shares)
     if expected >= 1.0:
         return None
-    return (observed - expected) / (1 - expected)
+    return float((observed - expected) / (1 - expected))
 
 
 def sign_test(wins: int, losses: int) -> SignTest:
