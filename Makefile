@@ -1,6 +1,7 @@
 # make retrieve   set up .venv where needed and find evidence for one claim in the demo knowledge base
 # make test       set up what is missing and run every quick check
 # make test-all   the same with the slow tests, and new random examples for the property tests
+# make cite       audit the citations of a page of the demo, into runs/audit.html
 # make serve      answer claims over HTTP on the demo knowledge base: docs/serving.md
 # make docs       build the documentation site into site/; fails on any warning
 # make scorers    install the official FEVER scorer, beside which our measures are tested
@@ -34,7 +35,7 @@ EMMY := The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1
 export OMP_WAIT_POLICY := PASSIVE
 export PYTHONUTF8 := 1
 
-.PHONY: help setup scorers retrieve serve lint test test-all docs mini settings clean
+.PHONY: help setup scorers retrieve cite serve lint test test-all docs mini settings clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p; /^$$/q' $(firstword $(MAKEFILE_LIST))
@@ -88,6 +89,14 @@ setup: $(VENV)/.installed-dev
 
 retrieve: $(VENV)/.installed
 	$(BIN)/admiral retrieve --hops dynamic "$(EMMY)"
+
+CITATIONS := admiral/data/citations
+
+cite: $(VENV)/.installed-dev
+	@mkdir -p runs
+	$(BIN)/admiral library build $(CITATIONS)/sources.jsonl --library runs/demo-sources --overwrite
+	$(BIN)/admiral audit $(CITATIONS)/pages/Hubble_Space_Telescope.wiki --library runs/demo-sources --output runs/audit.html
+	@echo "Open runs/audit.html"
 
 serve: $(VENV)/.installed-serve
 	$(BIN)/admiral serve

@@ -63,6 +63,14 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "--output verdicts.jsonl",
         'admiral verify-citation --claim "The bridge was opened in 1932." --source page.html',
     ),
+    "audit": (
+        "admiral audit Joe_Hipp.wiki --library my-library --output audit.html",
+        "admiral audit page.html --library my-library --set verifier=coverage --output audit.html",
+    ),
+    "study": (
+        "admiral study build verdicts.jsonl --claims citations.jsonl --output study.html",
+        "admiral study score answers-1.json answers-2.json --key study.key.json",
+    ),
     "cite": ('admiral cite "The bridge was opened in 1932." --library my-library',),
     "evaluate": (
         "admiral evaluate hover --gold claims.jsonl --predictions results.jsonl",

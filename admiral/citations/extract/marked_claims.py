@@ -64,7 +64,7 @@ def claims_of_page(page: MarkedPage, *, lists: bool = False) -> list[CitedClaim]
                     section=block.section,
                     before=context.before(number - 1, start),
                     after=context.after(number - 1, start),
-                    span=_span(block, cluster),
+                    span=_span(block, cluster, page),
                     kind=kind,
                     tags=tags,
                     citations=citations,
@@ -133,14 +133,13 @@ def _reference(page: MarkedPage, key: str) -> Reference:
     return page.references.get(key) or Reference()
 
 
-def _span(block: Block, cluster: _Cluster) -> tuple[int, int]:
+def _span(block: Block, cluster: _Cluster, page: MarkedPage) -> tuple[int, int]:
     """Return the part of the claim from the mark before, if any, to the cluster."""
     start, end = cluster.sentence
     until = min(cluster.offset, end)
-    since = max(
-        (mark.offset for mark in block.marks if mark.reference and start < mark.offset < until),
-        default=start,
-    )
+    marks = [mark for mark in block.marks if mark.reference and start < mark.offset < until]
+    sources = [mark.offset for mark in marks if not _reference(page, mark.reference).is_note]
+    since = max(sources, default=start)
     text = block.text
     while since < until and not (text[since].isalnum() or text[since] in "\"'“‘(["):
         since += 1
