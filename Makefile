@@ -6,7 +6,7 @@
 # make docs       build the documentation site into site/; fails on any warning
 # make scorers    install the official FEVER scorer, beside which our measures are tested
 # make mini       train the bundled model anew from the data sets in DATA, for hours: docs/training.md
-# make settings   write configs/retrieval.yaml and docs/settings.md from admiral/config.py
+# make settings   write configs/*.yaml of all settings and docs/settings.md from their declarations
 # make clean      remove .venv and what the tools left behind
 #
 # PYTHON=/path/to/python chooses the interpreter (3.11 or newer; the pins were measured on 3.11).

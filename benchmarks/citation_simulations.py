@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from admiral.citations.citation_records import CitedClaim
+from admiral.citations.citation_weights import FeatureWeight
 from admiral.citations.missing_spans import WORD_FEATURES, word_features
 from admiral.citations.mixed_scorer import PARTS
 from admiral.citations.open_scorer import WHOLE_WEIGHT
@@ -107,7 +108,7 @@ def simulated_table(
 def _fold_scorer(
     rows: Rows, labels: Sequence[int], folds: Sequence[Sequence[int]], names: Sequence[str]
 ) -> Callable[[int, Mapping[str, float]], float]:
-    weights = {}
+    weights: dict[int, Mapping[str, FeatureWeight]] = {}
     for fold in folds:
         held_out = set(fold)
         kept = [n for n in range(len(rows)) if n not in held_out]
@@ -121,7 +122,9 @@ def missing_table(
 ) -> list[str]:
     """Return the token F1 of missing words, beside three baselines."""
     fitted = fit_missing_words(train, stems)
-    truth, said, uncovered = [], [], []
+    truth: list[bool] = []
+    said: list[bool] = []
+    uncovered: list[bool] = []
     for claim in dev:
         passages = cut_source(claim.source)
         best = best_passage(claim.claim, passages, stems)

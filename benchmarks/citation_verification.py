@@ -242,7 +242,7 @@ def main(
     """Print how well verifiers tell supported claims of WICE from others."""
     citations = read_wice(wice)
     dev, train = read_token_claims(tokens), read_token_claims(fit_tokens)
-    stems = pool_stems([one.source for one in (*citations, *dev, *train)])
+    stems = pool_stems([each.source for each in citations] + [one.source for one in [*dev, *train]])
     chosen = list(names or ("coverage", "similarity", "late", "proof"))
     features = {"mixed": list(FEATURES)}
     if classifier:

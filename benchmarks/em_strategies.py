@@ -84,7 +84,7 @@ def _chosen(scores: torch.Tensor, positives: Sequence[range]) -> list[int]:
 def main(tokens: Path, dev: Path, seed: int) -> None:
     """Compare strategies of weighting the passages of a cited page."""
     claims, citations = read_token_claims(tokens), read_wice(dev)
-    stems = pool_stems([each.source for each in (*claims, *citations)])
+    stems = pool_stems([one.source for one in claims] + [each.source for each in citations])
     rng = random.Random(seed)
     pages = {one.source.text: cut_source(one.source) for one in claims}
     examples = []
