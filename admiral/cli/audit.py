@@ -39,7 +39,7 @@ def audit_command(
     assignments: tuple[str, ...],
     **flags: str | None,
 ) -> None:
-    """Check all citations of a page and write what was found as one HTML page.
+    """Check the citations of a page; write an HTML page.
 
     PAGE is wikitext or HTML of MediaWiki. The statements with the least support come first, each
     with the passage that supports it best, what the source lacks, and other sources of the library.

@@ -32,7 +32,7 @@ _SEED = click.option(
 
 @click.group("evaluate")
 def evaluate_command() -> None:
-    """Evaluate a run, retrieval over the graph, or verdicts on citations.
+    """Evaluate a run, the graph, or verdicts on citations.
 
     The rules are those of FEVER, HoVer or FEVEROUS, or of multi-hop questions (qa). Gold claims are
     in the format of the data set or of the demo claims; for qrels, they are judgements as BEIR or

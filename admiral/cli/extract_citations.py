@@ -35,11 +35,11 @@ _FORMATS = ("auto", "wikitext", "html", "dump")
 def extract_citations_command(
     pages: tuple[Path, ...], output: Path, format: str, lists: bool, tagged: str | None, quiet: bool
 ) -> None:
-    """Write each statement of pages that has references, with its context.
+    """Write the statements of pages that have references.
 
-    A PAGE is wikitext, HTML of MediaWiki, or an XML dump, which may be compressed. The title of a
-    page of wikitext is the name of its file. Tables, infoboxes, captions, comments and hidden text
-    are left out.
+    Each statement is written with its context and its sources. A PAGE is wikitext, HTML of
+    MediaWiki, or an XML dump, which may be compressed. The title of a page of wikitext is the name
+    of its file. Tables, infoboxes, captions, comments and hidden text are left out.
 
     Tags are kept: `--tagged failed-verification` on a dump gives the references that editors found
     to fail, as the data set WAFER has them.

@@ -19,7 +19,7 @@ _FILE = click.Path(path_type=Path)
 
 @click.group("study")
 def study_command() -> None:
-    """Ask people which source they would cite, the cited or the suggested one.
+    """Compare cited and suggested sources blindly.
 
     `build` writes a page that shows both without names, in random order, and a key. Each annotator
     opens the page and saves the answers as a file; `score` evaluates these files with the key.
