@@ -253,6 +253,8 @@ def main(
     verifiers = {name: factory.verifier(name) for name in chosen}
     pairs = [(each.claim, each.source) for each in citations]
     rows = extract_features(pairs, verifiers, stems)
+    # Some of its verifiers may have been left out.
+    features = {name: own for name, own in features.items() if all(f in rows[0] for f in own)}
 
     def show(title: str, lines: Sequence[str]) -> None:
         click.echo(f"\n## {title}\n\n" + "\n".join(lines))
