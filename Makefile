@@ -1,11 +1,12 @@
 # make retrieve   set up .venv where needed and find evidence for one claim in the demo knowledge base
 # make test       set up what is missing and run every quick check
 # make test-all   the same with the slow tests, and new random examples for the property tests
+# make cite       audit the citations of a page of the demo, into runs/audit.html
 # make serve      answer claims over HTTP on the demo knowledge base: docs/serving.md
 # make docs       build the documentation site into site/; fails on any warning
 # make scorers    install the official FEVER scorer, beside which our measures are tested
 # make mini       train the bundled model anew from the data sets in DATA, for hours: docs/training.md
-# make settings   write configs/retrieval.yaml and docs/settings.md from admiral/config.py
+# make settings   write configs/*.yaml of all settings and docs/settings.md from their declarations
 # make clean      remove .venv and what the tools left behind
 #
 # PYTHON=/path/to/python chooses the interpreter (3.11 or newer; the pins were measured on 3.11).
@@ -34,7 +35,7 @@ EMMY := The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1
 export OMP_WAIT_POLICY := PASSIVE
 export PYTHONUTF8 := 1
 
-.PHONY: help setup scorers retrieve serve lint test test-all docs mini settings clean
+.PHONY: help setup scorers retrieve cite serve lint test test-all docs mini settings clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p; /^$$/q' $(firstword $(MAKEFILE_LIST))
@@ -88,6 +89,14 @@ setup: $(VENV)/.installed-dev
 
 retrieve: $(VENV)/.installed
 	$(BIN)/admiral retrieve --hops dynamic "$(EMMY)"
+
+CITATIONS := admiral/data/citations
+
+cite: $(VENV)/.installed-dev
+	@mkdir -p runs
+	$(BIN)/admiral library build $(CITATIONS)/sources.jsonl --library runs/demo-sources --overwrite
+	$(BIN)/admiral audit $(CITATIONS)/pages/Hubble_Space_Telescope.wiki --library runs/demo-sources --output runs/audit.html
+	@echo "Open runs/audit.html"
 
 serve: $(VENV)/.installed-serve
 	$(BIN)/admiral serve
@@ -193,6 +202,7 @@ mini: runs/ranking.json
 
 settings: $(VENV)/.installed
 	$(BIN)/admiral settings > configs/retrieval.yaml
+	$(BIN)/admiral settings --citations > configs/citations.yaml
 	$(BIN)/admiral settings --markdown > docs/settings.md
 
 clean:

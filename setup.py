@@ -86,9 +86,11 @@ setup(
         ],
         "graph": ["networkx>=3.4,<4"],  # `admiral graph export`
         # Web pages and web archives in a library of sources; trafilatura needs lxml_html_clean.
+        # Pages with references, for `admiral extract-citations`.
         "citations": [
             "lxml>=5.2,<7",
             "lxml-html-clean>=0.4",
+            "mwparserfromhell>=0.7.2,<0.8",
             "trafilatura>=2,<3",
             "warcio>=1.7.5,<2",
         ],
@@ -124,6 +126,7 @@ setup(
             "langchain-core>=1.7,<2",
             "lxml>=5.2,<7",
             "lxml-html-clean>=0.4",
+            "mwparserfromhell>=0.7.2,<0.8",
             "mypy>=1.19",
             "networkx>=3.4,<4",
             "nltk>=3.9",

@@ -28,7 +28,7 @@ class Citation:
         URL of the source; empty if the reference has none, as a printed book.
     name
         Name or number of the reference on its page.
-    title, archive_url, date, template, quote
+    title, archive_url, date, template, quote, access_date, work, publisher
         As far as the reference states them; empty otherwise. Archived URLs are unwrapped.
     """
 
@@ -39,6 +39,9 @@ class Citation:
     date: str = ""
     template: str = ""
     quote: str = ""
+    access_date: str = ""
+    work: str = ""
+    publisher: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,14 @@ class ScoredPart:
 
 
 @dataclass(frozen=True, slots=True)
+class ScoredSentence:
+    """A sentence of a passage and the share of the claim's words in it."""
+
+    text: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
 class ScoredSource:
     """A source judged for a claim.
 
@@ -103,6 +114,8 @@ class ScoredSource:
         citations with a lower score; None unless scored.
     passage
         The best passage; None unless scored.
+    sentences
+        The sentences of the passage that say most of the claim, in the order of the text.
     parts
         The parts of the claim with their own best passages.
     missing
@@ -116,6 +129,7 @@ class ScoredSource:
     probability: float | None = None
     percentile: float | None = None
     passage: Passage | None = None
+    sentences: tuple[ScoredSentence, ...] = ()
     parts: tuple[ScoredPart, ...] = ()
     missing: tuple[str, ...] = ()
 
@@ -136,6 +150,8 @@ class CitationVerdict:
         Other sources, best first.
     warnings
         What the reader should know, such as sources that could not be read.
+    query
+        What the library was searched for; empty if it was not.
     seconds
         Processing time.
     """
@@ -145,6 +161,7 @@ class CitationVerdict:
     existing: tuple[ScoredSource, ...]
     suggestions: tuple[ScoredSource, ...]
     warnings: tuple[str, ...] = ()
+    query: str = ""
     seconds: float = 0.0
 
     @property

@@ -16,7 +16,7 @@ _overwrite = click.option("--overwrite", is_flag=True, help="Replace OUT if it i
 
 @click.group("convert")
 def convert_command() -> None:
-    """Convert BART checkpoints between fairseq and Hugging Face."""
+    """Convert BART between fairseq and Hugging Face."""
 
 
 @convert_command.command("fairseq-to-hf")

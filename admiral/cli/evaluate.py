@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from admiral.cli.evaluate_citations import evaluate_citations_command
 from admiral.cli.evaluate_graph import evaluate_graph_command
 from admiral.cli.options import check_outside_folders, cut_offs_option, json_record_option
 from admiral.storage.output_paths import check_distinct_paths, check_output_path
@@ -31,7 +32,7 @@ _SEED = click.option(
 
 @click.group("evaluate")
 def evaluate_command() -> None:
-    """Evaluate a run, or retrieval over the graph.
+    """Evaluate a run, the graph, or verdicts on citations.
 
     The rules are those of FEVER, HoVer or FEVEROUS, or of multi-hop questions (qa). Gold claims are
     in the format of the data set or of the demo claims; for qrels, they are judgements as BEIR or
@@ -40,6 +41,7 @@ def evaluate_command() -> None:
 
 
 evaluate_command.add_command(evaluate_graph_command)
+evaluate_command.add_command(evaluate_citations_command)
 
 
 def _evaluate_run(

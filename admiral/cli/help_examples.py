@@ -38,6 +38,12 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "admiral serve --kb my-kb",
         "admiral serve --kb my-kb --host 0.0.0.0 --api-keys keys.txt",
     ),
+    "extract-citations": (
+        "admiral extract-citations Joe_Hipp.wiki --output citations.jsonl",
+        "admiral extract-citations page.html other.html --lists --output citations.jsonl",
+        "admiral extract-citations dump.xml.bz2 --format dump --tagged failed-verification "
+        "--output failed.jsonl",
+    ),
     "titles": ('admiral titles "Seth" --kb my-kb',),
     "graph": (
         "admiral graph build --kb my-kb",
@@ -52,6 +58,20 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         'admiral library search "host of the Emmy Awards" --library my-library',
         "admiral library verify --library my-library",
     ),
+    "verify-citation": (
+        "admiral verify-citation --library my-library --input citations.jsonl "
+        "--output verdicts.jsonl",
+        'admiral verify-citation --claim "The bridge was opened in 1932." --source page.html',
+    ),
+    "audit": (
+        "admiral audit Joe_Hipp.wiki --library my-library --output audit.html",
+        "admiral audit page.html --library my-library --set verifier=coverage --output audit.html",
+    ),
+    "study": (
+        "admiral study build verdicts.jsonl --claims citations.jsonl --output study.html",
+        "admiral study score answers-1.json answers-2.json --key study.key.json",
+    ),
+    "cite": ('admiral cite "The bridge was opened in 1932." --library my-library',),
     "evaluate": (
         "admiral evaluate hover --gold claims.jsonl --predictions results.jsonl",
         "admiral evaluate fever --gold dev.jsonl --predictions results.jsonl --intervals --json",
@@ -90,6 +110,7 @@ INTERRUPTED = {
     "embed": _UNCHANGED,
     "graph": _UNCHANGED,
     "library": _UNCHANGED,
+    "extract-citations": _UNCHANGED,
     "synthesize": _RESUME,
     "download": _RESUME,
 }

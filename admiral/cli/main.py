@@ -35,6 +35,11 @@ _COMMANDS = {
     "titles": "admiral.cli.titles",
     "graph": "admiral.cli.graph",
     "library": "admiral.cli.library",
+    "extract-citations": "admiral.cli.extract_citations",
+    "verify-citation": "admiral.cli.verify_citation",
+    "cite": "admiral.cli.cite",
+    "audit": "admiral.cli.audit",
+    "study": "admiral.cli.study",
     "evaluate": "admiral.cli.evaluate",
     "compare": "admiral.cli.evaluate",
     "report": "admiral.cli.report",
@@ -57,7 +62,8 @@ class LazyGroup(click.Group):
         """Return a command by name, or None."""
         if cmd_name not in _COMMANDS:
             return None
-        command = getattr(import_module(_COMMANDS[cmd_name]), f"{cmd_name}_command")
+        function = f"{cmd_name.replace('-', '_')}_command"
+        command = getattr(import_module(_COMMANDS[cmd_name]), function)
         assert isinstance(command, click.Command)
         command.epilog = epilog(cmd_name)
         commands = command.commands.values() if isinstance(command, click.Group) else [command]

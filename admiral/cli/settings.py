@@ -10,6 +10,13 @@ Copy the lines that you change into a file of your own, or use --set for single 
     admiral retrieve --config my.yaml --set judge=lexical "A claim."
 Options such as --judge override --set, and both override the file. Unknown keys are errors."""
 
+_CITATIONS_HEADING = """\
+The settings of `admiral verify-citation` and `admiral cite` with their defaults; written by
+`admiral settings --citations`. Copy the lines that you change into a file of your own, or use --set
+for single settings:
+    admiral cite --set verifier=coverage --library my-library "A statement."
+Unknown keys are errors."""
+
 _PAGE_HEADING = """\
 # Settings
 
@@ -32,7 +39,8 @@ explains the judges and their word lists, [Training](training.md) how weights ar
 
 @click.command("settings")
 @click.option("--markdown", is_flag=True, help="Print tables of Markdown instead of YAML.")
-def settings_command(markdown: bool) -> None:
+@click.option("--citations", is_flag=True, help="The settings of the verification of citations.")
+def settings_command(markdown: bool, citations: bool) -> None:
     """Print all settings and their meaning.
 
     Defaults and allowed values are shown. The output is a YAML file for --config: redirect it to a
@@ -41,7 +49,13 @@ def settings_command(markdown: bool) -> None:
     from admiral.config import RetrievalConfig
     from admiral.storage.declared_settings import settings_tables, settings_yaml
 
-    if markdown:
+    if citations:
+        if markdown:
+            raise click.UsageError("--citations prints YAML only; leave out --markdown.")
+        from admiral.citations.citation_settings import CitationConfig
+
+        page = settings_yaml(CitationConfig, _CITATIONS_HEADING)
+    elif markdown:
         from admiral.cli.retrieve import retrieve_command
 
         options = {option.name: option.opts[0] for option in retrieve_command.params}

@@ -137,7 +137,7 @@ def compact_command(kb: str, wait: bool, progress: bool, as_json: bool) -> None:
 @setting_options("device")
 @_options
 def embed_command(device: str | None, kb: str, wait: bool, progress: bool, as_json: bool) -> None:
-    """Store the embeddings of all sentences of a knowledge base.
+    """Store embeddings of the sentences of a knowledge base.
 
     Claims are then answered faster, because the similarity reranker reads the embeddings instead of
     computing them. They take about 390 bytes a sentence. After `admiral add`, run it again: it

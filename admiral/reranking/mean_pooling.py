@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -92,16 +93,33 @@ class MeanPoolingEncoder:
     @torch.inference_mode()
     def unit_vectors(self, texts: Sequence[str]) -> torch.Tensor:
         """Return the unit vectors of texts: float32, (texts, width), in host memory."""
+        means = torch.empty(len(texts), self.model.config.hidden_size)
+        for position, states in self._text_states(texts):
+            means[position] = states.mean(0)
+        return torch.nn.functional.normalize(means, dim=-1)
+
+    @torch.inference_mode()
+    def token_states(self, texts: Sequence[str]) -> list[torch.Tensor]:
+        """Return the states of each text's tokens: float32, (tokens, width), in host memory.
+
+        The first and the last are those of the special tokens.
+        """
+        return [states for _, states in sorted(self._text_states(texts), key=itemgetter(0))]
+
+    def token_count(self, text: str) -> int:
+        """Return the number of tokens of a text that are read, without the special tokens."""
+        return len(self._tokenizer.encode(text, add_special_tokens=False).ids)
+
+    def _text_states(self, texts: Sequence[str]) -> Iterator[tuple[int, torch.Tensor]]:
+        """Yield the position and the states, (tokens, width), of each text."""
         rows = [encoded.ids for encoded in self._tokenizer.encode_batch_fast(list(texts))]
-        means = torch.empty(len(rows), self.model.config.hidden_size)
         with torch.autocast(
             torch.device(self._device).type,
             dtype=torch.bfloat16,
             enabled=self._dtype is torch.bfloat16,
         ):
             for position, states in self._states(rows):
-                means[position] = states.mean(0)
-        return torch.nn.functional.normalize(means, dim=-1)
+                yield position, states.cpu()
 
     def _states(self, rows: Sequence[Sequence[int]]) -> Iterator[tuple[int, torch.Tensor]]:
         """Yield the position and the encoder states, (tokens, width), of each input."""

@@ -8,6 +8,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from admiral.citations.citation_settings import CitationConfig, load_citation_config
 from admiral.cli.retrieve import retrieve_command
 from admiral.cli.settings import settings_command
 from admiral.config import RetrievalConfig, load_config
@@ -19,7 +20,11 @@ NAMES = [declared.name for declared in declared_settings(RetrievalConfig)]
 
 @pytest.mark.parametrize(
     ("arguments", "file"),
-    [([], "configs/retrieval.yaml"), (["--markdown"], "docs/settings.md")],
+    [
+        ([], "configs/retrieval.yaml"),
+        (["--markdown"], "docs/settings.md"),
+        (["--citations"], "configs/citations.yaml"),
+    ],
 )
 def test_generated_files_are_up_to_date(arguments: list[str], file: str) -> None:
     output = CliRunner().invoke(settings_command, arguments).output
@@ -30,6 +35,10 @@ def test_the_yaml_file_has_every_setting_with_its_default() -> None:
     path = ROOT / "configs" / "retrieval.yaml"
     assert list(yaml.safe_load(path.read_text())) == NAMES
     assert load_config(path) == RetrievalConfig()
+
+
+def test_the_yaml_file_of_citations_has_the_defaults() -> None:
+    assert load_citation_config(ROOT / "configs" / "citations.yaml") == CitationConfig()
 
 
 def test_the_help_of_retrieve_names_every_setting() -> None:

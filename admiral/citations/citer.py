@@ -1,0 +1,328 @@
+"""The whole flow: score what a claim cites, search for other sources, and decide."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from admiral.citations.citation_records import (
+    Citation,
+    CitationVerdict,
+    CitedClaim,
+    ScoredSource,
+    Status,
+)
+from admiral.citations.citation_settings import CitationConfig
+from admiral.citations.decide import DecisionRule
+from admiral.citations.library_search import library_search, library_stems
+from admiral.citations.open_scorer import open_scorer, open_weights
+from admiral.citations.score_calibration import ScoreCalibration
+from admiral.citations.source_checks import REASONS, source_status
+from admiral.citations.source_collections import CandidateSearch, SourceCollection
+from admiral.citations.source_judging import SourceJudge
+from admiral.citations.verifiers.term_weights import TermWeights
+from admiral.errors import AdmiralError
+from admiral.library import Library
+from admiral.library.canonical_urls import canonical, is_web
+from admiral.library.source_records import Passage
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A claim, the status of each of its citations, and the candidates of the search."""
+
+    claim: CitedClaim
+    statuses: tuple[Status, ...]
+    candidates: tuple[str, ...]
+    query: str
+
+
+class Citer:
+    """Verify citations and suggest sources.
+
+    Parameters
+    ----------
+    sources
+        Where the texts of sources are.
+    judge
+        Scores sources.
+    rule
+        Decides.
+    config
+        Settings.
+    search
+        Finds other sources; None to suggest nothing.
+    """
+
+    def __init__(
+        self,
+        sources: SourceCollection,
+        judge: SourceJudge,
+        rule: DecisionRule,
+        config: CitationConfig,
+        search: CandidateSearch | None = None,
+    ) -> None:
+        self._sources, self._judge, self._rule = sources, judge, rule
+        self._config, self._search = config, search
+        self._library: Library | None = None
+
+    @classmethod
+    def open(
+        cls,
+        library: str | Path,
+        verifier: str | None = None,
+        *,
+        config: CitationConfig | None = None,
+    ) -> Citer:
+        """Open a library and a verifier; the citer is a context manager.
+
+        Parameters
+        ----------
+        library
+            Directory of the library.
+        verifier
+            Name of the verifier; that of the settings by default.
+        config
+            Settings; the defaults if None.
+
+        Raises
+        ------
+        AdmiralError
+            If the library cannot be opened, a setting is invalid, or a file that it names cannot be
+            used.
+        """
+        config = config or CitationConfig()
+        if verifier is not None:
+            config = replace(config, verifier=verifier)
+        config.validate()
+        opened = Library.open(library)
+        try:
+            search = library_search(opened, config.sparse_passages) if config.suggest else None
+            citer = cls.over(opened, library_stems(opened), config, search)
+        except BaseException:
+            opened.close()
+            raise
+        citer._library = opened
+        return citer
+
+    def close(self) -> None:
+        """Close the library that `open` has opened."""
+        if self._library is not None:
+            self._library.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @classmethod
+    def over(
+        cls,
+        sources: SourceCollection,
+        stems: TermWeights,
+        config: CitationConfig,
+        search: CandidateSearch | None = None,
+    ) -> Citer:
+        """Return a citer over sources, with the verifier of the settings.
+
+        Parameters
+        ----------
+        sources, config, search
+            See `Citer`.
+        stems
+            Weights of stems.
+
+        Raises
+        ------
+        AdmiralError
+            If a setting is invalid, or a file that it names cannot be used.
+        """
+        config.validate()
+        weights = open_weights(config)
+        calibration = weights.calibrations.get(config.verifier)
+        judge = SourceJudge(open_scorer(config, weights, stems), stems, weights, calibration)
+        return cls(sources, judge, decision_rule(config, calibration), config, search)
+
+    def verify(self, claim: CitedClaim) -> CitationVerdict:
+        """Return the verdict on a claim's citations."""
+        (verdict,) = self.verify_many([claim])
+        return verdict
+
+    def verify_many(self, claims: Iterable[CitedClaim]) -> Iterator[CitationVerdict]:
+        """Yield the verdict on the citations of each claim, in order."""
+        stream = iter(claims)
+        while batch := list(islice(stream, self._config.batch_size)):
+            yield from self._verify_batch(batch)
+
+    def audit(self, claims: Iterable[CitedClaim]) -> list[CitationVerdict]:
+        """Return the verdicts on all claims: lowest scores first, claims without a score last."""
+
+        def order(verdict: CitationVerdict) -> float:
+            score = best_score(verdict.existing)
+            return math.inf if score is None else score
+
+        return sorted(self.verify_many(claims), key=order)
+
+    def suggest(
+        self, statement: str, k: int | None = None, *, page: str = "", before: str = ""
+    ) -> list[ScoredSource]:
+        """Return sources for a statement, best first, whether good enough or not.
+
+        Parameters
+        ----------
+        statement
+            The statement.
+        k
+            Number of sources; that of the settings by default.
+        page, before
+            Title of its page and the text before it, if any.
+
+        Raises
+        ------
+        AdmiralError
+            If the statement is empty, or there is nothing to search.
+        """
+        if not statement.strip():
+            raise AdmiralError("statement: is empty. Give its text")
+        if self._search is None:
+            raise AdmiralError("nothing to search: open a library, with the setting suggest=true")
+        claim = CitedClaim("1", statement, page=page, before=before)
+        ((_, candidates),) = self._score(self._prepare([claim]))
+        return ranked(candidates)[: self._config.k if k is None else k]
+
+    def _verify_batch(self, claims: Sequence[CitedClaim]) -> Iterator[CitationVerdict]:
+        began = time.perf_counter()
+        prepared = self._prepare(claims)
+        scored = self._score(prepared)
+        seconds = (time.perf_counter() - began) / len(claims)
+        for one, (existing, candidates) in zip(prepared, scored, strict=True):
+            yield self._verdict(one, existing, candidates, seconds)
+
+    def _prepare(self, claims: Sequence[CitedClaim]) -> list[_Prepared]:
+        searched: list[tuple[str, tuple[str, ...]]] = [("", ())] * len(claims)
+        if self._search is not None:
+            searched = self._search.candidates(claims, self._config.candidates)
+        return [
+            _Prepared(claim, tuple(self._status(claim, one) for one in claim.citations), urls, q)
+            for claim, (q, urls) in zip(claims, searched, strict=True)
+        ]
+
+    def _status(self, claim: CitedClaim, citation: Citation) -> Status:
+        blocked = self._search is not None and self._search.blocks(claim, citation.url)
+        return source_status(
+            self._sources.source(citation.url) if citation.url else None,
+            citation,
+            is_web=is_web(citation.url),
+            is_blocked=blocked,
+            min_words=self._config.min_words,
+        )
+
+    def _score(
+        self, prepared: Sequence[_Prepared]
+    ) -> list[tuple[list[ScoredSource], list[ScoredSource]]]:
+        """Return the scored existing sources, and candidates, of each claim."""
+        claims: list[CitedClaim] = []
+        sources: list[Sequence[Passage]] = []
+        places: list[tuple[int, int]] = []  # claim, and citation or -1 for a candidate
+        for at, one in enumerate(prepared):
+            cited = {canonical(citation.url) for citation in one.claim.citations}
+            urls = [
+                (number, citation.url)
+                for number, (citation, status) in enumerate(
+                    zip(one.claim.citations, one.statuses, strict=True)
+                )
+                if status == "scored"
+            ]
+            urls += [(-1, url) for url in one.candidates if canonical(url) not in cited]
+            for number, url in urls:
+                claims.append(one.claim)
+                sources.append(self._sources.passages(url))
+                places.append((at, number))
+        judged = self._judge.judge(claims, sources)
+        existing = [
+            [
+                ScoredSource(citation.url, citation.title, status)
+                for citation, status in zip(one.claim.citations, one.statuses, strict=True)
+            ]
+            for one in prepared
+        ]
+        candidates: list[list[ScoredSource]] = [[] for _ in prepared]
+        for (at, number), source in zip(places, judged, strict=True):
+            if number < 0:
+                candidates[at].append(source)
+            else:
+                existing[at][number] = source
+        return list(zip(existing, candidates, strict=True))
+
+    def _verdict(
+        self,
+        prepared: _Prepared,
+        existing: Sequence[ScoredSource],
+        candidates: Sequence[ScoredSource],
+        seconds: float,
+    ) -> CitationVerdict:
+        own = best_score(existing)
+        decision = self._rule.decide(
+            own,
+            best_score(candidates),
+            cites=bool(existing),
+            unread=any(one.status != "scored" for one in existing),
+        )
+        offered = [
+            one
+            for one in ranked(candidates)[: self._config.k]
+            if one.score is not None and self._rule.offers(own, one.score)
+        ]
+        warnings = [
+            f"{one.url or one.title or 'a reference without URL'}: {REASONS[one.status]}"
+            for one in existing
+            if REASONS[one.status]
+        ]
+        if not existing and decision == "not_checked":
+            warnings.append("cites nothing, and no candidate is good enough")
+        return CitationVerdict(
+            prepared.claim,
+            decision,
+            tuple(existing),
+            tuple(offered),
+            tuple(warnings),
+            prepared.query,
+            seconds,
+        )
+
+
+def best_score(sources: Iterable[ScoredSource]) -> float | None:
+    """Return the highest score of sources; None if none is scored."""
+    return max((one.score for one in sources if one.score is not None), default=None)
+
+
+def ranked(sources: Iterable[ScoredSource]) -> list[ScoredSource]:
+    """Return scored sources, best first; ties keep their order."""
+    return sorted(sources, key=lambda one: -(one.score or 0.0))
+
+
+def decision_rule(config: CitationConfig, calibration: ScoreCalibration | None) -> DecisionRule:
+    """Return the rule of the settings, with thresholds in scores."""
+    if calibration is None:
+        return DecisionRule(
+            config.fail_below, config.accept_above, config.margin, config.paper_rule
+        )
+    fail = calibration.score_at_percentile(config.fail_percentile)
+    if config.fail_probability:
+        fail = calibration.score_at_probability(config.fail_probability)
+    accept = calibration.score_at_probability(config.accept)
+    margin = config.margin * statistics.pstdev(calibration.quantiles)
+    return DecisionRule(fail, accept, margin, config.paper_rule)

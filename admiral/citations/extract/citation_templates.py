@@ -1,0 +1,188 @@
+"""Citation templates of wikitext: their parameters, and the anchors that short references name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+
+from admiral.citations.citation_records import Citation
+from admiral.citations.extract.reference_urls import unwrapped, web_url
+from admiral.citations.extract.wikitext_nodes import (
+    ExternalLink,
+    Link,
+    Node,
+    Tag,
+    Template,
+    plain_text,
+)
+
+# The first parameter that is given counts.
+_PARAMETERS = {
+    "url": (
+        *("url", "chapter-url", "chapterurl", "contribution-url", "section-url", "article-url"),
+        *("entry-url", "conference-url", "transcript-url", "lay-url"),
+    ),
+    "archive_url": ("archive-url", "archiveurl"),
+    "title": ("title", "chapter", "contribution", "script-title", "entry", "trans-title"),
+    "date": ("date", "year", "publication-date"),
+    "access_date": ("access-date", "accessdate"),
+    "work": (
+        *("work", "website", "newspaper", "journal", "magazine", "periodical", "encyclopedia"),
+        *("encyclopaedia", "series", "book-title"),
+    ),
+    "publisher": ("publisher", "agency", "institution", "via"),
+    "quote": ("quote", "quotation"),
+}
+# Identifiers that the templates link to where there is no URL.
+_IDENTIFIERS = (
+    ("doi", "https://doi.org/{}"),
+    ("pmc", "https://www.ncbi.nlm.nih.gov/pmc/articles/PMC{}/"),
+    ("arxiv", "https://arxiv.org/abs/{}"),
+    ("eprint", "https://arxiv.org/abs/{}"),
+    ("jstor", "https://www.jstor.org/stable/{}"),
+    ("hdl", "https://hdl.handle.net/{}"),
+    ("pmid", "https://pubmed.ncbi.nlm.nih.gov/{}/"),
+)
+_CITING = re.compile(r"(cite|vcite|citation|lien|ouvrage)\b.*|citeweb|citenews|citebook|wikicite")
+_NOT_CITING = re.compile(
+    r"citation (needed|requested|style|error|span).*|cite (quote|needed|check|error|doi needed).*"
+)
+_SHORT = re.compile(
+    r"(sfn|sfnp|sfnm|sfnmp|harv|harvnb|harvtxt|harvcol|harvcolnb|harvs|harvp|harvc)"
+)
+#: Templates of short references that are marks themselves; the others are text or within marks.
+FOOTNOTES = frozenset({"sfn", "sfnp", "sfnm", "sfnmp"})
+_YEAR = re.compile(r"(?:c\. ?)?\d{3,4}[a-z]?|n\.d\.[a-z]?|forthcoming", re.IGNORECASE)
+_YEAR_IN_DATE = re.compile(r"\b(\d{4}[a-z]?)\b")
+_MULTIPLE = re.compile(r"(\d)(?:a(\d)|(y))")
+_MAX_NAMES = 4
+_LONGEST_TITLE = 300
+
+
+def is_citation_template(template: Template) -> bool:
+    """Return whether a template describes a source, as ``{{cite web}}`` does."""
+    name = template.name
+    return bool(_CITING.fullmatch(name)) and not _NOT_CITING.fullmatch(name)
+
+
+def is_short_reference(template: Template) -> bool:
+    """Return whether a template names a source by authors and year, as ``{{sfn}}`` does."""
+    return bool(_SHORT.fullmatch(template.name))
+
+
+def citation_of(template: Template, name: str = "") -> Citation:
+    """Return the source that a citation template describes.
+
+    Parameters
+    ----------
+    template
+        The template.
+    name
+        Name of the reference that it stands in.
+    """
+    given = {key: plain_text(value) for key, value in template.parameters.items()}
+    fields = {field: _first(given, keys) for field, keys in _PARAMETERS.items()}
+    urls = (_url(template.parameters.get(key)) for key in _PARAMETERS["url"])
+    url = next(filter(None, urls), "")
+    if not url:
+        url = next(
+            (form.format(given[key]) for key, form in _IDENTIFIERS if _is_id(given.get(key))), ""
+        )
+    archives = (_url(template.parameters.get(key)) for key in _PARAMETERS["archive_url"])
+    archive_url = next(filter(None, archives), "")
+    fields["url"], fields["archive_url"] = unwrapped(url, archive_url)
+    fields["title"] = fields["title"][:_LONGEST_TITLE]
+    return Citation(**fields, name=name, template=template.name)
+
+
+def anchors(template: Template) -> Iterator[str]:
+    """Yield the anchors of a citation template, which short references name."""
+    given = {key: plain_text(value) for key, value in template.parameters.items()}
+    for node in template.parameters.get("ref", ()):
+        if isinstance(node, Template) and node.name in ("harvid", "sfnref"):
+            yield anchor(_unnamed(node))
+    if given.get("ref", "").startswith("CITEREF"):
+        yield given["ref"].replace("_", " ")
+    years = [given.get("year", ""), *_YEAR_IN_DATE.findall(given.get("date", ""))]
+    names = _authors(given)
+    for year in filter(None, years):
+        if names:
+            yield anchor([*names[:_MAX_NAMES], year])
+
+
+def anchor(parts: Sequence[str]) -> str:
+    """Return the anchor of authors and a year."""
+    return "CITEREF" + "".join(part.strip() for part in parts if part.strip())
+
+
+def short_anchors(template: Template) -> list[tuple[str, str]]:
+    """Return the (anchor, text) pairs of a template of short references."""
+    if not template.name.startswith("sfnm"):
+        parts = [part for part in _unnamed(template) if part]
+        years = [at for at, part in enumerate(parts) if _YEAR.fullmatch(part)]
+        parts = parts[: years[0] + 1] if years else parts[: _MAX_NAMES + 1]
+        return [(anchor(parts), " ".join(parts))] if parts else []
+    sources: dict[str, dict[str, str]] = {}
+    for key, value in template.parameters.items():
+        if match := _MULTIPLE.fullmatch(key):
+            sources.setdefault(match[1], {})[match[2] or match[3]] = plain_text(value)
+    pairs = []
+    for _, source in sorted(sources.items()):
+        parts = [source[key] for key in sorted(source)]  # names 1 to 4, then y
+        pairs.append((anchor(parts), " ".join(parts)))
+    return pairs
+
+
+def nodes_within(nodes: Sequence[Node]) -> Iterator[Node]:
+    """Yield nodes and all that they contain, in order."""
+    for node in nodes:
+        yield node
+        if isinstance(node, Template):
+            yield from nodes_within(list(chain.from_iterable(node.parameters.values())))
+        elif isinstance(node, Tag):
+            yield from nodes_within(node.content)
+        elif isinstance(node, Link | ExternalLink):
+            yield from nodes_within(node.text or ())
+
+
+def _url(value: Sequence[Node] | None) -> str:
+    """Return the URL that a parameter holds, which may be followed by other things."""
+    for node in nodes_within(value or ()):
+        if isinstance(node, ExternalLink) and (url := web_url(node.url)):
+            return url
+    text = plain_text(value)
+    if re.match(r"www\.[\w-]+\.\w", text) and " " not in text:
+        return f"http://{text}"
+    return web_url(text)
+
+
+def _first(given: Mapping[str, str], keys: Sequence[str]) -> str:
+    return next((given[key] for key in keys if given.get(key)), "")
+
+
+def _is_id(value: str | None) -> bool:
+    return bool(value) and not re.search(r"\s", value or "")
+
+
+def _unnamed(template: Template) -> list[str]:
+    count = 0
+    values = []
+    while (value := template.parameters.get(str(count := count + 1))) is not None:
+        values.append(plain_text(value))
+    return values
+
+
+def _authors(given: Mapping[str, str]) -> list[str]:
+    """Return the last names of the authors, or else of the editors."""
+    for stems in (("last", "author", "surname"), ("editor-last", "editor", "editor-surname")):
+        names = []
+        for number in ("", *map(str, range(1, _MAX_NAMES + 1))):
+            keys = [f"{stem}{number}" for stem in stems]
+            if number:
+                keys += [f"editor{number}{stem[6:]}" for stem in stems if stem[:6] == "editor"]
+            if name := _first(given, keys):
+                names.append(name)
+        if names:
+            return names
+    return []

@@ -1,0 +1,148 @@
+"""What the readers of wikitext and HTML make of a page: text with marks, and references."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from admiral.citations.citation_records import Citation, Kind
+
+# Groups of footnotes that explain; all others, such as "web", hold sources.
+_NOTE_GROUP = re.compile(
+    r"(note|fn|footnote|nb|n|nota|explanatory note|annotation)s?\.?"
+    r"|(lower|upper)-(alpha|roman|greek)|[a-z]",
+    re.IGNORECASE,
+)
+
+
+def is_note_group(group: str) -> bool:
+    """Return whether a group of references holds explanatory notes, by its name."""
+    return bool(_NOTE_GROUP.fullmatch(group.strip()))
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A reference mark or a maintenance tag at a place of a text.
+
+    Attributes
+    ----------
+    offset
+        Number of characters of the text before the mark.
+    reference
+        Key of the reference in `MarkedPage.references`; empty for a tag.
+    tag
+        Name of the tag; empty for a reference.
+    """
+
+    offset: int
+    reference: str = ""
+    tag: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A paragraph or an item of a list, without its marks.
+
+    Attributes
+    ----------
+    text
+        Plain text on one line; empty for marks that follow a table or a picture.
+    marks
+        The marks in the order of the text.
+    section
+        Headings above the block, outermost first.
+    kind
+        What the block is.
+    """
+
+    text: str
+    marks: tuple[Mark, ...] = ()
+    section: tuple[str, ...] = ()
+    kind: Kind = "sentence"
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What a reference leads to.
+
+    Attributes
+    ----------
+    citations
+        The sources; a bundled reference has several.
+    tags
+        Maintenance tags within the reference.
+    is_note
+        Whether it is an explanatory note, which is no source.
+    """
+
+    citations: tuple[Citation, ...] = ()
+    tags: tuple[str, ...] = ()
+    is_note: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedPage:
+    """A page as marked blocks in the order of reading, with its references by key."""
+
+    title: str
+    blocks: tuple[Block, ...] = ()
+    references: Mapping[str, Reference] = field(default_factory=dict)
+
+
+class BlockBuilder:
+    """Collects text and marks piece by piece; white space is collapsed.
+
+    Parameters
+    ----------
+    section, kind
+        Of the block that is built.
+    """
+
+    def __init__(self, section: tuple[str, ...] = (), kind: Kind = "sentence") -> None:
+        self.section, self.kind = section, kind
+        self._pieces: list[str] = []
+        self._length = 0
+        self._last = " "  # the last character
+        self._marks: list[Mark] = []
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no text so far."""
+        return not self._length
+
+    def add_text(self, text: str) -> None:
+        """Append text."""
+        words = text.split()
+        if not words:
+            if text and self._last != " ":
+                self._append(" ")
+            return
+        # A mark is often the only thing between two sentences.
+        marked = bool(self._marks) and self._marks[-1].offset == self._length
+        if self._last != " " and (
+            text[0].isspace() or (marked and self._last in ".!?\"'”’)" and words[0][0].isalnum())
+        ):
+            self._append(" ")
+        self._append(" ".join(words))
+        if text[-1].isspace():
+            self._append(" ")
+
+    def add_mark(self, reference: str = "", tag: str = "") -> None:
+        """Append a mark."""
+        self._marks.append(Mark(self._length, reference, tag))
+
+    def build(self) -> Block | None:
+        """Return the block, or None if it has neither text nor marks."""
+        text = "".join(self._pieces).rstrip()
+        if not text and not self._marks:
+            return None
+        marks = tuple(
+            Mark(min(mark.offset, len(text)), mark.reference, mark.tag) for mark in self._marks
+        )
+        return Block(text, marks, self.section, self.kind)
+
+    def _append(self, piece: str) -> None:
+        self._pieces.append(piece)
+        self._length += len(piece)
+        self._last = piece[-1]

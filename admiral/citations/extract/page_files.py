@@ -1,0 +1,113 @@
+"""Claims in context from texts and files of pages: wikitext, HTML, or dumps of MediaWiki."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal, get_args
+
+from admiral.citations.citation_records import CitedClaim
+from admiral.citations.extract.marked_claims import claims_of_page
+from admiral.errors import AdmiralError
+from admiral.io.streams import open_binary
+
+PageFormat = Literal["auto", "wikitext", "html", "dump"]
+PAGE_FORMATS: tuple[PageFormat, ...] = get_args(PageFormat)
+#: A longer page is an error: the longest of Wikipedia have 2.5 MB.
+LONGEST_PAGE = 32 * 2**20  # bytes
+_HTML = re.compile(
+    r"\s*(<\?xml[^>]*>\s*)?(<!--.*?-->\s*)*<(!doctype\s+html|html|head|body|section|div|p)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_SUFFIX = re.compile(r"\.(wiki|wikitext|mediawiki|txt|html?|gz|bz2|xz|zst)$", re.IGNORECASE)
+
+
+def extract_claims(
+    text: str, title: str = "", *, format: PageFormat = "auto", lists: bool = False
+) -> list[CitedClaim]:
+    """Return the claims of a page that have references, in the order of reading.
+
+    Parameters
+    ----------
+    text
+        Wikitext or HTML of the page.
+    title
+        Title of the page; by default that which HTML states.
+    format
+        ``wikitext``, ``html``, or ``auto`` to tell them by their beginning.
+    lists
+        Also return items of lists that are no sentences, of the kind ``list``.
+    """
+    if format == "html" or (format == "auto" and _HTML.match(text)):
+        from admiral.citations.extract.html_page import read_html
+
+        return claims_of_page(read_html(text, title), lists=lists)
+    from admiral.citations.extract.wikitext_page import read_wikitext
+
+    return claims_of_page(read_wikitext(text, title), lists=lists)
+
+
+def claims_of_file(
+    path: Path, *, format: PageFormat = "auto", lists: bool = False
+) -> Iterator[CitedClaim]:
+    """Yield the claims of a file that have references.
+
+    Parameters
+    ----------
+    path
+        A page or a dump, compressed or not. The title of a page of wikitext is the name of its
+        file.
+    format
+        ``wikitext``, ``html`` or ``dump``, or ``auto`` to tell them by their beginning.
+    lists
+        As in `extract_claims`.
+
+    Raises
+    ------
+    AdmiralError
+        If the file cannot be read, is not UTF-8, or is longer than `LONGEST_PAGE`; or an extra is
+        not installed.
+    """
+    try:
+        import lxml  # noqa: F401
+        import mwparserfromhell  # noqa: F401
+    except ImportError as error:
+        raise AdmiralError(
+            f"{error.name} is not installed, but pages are read with it. Install the extra: "
+            "pip install 'admiral-retrieval[citations]'"
+        ) from error
+    from admiral.citations.extract.wiki_dump import is_dump, read_dump
+
+    if format in ("auto", "dump"):
+        with open_binary(path) as stream:
+            start = stream.read(1 << 12)
+        if format == "dump" or is_dump(start):
+            for page in read_dump(path):
+                yield from extract_claims(page.text, page.title, format="wikitext", lists=lists)
+            return
+    text = _read_page(path)
+    title = "" if format == "html" or (format == "auto" and _HTML.match(text)) else _title_of(path)
+    yield from extract_claims(text, title, format=format, lists=lists)
+
+
+def _read_page(path: Path) -> str:
+    with open_binary(path) as stream:
+        data = stream.read(LONGEST_PAGE + 1)
+    if len(data) > LONGEST_PAGE:
+        raise AdmiralError(
+            f"{path}: is longer than {LONGEST_PAGE >> 20} MiB. Give pages one by one, or a dump"
+        )
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise AdmiralError(
+            f"{path}: is not UTF-8 (byte {error.start + 1}). Convert it, for example with iconv"
+        ) from error
+
+
+def _title_of(path: Path) -> str:
+    name = path.name
+    while _SUFFIX.search(name):
+        name = _SUFFIX.sub("", name)
+    return " ".join(name.replace("_", " ").split())

@@ -1,0 +1,249 @@
+"""Wikitext made well-formed, and cut into the lines that MediaWiki sees.
+
+Comments and content that is not wikitext are removed. Opening and closing marks of templates, links
+and tags are matched by one linear scan, and marks without a partner are removed, as are marks that
+are nested too deeply. mwparserfromhell, which tries alternatives for marks without a partner, then
+needs time in proportion to the length of the text, whatever the text.
+
+A line break inside a template, a link or a reference does not end a line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Their content is neither text of the page nor wikitext.
+_RAW = _words(
+    "nowiki pre source syntaxhighlight math chem ce score timeline templatedata graph mapframe "
+    "maplink imagemap includeonly hiero inputbox templatestyles"
+)
+_KEPT = frozenset({"ref", "references"})  # read by `wikitext_page`
+# Read for the references that they define, as any other tag; mwparserfromhell keeps their content
+# as it is written, if they have their own names.
+_SKIPPED = frozenset({"gallery", "table"})
+_SKIPPED_MARK, _END_SKIPPED = "<div>", "</div>"
+_HIDEABLE = frozenset({"div", "span"})
+_NEW_LINE = {
+    **dict.fromkeys(("p", "blockquote", "ul", "ol", "dl", "div", "center", "poem"), "\n\n"),
+    **dict.fromkeys(("br", "hr"), "\n"),
+    "li": "\n* ",
+    "dd": "\n: ",
+    "dt": "\n: ",
+}
+_HIDDEN = re.compile(r"display\s*:\s*none", re.IGNORECASE)
+_MAX_DEPTH = 24  # below the limit of mwparserfromhell
+_MARKUP = re.compile(
+    r"<!--|<(/?)([A-Za-z][A-Za-z0-9]*)((?:[\s/][^<>]*)?)>|<|\{{2,}|\}{2,}|\[\[|\]\]"
+    r"|\[(?=(?:https?:|ftp:)?//)|\]|\n"
+)
+_BARE_URL = re.compile(r"\s*https?://[^\s<>\[\]{}|]+")
+_REFERENCE = "ref"
+_BRACES, _LINK, _EXTERNAL = "{{", "[[", "["
+
+
+@dataclass(slots=True)
+class _Open:
+    kind: str
+    piece: int
+    count: int = 1  # of braces that have no partner yet
+
+
+class _Scan:
+    """One pass over a text: its pieces, and by how much each changes the depth of nesting."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.pieces: list[str] = []
+        self.changes: list[int] = []
+        self.closings: dict[int, int] = {}  # piece that opens -> piece that closes
+        self.stray: list[int] = []  # pieces of <ref> without a </ref>
+        self._stack: list[_Open] = []
+        self._open: Counter[str] = Counter()
+        self._unclosed: set[str] = set()  # raw tags whose closing tag is not in the rest
+        self._run()
+
+    def _run(self) -> None:
+        text, position = self.text, 0
+        while match := _MARKUP.search(text, position):
+            if match.start() > position:
+                self._add(text[position : match.start()])
+            position = match.end()
+            mark = match.group()
+            if mark == "\n":
+                self._end_external_links()
+                self._add("\n")
+            elif mark == "<!--":
+                end = text.find("-->", position)
+                position = len(text) if end < 0 else end + 3
+            elif mark[0] == "{":
+                self._push(_BRACES, len(mark))
+            elif mark[0] == "}":
+                self._close_braces(len(mark))
+            elif mark == "[[":
+                self._push(_LINK)
+            elif mark == "[":
+                self._push(_EXTERNAL)
+            elif mark == "]]":
+                self._close(_LINK, "]]")
+            elif mark == "]":
+                if not self._close(_EXTERNAL, "]"):
+                    self._add("]")
+            elif mark == "<":
+                self._add("&lt;")
+            else:
+                position = self._tag(match)
+        self._add(text[position:])
+        for left in self._stack:
+            self._drop(left)
+
+    def _tag(self, match: re.Match[str]) -> int:
+        """Handle a tag; return where the scan goes on."""
+        name, attributes = match[2].lower(), match[3]
+        closes, alone = bool(match[1]), attributes.rstrip().endswith("/")
+        end = match.end()
+        if name in _RAW:
+            return end if closes or alone else self._raw_end(name, end)
+        if name in _KEPT:
+            if alone and not closes:
+                inner = attributes.rstrip()[:-1].rstrip()
+                self._add(f"<{name}{inner} />")
+            elif closes:
+                self._close(name, f"</{name}>")
+            else:
+                self._push(name, text=f"<{name}{attributes}>")
+        elif name in _SKIPPED and not alone:
+            if closes:
+                self._close(name, _END_SKIPPED)
+            else:
+                self._push(name, text=_SKIPPED_MARK)
+        elif name in _HIDEABLE and not alone:
+            hidden = "hidden" if not closes and _HIDDEN.search(attributes) else ""
+            if closes:
+                self._close(name, "", also=f"hidden {name}")
+            elif hidden:
+                self._push(f"hidden {name}", text=_SKIPPED_MARK)
+            else:
+                self._push(name, text="", change=0)
+        if name in _NEW_LINE:
+            lines = _NEW_LINE[name] if not closes else "\n"
+            for piece in re.split(r"(\n)", lines):
+                self._add(piece)
+        return end
+
+    def _raw_end(self, name: str, start: int) -> int:
+        if name in self._unclosed:
+            return start
+        closing = re.compile(rf"</{name}\s*>", re.IGNORECASE).search(self.text, start)
+        if closing is None:
+            self._unclosed.add(name)
+            return start
+        return closing.end()
+
+    def _add(self, piece: str, change: int = 0) -> None:
+        if piece:
+            self.pieces.append(piece)
+            self.changes.append(change)
+
+    def _push(self, kind: str, count: int = 1, *, text: str | None = None, change: int = 1) -> None:
+        if len(self._stack) >= _MAX_DEPTH:
+            return
+        self._stack.append(_Open(kind, len(self.pieces), count))
+        self._open[kind] += 1
+        opened = kind if text is None else text
+        self.pieces.append("" if kind == _BRACES else opened)
+        self.changes.append(0 if kind == _BRACES else change)
+
+    def _close(self, kind: str, text: str, *, also: str = "") -> bool:
+        """Close the nearest opening of a kind; drop what was opened since. False without one."""
+        wanted = {kind, also} - {""}
+        if not any(self._open[each] for each in wanted):
+            return False
+        while (top := self._pop()).kind not in wanted:
+            self._drop(top)
+        if top.kind.startswith("hidden"):
+            text = _END_SKIPPED
+        self.closings[top.piece] = len(self.pieces)
+        self.pieces.append(text)
+        self.changes.append(-self.changes[top.piece])
+        return True
+
+    def _close_braces(self, count: int) -> None:
+        closed = 0
+        piece = len(self.pieces)
+        changes = 0
+        while count >= 2 and self._open[_BRACES]:
+            while (top := self._stack[-1]).kind != _BRACES:
+                self._drop(self._pop())
+            matched = min(top.count, count, 3)
+            self.pieces[top.piece] += "{" * matched
+            self.changes[top.piece] += 1
+            self.closings[top.piece] = piece
+            top.count -= matched
+            count -= matched
+            closed += matched
+            changes -= 1
+            if top.count < 2:
+                self._pop()
+        if closed:
+            self.pieces.append("}" * closed)
+            self.changes.append(changes)
+
+    def _end_external_links(self) -> None:
+        while self._stack and self._stack[-1].kind == _EXTERNAL:
+            self._drop(self._pop())
+
+    def _pop(self) -> _Open:
+        top = self._stack.pop()
+        self._open[top.kind] -= 1
+        return top
+
+    def _drop(self, opened: _Open) -> None:
+        """Remove an opening that has no partner."""
+        if opened.kind == _BRACES:
+            return  # what has a partner was written when it was matched
+        if opened.kind == _REFERENCE:
+            self.stray.append(opened.piece)
+        self.pieces[opened.piece] = ""
+        self.changes[opened.piece] = 0
+
+
+def wikitext_lines(text: str) -> list[str]:
+    """Return the lines of a text, well-formed and without comments.
+
+    A reference that is not closed ends after the template or the URL that it begins with; without
+    one, its mark is removed.
+    """
+    scan = _Scan(text)
+    for stray in scan.stray:
+        _repair(scan, stray)
+    lines: list[list[str]] = [[]]
+    depth = 0
+    for piece, change in zip(scan.pieces, scan.changes, strict=True):
+        depth += change
+        if piece == "\n" and depth <= 0:
+            lines.append([])
+        else:
+            lines[-1].append(piece)
+    return ["".join(line) for line in lines]
+
+
+def _repair(scan: _Scan, piece: int) -> None:
+    """Close a reference after the template or the URL that it begins with."""
+    after = piece + 1
+    while after < len(scan.pieces) and not scan.pieces[after].strip():
+        after += 1
+    if after == len(scan.pieces):
+        return
+    if scan.pieces[after].startswith("{{") and (end := scan.closings.get(after)) is not None:
+        scan.pieces[piece] = "<ref>"
+        scan.pieces[end] += "</ref>"
+    elif match := _BARE_URL.match(scan.pieces[after]):
+        rest = scan.pieces[after][match.end() :]
+        scan.pieces[after] = f"<ref>{match.group()}</ref>{rest}"

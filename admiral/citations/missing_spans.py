@@ -1,0 +1,185 @@
+"""What of a claim its source lacks, as spans of the claim.
+
+Each word gets a score by few features: whether the best passage or the whole source contains it,
+and how much of its surroundings. Neighbouring words above the threshold make a span.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from admiral.citations.verifiers.coverage_verifier import passage_stems
+from admiral.citations.verifiers.term_weights import text_stems
+from admiral.library.source_records import Passage
+from proofs.drafting.chunking import chunk
+from proofs.judges.weight_files import fields, number, numbers
+from proofs.logic.words import has_content, word_spans
+
+#: The features of a word. Each is explained where it is computed.
+WORD_FEATURES = (
+    "content",
+    "passage_lacks",
+    "source_lacks",
+    "name",
+    "previous",
+    "next",
+    "between",
+    "span",
+    "position",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MissingWords:
+    """Weights of the features of words.
+
+    Attributes
+    ----------
+    weights
+        The weight of each of `WORD_FEATURES`.
+    threshold
+        Words with a higher sum are missing.
+    """
+
+    weights: Mapping[str, float]
+    threshold: float
+
+    @classmethod
+    def parse(cls, path: Path, where: str, record: Any) -> MissingWords:
+        """Read weights from a field of a file.
+
+        Raises
+        ------
+        ValueError
+            If a field is missing, unknown or not a number, with the file and the field.
+        """
+        values = fields(path, where, record, ("weights", "threshold"))
+        weights = numbers(path, f"{where}.weights", values["weights"], WORD_FEATURES)
+        return cls(weights, number(path, f"{where}.threshold", values["threshold"]))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the record that `parse` reads."""
+        return asdict(self)
+
+    def marks(
+        self, claim: str, words: Sequence[tuple[int, int]], passages: Sequence[Passage], best: int
+    ) -> list[bool]:
+        """Return whether each word of a claim is missing (see `word_features`)."""
+        rows = word_features(claim, words, passages, best)
+        order = [self.weights[name] for name in WORD_FEATURES]
+        return [
+            sum(weight * value for weight, value in zip(order, row, strict=True)) > self.threshold
+            for row in rows
+        ]
+
+    def spans(self, claim: str, passages: Sequence[Passage], best: int) -> tuple[str, ...]:
+        """Return the parts of a claim that its source lacks, in order, without punctuation.
+
+        Parameters
+        ----------
+        claim
+            The claim.
+        passages
+            The passages of the source.
+        best
+            Position of the best one.
+        """
+        words = word_spans(claim)
+        marks = self.marks(claim, words, passages, best)
+        texts: list[str] = []
+        begin: int | None = None
+        for at in range(len(words) + 1):
+            marked = at < len(words) and marks[at]
+            if marked and begin is None:
+                begin = at
+            elif not marked and begin is not None:
+                text = claim[words[begin][0] : words[at - 1][1]].strip(" ,.;:()")
+                if has_content(text):
+                    texts.append(text)
+                begin = None
+        return tuple(texts)
+
+
+def word_features(
+    claim: str, words: Sequence[tuple[int, int]], passages: Sequence[Passage], best: int
+) -> list[tuple[float, ...]]:
+    """Return the values of `WORD_FEATURES` for each word of a claim.
+
+    Parameters
+    ----------
+    claim
+        The claim.
+    words
+        Offsets of its words, in order.
+    passages
+        The passages of the source.
+    best
+        Position of the best one.
+    """
+    in_passage = passage_stems(passages[best].text)
+    in_source = frozenset[str]().union(*(passage_stems(passage.text) for passage in passages))
+    stems = [text_stems(claim[start:end]) for start, end in words]
+    lacking = [bool(own) and not in_passage.issuperset(own) for own in stems]
+    previous, following = _neighbours(stems, lacking)
+    shares = _span_shares(claim, words, stems, lacking)
+    rows = []
+    for at, (start, _) in enumerate(words):
+        values = {
+            # Whether it is more than a stop word or punctuation.
+            "content": bool(stems[at]),
+            # Whether the best passage, and the whole source, do not contain it.
+            "passage_lacks": lacking[at],
+            "source_lacks": bool(stems[at]) and not in_source.issuperset(stems[at]),
+            "name": lacking[at] and claim[start].isupper(),
+            # Whether the best passage lacks the content word before it, after it, and both.
+            "previous": previous[at],
+            "next": following[at],
+            "between": previous[at] and following[at] and not stems[at],
+            # Share of the content words around it that the best passage lacks.
+            "span": shares[at],
+            # Its position in the claim, from 0 to 1.
+            "position": at / len(words),
+        }
+        rows.append(tuple(float(values[name]) for name in WORD_FEATURES))
+    return rows
+
+
+def _neighbours(
+    stems: Sequence[Sequence[str]], lacking: Sequence[bool]
+) -> tuple[list[bool], list[bool]]:
+    """Return whether the content word before, and after, each word is lacking."""
+
+    def scan(order: Sequence[int]) -> dict[int, bool]:
+        last, found = False, {}
+        for at in order:
+            found[at] = last
+            if stems[at]:
+                last = lacking[at]
+        return found
+
+    before, after = scan(range(len(stems))), scan(range(len(stems) - 1, -1, -1))
+    return [before[at] for at in range(len(stems))], [after[at] for at in range(len(stems))]
+
+
+def _span_shares(
+    claim: str,
+    words: Sequence[tuple[int, int]],
+    stems: Sequence[Sequence[str]],
+    lacking: Sequence[bool],
+) -> list[float]:
+    """Return the share of lacking content words in the span of each word; one half without any."""
+    shares = [0.5] * len(words)
+    first = 0
+    for _, end in chunk(claim):
+        last = first
+        while last < len(words) and words[last][0] < end:
+            last += 1
+        content = [at for at in range(first, last) if stems[at]]
+        if content:
+            share = sum(lacking[at] for at in content) / len(content)
+            shares[first:last] = [share] * (last - first)
+        first = last
+    return shares

@@ -1,0 +1,138 @@
+"""Open the verifier of the settings, with what its scores mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import cast
+
+import torch
+
+from admiral.citations.aggregate import PassageAggregator, SourceScorer
+from admiral.citations.citation_settings import CitationConfig
+from admiral.citations.citation_weights import CitationWeights
+from admiral.citations.claim_context import ContextForm
+from admiral.citations.mixed_scorer import PARTS, MixedScorer
+from admiral.citations.verifiers.cascade import CascadeVerifier
+from admiral.citations.verifiers.coverage_verifier import CoverageVerifier
+from admiral.citations.verifiers.lexical_features import LEXICAL_FEATURES
+from admiral.citations.verifiers.pair_classifier_verifier import PairClassifierVerifier
+from admiral.citations.verifiers.proof_verifier import ProofVerifier
+from admiral.citations.verifiers.sentence_states import SentenceStates
+from admiral.citations.verifiers.similarity_verifiers import (
+    LateInteractionVerifier,
+    SimilarityVerifier,
+)
+from admiral.citations.verifiers.term_weights import TermWeights
+from admiral.citations.verifiers.verifier_protocol import CitationVerifier
+from admiral.config import RetrievalConfig
+from admiral.errors import AdmiralError
+from admiral.models.devices import choose_device, choose_dtype
+from admiral.reranking.mean_pooling import MeanPoolingEncoder
+from admiral.reranking.similarity import MINILM, minilm_directory
+from proofs.verifier.pair_verifier import Verifier
+
+#: Weight of the whole claim beside its parts.
+WHOLE_WEIGHT = 0.5
+
+
+class VerifierFactory:
+    """Makes verifiers that share a sentence encoder.
+
+    Parameters
+    ----------
+    config
+        Validated settings.
+    stems
+        Weights of stems.
+    """
+
+    def __init__(self, config: CitationConfig, stems: TermWeights) -> None:
+        self._config, self._stems = config, stems
+        runtime = RetrievalConfig(device=config.device, precision=config.precision)
+        self._device, self._dtype = choose_device(config.device), choose_dtype(runtime)
+
+    def verifier(self, name: str, context: ContextForm = "claim") -> CitationVerifier:
+        """Return a verifier by name; all but `coverage` read the best passages only.
+
+        Raises
+        ------
+        AdmiralError
+            If files of it are missing or damaged.
+        """
+        coverage = CoverageVerifier(self._stems, context)
+        if name == "coverage":
+            return coverage
+        # The passages are chosen by the claim alone, so that the context changes one thing only.
+        cheap = CoverageVerifier(self._stems)
+        return CascadeVerifier(cheap, self._close(name, context), self._config.verify_passages)
+
+    def _close(self, name: str, context: ContextForm) -> CitationVerifier:
+        if name == "similarity":
+            return SimilarityVerifier(self._states, context)
+        if name == "late":
+            return LateInteractionVerifier(self._states, context)
+        if name == "proof":
+            return ProofVerifier(context=context)
+        return PairClassifierVerifier(self._classifier, context)
+
+    @cached_property
+    def _states(self) -> SentenceStates:
+        encoder = MeanPoolingEncoder(
+            minilm_directory(), MINILM, device=self._device, dtype=self._dtype
+        )
+        return SentenceStates(encoder)
+
+    @cached_property
+    def _classifier(self) -> Verifier:
+        try:
+            return Verifier.open(self._config.classifier, device=self._device, dtype=self._dtype)
+        except ValueError as error:
+            raise AdmiralError(f"setting 'classifier': {error}") from error
+
+
+def open_scorer(
+    config: CitationConfig, weights: CitationWeights, stems: TermWeights
+) -> SourceScorer:
+    """Open the verifier of the settings.
+
+    Raises
+    ------
+    AdmiralError
+        If files of it are missing or damaged.
+    """
+    if config.threads:
+        torch.set_num_threads(config.threads)
+    factory = VerifierFactory(config, stems)
+    if config.verifier == "mixed":
+        names = mixed_verifiers(weights.mixed)
+        try:
+            return MixedScorer({n: factory.verifier(n) for n in names}, stems, weights.mixed)
+        except ValueError as error:
+            raise AdmiralError(f"setting 'weights': {error}; fit them anew") from error
+    context = cast(ContextForm, config.context)
+    whole = 1.0 if config.aggregate == "max" else WHOLE_WEIGHT
+    return PassageAggregator(factory.verifier(config.verifier, context), whole)
+
+
+def mixed_verifiers(features: Mapping[str, object] | Iterable[str]) -> list[str]:
+    """Return the verifiers that features are made of; `coverage` comes first."""
+    names = [name.removesuffix(PARTS) for name in features if name not in LEXICAL_FEATURES]
+    return list(dict.fromkeys(["coverage", *names]))
+
+
+def open_weights(config: CitationConfig) -> CitationWeights:
+    """Return the weights of the settings.
+
+    Raises
+    ------
+    AdmiralError
+        If the file cannot be used.
+    """
+    if not config.weights:
+        return CitationWeights.bundled()
+    try:
+        return CitationWeights.read(Path(config.weights))
+    except AdmiralError as error:
+        raise AdmiralError(f"setting 'weights': {error}") from error

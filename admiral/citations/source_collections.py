@@ -1,0 +1,78 @@
+"""Where sources come from: a library on disk, or sources in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from admiral.citations.citation_records import CitedClaim
+from admiral.library.canonical_urls import canonical
+from admiral.library.passage_windows import windows
+from admiral.library.source_records import Passage, Source
+
+#: Words of a passage, and from one passage to the next.
+WORDS, STRIDE = 100, 50
+
+
+class SourceCollection(Protocol):
+    """Sources by URL, such as a library."""
+
+    def source(self, url: str) -> Source | None:
+        """Return the source with this URL, whatever its form, or None."""
+        ...
+
+    def passages(self, url: str) -> tuple[Passage, ...]:
+        """Return the passages of a source in the order of its text."""
+        ...
+
+
+class CandidateSearch(Protocol):
+    """Finds sources that may support claims."""
+
+    def candidates(self, claims: Sequence[CitedClaim], k: int) -> list[tuple[str, tuple[str, ...]]]:
+        """Return the query of each claim and the URLs of at most `k` sources, best first."""
+        ...
+
+    def blocks(self, claim: CitedClaim, url: str) -> bool:
+        """Return whether a page cannot be a source of a claim, as the claim's own page."""
+        ...
+
+
+class LoadedSources:
+    """Sources in memory.
+
+    Parameters
+    ----------
+    sources
+        The sources; of several with one URL, the last counts.
+    words, stride
+        Words of a passage, and from one passage to the next.
+    """
+
+    def __init__(
+        self, sources: Iterable[Source], *, words: int = WORDS, stride: int = STRIDE
+    ) -> None:
+        self._sources = {canonical(source.url): source for source in sources}
+        self._words, self._stride = words, stride
+
+    def source(self, url: str) -> Source | None:
+        """Return the source with this URL, or None."""
+        return self._sources.get(canonical(url))
+
+    def passages(self, url: str) -> tuple[Passage, ...]:
+        """Return the passages of a source in the order of its text."""
+        source = self.source(url)
+        return () if source is None else cut_source(source, self._words, self._stride)
+
+
+def cut_source(source: Source, words: int = WORDS, stride: int = STRIDE) -> tuple[Passage, ...]:
+    """Return the passages of a source."""
+    return tuple(
+        Passage(source.url, source.title, number, start, end, source.text[start:end])
+        for number, (start, end) in enumerate(windows(source.text, words, stride))
+    )
+
+
+def passage_texts(passages: Iterable[Passage]) -> Sequence[str]:
+    """Return what a passage is searched by: its title and its text."""
+    return [f"{passage.title} {passage.text}" for passage in passages]

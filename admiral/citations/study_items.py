@@ -1,0 +1,191 @@
+"""The items of a blind study: a claim, what it cites and what was suggested, in random order.
+
+The page of a study holds neither URLs nor titles, and nothing that tells the two sources apart. The
+key, a file of its own, says which of them is cited.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from admiral.citations.citation_records import CitedClaim
+from admiral.errors import AdmiralError
+
+#: What an annotator may choose.
+Choice = Literal["first", "second", "neither"]
+CHOICES: tuple[Choice, ...] = get_args(Choice)
+#: What a choice means once the order is known.
+Preference = Literal["existing", "suggested", "neither"]
+_KEY_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class StudyItem:
+    """An item of a study.
+
+    Attributes
+    ----------
+    name
+        Opaque name of the item on the page.
+    claim_id
+        Id of the claim.
+    claim
+        The claim in its context.
+    passages
+        The passages of the first and of the second source.
+    existing_first
+        Whether the first source is the one that the claim cites.
+    """
+
+    name: str
+    claim_id: str
+    claim: CitedClaim
+    passages: tuple[str, str]
+    existing_first: bool
+
+
+def study_items(
+    verdicts: Sequence[Mapping[str, Any]],
+    claims: Mapping[str, CitedClaim],
+    seed: int,
+    *,
+    only_replaced: bool = False,
+) -> list[StudyItem]:
+    """Return the items of a study in random order.
+
+    Parameters
+    ----------
+    verdicts
+        Records of verdicts. Those without a source that was read, or without a suggestion, have
+        nothing to compare and are left out.
+    claims
+        The claims in their context by id; a verdict without one is shown without context.
+    seed
+        Decides the order of the items and of the two sources of each.
+    only_replaced
+        Keep only verdicts whose decision is ``replace``.
+    """
+    generator = random.Random(f"study {seed}")
+    items = []
+    for verdict in verdicts:
+        existing = _best_passage(verdict["existing"])
+        suggested = _best_passage(verdict["suggestions"])
+        if not existing or not suggested or existing == suggested:
+            continue
+        if only_replaced and verdict["decision"] != "replace":
+            continue
+        id = str(verdict["id"])
+        existing_first = generator.random() < 0.5
+        pair = (existing, suggested) if existing_first else (suggested, existing)
+        name = hashlib.sha256(f"{seed}\n{id}".encode()).hexdigest()[:12]
+        text = str(verdict.get("claim", ""))
+        claim = claims.get(id) or CitedClaim(id, text, page=str(verdict.get("page") or ""))
+        items.append(StudyItem(name, id, claim, pair, existing_first))
+    generator.shuffle(items)
+    return items
+
+
+def study_name(items: Sequence[StudyItem]) -> str:
+    """Return a name that tells studies apart, and nothing else."""
+    content = "\n".join(f"{item.name}\n{item.passages[0]}\n{item.passages[1]}" for item in items)
+    return hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def key_record(items: Sequence[StudyItem]) -> dict[str, Any]:
+    """Return the key of a study, which says which source of each item is the existing one."""
+    return {
+        "format": _KEY_FORMAT,
+        "study": study_name(items),
+        "items": {
+            item.name: {
+                "id": item.claim_id,
+                "existing": "first" if item.existing_first else "second",
+            }
+            for item in items
+        },
+    }
+
+
+def read_key(path: Path) -> tuple[str, dict[str, str]]:
+    """Return the name of a study, and by item which source is the existing one.
+
+    Raises
+    ------
+    AdmiralError
+        If the file is not the key of a study.
+    """
+    record = read_json(path)
+    remedy = "Give the key that `admiral study build` wrote beside the page"
+    items = record.get("items")
+    if record.get("format") != _KEY_FORMAT or not isinstance(items, dict):
+        raise AdmiralError(f"{path}: is not the key of a study. {remedy}")
+    existing = {}
+    for name, item in items.items():
+        side = item.get("existing") if isinstance(item, dict) else None
+        if side not in ("first", "second"):
+            raise AdmiralError(f"{path}: items.{name}.existing is {side!r}. {remedy}")
+        existing[name] = side
+    return str(record.get("study")), existing
+
+
+def read_answers(path: Path, study: str, existing: Mapping[str, str]) -> dict[str, Preference]:
+    """Return the preference of an annotator for each item that was answered.
+
+    Parameters
+    ----------
+    path
+        Answers as the page exports them.
+    study, existing
+        The key of the study.
+
+    Raises
+    ------
+    AdmiralError
+        If the file holds no answers, or those of another study.
+    """
+    record = read_json(path)
+    answers = record.get("answers")
+    if not isinstance(answers, dict):
+        raise AdmiralError(f"{path}: field 'answers' is missing. Give a file that a study exported")
+    if record.get("study") != study:
+        raise AdmiralError(f"{path}: answers another study. Give the key of that study with --key")
+    preferences: dict[str, Preference] = {}
+    for name, choice in answers.items():
+        if name not in existing or choice not in CHOICES:
+            raise AdmiralError(
+                f"{path}: answers.{name}: is {choice!r}, or of no item of the study. Export the "
+                "answers again"
+            )
+        if choice == "neither":
+            preferences[name] = "neither"
+        else:
+            preferences[name] = "existing" if choice == existing[name] else "suggested"
+    return preferences
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Return the JSON object in a file."""
+    try:
+        record = json.loads(path.read_bytes().decode("utf-8-sig"))
+    except OSError as error:
+        raise AdmiralError(f"{path}: cannot be read: {error.strerror}. Check the path") from error
+    except (ValueError, RecursionError) as error:
+        raise AdmiralError(f"{path}: is not JSON ({error}). Export the file again") from error
+    if not isinstance(record, dict):
+        raise AdmiralError(f"{path}: is not a JSON object. Export the file again")
+    return record
+
+
+def _best_passage(sources: Sequence[Mapping[str, Any]]) -> str:
+    """Return the passage of the source with the highest score; empty if none was read."""
+    read = [
+        source for source in sources if source.get("passage") and source.get("score") is not None
+    ]
+    best = max(read, key=lambda source: float(source["score"]), default=None)
+    return "" if best is None else " ".join(str(best["passage"]["text"]).split())

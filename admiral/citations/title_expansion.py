@@ -1,0 +1,141 @@
+"""Expand queries by the title that the cited page might have, written by the seq2seq model.
+
+SIDE trains a model for it (after GAR, Mao et al. 2020); here it is hop 0 of the hop retriever,
+which was trained to write titles of Wikipedia.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from admiral.citations.citation_records import CitedClaim
+from admiral.citations.claim_queries import QueryForm, claim_query
+from admiral.citations.query_expansion import Expansion
+from admiral.models.checkpoint import Checkpoint
+from admiral.retrieval.hop_retriever import TrieHopRetriever
+from proofs.generation.source_input import encode_source
+from trie import SafeTokenizer, TokenTrie, beam_search
+from trie.constraints.constraint import Transitions
+from trie.index.bit_vector import Ints
+
+#: Number of beams, and of tokens of a title; as in SIDE.
+BEAMS, TITLE_TOKENS = 15, 15
+_BATCH = 16
+
+
+class LibraryTitles:
+    """Expand by titles of the library, chosen by constrained beam search.
+
+    Parameters
+    ----------
+    checkpoint
+        The model.
+    titles
+        The titles; equal ones count once.
+    form
+        What the model reads of a claim.
+    """
+
+    def __init__(
+        self, checkpoint: Checkpoint, titles: Iterable[str], form: QueryForm | None = None
+    ) -> None:
+        self._titles = [title for title in dict.fromkeys(titles) if title]
+        self._form = form or QueryForm()
+        trie = TokenTrie.build(checkpoint.tokens.encode_batch(self._titles))
+        self._retriever = TrieHopRetriever(
+            checkpoint.model, checkpoint.tokens, trie, self, title_beams=BEAMS
+        )
+
+    def title(self, row: int) -> str:
+        """Return the title of a row of the trie."""
+        return self._titles[row]
+
+    def expand(self, claims: Sequence[CitedClaim]) -> list[list[Expansion]]:
+        """Return the most probable titles for each claim, best first."""
+        expansions: list[list[Expansion]] = []
+        for first in range(0, len(claims), _BATCH):
+            texts = [claim_query(claim, self._form) for claim in claims[first : first + _BATCH]]
+            found = self._retriever.expand(texts, [() for _ in texts], [0] * len(texts))
+            expansions += [[Expansion(s.titles[-1], s.score) for s in sets] for sets in found]
+        return expansions
+
+
+class FreeTitles:
+    """Expand by titles that the model writes without a constraint, as SIDE does.
+
+    Parameters
+    ----------
+    checkpoint
+        The model.
+    form
+        What the model reads of a claim.
+    """
+
+    def __init__(self, checkpoint: Checkpoint, form: QueryForm | None = None) -> None:
+        self._model, self._tokens = checkpoint.model, checkpoint.tokens
+        self._form = form or QueryForm()
+        self._constraint = AnyTitle(self._tokens, self._model.vocab_size)
+
+    def expand(self, claims: Sequence[CitedClaim]) -> list[list[Expansion]]:
+        """Return the most probable titles for each claim, best first."""
+        expansions: list[list[Expansion]] = []
+        longest = self._model.max_source
+        for first in range(0, len(claims), _BATCH):
+            inputs = [
+                encode_source(
+                    self._tokens, "retrieve", claim_query(claim, self._form), (), longest, 0
+                ).ids
+                for claim in claims[first : first + _BATCH]
+            ]
+            found = beam_search(
+                self._model,
+                inputs,
+                [self._constraint] * len(inputs),
+                beam_size=BEAMS,
+                max_length=min(TITLE_TOKENS + 3, self._model.max_target),
+            )
+            expansions += [
+                [Expansion(self._tokens.decode(h.tokens[1:-2]), h.score) for h in hypotheses]
+                for hypotheses in found
+            ]
+        return expansions
+
+
+class AnyTitle:
+    """A `trie.Constraint` that accepts any tokens in brackets.
+
+    Parameters
+    ----------
+    tokens
+        The tokenizer.
+    vocabulary
+        Number of tokens of the model.
+    """
+
+    start = 0
+
+    def __init__(self, tokens: SafeTokenizer, vocabulary: int) -> None:
+        opening, closing = tokens.single_token("["), tokens.single_token("]")
+        ordinary = np.array(
+            [token for token in range(vocabulary) if token not in (closing, tokens.eos)], np.int64
+        )
+        inside = np.sort(np.append(ordinary, closing))
+        after = np.where(inside == closing, 3, 2)
+        self._arcs = [
+            (np.array([opening]), np.array([1])),
+            (ordinary, np.full(len(ordinary), 2)),
+            (inside, after),
+            (np.array([tokens.eos]), np.array([4])),
+            (np.empty(0, np.int64), np.empty(0, np.int64)),
+        ]
+
+    def transitions(self, states: Ints) -> Transitions:
+        """Return the transitions from each of `states`."""
+        arcs = [self._arcs[state] for state in states.tolist()]
+        return Transitions(
+            np.concatenate([tokens for tokens, _ in arcs]),
+            np.concatenate([following for _, following in arcs]),
+            np.array([len(tokens) for tokens, _ in arcs]),
+        )

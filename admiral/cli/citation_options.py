@@ -1,0 +1,76 @@
+"""Options and readable output of the commands on citations."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from admiral.cli.options import Command, output_width
+
+if TYPE_CHECKING:
+    from admiral.citations.citation_records import CitationVerdict, ScoredSource
+
+_INDENT = "    "
+
+
+def citation_settings_options(command: Command) -> Command:
+    """Add --verifier, --classifier, --config and --set."""
+    for option in (
+        click.option(
+            "--set",
+            "assignments",
+            multiple=True,
+            metavar="KEY=VALUE",
+            help="Change a setting; repeatable. `admiral settings --citations` describes them.",
+        ),
+        click.option(
+            "--config",
+            "config_path",
+            type=click.Path(path_type=Path),
+            help="YAML file of settings. Options and --set override it.",
+        ),
+        click.option("--classifier", metavar="DIR", help="Classifier of pairs to verify with."),
+        click.option("--verifier", metavar="NAME", help="Verifier.  [default: mixed]"),
+    ):
+        command = option(command)
+    return command
+
+
+def verdict_lines(verdict: CitationVerdict) -> Iterator[str]:
+    """Yield the lines of a verdict as readable text."""
+    yield from _wrapped(f"{verdict.decision.upper()}  {verdict.claim.claim}", "")
+    for source in verdict.existing:
+        yield from source_lines("cites", source)
+    for rank, source in enumerate(verdict.suggestions, 1):
+        yield from source_lines(f"{rank}.", source)
+    for warning in verdict.warnings:
+        yield from _wrapped(f"warning: {warning}", "  ")
+
+
+def source_lines(label: str, source: ScoredSource) -> Iterator[str]:
+    """Yield the lines of a source after a label."""
+    name = " ".join(filter(None, [source.title, source.url and f"<{source.url}>"])) or "no URL"
+    yield from _wrapped(f"{label} {name}", "  ")
+    if source.score is None:
+        yield f"{_INDENT}not checked: {source.status.replace('_', ' ')}"
+        return
+    facts = [f"score {source.score:.2f}"]
+    if source.probability is not None:
+        facts.append(f"probability of support {source.probability:.2f}")
+    if source.percentile is not None:
+        facts.append(f"better than {source.percentile:.0f}% of the reference citations")
+    yield from _wrapped(", ".join(facts), _INDENT)
+    for sentence in source.sentences:
+        yield from _wrapped(f"“{' '.join(sentence.text.split())}”", _INDENT)
+    if source.missing:
+        yield from _wrapped(f"missing: {'; '.join(source.missing)}", _INDENT)
+
+
+def _wrapped(text: str, indent: str) -> list[str]:
+    return textwrap.wrap(
+        text, output_width(), initial_indent=indent, subsequent_indent=indent + "  "
+    )

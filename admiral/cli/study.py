@@ -1,0 +1,114 @@
+"""``admiral study``: compare cited and suggested sources blindly, and score the answers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from admiral.errors import AdmiralError
+from admiral.storage.output_paths import check_distinct_paths, check_output_path, check_page_path
+
+if TYPE_CHECKING:
+    from admiral.citations.study_score import SignTest, StudyOutcome
+
+_FILE = click.Path(path_type=Path)
+
+
+@click.group("study")
+def study_command() -> None:
+    """Compare cited and suggested sources blindly.
+
+    `build` writes a page that shows both without names, in random order, and a key. Each annotator
+    opens the page and saves the answers as a file; `score` evaluates these files with the key.
+    """
+
+
+@study_command.command("build")
+@click.argument("verdicts", type=_FILE)
+@click.option("--output", type=_FILE, required=True, help="HTML page to write.")
+@click.option("--key", type=_FILE, help="Key to write.  [default: the page's name + .key.json]")
+@click.option("--claims", type=_FILE, help="The claims of the verdicts, to show their context.")
+@click.option("--only-replaced", is_flag=True, help="Only claims that got a better source.")
+@click.option("--limit", type=click.IntRange(min=1), help="Maximum number of claims.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random order.")
+def build_command(
+    verdicts: Path,
+    output: Path,
+    key: Path | None,
+    claims: Path | None,
+    only_replaced: bool,
+    limit: int | None,
+    seed: int,
+) -> None:
+    """Write the page of a study and its key.
+
+    VERDICTS are those of `admiral verify-citation`. Claims whose source was not read, or that have
+    no suggestion, are left out: they have nothing to compare.
+    """
+    from admiral.citations.citation_file import read_citations
+    from admiral.citations.study_items import key_record, study_items
+    from admiral.citations.study_page import study_page
+    from admiral.citations.verdict_file import read_verdicts
+    from admiral.storage.atomic_files import encode_record, write_atomically
+
+    key = key or output.with_name(f"{output.stem}.key.json")
+    check_page_path(output)
+    check_output_path(key)
+    check_distinct_paths(output, verdicts, claims, key)
+    check_distinct_paths(key, verdicts, claims)
+    records = list(read_verdicts(verdicts).values())
+    contexts = {} if claims is None else {each.id: each for each in read_citations(claims)}
+    items = study_items(records, contexts, seed, only_replaced=only_replaced)[:limit]
+    if not items:
+        raise AdmiralError(
+            f"{verdicts}: no claim has both a source that was read and a suggestion. Verify the "
+            "citations over a library with other sources"
+        )
+    write_atomically(key, [encode_record(key_record(items))])
+    write_atomically(output, (part.encode("utf-8") for part in study_page(items)))
+    click.echo(f"{output}: {len(items)} claims; keep {key} away from the annotators", err=True)
+
+
+@study_command.command("score")
+@click.argument("answers", nargs=-1, required=True, type=_FILE, metavar="ANSWERS...")
+@click.option("--key", type=_FILE, required=True, help="Key of the study.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON record.")
+def score_command(answers: tuple[Path, ...], key: Path, as_json: bool) -> None:
+    """Print preferences, majorities, Fleiss' kappa and a sign test.
+
+    ANSWERS are the files that the annotators saved, one for each.
+    """
+    from admiral.citations.study_items import read_answers, read_key
+    from admiral.citations.study_score import score_study
+
+    study, existing = read_key(key)
+    outcome = score_study([read_answers(path, study, existing) for path in answers])
+    if not outcome.annotations:
+        raise AdmiralError(f"{answers[0]}: holds no answer. Answer at least one item")
+    click.echo(json.dumps(outcome.to_json()) if as_json else "\n".join(_lines(outcome)))
+
+
+def _lines(outcome: StudyOutcome) -> list[str]:
+    def shares(counts: dict[str, int]) -> str:
+        total = sum(counts.values())
+        return ", ".join(f"{name} {count} ({count / total:.0%})" for name, count in counts.items())
+
+    kappa = "not defined" if outcome.kappa is None else f"{outcome.kappa:.3f}"
+    return [
+        f"{outcome.annotators} annotators, {outcome.items} claims, {outcome.annotations} answers",
+        f"answers      {shares(dict(outcome.preferences))}",
+        f"majorities   {shares(dict(outcome.majorities))}",
+        f"Fleiss' kappa  {kappa}",
+        f"sign test over majorities  {_test(outcome.by_majority)}",
+        f"sign test over answers     {_test(outcome.by_annotation)}",
+    ]
+
+
+def _test(test: SignTest) -> str:
+    return (
+        f"suggested {test.wins}, existing {test.losses}: p = {test.one_tailed:.4g} one-tailed, "
+        f"{test.two_tailed:.4g} two-tailed"
+    )

@@ -1,0 +1,283 @@
+"""How well verifiers tell supported claims from others, beside counting words.
+
+Run as ``python -m benchmarks.citation_verification WICE --tokens TOKENS``, with claims of WiCE and
+one of its token-level files. It prints tables in Markdown:
+
+- detection: AUROC of three comparisons of labels with 95% bootstrap intervals, the paired
+  difference to `coverage` for one of them, precision at 15% recall, and balanced accuracy. The
+  verifier `mixed`, and the thresholds, are fitted on other pages than they are measured on;
+- context, aggregation, and lengths of passages;
+- simulated failures: the gold sentences deleted, and another page in place of the cited one;
+- missing words, with weights fitted on ``--fit-tokens``;
+- FoolMeTwice (``--fool``), the last 300 claims, which are written so that words do not tell.
+
+``--classifier DIR`` adds a trained verifier, alone and in `mixed`.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import click
+import torch
+
+from admiral.citations.citation_settings import CitationConfig
+from admiral.citations.claim_context import CONTEXT_FORMS
+from admiral.citations.open_scorer import WHOLE_WEIGHT, VerifierFactory
+from admiral.citations.source_collections import cut_source
+from admiral.citations.verifiers.coverage_verifier import CoverageVerifier
+from admiral.citations.verifiers.term_weights import TermWeights
+from admiral.citations.wice_records import WICE_LABELS, WiceCitation, read_wice
+from admiral.evaluation.citation_measures import (
+    COMPARISONS,
+    auroc,
+    auroc_interval,
+    balanced_accuracy,
+    best_threshold,
+    paired_auroc,
+    precision_at_recall,
+)
+from benchmarks.citation_simulations import (
+    fool_table,
+    missing_table,
+    parts_score,
+    read_fool_me_twice,
+    simulated_table,
+    single_verifiers,
+    spoilt_sources,
+)
+from training.citations import FEATURES, FOLDS, RIDGE
+from training.data.citation_examples import (
+    best_passage,
+    extract_features,
+    pool_stems,
+    read_token_claims,
+)
+from training.fitting.ordinal_fit import out_of_fold_scores, page_folds
+
+_WINDOWS = ((50, 50), (50, 25), (100, 100), (100, 50), (200, 200), (200, 100))
+_BATCH = 16
+
+Rows = Sequence[Mapping[str, float]]
+
+
+class Detection:
+    """The detection table of one file of labelled citations.
+
+    Parameters
+    ----------
+    citations
+        The citations.
+    """
+
+    def __init__(self, citations: Sequence[WiceCitation]) -> None:
+        self.labels = [WICE_LABELS.index(each.label) for each in citations]
+        self.folds = page_folds([each.page for each in citations], FOLDS)
+        self.baseline: Sequence[float] = ()
+
+    def header(self) -> list[str]:
+        names = [*COMPARISONS, "Δ supported > rest (p)", "P@15% recall", "balanced accuracy"]
+        return [f"| score | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
+
+    def line(self, name: str, scores: Sequence[float]) -> str:
+        cells = []
+        for positive, negative in COMPARISONS.values():
+            at = [n for n, label in enumerate(self.labels) if label in positive + negative]
+            interval = auroc_interval(
+                [scores[n] for n in at], [self.labels[n] in positive for n in at]
+            )
+            cells.append(f"{interval.value:.3f} [{interval.low:.3f}, {interval.high:.3f}]")
+        supported = [label == 2 for label in self.labels]
+        paired = paired_auroc(self.baseline, scores, supported)
+        cells.append(f"{paired.difference.value:+.3f} ({paired.p_value:.3f})")
+        known = [n for n, label in enumerate(self.labels) if label != 1]
+        bad = [self.labels[n] == 0 for n in known]
+        cells.append(f"{precision_at_recall([scores[n] for n in known], bad):.2f}")
+        cells.append(f"{100 * self.fold_accuracy(scores, supported):.1f}")
+        return f"| {name} | {' | '.join(cells)} |"
+
+    def fold_accuracy(self, scores: Sequence[float], positive: Sequence[bool]) -> float:
+        """Return the balanced accuracy with each fold's threshold chosen on the others."""
+        said = [False] * len(scores)
+        for fold in self.folds:
+            held_out = set(fold)
+            kept = [n for n in range(len(scores)) if n not in held_out]
+            cut = best_threshold([scores[n] for n in kept], [positive[n] for n in kept])
+            for n in fold:
+                said[n] = scores[n] >= cut
+        return balanced_accuracy(said, positive)
+
+
+def detection_tables(
+    citations: Sequence[WiceCitation], rows: Rows, features: Mapping[str, Sequence[str]]
+) -> list[str]:
+    """Return the table of every verifier alone, by the paper's maximum and by parts, and mixed."""
+    table = Detection(citations)
+    table.baseline = [row["coverage"] for row in rows]
+    lines = table.header()
+    for name in single_verifiers(rows[0]):
+        for how, whole in (("max", 1.0), ("max and parts", WHOLE_WEIGHT), ("parts", 0.0)):
+            scores = [parts_score(row, name, whole) for row in rows]
+            lines.append(table.line(f"{name}, {how}", scores))
+    lines.append(table.line("coverage, whole source", [row["coverage_source"] for row in rows]))
+    for name, own in features.items():
+        scores = out_of_fold_scores(rows, table.labels, table.folds, own, ridge=RIDGE)
+        lines.append(table.line(name, scores))
+    return lines
+
+
+def context_table(
+    citations: Sequence[WiceCitation], factory: VerifierFactory, names: Sequence[str]
+) -> list[str]:
+    """Return the AUROC of supported > rest for each form of the context, and of shuffled ones."""
+    supported = [each.label == WICE_LABELS[-1] for each in citations]
+    claims = [each.claim for each in citations]
+    sources = [cut_source(each.source) for each in citations]
+    order = list(range(len(claims)))
+    random.Random(0).shuffle(order)
+    shuffled = [
+        replace(c, page=claims[o].page, before=claims[o].before)
+        for c, o in zip(claims, order, strict=True)
+    ]
+    lines = [f"| context | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
+    runs: dict[str, list[list[float]]] = {n: [[] for _ in (*CONTEXT_FORMS, "other")] for n in names}
+    verifiers = {n: [factory.verifier(n, form) for form in CONTEXT_FORMS] for n in names}
+    titles = {n: factory.verifier(n, "title") for n in names}
+    for begin in range(0, len(claims), _BATCH):  # outermost: all read the sentences of a batch
+        chunk = slice(begin, begin + _BATCH)
+        for n in names:
+            for at, verifier in enumerate(verifiers[n]):
+                scores = verifier.score(claims[chunk], sources[chunk])
+                runs[n][at] += [max(own) for own in scores]
+            scores = titles[n].score(shuffled[chunk], sources[chunk])
+            runs[n][-1] += [max(own) for own in scores]
+    for at, form in enumerate((*CONTEXT_FORMS, "title of another page")):
+        cells = [f"{auroc(runs[n][at], supported):.3f}" for n in names]
+        lines.append(f"| {form} | {' | '.join(cells)} |")
+    return lines
+
+
+def window_table(citations: Sequence[WiceCitation], stems: TermWeights) -> list[str]:
+    """Return coverage with passages of other lengths, and how many gold sets one passage holds."""
+    labels = [WICE_LABELS.index(each.label) for each in citations]
+    lines = [
+        f"| words / stride | passages | gold sets in one passage | {' | '.join(COMPARISONS)} |",
+        "|---" * (len(COMPARISONS) + 3) + "|",
+    ]
+    for words, stride in _WINDOWS:
+        sources = [cut_source(each.source, words, stride) for each in citations]
+        scores = CoverageVerifier(stems).score([each.claim for each in citations], sources)
+        best = [max(own) for own in scores]
+        held = [
+            any(
+                all(holds_sentence(passage.start, passage.end, each, n) for n in gold)
+                for gold in each.gold
+                for passage in source
+            )
+            for each, source in zip(citations, sources, strict=True)
+            if each.gold
+        ]
+        cells = []
+        for positive, negative in COMPARISONS.values():
+            at = [n for n, label in enumerate(labels) if label in positive + negative]
+            cells.append(f"{auroc([best[n] for n in at], [labels[n] in positive for n in at]):.3f}")
+        count = sum(map(len, sources))
+        share = sum(held) / len(held)
+        lines.append(f"| {words} / {stride} | {count:,} | {share:.2f} | {' | '.join(cells)} |")
+    return lines
+
+
+def holds_sentence(start: int, end: int, citation: WiceCitation, sentence: int) -> bool:
+    """Return whether a passage holds at least 80% of a sentence."""
+    begin = sum(len(text) + 1 for text in citation.sentences[:sentence])
+    length = len(citation.sentences[sentence])
+    return min(end, begin + length) - max(start, begin) >= 0.8 * length
+
+
+def evidence_line(citations: Sequence[WiceCitation], stems: TermWeights) -> str:
+    """Return how often the best passage holds a gold sentence, beside a random passage."""
+    best, chance, count = 0, 0.0, 0
+    for each in citations:
+        if not each.gold:
+            continue
+        passages = cut_source(each.source)
+        gold = frozenset[int]().union(*each.gold)
+        held = [any(holds_sentence(p.start, p.end, each, n) for n in gold) for p in passages]
+        best += held[best_passage(each.claim.claim, passages, stems)]
+        chance += sum(held) / len(held)
+        count += 1
+    return (
+        f"The best passage by coverage holds a gold sentence for {best / count:.2f} of {count} "
+        f"claims; a random passage of the source for {chance / count:.2f}."
+    )
+
+
+_FILE = click.Path(path_type=Path, exists=True)
+
+
+@click.command()
+@click.argument("wice", type=_FILE)
+@click.option("--tokens", type=_FILE, required=True, help="Token-level claims to measure on.")
+@click.option("--fit-tokens", type=_FILE, required=True, help="Token-level claims to fit on.")
+@click.option("--fool", type=_FILE, help="Claims of FoolMeTwice.")
+@click.option("--verifier", "names", multiple=True, help="Verifiers.  [default: all untrained]")
+@click.option("--classifier", default="", help="Directory of a trained verifier.")
+@click.option("--passages", default=6, show_default=True, help="Passages that are verified.")
+@click.option("--context/--no-context", default=True, help="Whether to compare contexts.")
+@click.option("--precision", default="auto", show_default=True)
+def main(
+    wice: Path,
+    tokens: Path,
+    fit_tokens: Path,
+    fool: Path | None,
+    names: tuple[str, ...],
+    classifier: str,
+    passages: int,
+    context: bool,
+    precision: str,
+) -> None:
+    """Print how well verifiers tell supported claims of WICE from others."""
+    citations = read_wice(wice)
+    dev, train = read_token_claims(tokens), read_token_claims(fit_tokens)
+    stems = pool_stems([each.source for each in citations] + [one.source for one in [*dev, *train]])
+    chosen = list(names or ("coverage", "similarity", "late", "proof"))
+    features = {"mixed": list(FEATURES)}
+    if classifier:
+        chosen.append("cross-encoder")
+        features["mixed with cross-encoder"] = [*FEATURES, "cross-encoder"]
+    config = CitationConfig(precision=precision, classifier=classifier, verify_passages=passages)
+    factory = VerifierFactory(config, stems)
+    verifiers = {name: factory.verifier(name) for name in chosen}
+    pairs = [(each.claim, each.source) for each in citations]
+    rows = extract_features(pairs, verifiers, stems)
+    # Some of its verifiers may have been left out.
+    features = {name: own for name, own in features.items() if all(f in rows[0] for f in own)}
+
+    def show(title: str, lines: Sequence[str]) -> None:
+        click.echo(f"\n## {title}\n\n" + "\n".join(lines))
+
+    show("Detection", detection_tables(citations, rows, features))
+    show("Passages", [*window_table(citations, stems), "", evidence_line(citations, stems)])
+    if context:
+        show("Context", context_table(citations, factory, chosen))
+    labels = [WICE_LABELS.index(each.label) for each in citations]
+    folds = page_folds([each.page for each in citations], FOLDS)
+    claims = [each.claim for each in citations if each.label == WICE_LABELS[-1]]
+    spoilt = {
+        simulation: extract_features(list(zip(claims, sources, strict=True)), verifiers, stems)
+        for simulation, sources in spoilt_sources(citations, stems).items()
+    }
+    show("Simulated failures", simulated_table(rows, labels, folds, spoilt, features))
+    show("Missing words", missing_table(train, dev, stems))
+    if fool is not None:
+        pairs, supported = read_fool_me_twice(fool)
+        fool_rows = extract_features(pairs, verifiers, stems)
+        show("FoolMeTwice", fool_table(fool_rows, supported, rows, labels, features))
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    main()

@@ -1,0 +1,181 @@
+"""Hostile wikitext and HTML: no input crashes the readers or takes them long."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from admiral.citations.citation_records import CitedClaim
+from admiral.citations.extract import extract_claims
+from admiral.citations.extract.wikitext_lines import wikitext_lines
+from tests.admiral.citations.extract.wiki_pages import long_page
+
+PIECES = st.sampled_from(
+    [
+        *("<ref>", "</ref>", "<ref name=a>", "<ref name='a' />", "<ref name=", "<references>"),
+        *("{{", "}}", "{{{", "}}}", "{{cite web|url=", "{{sfn|A|1999}}", "{{r|a}}", "|", "="),
+        *("[[", "]]", "[[File:a|", "[http://a.example ", "]", "http://b.example", "\n", "\n\n"),
+        *("{|", "|}", "|-", "== H ==", "* ", ": ", "<!--", "-->", "<nowiki>", "</nowiki>", "''"),
+        *("<span style='display:none'>", "</span>", "<div>", "</div>", "<gallery>", "&amp;", "<"),
+        *(
+            "A word. ",
+            "Another one",
+            ".",
+            "\0",
+            "\ud800",
+            "é",
+            "{{efn|",
+            "{{quote|",
+            "{{convert|5|",
+        ),
+        *("<math>", "{{#tag:ref|", "__TOC__", "----", "<br/>", "{{failed verification}}", "\u2028"),
+    ]
+)
+HTML_PIECES = st.sampled_from(
+    [
+        *("<p>", "</p>", "<sup class='reference'>", "</sup>", "<a href='#cite_note-1'>", "</a>"),
+        *(
+            "[1]",
+            "<ol class='references'>",
+            "<li id='cite_note-1'>",
+            "</li>",
+            "<table>",
+            "</table>",
+        ),
+        *("<h2>", "</h2>", "<cite class='citation web'>", "<a class='external' href='http://a.b'>"),
+        *(
+            "A word. ",
+            "Another",
+            "<!--",
+            "-->",
+            "<script>",
+            "</script>",
+            "&amp;",
+            "&#0;",
+            "<",
+            "\0",
+        ),
+        *(
+            "<section>",
+            "<div style='display:none'>",
+            "</div>",
+            "<a class='external' href='javascript:1'>",
+        ),
+        *(
+            "<li id='cite_note-1' class='citation'>",
+            "<span class='Z3988' title='rft.title=%ff'>",
+            "\ud800",
+        ),
+    ]
+)
+TOKENS = (
+    *("<ref>", "<ref name=", "<ref name='", "<ref name=x ></ref>", "</ref>", "<a ", "<b>", "<li>"),
+    *(
+        "{{",
+        "}}",
+        "{{{",
+        "{{a|",
+        "{{a|\n",
+        "{{a\nb}}",
+        "{{{a|",
+        "[[",
+        "]]",
+        "[[a|",
+        "[[a\n]]",
+        "{|",
+    ),
+    *(
+        "{|\n|",
+        "{|\n|-\n!a||",
+        "[http://a ",
+        "=",
+        "=a\n",
+        ";:*#",
+        "<!--",
+        "<nowiki>",
+        "<math>a<pre>",
+    ),
+    *(
+        "{{[[<ref>",
+        "{{a [[b}}]]",
+        "'''",
+        "http://",
+        "&amp",
+        "&#x;",
+        "<div>",
+        "<gallery>",
+        "{{#tag:ref|",
+    ),
+)
+HTML_TOKENS = (
+    "<div>",
+    "<p>",
+    "<sup class=reference>",
+    "<table>",
+    "<a href='#cite_note-1'>",
+    "<",
+    "<b>",
+)
+
+
+def check(claims: list[CitedClaim]) -> None:
+    assert len({claim.id for claim in claims}) == len(claims)
+    for claim in claims:
+        assert claim.span is not None
+        start, end = claim.span
+        assert 0 <= start <= end <= len(claim.claim)
+        assert claim.claim.strip() == claim.claim != ""
+        assert claim.citations or "citation-needed" in claim.tags
+        for citation in claim.citations:
+            assert not citation.url or citation.url.lower().startswith(("http:", "https:", "ftp:"))
+
+
+@given(st.lists(PIECES | st.text(max_size=8), max_size=40))
+def test_wikitext_of_any_pieces(pieces: list[str]) -> None:
+    check(extract_claims("".join(pieces), "T", format="wikitext", lists=True))
+
+
+@given(st.lists(HTML_PIECES | st.text(max_size=8), max_size=40))
+def test_html_of_any_pieces(pieces: list[str]) -> None:
+    check(extract_claims("".join(pieces), "T", format="html", lists=True))
+
+
+@given(st.text())
+def test_any_text(text: str) -> None:
+    check(extract_claims(text, "T"))
+
+
+@given(st.lists(PIECES, max_size=30))
+def test_lines_are_well_formed(pieces: list[str]) -> None:
+    for line in wikitext_lines("".join(pieces)):
+        assert line.count("<ref>") + line.count("<ref name=a>") <= line.count("</ref>") + 1
+        assert line.count("{{") <= line.count("}}") + 24 * 3  # runs of braces may differ
+
+
+@pytest.mark.parametrize("token", TOKENS)
+def test_time_is_bounded_for_wikitext(token: str) -> None:
+    text = f"A. {token * (40_000 // len(token))}"
+    start = time.process_time()
+    extract_claims(text, "T", format="wikitext")
+    assert time.process_time() - start < 3
+
+
+@pytest.mark.parametrize("token", HTML_TOKENS)
+def test_time_is_bounded_for_html(token: str) -> None:
+    text = f"<p>A. {token * (40_000 // len(token))}"
+    start = time.process_time()
+    extract_claims(text, "T", format="html")
+    assert time.process_time() - start < 3
+
+
+def test_two_megabytes_are_read_in_seconds() -> None:
+    page = long_page(2_000_000)
+    assert len(page) > 1_990_000
+    start = time.process_time()
+    claims = extract_claims(page, "T", format="wikitext")
+    seconds = time.process_time() - start
+    assert len(claims) == 2 * page.count("== Part")
+    assert seconds < 15  # about 2.5 on an idle core

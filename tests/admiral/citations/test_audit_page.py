@@ -1,0 +1,206 @@
+"""The audit page: order, content, links and escaping."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from admiral.citations.audit_page import audit_page, linked
+from admiral.citations.citation_records import (
+    Citation,
+    CitationVerdict,
+    CitedClaim,
+    Decision,
+    ScoredPart,
+    ScoredSource,
+    Status,
+)
+from admiral.library.source_records import Passage
+from tests.admiral.io.test_judgement_page import Reader
+
+TEXT = "It was dry in May. The town flooded in 1953. Later it dried."
+STATUSES: tuple[Status, ...] = (
+    "not_in_library",
+    "no_text",
+    "too_short",
+    "not_english",
+    "not_web",
+    "blocked",
+)
+
+
+class Links(HTMLParser):
+    """Collects the addresses of links, and what elements refer to."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.addresses: list[str] = []
+        self.names: set[str] = set()
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names |= {name for name, _ in attrs}
+        self.addresses += [value or "" for name, value in attrs if name in ("href", "src")]
+
+
+def source(score: float, url: str = "https://a.example/x", title: str = "Floods") -> ScoredSource:
+    passage = Passage(url, title, 0, 19, 44, TEXT[19:44])
+    return ScoredSource(
+        url,
+        title,
+        "scored",
+        score,
+        probability=0.25,
+        percentile=4.0,
+        passage=passage,
+        parts=(ScoredPart("The town flooded", 1.5, 0), ScoredPart("in 1962", -2.0, None)),
+        missing=("in 1962",),
+    )
+
+
+def verdict(
+    text: str,
+    decision: Decision,
+    *existing: ScoredSource,
+    suggestions: tuple[ScoredSource, ...] = (),
+    warnings: tuple[str, ...] = (),
+) -> CitationVerdict:
+    citations = tuple(Citation(each.url, "7") for each in existing)
+    claim = CitedClaim(
+        text[:20],
+        text,
+        "Town",
+        ("History", "Floods"),
+        "Before.",
+        "After.",
+        (0, len(text)),
+        tags=("failed-verification",),
+        citations=citations,
+    )
+    return CitationVerdict(claim, decision, existing, suggestions, warnings=warnings)
+
+
+def page(*verdicts: CitationVerdict, text: str | None = TEXT) -> str:
+    return "".join(audit_page("Town", verdicts, ["A note."], lambda url: text))
+
+
+def test_statements_are_ordered_by_score_and_unchecked_ones_apart() -> None:
+    unread = ScoredSource("https://b.example", "", "no_text")
+    shown = page(
+        verdict("Unread claim.", "not_checked", unread),
+        verdict("Good claim.", "keep", source(3.0)),
+        verdict("Bad claim.", "flag", source(-3.0)),
+        verdict("Both claim.", "keep", source(-9.0), source(1.0)),
+        verdict("Bare claim.", "add", suggestions=(source(2.0),)),
+    )
+    order = re.findall(r"(Unread|Good|Bad|Both|Bare) claim", shown)
+    assert order == ["Bad", "Both", "Good", "Bare", "Unread"]
+    assert shown.index("<h2>Not checked</h2>") > shown.index("Bare claim")
+
+
+def test_page_shows_every_part_of_a_verdict() -> None:
+    better = source(4.0, "https://c.example/better", "Better floods")
+    found = Reader(
+        page(
+            verdict(
+                "The town flooded in 1962.",
+                "replace",
+                source(-1.0),
+                suggestions=(better, source(1.0, title="Third floods")),
+                warnings=("The date is older than the source.",),
+            )
+        )
+    )
+    for said in (
+        "Citations of Town",
+        "A note.",
+        "Replace: another source supports it better",
+        "Town › History › Floods · tagged failed verification",
+        "Not found in the source: “in 1962”",
+        "[7] Floods",
+        "support 25% · score -1.00 · above 4% of reference citations",
+        "It was dry in May. The town flooded in 1953. Later it dried.",
+        "Passage 1, characters 19 to 44",
+        "Better floods",
+        "Third floods",
+        "The date is older than the source.",
+    ):
+        assert said in found.text, said
+    assert found.tags.count("mark") == 3
+
+
+def test_a_kept_statement_with_missing_parts_is_not_said_to_be_fine() -> None:
+    shown = Reader(page(verdict("The town flooded in 1962.", "keep", source(1.0)))).text
+    assert "Keep, but part of it was not found in the source" in shown
+    assert "nothing was found against it" not in shown
+
+
+def test_missing_parts_are_marked_in_the_claim() -> None:
+    shown = page(verdict("The town flooded in 1962.", "flag", source(-1.0)))
+    assert re.search(r'flooded</bdi> <span class="lacks"><bdi>in 1962</bdi></span>', shown)
+
+
+def test_a_passage_that_is_not_in_the_text_is_shown_alone() -> None:
+    shown = page(verdict("A claim.", "keep", source(1.0)), text="Another text by now.")
+    assert "Another text" not in shown
+    assert "The town flooded in 1953." in Reader(shown).text
+
+
+@pytest.mark.parametrize("status", STATUSES)
+def test_a_source_that_was_not_checked_is_not_said_to_fail(status: Status) -> None:
+    shown = Reader(page(verdict("A claim.", "not_checked", ScoredSource("", "B", status)))).text
+    article = shown[shown.index("Not checked: ") :]
+    assert "fail" not in article.replace("failed verification", "")
+    assert "does not seem to support" not in shown
+
+
+def test_policy_allows_only_the_own_script() -> None:
+    shown = page(verdict("A claim.", "keep", source(1.0)))
+    assert not re.search(r"src=|@import|url\(|<link|<iframe", shown)
+    (script,) = re.findall("<script>(.*?)</script>", shown, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'" in shown
+
+
+SCHEMES = st.sampled_from(
+    ["javascript:", "JavaScript:", " javascript:", "java\nscript:", "data:text/html,", "vbscript:"]
+)
+
+
+@given(SCHEMES, st.text(max_size=20))
+def test_urls_that_run_scripts_are_never_links(scheme: str, rest: str) -> None:
+    hostile = source(1.0, scheme + rest, "")
+    shown = page(verdict("A claim.", "keep", hostile))
+    assert Links(shown).addresses == []
+    assert "<a " not in linked(scheme + rest, "x")
+
+
+@given(st.text(), st.text(), st.text(min_size=1).filter(str.strip))
+def test_hostile_text_adds_no_tags(url: str, title: str, text: str) -> None:
+    hostile = source(1.0, f"https://a.example/{url}", title)
+    claim = verdict(text, "keep", hostile, suggestions=(hostile,), warnings=(text,))
+    shown = page(claim, text=text)
+    shown.encode("utf-8")
+    found = Links(shown)
+    for address in found.addresses:
+        assert re.match(r"https?://", address)
+        assert not re.search(r"[\s\"'<>]", address)
+    assert not {name for name in found.names if name.startswith("on")}
+    usual = Reader(page(verdict("c", "keep", source(1.0), suggestions=(source(1.0),))))
+    variable = {"span", "bdi", "a", "p", "strong"}  # their number depends on what is empty
+    assert [t for t in Reader(shown).tags if t not in variable] == [
+        t for t in usual.tags if t not in (variable | {"p"})
+    ]
+
+
+def test_a_url_with_quotes_cannot_leave_its_attribute() -> None:
+    assert linked('https://a.example/"onclick="x', "t").startswith("<bdi>")
+    assert linked("https://a.example/?a=1&b=2", "t").startswith(
+        '<a href="https://a.example/?a=1&amp;b=2" rel="noreferrer noopener">'
+    )

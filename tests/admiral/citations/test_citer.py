@@ -1,0 +1,235 @@
+"""The whole flow over a library: statuses, decisions and suggestions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from admiral.citations.citation_records import Citation, CitedClaim, Status
+from admiral.citations.citation_settings import CitationConfig, load_citation_config
+from admiral.citations.citer import Citer, decision_rule
+from admiral.citations.source_collections import LoadedSources
+from admiral.citations.verdict_json import verdict_record
+from admiral.citations.verifiers.term_weights import TermWeights
+from admiral.errors import AdmiralError
+from admiral.library import Source, build_library
+from tests.admiral.citations.cited_pages import BRIDGE, CLAIM, HARBOUR, claim
+
+_LONG = " ".join(["Die Brücke wurde im Mai eröffnet und führt über den Fluss nach Belmar."] * 8)
+MIRROR = Source("https://en.wikipedia.org/wiki/Belmar", "Belmar", f"{CLAIM.claim} " * 8)
+COPY = Source(
+    "https://copies.example.net/belmar",
+    "Belmar",
+    "Belmar is a town at the sea with two bridges and a harbour, and it is known for its summer "
+    "fair, which takes place on the old market. The Eastern Bridge, which crosses the Orr, was "
+    "opened in 1932 by Ada Lane. " * 2,
+)
+SOURCES = [
+    BRIDGE,
+    HARBOUR,
+    MIRROR,
+    COPY,
+    Source("https://empty.example.org/", "Empty", ""),
+    Source("https://short.example.org/", "Short", "The bridge was opened in 1932."),
+    Source("https://german.example.org/", "Brücke", _LONG),
+]
+FAST = CitationConfig(verifier="coverage")
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("citer") / "library"
+    build_library(path, SOURCES)
+    return path
+
+
+@pytest.fixture(scope="module")
+def citer(library: Path) -> Iterator[Citer]:
+    with Citer.open(library, config=FAST) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("url", "status"),
+    [
+        (BRIDGE.url, "scored"),
+        ("http://www.news.example.org/bridge/?utm_source=x#top", "scored"),
+        ("https://web.archive.org/web/20200101000000/https://news.example.org/bridge", "scored"),
+        ("https://nowhere.example.org/", "not_in_library"),
+        ("https://empty.example.org/", "no_text"),
+        ("https://short.example.org/", "too_short"),
+        ("https://german.example.org/", "not_english"),
+        ("", "not_web"),
+        ("javascript:alert(1)", "not_web"),
+        (MIRROR.url, "blocked"),
+    ],
+)
+def test_each_status(citer: Citer, url: str, status: Status) -> None:
+    verdict = citer.verify(replace(CLAIM, citations=(Citation(url, title="Title"),)))
+    (source,) = verdict.existing
+    assert source.status == status
+    if status == "scored":
+        assert verdict.decision == "keep"
+        assert not verdict.warnings
+        return
+    # What could not be read has no score, and never counts as failing.
+    assert source.score is source.probability is source.percentile is None
+    assert verdict.decision == "not_checked"
+    assert not verdict.flagged
+    assert len(verdict.warnings) == 1
+
+
+def test_a_source_that_says_nothing_of_it_is_replaced(citer: Citer) -> None:
+    long = "The Eastern Bridge is 320 metres long and was closed for repairs in 1978."
+    verdict = citer.verify(claim(long, HARBOUR.url))
+    assert verdict.decision == "replace"
+    assert verdict.flagged
+    assert verdict.suggestions[0].url == BRIDGE.url
+    best = verdict.suggestions[0].passage
+    assert best is not None
+    assert BRIDGE.text[best.start : best.end] == best.text
+
+
+def test_an_unread_source_beside_a_failing_one_is_not_a_failure(citer: Citer) -> None:
+    cited = (Citation(HARBOUR.url), Citation("https://nowhere.example.org/"))
+    verdict = citer.verify(replace(CLAIM, citations=cited))
+    assert verdict.decision == "not_checked"
+    assert [one.status for one in verdict.existing] == ["scored", "not_in_library"]
+    assert verdict.suggestions
+
+
+def test_a_claim_without_citations_gets_one(citer: Citer) -> None:
+    assert citer.verify(replace(CLAIM, citations=())).decision == "add"
+    nonsense = citer.verify(claim("Quokkas photosynthesise in Zanzibar."))
+    assert (nonsense.decision, nonsense.flagged) == ("not_checked", False)
+
+
+def test_neither_wikipedia_nor_a_copy_of_the_page_is_suggested(citer: Citer) -> None:
+    own = replace(
+        CLAIM,
+        citations=(),
+        before="Belmar is a town at the sea with two bridges and a harbour, and it is known for "
+        "its summer fair, which takes place on the old market.",
+    )
+    urls = [one.url for one in citer.verify(own).suggestions]
+    assert BRIDGE.url in urls
+    assert MIRROR.url not in urls
+    assert COPY.url not in urls
+
+
+def test_a_source_with_the_value_changed_scores_lower(citer: Citer) -> None:
+    right, wrong = (
+        citer.verify(claim(f"The Eastern Bridge was opened in {year}.", BRIDGE.url)).existing[0]
+        for year in (1932, 1934)
+    )
+    assert right.score is not None
+    assert wrong.score is not None
+    assert right.score > wrong.score
+    assert (right.missing, wrong.missing) == ((), ("in 1934",))
+
+
+def test_batches_give_the_same_as_claims_alone(citer: Citer) -> None:
+    claims = [
+        replace(CLAIM, id=str(n), citations=(Citation(source.url),))
+        for n, source in enumerate(SOURCES)
+    ]
+    together = [_stable(verdict_record(v)) for v in citer.verify_many(claims)]
+    assert together == [_stable(verdict_record(citer.verify(one))) for one in claims]
+
+
+def _stable(record: dict[str, object]) -> dict[str, object]:
+    return record | {"seconds": 0}
+
+
+def test_an_audit_begins_with_the_lowest_score(citer: Citer) -> None:
+    claims = [
+        replace(CLAIM, id="good"),
+        replace(CLAIM, id="unread", citations=(Citation("https://nowhere.example.org/"),)),
+        replace(CLAIM, id="bad", citations=(Citation(HARBOUR.url),)),
+    ]
+    assert [v.claim.id for v in citer.audit(claims)] == ["bad", "good", "unread"]
+
+
+def test_suggestions_for_a_statement(citer: Citer) -> None:
+    found = citer.suggest("The lighthouse of the harbour was first lit in 1911.", 1)
+    assert [one.url for one in found] == [HARBOUR.url]
+    assert citer.suggest("xyzzy plugh") == []
+    with pytest.raises(AdmiralError, match="empty"):
+        citer.suggest("  ")
+
+
+def test_without_suggestions_nothing_is_searched(library: Path) -> None:
+    config = replace(FAST, suggest=False)
+    with Citer.open(library, config=config) as opened:
+        assert not opened.verify(CLAIM).suggestions
+        with pytest.raises(AdmiralError, match="suggest"):
+            opened.suggest("The bridge was opened.")
+
+
+def test_a_library_that_changes_during_a_run_keeps_its_version(tmp_path: Path) -> None:
+    path = tmp_path / "library"
+    build_library(path, SOURCES)
+    with Citer.open(path, config=FAST) as opened:
+        before = opened.verify(CLAIM)
+        build_library(path, [HARBOUR], overwrite=True)
+        after = opened.verify(CLAIM)
+    assert replace(after, seconds=0.0) == replace(before, seconds=0.0)
+    with Citer.open(path, config=FAST) as opened:
+        assert opened.verify(CLAIM).existing[0].status == "not_in_library"
+
+
+def test_a_source_of_many_words(citer: Citer) -> None:
+    text = f"{HARBOUR.text} " * 250 + BRIDGE.text  # about 16,000 words
+    source = replace(BRIDGE, text=text)
+    over = Citer.over(
+        LoadedSources([source]), TermWeights.background(), replace(FAST, suggest=False)
+    )
+    (scored,) = over.verify(CLAIM).existing
+    assert scored.passage is not None
+    assert "opened on 4 May 1932" in scored.passage.text
+
+
+def test_thresholds_follow_the_settings() -> None:
+    from admiral.citations.citation_weights import CitationWeights
+
+    calibration = CitationWeights.bundled().calibrations["coverage"]
+    rule = decision_rule(FAST, calibration)
+    assert calibration.percentile(rule.fail) == pytest.approx(10)
+    assert calibration.probability(rule.accept) == pytest.approx(0.3)
+    by_probability = decision_rule(replace(FAST, fail_probability=0.5), calibration)
+    assert calibration.probability(by_probability.fail) == pytest.approx(0.5)
+    unknown = decision_rule(replace(FAST, fail_below=-3.0), None)
+    assert (unknown.fail, unknown.accept) == (-3.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("override", "key"),
+    [
+        ("verifier=best", "verifier"),
+        ("verifier=cross-encoder", "classifier"),
+        ("fail_percentile=101", "fail_percentile"),
+        ("k=0", "k"),
+        ("kk=1", "kk"),
+    ],
+)
+def test_bad_settings(override: str, key: str) -> None:
+    with pytest.raises(AdmiralError, match=f"key '{key}'"):
+        load_citation_config(None, [override])
+
+
+def test_a_classifier_that_is_none(library: Path, tmp_path: Path) -> None:
+    config = CitationConfig(verifier="cross-encoder", classifier=str(tmp_path))
+    with pytest.raises(AdmiralError, match="setting 'classifier'"):
+        Citer.open(library, config=config)
+
+
+def test_the_default_verifier(library: Path) -> None:
+    def decisions(claims: Sequence[CitedClaim]) -> list[str]:
+        with Citer.open(library) as opened:
+            return [one.decision for one in opened.verify_many(claims)]
+
+    failing = replace(CLAIM, id="2", citations=(Citation(HARBOUR.url),))
+    assert decisions([CLAIM, failing]) == ["keep", "replace"]

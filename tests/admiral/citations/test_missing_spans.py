@@ -1,0 +1,40 @@
+"""What of a claim its source lacks."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from admiral.citations.citation_weights import CitationWeights
+from admiral.citations.missing_spans import WORD_FEATURES, word_features
+from proofs.logic.words import word_spans
+from tests.admiral.citations.cited_pages import BRIDGE, HARBOUR, passage
+from tests.proofs.hostile_texts import texts
+
+MISSING = CitationWeights.bundled().missing
+PASSAGES = [passage(BRIDGE.text), passage(HARBOUR.text, 1)]
+
+
+def test_the_wrong_words_are_found() -> None:
+    claim = "The Eastern Bridge was opened in 1934 by Governor Ada Lane."
+    assert MISSING.spans(claim, PASSAGES, 0) == ("1934",)
+
+
+def test_nothing_is_missing_from_a_sentence_of_the_source() -> None:
+    assert MISSING.spans("It is 320 metres long and crosses the river Orr.", PASSAGES, 0) == ()
+
+
+def test_neighbours_make_one_span() -> None:
+    claim = "The Eastern Bridge was painted bright yellow by Zoe Quill."
+    assert MISSING.spans(claim, PASSAGES, 0) == ("painted bright yellow by Zoe Quill",)
+
+
+@given(st.sampled_from([0, 1]), texts(0, 20))
+def test_spans_are_parts_of_the_claim_in_order(best: int, claim: str) -> None:
+    end = 0
+    for span in MISSING.spans(claim, PASSAGES, best):
+        end = claim.index(span, end) + len(span)
+    words = word_spans(claim)
+    rows = word_features(claim, words, PASSAGES, best)
+    assert [len(row) for row in rows] == [len(WORD_FEATURES)] * len(words)
+    assert all(0 <= value <= 1 for row in rows for value in row)

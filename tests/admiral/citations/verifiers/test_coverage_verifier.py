@@ -1,0 +1,65 @@
+"""Coverage against its definition, computed step by step."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from admiral.citations.verifiers.coverage_verifier import CoverageVerifier
+from admiral.citations.verifiers.term_weights import TermWeights, text_stems
+from admiral.kb.bm25.analysis import STOP_WORDS, porter
+from tests.admiral.citations.cited_pages import BRIDGE, HARBOUR, claim, passage
+
+_TEXTS = st.lists(
+    st.sampled_from(["the", "bridge", "bridges", "opened", "open", "1932", "of", "Orr"])
+).map(" ".join)
+
+
+def _slow_stems(text: str) -> set[str]:
+    words = re.findall("[a-z0-9]+", text.lower())
+    return {porter(word) for word in words if word not in STOP_WORDS}
+
+
+def _slow_coverage(claimed: str, text: str, texts: list[str]) -> float:
+    def weight(stem: str) -> float:
+        n = sum(stem in _slow_stems(each) for each in texts)
+        return math.log(1 + (len(texts) - n + 0.5) / (n + 0.5))
+
+    stems = _slow_stems(claimed)
+    total = sum(weight(stem) for stem in stems)
+    return sum(weight(s) for s in stems & _slow_stems(text)) / total if total else 0.0
+
+
+@given(_TEXTS, st.lists(_TEXTS, min_size=1, max_size=4))
+def test_coverage_is_as_defined(claimed: str, texts: list[str]) -> None:
+    verifier = CoverageVerifier(TermWeights.of(texts))
+    (scores,) = verifier.score([claim(claimed)], [[passage(text) for text in texts]])
+    expected = [_slow_coverage(claimed, text, texts) for text in texts]
+    assert scores == pytest.approx(expected)
+    assert all(0 <= score <= 1 + 1e-9 for score in scores)
+
+
+def test_rare_words_weigh_more() -> None:
+    weights = TermWeights.of([BRIDGE.text, HARBOUR.text])
+    assert weights.weight("vehicl") > weights.weight("belmar") > 0
+    assert text_stems("Vehicles of the bridges") == ["vehicl", "bridg"]
+
+
+def test_weights_add_up() -> None:
+    both = TermWeights.of([BRIDGE.text]) + TermWeights.of([HARBOUR.text])
+    once = TermWeights.of([BRIDGE.text, HARBOUR.text])
+    assert both.weight("orr") == once.weight("orr")
+    assert TermWeights.background().weight("orr") > 0
+
+
+def test_the_context_has_to_be_covered_if_it_is_read() -> None:
+    weights = TermWeights.of([BRIDGE.text, HARBOUR.text])
+    own = claim("It was opened in 1932.", page="Zanzibar")
+    alone = CoverageVerifier(weights).score([own], [[passage(BRIDGE.text)]])
+    titled = CoverageVerifier(weights, "title").score([own], [[passage(BRIDGE.text)]])
+    assert alone[0][0] == pytest.approx(1.0)
+    assert titled[0][0] < alone[0][0]

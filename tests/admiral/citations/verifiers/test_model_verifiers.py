@@ -1,0 +1,141 @@
+"""Verifiers that read models: as defined, the same in batches as alone, and finite."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+import torch
+
+from admiral.citations.aggregate import PassageAggregator
+from admiral.citations.verifiers.cascade import CascadeVerifier
+from admiral.citations.verifiers.coverage_verifier import CoverageVerifier
+from admiral.citations.verifiers.pair_classifier_verifier import PairClassifierVerifier
+from admiral.citations.verifiers.proof_verifier import ProofVerifier
+from admiral.citations.verifiers.sentence_states import SentenceStates
+from admiral.citations.verifiers.similarity_verifiers import (
+    LateInteractionVerifier,
+    SimilarityVerifier,
+)
+from admiral.citations.verifiers.term_weights import TermWeights
+from admiral.citations.verifiers.verifier_protocol import CitationVerifier
+from admiral.kb.corpus.sentence_splitter import split_sentences
+from admiral.reranking.mean_pooling import MeanPoolingEncoder
+from admiral.reranking.similarity import MINILM, minilm_directory
+from proofs.verifier.pair_verifier import Verifier
+from tests.admiral.citations.cited_pages import BRIDGE, CLAIM, HARBOUR, claim, passage
+from tests.proofs.verifier.tiny_classifier import write_classifier_directory
+
+NAMES = ["coverage", "similarity", "late", "proof", "cross-encoder", "cascade"]
+PASSAGES = [passage(BRIDGE.text), passage(HARBOUR.text, 1, HARBOUR.title)]
+
+
+@pytest.fixture(scope="module")
+def encoder() -> MeanPoolingEncoder:
+    return MeanPoolingEncoder(minilm_directory(), MINILM)
+
+
+@pytest.fixture(scope="module")
+def verifiers(
+    encoder: MeanPoolingEncoder, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, CitationVerifier]:
+    states = SentenceStates(encoder)
+    directory: Path = write_classifier_directory(tmp_path_factory.mktemp("classifier") / "tiny")
+    coverage = CoverageVerifier(TermWeights.background())
+    classifier = Verifier.open(directory, dtype=torch.float32)
+    return {
+        "coverage": coverage,
+        "similarity": SimilarityVerifier(states),
+        "late": LateInteractionVerifier(states),
+        "proof": ProofVerifier(),
+        "cross-encoder": PairClassifierVerifier(classifier),
+        "cascade": CascadeVerifier(coverage, LateInteractionVerifier(states), 1),
+    }
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_batches_give_the_same_as_claims_alone(
+    verifiers: dict[str, CitationVerifier], name: str
+) -> None:
+    claims = [CLAIM, claim("The lighthouse was first lit in 1911."), claim("word")]
+    passages = [PASSAGES, PASSAGES[1:], PASSAGES]
+    together = verifiers[name].score(claims, passages)
+    for own, one, sources in zip(together, claims, passages, strict=True):
+        (alone,) = verifiers[name].score([one], [sources])
+        assert own == pytest.approx(alone, abs=1e-4)
+        assert len(own) == len(sources)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("text", ["", " ", "the", "?!", "\u200b", "\ud800 x", "日本語", "a" * 3000])
+def test_hostile_texts_have_finite_scores(
+    verifiers: dict[str, CitationVerifier], name: str, text: str
+) -> None:
+    scores = verifiers[name].score(
+        [claim(text), CLAIM], [[*PASSAGES, passage(text)], [passage(text)]]
+    )
+    assert all(math.isfinite(score) for own in scores for score in own)
+
+
+@pytest.mark.parametrize("name", ["coverage", "similarity", "late", "proof", "cascade"])
+def test_the_right_source_is_first(verifiers: dict[str, CitationVerifier], name: str) -> None:
+    (scores,) = verifiers[name].score([CLAIM], [PASSAGES])
+    assert scores[0] > scores[1] or (name == "cascade" and scores[0] == scores[1])
+
+
+def test_no_claims_and_no_passages(verifiers: dict[str, CitationVerifier]) -> None:
+    for verifier in verifiers.values():
+        assert verifier.score([], []) == []
+        assert verifier.score([CLAIM], [[]]) == [[]]
+
+
+def test_similarity_and_late_interaction_are_as_defined(
+    encoder: MeanPoolingEncoder, verifiers: dict[str, CitationVerifier]
+) -> None:
+    """Against the states of each sentence, encoded by itself."""
+    query = encoder.token_states([CLAIM.claim])[0]
+    cosines, best = [], []
+    for sentence in split_sentences(BRIDGE.text):
+        (states,) = encoder.token_states([sentence])
+        cosines.append(float(torch.cosine_similarity(query.mean(0), states.mean(0), dim=0)))
+        tokens = torch.nn.functional.normalize(query[1:-1], dim=-1)
+        others = torch.nn.functional.normalize(states[1:-1], dim=-1)
+        best.append((tokens @ others.T).amax(1))
+    (similarity,) = verifiers["similarity"].score([CLAIM], [PASSAGES[:1]])
+    (late,) = verifiers["late"].score([CLAIM], [PASSAGES[:1]])
+    assert similarity == pytest.approx([max(cosines)], abs=1e-4)
+    assert late == pytest.approx([float(torch.stack(best).amax(0).mean())], abs=2e-3)
+
+
+def test_the_context_reaches_the_models(encoder: MeanPoolingEncoder) -> None:
+    states = SentenceStates(encoder)
+    own = claim("It was first lit in 1911.", page="Lighthouse of Belmar Harbour")
+    for kind in (SimilarityVerifier, LateInteractionVerifier):
+        plain = kind(states).score([own], [PASSAGES])
+        assert kind(states, "title").score([own], [PASSAGES]) != plain
+
+
+def test_the_cascade_reads_the_best_passages_only(
+    verifiers: dict[str, CitationVerifier],
+) -> None:
+    (close,) = verifiers["late"].score([CLAIM], [PASSAGES])
+    (scores,) = verifiers["cascade"].score([CLAIM], [PASSAGES])
+    assert scores == [pytest.approx(close[0]), pytest.approx(close[0])]
+
+
+def test_sources_are_scored_by_their_passages_and_the_parts_of_the_claim(
+    verifiers: dict[str, CitationVerifier],
+) -> None:
+    """Evidence that is spread over two passages counts with parts, not with the maximum alone."""
+    spread = claim("The Eastern Bridge was opened in 1932, and the lighthouse was lit in 1911.")
+    most = PassageAggregator(verifiers["coverage"], 1.0)
+    parts = PassageAggregator(verifiers["coverage"], 0.0)
+    (by_max,) = most.score_sources([spread], [PASSAGES])
+    (by_parts,) = parts.score_sources([spread], [PASSAGES])
+    assert by_max.score == max(by_max.passages)
+    assert not by_max.parts
+    assert [part.passage for part in by_parts.parts] == [0, 1]
+    assert by_parts.score > by_max.score + 0.2
+    (half,) = PassageAggregator(verifiers["coverage"], 0.5).score_sources([spread], [PASSAGES])
+    assert half.score == pytest.approx((by_max.score + by_parts.score) / 2)

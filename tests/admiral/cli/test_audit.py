@@ -1,0 +1,90 @@
+"""`admiral audit` over the bundled demo: decisions, statuses and errors."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from admiral.citations.citation_settings import CitationConfig
+from admiral.citations.citer import Citer
+from admiral.citations.extract import claims_of_file
+from admiral.cli.audit import audit_command
+from admiral.errors import AdmiralError
+from admiral.library import build_library
+from admiral.library.source_records import Source
+from tests.admiral.io.test_judgement_page import Reader
+
+DEMO = Path(__file__).parents[3] / "admiral" / "data" / "citations"
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("audits") / "library"
+    lines = (DEMO / "sources.jsonl").read_text(encoding="utf-8").splitlines()
+    build_library(path, [Source(**json.loads(line)) for line in lines])
+    return path
+
+
+def run(*arguments: str | Path) -> Result:
+    result = CliRunner().invoke(
+        audit_command, [*map(str, arguments), "--quiet", "--verifier", "coverage"]
+    )
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def test_a_page_of_the_demo(library: Path, tmp_path: Path) -> None:
+    output = tmp_path / "audit.html"
+    page = DEMO / "pages" / "Hubble_Space_Telescope.wiki"
+    result = run(page, "--library", library, "--output", output)
+    assert re.search(r"audit\.html: 7 statements, [1-7] to look at", result.output)
+    found = Reader(output.read_text())
+    assert found.tags.count("article") == 7
+    assert "Citations of Hubble Space Telescope" in found.text
+    # The statement whose source is another page of the demo comes first, and that is suggested.
+    first = found.text[found.text.index("least support first") :]
+    assert first.index("It was composed of 342 exposures.") < first.index("Keep")
+    assert "Ten days in December" in first[: first.index("Keep")]
+
+
+def test_statuses_of_the_demo_are_those_of_its_gold_file(library: Path) -> None:
+    """Of all claims with a source that cannot be checked, and some others."""
+    gold: dict[str, list[str]] = {}
+    for line in (DEMO / "gold.jsonl").read_text().splitlines():
+        record = json.loads(line)
+        gold.setdefault(record["id"], []).append(record["status"])
+    gold = {
+        id: statuses
+        for id, statuses in gold.items()
+        if set(statuses) != {"scored"} or id.endswith(":1:1")
+    }
+    assert {each for statuses in gold.values() for each in statuses} == {
+        *("scored", "not_in_library", "no_text", "too_short", "not_english", "not_web")
+    }
+    pages = sorted((DEMO / "pages").iterdir())
+    claims = [claim for page in pages for claim in claims_of_file(page) if claim.id in gold]
+    config = CitationConfig(verifier="coverage", suggest=False)
+    with Citer.open(library, config=config) as citer:
+        verdicts = list(citer.verify_many(claims))
+    assert {each.claim.id: [one.status for one in each.existing] for each in verdicts} == gold
+    for verdict in verdicts:
+        if not any(each.status == "scored" for each in verdict.existing):
+            assert verdict.decision == "not_checked"
+
+
+def test_errors(library: Path, tmp_path: Path) -> None:
+    page = tmp_path / "bare.wiki"
+    page.write_text("It rained.")
+    with pytest.raises(AdmiralError, match=r"bare\.wiki: holds no statement with a reference"):
+        run(page, "--library", library, "--output", tmp_path / "audit.html")
+    (tmp_path / "notes.txt").write_text("Keep me.")
+    with pytest.raises(AdmiralError, match="exists and is not an HTML page"):
+        run(page, "--library", library, "--output", tmp_path / "notes.txt")
+    with pytest.raises(AdmiralError, match="is the input as well"):
+        run(page, "--library", library, "--output", page)
+    assert not (tmp_path / "audit.html").exists()

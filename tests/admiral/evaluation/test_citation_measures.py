@@ -1,0 +1,102 @@
+"""Measures of scores against obvious definitions."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from admiral.citations.citation_records import Citation, CitedClaim
+from admiral.citations.wice_records import WiceCitation
+from admiral.errors import AdmiralError
+from admiral.evaluation.citation_evaluation import evaluate_citations
+from admiral.evaluation.citation_measures import (
+    auroc,
+    auroc_interval,
+    balanced_accuracy,
+    best_threshold,
+    lowest_share,
+    paired_auroc,
+    precision_at_recall,
+)
+from admiral.library.source_records import Source
+
+_LABELLED = st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=2, max_size=30)
+
+
+@given(_LABELLED)
+def test_auroc_counts_pairs(pairs: list[tuple[int, bool]]) -> None:
+    positives = [score for score, label in pairs if label]
+    negatives = [score for score, label in pairs if not label]
+    value = auroc([float(score) for score, _ in pairs], [label for _, label in pairs])
+    if not positives or not negatives:
+        assert math.isnan(value)
+        return
+    wins = sum((p > n) + 0.5 * (p == n) for p in positives for n in negatives)
+    assert value == pytest.approx(wins / len(positives) / len(negatives))
+
+
+def test_intervals_hold_the_value_and_pairs_are_compared() -> None:
+    labels = [n % 2 == 0 for n in range(60)]
+    good = [float(label) + 0.1 * (n % 7) for n, label in enumerate(labels)]
+    poor = [float(n % 5) for n in range(60)]
+    interval = auroc_interval(poor, labels)
+    assert interval.low <= interval.value <= interval.high
+    better = paired_auroc(poor, good, labels)
+    assert better.p_value < 0.01
+    assert better.difference.low > 0
+    same = paired_auroc(good, good, labels)
+    assert (same.difference.value, same.p_value) == (0, 1)
+
+
+def test_precision_at_recall() -> None:
+    bad = [True, False, True, False, False, True, False]
+    scores = [float(n) for n in range(7)]
+    assert precision_at_recall(scores, bad, 0.15) == 1.0
+    assert precision_at_recall(scores, bad, 0.5) == pytest.approx(2 / 3)
+    assert precision_at_recall(scores, bad, 1.0) == pytest.approx(3 / 6)
+    assert math.isnan(precision_at_recall(scores, [False] * 7))
+    assert lowest_share(scores, bad, 0.4) == pytest.approx(2 / 3)
+
+
+@given(_LABELLED)
+def test_no_threshold_is_better_than_the_best(pairs: list[tuple[int, bool]]) -> None:
+    scores, labels = [float(s) for s, _ in pairs], [label for _, label in pairs]
+    if len(set(labels)) < 2:
+        return
+    best = best_threshold(scores, labels)
+    value = balanced_accuracy([s >= best for s in scores], labels)
+    for cut in range(-1, 7):
+        assert balanced_accuracy([s >= cut for s in scores], labels) <= value + 1e-9
+
+
+def _record(score: float | None, decision: str) -> dict[str, object]:
+    return {
+        "decision": decision,
+        "flagged": decision in ("flag", "replace"),
+        "existing": [{"score": score}],
+        "suggestions": [],
+    }
+
+
+def _gold(id: str, label: str) -> WiceCitation:
+    claim = CitedClaim(id, "A claim.", citations=(Citation(f"wice:{id}"),))
+    return WiceCitation(claim, Source(f"wice:{id}", "", "text"), ("text",), (), label)
+
+
+def test_unread_sources_count_in_no_measure() -> None:
+    gold = [_gold("1", "supported"), _gold("2", "not_supported"), _gold("3", "not_supported")]
+    verdicts = {
+        "1": _record(1.0, "keep"),
+        "2": _record(-1.0, "flag"),
+        "3": _record(None, "not_checked"),
+    }
+    result = evaluate_citations(gold, verdicts)
+    assert (result.claims, result.not_scored) == (3, 1)
+    assert result.measures["AUROC, supported > not"][0] == 1.0
+    assert result.measures["balanced accuracy of flags, not v rest"][0] == 1.0
+    assert result.decisions["not_checked"]["not_supported"] == 1
+    with pytest.raises(AdmiralError, match="claim '4'"):
+        evaluate_citations([*gold, _gold("4", "supported")], verdicts)
