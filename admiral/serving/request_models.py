@@ -51,3 +51,11 @@ class ProofRequest(_Body):
     claim: Text = Field(description="The claim.", examples=["Paris is in France."])
     evidence: list[GivenSentence] = Field(description="The evidence.")
     kb: str | None = Field(None, description="Name of a knowledge base; the first by default.")
+
+
+class SplitRequest(_Body):
+    """A text of several claims."""
+
+    text: Text = Field(
+        description="The text.", examples=["Paris is in France. It is on the Seine."]
+    )
