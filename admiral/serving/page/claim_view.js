@@ -4,7 +4,7 @@ import { events, post } from "./api.js";
 import { remember } from "./claim_history.js";
 import { announce, announceError, byId, element } from "./elements.js";
 import { hopPanel } from "./hop_view.js";
-import { showResult } from "./result_view.js";
+import { hideResult, showResult } from "./result_view.js";
 import { currentRoute, routeTo } from "./routes.js";
 
 let running = null; // what stops the claim in progress
@@ -52,9 +52,8 @@ export async function showClaim({ claim, hops }) {
   running = controller;
   if (byId("choice").hidden) byId("claim").value = claim;
   if (hops) byId("hops").value = hops;
+  hideResult();
   byId("hops-found").replaceChildren();
-  byId("result").replaceChildren();
-  byId("result").hidden = true;
   byId("stop").hidden = false;
   announce(`Searching for evidence: ${claim}`);
   try {

@@ -4,7 +4,7 @@ import { element, svgElement } from "./elements.js";
 import { documentRoute } from "./routes.js";
 
 const SETS = 3;
-const [WIDTH, HEIGHT, GAP, COLUMN] = [176, 40, 14, 250];
+const [WIDTH, HEIGHT, GAP, COLUMN] = [190, 36, 10, 252];
 const LONGEST = 22;
 
 // Return the documents by title, each with the hop that found it, and the arrows between them.

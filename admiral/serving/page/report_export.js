@@ -30,7 +30,8 @@ async function report(claim) {
     element("meta", { "http-equiv": "Content-Security-Policy", content: policy }),
     element("meta", { name: "viewport", content: "width=device-width, initial-scale=1" }),
   );
-  const main = element("main", {}, element("h1", {}, claim), byId("result").cloneNode(true), byId("hops-found").cloneNode(true));
+  const parts = ["result", "hops-found", "documents-found"].map((id) => byId(id).cloneNode(true));
+  const main = element("main", {}, element("h1", {}, claim), parts);
   for (const unusable of main.querySelectorAll("button, .exports")) unusable.remove();
   for (const link of main.querySelectorAll("a")) link.removeAttribute("href");
   for (const row of main.querySelectorAll("tr[tabindex]")) row.removeAttribute("tabindex");

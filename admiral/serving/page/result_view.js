@@ -8,6 +8,13 @@ import { kindSymbol, percent, stopReason, verdictKind, verdictPhrase } from "./w
 
 const SHOWN = 10;
 
+export function hideResult() {
+  for (const id of ["result", "documents-found"]) {
+    byId(id).replaceChildren();
+    byId(id).hidden = true;
+  }
+}
+
 // Show a result. `text` is its record as the service sent it, `hops` are the events of its hops.
 export function showResult(record, text, hops) {
   const { label, probabilities } = record.verdict ?? {};
@@ -21,12 +28,6 @@ export function showResult(record, text, hops) {
     element("p", {}, `${stopReason(record.stopped)} The verdict follows from the proof, which a program wrote and which may be wrong.`),
     ...(record.warnings ?? []).map((warning) => element("p", { class: "warning" }, `Warning: ${warning}`)),
     element(
-      "div",
-      { class: "columns" },
-      element("div", {}, element("h3", {}, "Ranking"), ...ranking(record.documents)),
-      element("div", {}, element("h3", {}, "Which document led to which"), ...documentGraph(hops)),
-    ),
-    element(
       "p",
       { class: "exports" },
       copyButton(),
@@ -34,7 +35,16 @@ export function showResult(record, text, hops) {
       reportLink(record.claim),
     ),
   );
-  byId("result").hidden = false;
+  byId("documents-found").replaceChildren(
+    element("h2", {}, "Documents"),
+    element(
+      "div",
+      { class: "columns" },
+      element("div", {}, element("h3", {}, "Ranking"), ...ranking(record.documents)),
+      element("div", {}, element("h3", {}, "Which document led to which"), ...documentGraph(hops)),
+    ),
+  );
+  byId("result").hidden = byId("documents-found").hidden = false;
   return `${verdict}${confidence}`;
 }
 

@@ -136,7 +136,7 @@ def test_hops_arrive_and_the_proof_points_at_its_quotations(page: Page) -> None:
     expect(quotation).to_have_class(re.compile(r"\blit\b"))
     quotation.hover()
     expect(row).to_have_class(re.compile(r"\blit\b"))
-    result = page.get_by_role("region", name="Result")
+    result = page.get_by_role("region", name="Documents")
     assert result.locator(".ranking li").count() == 10
     result.get_by_role("button", name="Show all").click()
     assert result.locator(".ranking li").count() > 10
