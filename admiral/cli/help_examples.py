@@ -38,6 +38,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "admiral serve --kb my-kb",
         "admiral serve --kb my-kb --host 0.0.0.0 --api-keys keys.txt",
     ),
+    "mcp": (
+        "admiral mcp --kb my-kb",
+        "admiral mcp --kb my-kb --transport http --port 8081",
+    ),
     "titles": ('admiral titles "Seth" --kb my-kb',),
     "graph": (
         "admiral graph build --kb my-kb",

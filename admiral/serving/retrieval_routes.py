@@ -66,7 +66,11 @@ async def retrieve_batch(body: BatchRequest, request: Request) -> Response:
     return Response(encode_record({"results": records}), media_type=JSON)
 
 
-@router.post("/retrieve/stream", response_class=StreamingResponse)
+@router.post(
+    "/retrieve/stream",
+    response_class=StreamingResponse,
+    responses={200: {"description": "Events.", "content": {"text/event-stream": {}}}},
+)
 async def retrieve_stream(body: ClaimRequest, request: Request) -> Response:
     """Send server-sent events: `hop` for each hop as it ends, then `result` or `problem`."""
     service: Service = request.app.state.service
@@ -91,11 +95,8 @@ async def prove(body: ProofRequest, request: Request) -> Response:
     """Return the judgement of a claim on given sentences, as `admiral prove --json` writes it."""
     service: Service = request.app.state.service
     service.limits.check_claim(body.claim)
-    queue = service.queue(body.kb)
     evidence = [(sentence.title, sentence.text) for sentence in body.evidence]
-    with queue.reserve():
-        proving = asyncio.to_thread(queue.system.prove, body.claim, evidence)
-        judgement = await asyncio.wait_for(proving, service.limits.deadline)
+    judgement = await service.prove(body.claim, evidence, body.kb)
     record = judgement_record(body.claim, evidence, judgement)
     return Response(encode_record(record), media_type=JSON)
 
