@@ -150,7 +150,7 @@ def test_streamable_http_asks_for_the_key(service: Service) -> None:
         async with Client(f"{url}/mcp") as client:
             await client.list_tools()
 
-    refused = pytest.raises(BaseException)  # noqa: B017, PT011 - the SDK raises a group
+    refused = pytest.raises(BaseException)  # noqa: PT011 - the SDK raises a group
     with listening(http_app(service, "127.0.0.1", [KEY.encode()])) as url, refused:
         asyncio.run(run(url))
     with listening(http_app(service, "127.0.0.1", [])) as url:
