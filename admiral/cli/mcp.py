@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,7 +47,6 @@ def mcp_command(
     """
     check_access(host, keys_path, no_auth)
     with needed_package("serve,mcp"):
-        import anyio
         import uvicorn
 
         from admiral.serving.access import read_api_keys
@@ -55,7 +55,7 @@ def mcp_command(
     service = open_service(kbs, config, places, deadline)
     try:
         if transport == "stdio":
-            anyio.run(create_mcp(service).run_stdio_async)
+            asyncio.run(create_mcp(service).run_stdio_async())
         else:
             logging.getLogger("admiral.serving").setLevel(logging.INFO)
             app = http_app(service, host, api_keys)

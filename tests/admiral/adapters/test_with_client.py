@@ -23,8 +23,8 @@ KEY = "a-key-that-is-long-enough"
 
 
 @pytest.fixture(scope="module")
-def service(user_cache: None) -> Iterator[Service]:
-    yield Service.open(["demo"], quick_config(hops="1"))
+def service(user_cache: None) -> Service:
+    return Service.open(["demo"], quick_config(hops="1"))
 
 
 @pytest.fixture(scope="module")
