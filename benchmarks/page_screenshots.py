@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import Literal
 from urllib.parse import urlencode
 
 import click
 
 CLAIM = "The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1973."
-SHOTS: dict[str, dict[str, Any]] = {
-    "page-wide.png": {"viewport": {"width": 1180, "height": 1120}},
-    "page-dark.png": {"viewport": {"width": 1180, "height": 1120}, "color_scheme": "dark"},
-    "page-narrow.png": {"viewport": {"width": 390, "height": 1100}},
+SHOTS: dict[str, tuple[int, int, Literal["light", "dark"]]] = {
+    "page-wide.png": (1180, 1120, "light"),
+    "page-dark.png": (1180, 1120, "dark"),
+    "page-narrow.png": (390, 1100, "light"),
 }
+_PATIENCE = 600_000  # milliseconds
 
 
 @click.command()
@@ -35,20 +36,21 @@ def main(folder: Path, url: str, claim: str) -> None:
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox"]
         )
-        for name, options in SHOTS.items():
-            page = browser.new_page(**options)
-            page.goto(f"{url}/#{urlencode({'claim': claim, 'hops': 'dynamic'})}")
-            expect(page.get_by_role("status")).to_contain_text("Complete", timeout=120_000)
-            # Lights the quotation of a step, without scrolling to it.
-            page.locator("#hop-1 tr.contradicts").first.evaluate(
-                "row => row.focus({preventScroll: true})"
-            )
+        page = browser.new_page()
+        page.goto(f"{url}/#{urlencode({'claim': claim, 'hops': 'dynamic'})}")
+        expect(page.get_by_role("status")).to_contain_text("Complete after", timeout=_PATIENCE)
+        # Lights the quotation of a step, without scrolling to it.
+        page.locator("#hop-1 tr.contradicts").first.evaluate(
+            "row => row.focus({preventScroll: true})"
+        )
+        for name, (width, height, scheme) in SHOTS.items():
+            page.set_viewport_size({"width": width, "height": height})
+            page.emulate_media(color_scheme=scheme)
             page.screenshot(path=folder / name)
             # Few colours, for small files.
             with Image.open(folder / name) as image:
-                image.convert("RGB").quantize(160, dither=Image.Dither.NONE).save(
-                    folder / name, optimize=True
-                )
+                few = image.convert("RGB").quantize(160, dither=Image.Dither.NONE)
+            few.save(folder / name, optimize=True)
             click.echo(f"{folder / name}: {(folder / name).stat().st_size / 1000:.0f} kB")
         browser.close()
 
