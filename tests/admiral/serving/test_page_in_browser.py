@@ -31,6 +31,10 @@ pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed"),
 ]
 
+# Milliseconds; a busy machine takes long to begin, so this is no measure of speed.
+_PATIENCE = 60_000
+expect.set_options(timeout=_PATIENCE)
+
 ATTACK = "<img src=x onerror=\"document.title='attacked'\">"
 HOSTILE = [
     {"title": f"{ATTACK} Meyers", "sentences": [f"{ATTACK} Seth Meyers hosted the gala."]},
@@ -64,7 +68,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture
 def context(browser: Browser) -> Iterator[BrowserContext]:
     made = browser.new_context(viewport={"width": 1200, "height": 900}, accept_downloads=True)
-    made.set_default_timeout(20_000)
+    made.set_default_timeout(_PATIENCE)
     yield made
     made.close()
 
