@@ -3,6 +3,7 @@
 # make test-all   the same with the slow tests, and new random examples for the property tests
 # make cite       audit the citations of a page of the demo, into runs/audit.html
 # make serve      answer claims over HTTP on the demo knowledge base: docs/serving.md
+# make test-browser   test the page of the service in Chromium; with npm, also its accessibility
 # make docs       build the documentation site into site/; fails on any warning
 # make scorers    install the official FEVER scorer, beside which our measures are tested
 # make mini       train the bundled model anew from the data sets in DATA, for hours: docs/training.md
@@ -35,7 +36,7 @@ EMMY := The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1
 export OMP_WAIT_POLICY := PASSIVE
 export PYTHONUTF8 := 1
 
-.PHONY: help setup scorers retrieve cite serve lint test test-all docs mini settings clean
+.PHONY: help setup scorers retrieve cite serve lint test test-browser test-all docs mini settings clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p; /^$$/q' $(firstword $(MAKEFILE_LIST))
@@ -113,6 +114,12 @@ PYTEST  := $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile
 
 test: lint
 	$(PYTEST) -m "not slow"
+
+# Of what `test` runs, the part that needs a browser, and axe-core, which is not part of the project.
+test-browser: $(VENV)/.installed-dev
+	@if command -v npm >/dev/null; then npm install --silent --no-save --no-audit --no-fund \
+	    --prefix $(VENV)/axe axe-core@4 >/dev/null || echo "note: axe-core cannot be installed" >&2; fi
+	$(BIN)/pytest -m browser
 
 test-all: lint
 	$(PYTEST) --hypothesis-profile=search

@@ -101,6 +101,7 @@ setup(
         # AdMIRaL as a retriever of other systems; see docs/integrations.md.
         "haystack": ["haystack-ai>=2.31,<4"],
         "langchain": ["langchain-core>=1.7,<2", "pydantic>=2.10"],
+        "mcp": ["mcp>=2.3,<3"],  # `admiral mcp`
         "ray": ["ray>=2.50,<3"],  # --engine ray: one run on many machines
         # `admiral serve`: the HTTP API and the page
         "serve": [
@@ -129,7 +130,10 @@ setup(
             "mwparserfromhell>=0.7.2,<0.8",
             "mypy>=1.19",
             "networkx>=3.4,<4",
+            "mcp>=2.3,<3",
             "nltk>=3.9",
+            "pillow>=11",
+            "playwright>=1.55,<2",
             "prometheus-client>=0.21",
             "psutil>=6",
             "pydantic>=2.10",
@@ -138,6 +142,8 @@ setup(
             "pytest-xdist>=3.8",
             "ruff>=0.14",
             "trafilatura>=2,<3",
+            "schemathesis>=4.30,<5",
+            "starlette>=0.46,<2",
             "uvicorn>=0.34,<1",
             "warcio>=1.7.5,<2",
             "zstandard>=0.23",

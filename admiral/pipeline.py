@@ -21,7 +21,7 @@ from admiral.kb.origins import with_origins
 from admiral.models.checkpoint import Checkpoint, load_checkpoint
 from admiral.models.devices import choose_device, choose_dtype, precision_of
 from admiral.protocols import Stages
-from admiral.records import Claim, Hop, RetrievalResult, as_claim, check_claims
+from admiral.records import Claim, Document, Hop, RetrievalResult, as_claim, check_claims
 from admiral.retrieval.hop_loop import HopLoop
 from admiral.retrieval.proving import judge_evidence
 from admiral.retrieval.result import build_result
@@ -245,6 +245,17 @@ class Admiral(AsyncRetrieval):
         """
         with self.in_use, using_torch_threads(self._threads):
             return judge_evidence(self.stages.judge, claim, evidence)
+
+    def document(self, title: str) -> Document:
+        """Return the document with a title.
+
+        Raises
+        ------
+        AdmiralError
+            If there is none, or this object was closed.
+        """
+        with self.in_use:
+            return self.kb.document(title)
 
     def close(self) -> None:
         """Wait for the work of other threads, then close the knowledge base.

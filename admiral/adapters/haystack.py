@@ -9,12 +9,14 @@ from typing import Any
 
 try:
     from haystack import Document, component, default_from_dict, default_to_dict
+    from haystack.utils import Secret
 except ImportError as error:
     raise ImportError(
         "Haystack is not installed. Install it with `pip install 'admiral-retrieval[haystack]'`."
     ) from error
 
 from admiral.adapters.retrieved_documents import retrieved_documents
+from admiral.client import Client
 from admiral.config import build_config
 from admiral.errors import AdmiralError
 from admiral.pipeline import Admiral
@@ -31,29 +33,39 @@ class AdmiralRetriever:
     Parameters
     ----------
     model, kb
-        Names or directories; ``mini`` and ``demo`` are the bundled ones.
+        Names or directories; the bundled ones by default. With `url`, `kb` is the name of a
+        knowledge base of the service; its first one by default.
     top_k
         Maximum number of documents.
     hops
         ``dynamic`` or a number; the default of the settings if not given.
     settings
         Other settings by name; see `admiral.RetrievalConfig`.
+    url
+        Address of an `admiral serve` that retrieves in place of this process. It has a model and
+        settings of its own.
+    api_key
+        Key of the service, if it asks for one.
 
     Raises
     ------
     AdmiralError
-        If `top_k` or a setting has a bad value.
+        If `top_k` or a setting has a bad value, or a service is given a model or settings.
     """
 
     def __init__(
         self,
-        model: str | Path = "mini",
-        kb: str | Path = "demo",
+        model: str | Path | None = None,
+        kb: str | Path | None = None,
         top_k: int = 10,
         hops: str | int | None = None,
         settings: dict[str, Any] | None = None,
+        url: str | None = None,
+        api_key: Secret | None = None,
     ) -> None:
-        self.model, self.kb = str(model), str(kb)
+        self.model = None if model is None else str(model)
+        self.kb = None if kb is None else str(kb)
+        self.url, self.api_key = url, api_key
         self.top_k, self.hops, self.settings = top_k, hops, dict(settings or {})
         _check_top_k(top_k)
         for name in ("model", "kb", "hops"):
@@ -61,18 +73,26 @@ class AdmiralRetriever:
                 raise AdmiralError(
                     f"AdmiralRetriever: settings: give {name!r} as the parameter of that name"
                 )
+        if url is not None and (model is not None or settings):
+            raise AdmiralError(
+                "AdmiralRetriever: url: a service has its own model and settings; leave `model` "
+                "and `settings` out"
+            )
         given = self.settings if hops is None else {**self.settings, "hops": str(hops)}
         self._config = build_config(("AdmiralRetriever", key, given[key]) for key in given)
-        self._system: Admiral | None = None
+        self._system: Admiral | Client | None = None
         self._opening = threading.Lock()
 
     def warm_up(self) -> None:
         """Load the model and open the knowledge base, unless they are open."""
         self._open()
 
-    def _open(self) -> Admiral:
+    def _open(self) -> Admiral | Client:
         with self._opening:
-            if self._system is None:
+            if self._system is None and self.url is not None:
+                key = None if self.api_key is None else self.api_key.resolve_value()
+                self._system = Client(self.url, kb=self.kb, api_key=key)
+            elif self._system is None:
                 self._system = Admiral.from_pretrained(self.model, self.kb, config=self._config)
             return self._system
 
@@ -92,12 +112,17 @@ class AdmiralRetriever:
             top_k=self.top_k,
             hops=self.hops,
             settings=self.settings,
+            url=self.url,
+            api_key=None if self.api_key is None else self.api_key.to_dict(),
         )
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> AdmiralRetriever:
         """Return a component with the parameters that `to_dict` returned."""
-        return default_from_dict(cls, data)
+        parameters = dict(data.get("init_parameters", {}))
+        if parameters.get("api_key"):
+            parameters["api_key"] = Secret.from_dict(parameters["api_key"])
+        return default_from_dict(cls, {**data, "init_parameters": parameters})
 
     @component.output_types(documents=list[Document], record=dict[str, Any])
     def run(
@@ -121,7 +146,7 @@ class AdmiralRetriever:
         """
         limit = self._limit(top_k)
         system = self._open()
-        return _outputs(system, system.retrieve(query, hops), limit)
+        return _outputs(system, system.retrieve(query, self._hops(hops)), limit)
 
     @component.output_types(documents=list[Document], record=dict[str, Any])
     async def run_async(
@@ -130,7 +155,11 @@ class AdmiralRetriever:
         """Retrieve for one claim without blocking the event loop; see `run`."""
         limit = self._limit(top_k)
         system = await asyncio.to_thread(self._open)
-        return _outputs(system, await system.aretrieve(query, hops), limit)
+        result = await system.aretrieve(query, self._hops(hops))
+        return await asyncio.to_thread(_outputs, system, result, limit)
+
+    def _hops(self, hops: str | int | None) -> str | int | None:
+        return self.hops if hops is None else hops
 
     def _limit(self, top_k: int | None) -> int:
         limit = self.top_k if top_k is None else top_k
@@ -138,7 +167,7 @@ class AdmiralRetriever:
         return limit
 
 
-def _outputs(system: Admiral, result: RetrievalResult, limit: int) -> dict[str, Any]:
+def _outputs(system: Admiral | Client, result: RetrievalResult, limit: int) -> dict[str, Any]:
     documents = [
         Document(id=each.title, content=each.text, score=each.score, meta=each.metadata)
         for each in retrieved_documents(system, result, limit)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -20,6 +21,7 @@ except ImportError as error:
     ) from error
 
 from admiral.adapters.retrieved_documents import retrieved_documents
+from admiral.client import Client
 from admiral.errors import AdmiralError
 from admiral.pipeline import Admiral
 from admiral.records import Claim, RetrievalResult
@@ -37,7 +39,8 @@ class AdmiralRetriever(BaseRetriever):
     Attributes
     ----------
     system
-        An open system, which several retrievers may share. The caller closes it.
+        An open system, or the client of a service. Several retrievers may share it, and the caller
+        closes it.
     k
         Maximum number of documents.
     hops
@@ -46,7 +49,7 @@ class AdmiralRetriever(BaseRetriever):
 
     model_config = ConfigDict(extra="forbid")  # the default ignores unknown parameters
 
-    system: Admiral
+    system: Admiral | Client
     k: int = Field(default=10, gt=0)
     hops: str | int | None = None
 
@@ -58,7 +61,8 @@ class AdmiralRetriever(BaseRetriever):
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun
     ) -> list[Document]:
-        return self._documents(await self.system.aretrieve(query, self.hops))
+        result = await self.system.aretrieve(query, self.hops)
+        return await asyncio.to_thread(self._documents, result)
 
     def batch(
         self,
@@ -90,7 +94,8 @@ class AdmiralRetriever(BaseRetriever):
 
         async def retrieve(texts: list[str]) -> list[Outcome]:
             results = self.system.aretrieve_many(_claims(texts), self.hops)
-            return self._outcomes(texts, [result async for result in results])
+            collected = [result async for result in results]
+            return await asyncio.to_thread(self._outcomes, texts, collected)
 
         return await self._abatch_with_config(
             retrieve, inputs, config, return_exceptions=return_exceptions, run_type="retriever"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from admiral.client import Client
 from admiral.pipeline import Admiral
 from admiral.records import RetrievalResult
 
@@ -34,14 +35,14 @@ class RetrievedDocument:
 
 
 def retrieved_documents(
-    system: Admiral, result: RetrievalResult, limit: int
+    system: Admiral | Client, result: RetrievalResult, limit: int
 ) -> list[RetrievedDocument]:
     """Return the first documents of a result, best first.
 
     Parameters
     ----------
     system
-        The system that returned the result.
+        The system or the client that returned the result.
     result
         The result.
     limit
@@ -50,7 +51,7 @@ def retrieved_documents(
     Raises
     ------
     AdmiralError
-        If the system was closed.
+        If the system was closed, or the service does not answer.
     """
     record = result.to_json()
     last = record["hops"][-1] if record["hops"] else {"sufficient": False}
@@ -71,8 +72,7 @@ def retrieved_documents(
             "stopped": record["stopped"],
             **{key: last.get(key) for key in ("sufficient", "proof", "missing")},
         }
-        with system.in_use:
-            sentences = system.kb.document(title).sentences
+        sentences = system.document(title).sentences
         documents.append(
             RetrievedDocument(title, " ".join(filter(None, sentences)), ranked["score"], metadata)
         )

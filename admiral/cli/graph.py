@@ -12,7 +12,6 @@ from admiral.cli.graph_output import (
     print_connections,
     print_ranking,
     print_set,
-    sentences_at,
 )
 from admiral.cli.options import check_outside_folders, checked_text
 from admiral.errors import AdmiralError
@@ -160,6 +159,7 @@ def query_command(
     As with grep, the exit status is 1 if nothing is found.
     """
     from admiral.graph import ClaimSubgraph, GraphRanker, MentionGraph, SubgraphOptions
+    from admiral.graph.graph_records import sentences_at
     from admiral.kb import KnowledgeBase, locate
 
     text = checked_text(claim, "CLAIM")

@@ -11,32 +11,19 @@ from admiral.cli.options import output_width, use_colour
 
 if TYPE_CHECKING:
     from admiral.graph import Connections
-    from admiral.kb import KnowledgeBase
     from admiral.records import ScoredTitle, Sentence
-
-
-def sentences_at(kb: KnowledgeBase, places: list[tuple[int, int]]) -> list[Sentence]:
-    """Return the sentences at pairs of a row and a number."""
-    from admiral.records import Sentence
-
-    return [
-        Sentence(document.title, number, document.sentences[number])
-        for row, number in places
-        for document in [kb.document_at(row)]
-    ]
 
 
 def print_ranking(
     documents: tuple[ScoredTitle, ...], sentences: tuple[Sentence, ...], as_json: bool
 ) -> None:
     """Print a ranking of documents and of sentences."""
+    from admiral.graph.graph_records import ranking_record
     from admiral.io.text_rendering import printable
     from admiral.storage.atomic_files import encode_record
 
     if as_json:
-        ranked = [{"title": d.title, "score": round(d.score, 9)} for d in documents]
-        record = {"documents": ranked, "sentences": [_record(each) for each in sentences]}
-        sys.stdout.buffer.write(encode_record(record))
+        sys.stdout.buffer.write(encode_record(ranking_record(documents, sentences)))
         return
     for rank, document in enumerate(documents, 1):
         click.echo(f"{rank:2}. {printable(document.title)} ({document.score:.4f})")
@@ -46,12 +33,12 @@ def print_ranking(
 
 def print_set(summary: dict[str, object], sentences: list[Sentence], as_json: bool) -> None:
     """Print the sentences of a set and its size."""
+    from admiral.graph.graph_records import set_record
     from admiral.io.text_rendering import printable
     from admiral.storage.atomic_files import encode_record
 
     if as_json:
-        record = {**summary, "shown": [_record(each) for each in sentences]}
-        sys.stdout.buffer.write(encode_record(record))
+        sys.stdout.buffer.write(encode_record(set_record(summary, sentences)))
         return
     names = summary["entities"]
     assert isinstance(names, list)
@@ -62,12 +49,13 @@ def print_set(summary: dict[str, object], sentences: list[Sentence], as_json: bo
 
 def print_connections(found: Connections, as_json: bool) -> None:
     """Print the paths between two documents."""
+    from admiral.graph.graph_records import graph_sentence
     from admiral.io.text_rendering import printable
     from admiral.storage.atomic_files import encode_record
 
     if as_json:
         shown = [
-            {"between": each.between, "sentences": [_record(s) for s in each.sentences]}
+            {"between": each.between, "sentences": [graph_sentence(s) for s in each.sentences]}
             for each in found.shown
         ]
         record = {"direct": found.direct, "between": found.between, "shown": shown}
@@ -84,12 +72,3 @@ def _print_sentences(sentences: tuple[Sentence, ...] | list[Sentence]) -> None:
 
     text = render_sentences(sentences, colour=use_colour(), width=output_width())
     click.echo(text, nl=False)
-
-
-def _record(sentence: Sentence) -> dict[str, object]:
-    record: dict[str, object] = {
-        "title": sentence.title,
-        "sentence_id": sentence.index,
-        "text": sentence.text,
-    }
-    return {**record, "score": round(sentence.score, 9)} if sentence.score else record

@@ -30,6 +30,7 @@ _COMMANDS = {
     "verify": "admiral.cli.index",
     "info": "admiral.cli.index",
     "serve": "admiral.cli.serve",
+    "mcp": "admiral.cli.mcp",
     "search": "admiral.cli.search",
     "show": "admiral.cli.show",
     "titles": "admiral.cli.titles",

@@ -6,13 +6,14 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI, Response
+from fastapi.responses import PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.concurrency import run_in_threadpool
 
 import admiral
-from admiral.serving import kb_routes, page_routes, retrieval_routes
+from admiral.serving import graph_routes, kb_routes, page_routes, retrieval_routes
 from admiral.serving.access import AccessMiddleware
-from admiral.serving.problems import handle_problems
+from admiral.serving.problems import PROBLEM_RESPONSE, handle_problems
 from admiral.serving.service import Service
 from admiral.serving.service_metrics import ServiceMetrics
 
@@ -41,15 +42,17 @@ def create_app(service: Service, api_keys: Sequence[bytes] = ()) -> FastAPI:
         # Their pages load scripts from elsewhere.
         docs_url=None,
         redoc_url=None,
+        responses={"4XX": PROBLEM_RESPONSE, "5XX": PROBLEM_RESPONSE},
     )
     app.state.service = service
     metrics = ServiceMetrics(service)
     app.include_router(retrieval_routes.router)
+    app.include_router(graph_routes.router)
     app.include_router(kb_routes.router)
     app.include_router(kb_routes.health)
     app.include_router(page_routes.router)
 
-    @app.get("/metrics", tags=["health"])
+    @app.get("/metrics", tags=["health"], response_class=PlainTextResponse)
     def read_metrics() -> Response:
         """Return the metrics of the service in the format of Prometheus."""
         return Response(metrics.text(), media_type=CONTENT_TYPE_LATEST)

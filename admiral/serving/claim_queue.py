@@ -7,8 +7,9 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from admiral.pipeline import Admiral
 from admiral.records import Claim, Hop, RetrievalResult
@@ -40,7 +41,7 @@ class ClaimQueue:
     Parameters
     ----------
     system
-        The system that retrieves.
+        The system that retrieves, until `replace` is called.
     places
         Maximum number of claims that wait or are being processed.
     """
@@ -48,6 +49,7 @@ class ClaimQueue:
     def __init__(self, system: Admiral, places: int) -> None:
         self.system, self.places = system, places
         self._taken = 0
+        self._processing: Admiral | None = None
         self._waiting: deque[_Job] = deque()
         self._closed = False
         self._changed = threading.Condition()
@@ -63,6 +65,28 @@ class ClaimQueue:
     def alive(self) -> bool:
         """Whether claims are being processed."""
         return self._thread.is_alive()
+
+    @contextmanager
+    def open_system(self) -> Iterator[Admiral]:
+        """Yield the system, which stays open during the block."""
+        with ExitStack() as stack:
+            with self._changed:  # so that `replace` does not come in between
+                system = self.system
+                stack.enter_context(system.in_use)
+            yield system
+
+    def replace(self, system: Admiral) -> Admiral:
+        """Process the claims that have not begun with another system.
+
+        Returns
+        -------
+        Admiral
+            The former system, once its claims are completed. The caller closes it.
+        """
+        with self._changed:
+            former, self.system = self.system, system
+            self._changed.wait_for(lambda: self._processing is not former)
+        return former
 
     @contextmanager
     def reserve(self, count: int = 1) -> Iterator[None]:
@@ -107,14 +131,14 @@ class ClaimQueue:
             if self._closed:
                 raise closed_error()
             self._waiting.append(job)
-            self._changed.notify()
+            self._changed.notify_all()
         return job.future
 
     def close(self) -> None:
         """Complete the claims that were added, and end the thread."""
         with self._changed:
             self._closed = True
-            self._changed.notify()
+            self._changed.notify_all()
         self._thread.join()
 
     def _run(self) -> None:
@@ -124,9 +148,16 @@ class ClaimQueue:
                 if not self._waiting:
                     return
                 hops = self._waiting[0].hops
-            self._process(_ArrivedClaims(self._next_job, self._has_next, hops), hops)
+                system = self._processing = self.system
+            try:
+                next_job = partial(self._next_job, hops, system)
+                self._process(system, _ArrivedClaims(next_job, self._has_next), hops)
+            finally:
+                with self._changed:
+                    self._processing = None
+                    self._changed.notify_all()
 
-    def _process(self, arrived: _ArrivedClaims, hops: str) -> None:
+    def _process(self, system: Admiral, arrived: _ArrivedClaims, hops: str) -> None:
         """Process claims with the same number of hops until none is left.
 
         After an error, the claims that were in flight are processed again one by one, so that it
@@ -134,7 +165,7 @@ class ClaimQueue:
         """
         jobs = arrived.jobs
         try:
-            results = self.system.retrieve_many(arrived, hops=hops, on_hop=arrived.report)
+            results = system.retrieve_many(arrived, hops=hops, on_hop=arrived.report)
             for result in results:
                 _finish(jobs.pop(result.claim.id), result)
         except Exception as error:
@@ -145,7 +176,7 @@ class ClaimQueue:
         for number, job in list(jobs.items()):
             try:
                 claim = Claim(number, job.claim.text)
-                (result,) = self.system.retrieve_many([claim], hops=hops, on_hop=arrived.report)
+                (result,) = system.retrieve_many([claim], hops=hops, on_hop=arrived.report)
             except Exception as error:
                 job.future.set_exception(error)
             else:
@@ -154,10 +185,10 @@ class ClaimQueue:
     def _has_next(self) -> bool:
         return bool(self._waiting)
 
-    def _next_job(self, hops: str) -> _Job | None:
-        """Remove and return the first waiting job unless its number of hops is another one."""
+    def _next_job(self, hops: str, system: Admiral) -> _Job | None:
+        """Remove and return the first waiting job unless it has other hops or another system."""
         with self._changed:
-            while self._waiting and self._waiting[0].hops == hops:
+            while self._waiting and self._waiting[0].hops == hops and self.system is system:
                 job = self._waiting.popleft()
                 if job.future.set_running_or_notify_cancel():
                     return job
@@ -170,18 +201,13 @@ class _ArrivedClaims(Iterator[Claim]):
     Claims of different requests may have the same id, so each gets a number of its own.
     """
 
-    def __init__(
-        self,
-        next_job: Callable[[str], _Job | None],
-        ready: Callable[[], bool],
-        hops: str,
-    ) -> None:
+    def __init__(self, next_job: Callable[[], _Job | None], ready: Callable[[], bool]) -> None:
         self.jobs: dict[str, _Job] = {}
         self.ready = ready
-        self._next_job, self._hops, self._count = next_job, hops, 0
+        self._next_job, self._count = next_job, 0
 
     def __next__(self) -> Claim:
-        job = self._next_job(self._hops)
+        job = self._next_job()
         if job is None:
             raise StopIteration
         self._count += 1

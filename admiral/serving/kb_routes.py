@@ -16,6 +16,7 @@ from admiral.storage.atomic_files import encode_record
 
 JSON = "application/json"
 _MAX_TITLE = 1_000
+_VERSION_DIGITS = 16
 
 KbName = Annotated[str | None, Query(description="Name of a knowledge base.")]
 
@@ -26,9 +27,8 @@ health = APIRouter(tags=["health"])
 @router.get("/documents/{title:path}")
 def document(title: str, request: Request, kb: KbName = None) -> Response:
     """Return a document, as `admiral show --json` writes it."""
-    queue = _service(request).queue(kb)
-    with queue.system.in_use:
-        record = document_record(queue.system.kb.document(title))
+    with _service(request).queue(kb).open_system() as system:
+        record = document_record(system.kb.document(title))
     return Response(encode_record(record), media_type=JSON)
 
 
@@ -40,9 +40,8 @@ def titles(
     kb: KbName = None,
 ) -> Response:
     """Return the titles that begin with a prefix, in Unicode order; upper and lower case differ."""
-    queue = _service(request).queue(kb)
-    with queue.system.in_use:
-        found = [title for title, _ in islice(queue.system.kb.complete(prefix), limit)]
+    with _service(request).queue(kb).open_system() as system:
+        found = [title for title, _ in islice(system.kb.complete(prefix), limit)]
     return Response(encode_record({"titles": found}), media_type=JSON)
 
 
@@ -58,13 +57,13 @@ def search(
     if not q.strip():
         raise ProblemError(422, "there are no words to search", "Give some words", "q")
     service.limits.check_claim(q, "q")
-    queue = service.queue(kb)
-    with queue.system.in_use:
-        results = _search(queue.system.kb, q, k)
+    with service.queue(kb).open_system() as system:
+        results = search_records(system.kb, q, k)
     return Response(encode_record({"results": results}), media_type=JSON)
 
 
-def _search(kb: KnowledgeBase, query: str, k: int) -> list[dict[str, object]]:
+def search_records(kb: KnowledgeBase, query: str, k: int) -> list[dict[str, object]]:
+    """Return the records of the documents that BM25 finds."""
     (found,) = kb.search([query], k)
     documents = [kb.document(scored.title) for scored in found]
     rows = zip(found, documents, best_sentences(query, documents), strict=True)
@@ -73,12 +72,18 @@ def _search(kb: KnowledgeBase, query: str, k: int) -> list[dict[str, object]]:
 
 @router.get("/kbs")
 def kbs(request: Request) -> Response:
-    """Return the names and sizes of the knowledge bases; the first one is the default."""
-    records = []
-    for name, queue in _service(request).queues.items():
-        with queue.system.in_use:
-            records.append({"name": name, "documents": len(queue.system.kb)})
-    return Response(encode_record({"kbs": records}), media_type=JSON)
+    """Return the names, sizes and versions of the knowledge bases; the first is the default."""
+    return Response(encode_record({"kbs": kb_records(_service(request))}), media_type=JSON)
+
+
+def kb_records(service: Service) -> list[dict[str, object]]:
+    """Return the records of the knowledge bases; a change gives another version."""
+    records: list[dict[str, object]] = []
+    for name, queue in service.queues.items():
+        with queue.open_system() as system:
+            version = system.kb.digest[:_VERSION_DIGITS]
+            records.append({"name": name, "documents": len(system.kb), "version": version})
+    return records
 
 
 @health.get("/healthz")

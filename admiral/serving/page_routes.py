@@ -3,33 +3,40 @@
 from __future__ import annotations
 
 from importlib.resources import files
+from pathlib import PurePath
 
 from fastapi import APIRouter, Response
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-    "img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    "img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'"
 )
-_FILES = {
-    "/": ("index.html", "text/html"),
-    "/page.css": ("page.css", "text/css"),
-    "/page.js": ("page.js", "text/javascript"),
+_HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "Cache-Control": "no-cache",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
 }
-
-#: The paths of the page, which holds no data and needs no key.
-PAGE_PATHS = tuple(_FILES)
+_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
+_PAGE = files("admiral") / "serving" / "page"
+_INDEX = "index.html"
 
 router = APIRouter(include_in_schema=False)
 
 
-def _add_file(path: str, name: str, media_type: str) -> None:
-    content = (files("admiral") / "serving" / "page" / name).read_bytes()
+def _add_file(name: str) -> str:
+    """Add the route of a file, and return its path."""
+    content = (_PAGE / name).read_bytes()
+    path = "/" if name == _INDEX else f"/page/{name}"
+    media_type = _TYPES[PurePath(name).suffix]
 
     @router.get(path, name=name)
     def page_file() -> Response:
-        headers = {"Content-Security-Policy": _POLICY, "Cache-Control": "no-cache"}
-        return Response(content, headers=headers, media_type=media_type)
+        return Response(content, headers=_HEADERS, media_type=media_type)
+
+    return path
 
 
-for _path, _file in _FILES.items():
-    _add_file(_path, *_file)
+#: The paths of the page, which holds no data and needs no key.
+PAGE_PATHS = tuple(_add_file(entry.name) for entry in _PAGE.iterdir() if entry.is_file())

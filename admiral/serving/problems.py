@@ -21,6 +21,24 @@ logger = logging.getLogger(__name__)
 
 PROBLEM = "application/problem+json"
 _RETRY_SECONDS = 5
+_TEXT, _NUMBER = {"type": "string"}, {"type": "integer"}
+
+#: What the OpenAPI document says of answers that are problem records.
+PROBLEM_RESPONSE: dict[str, Any] = {
+    "description": "A problem record (RFC 9457).",
+    "content": {
+        PROBLEM: {
+            "schema": {
+                "type": "object",
+                "required": ["type", "title", "status", "detail", "remedy"],
+                "properties": {
+                    **dict.fromkeys(("type", "title", "detail", "field", "remedy"), _TEXT),
+                    "status": _NUMBER,
+                },
+            }
+        }
+    },
+}
 
 
 class ProblemError(HTTPException):

@@ -51,3 +51,35 @@ class ProofRequest(_Body):
     claim: Text = Field(description="The claim.", examples=["Paris is in France."])
     evidence: list[GivenSentence] = Field(description="The evidence.")
     kb: str | None = Field(None, description="Name of a knowledge base; the first by default.")
+
+
+class SplitRequest(_Body):
+    """A text of several claims."""
+
+    text: Text = Field(
+        description="The text.", examples=["Paris is in France. It is on the Seine."]
+    )
+
+
+class GraphRequest(_Body):
+    """A claim for graph retrieval; the fields are the options of `admiral graph query`."""
+
+    claim: Text = Field(
+        description="The claim.", examples=["Seth Meyers was the host of the 66th Emmy Awards."]
+    )
+    kb: str | None = Field(None, description="Name of a knowledge base; the first by default.")
+    method: Literal["pagerank", "graph", "entity", "mention", "entity+mention"] = Field(
+        "pagerank", description="The ranking, or a set of sentences."
+    )
+    hops: Annotated[int, Field(ge=1, le=2)] = Field(2, description="Longest path, for `graph`.")
+    variant: Literal["paths", "induced"] = Field(
+        "paths", description="Sentences on such paths, or all between their documents."
+    )
+    owner: bool = Field(True, description="Whether sentences mention the title of their document.")
+    readings: Annotated[int, Field(ge=1, le=4)] = Field(
+        4, description="Documents that an ambiguous name stands for; not for `pagerank`."
+    )
+    max_mentions: Annotated[int, Field(ge=0)] = Field(
+        0, description="Most mentions of a named document, 0 for no limit; not for `pagerank`."
+    )
+    k: Annotated[int, Field(ge=1, le=1000)] = Field(10, description="Number of results.")

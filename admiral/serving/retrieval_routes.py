@@ -13,9 +13,11 @@ from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from admiral.io.document_records import judgement_record
-from admiral.records import Claim, Hop, RetrievalResult, hop_json, sentence_json
+from admiral.kb.corpus.sentence_splitter import sentence_spans
+from admiral.records import Claim, Hop, RetrievalResult
+from admiral.serving.hop_events import hop_event
 from admiral.serving.problems import ProblemError, problem_of
-from admiral.serving.request_models import BatchRequest, ClaimRequest, ProofRequest
+from admiral.serving.request_models import BatchRequest, ClaimRequest, ProofRequest, SplitRequest
 from admiral.serving.service import Service
 from admiral.storage.atomic_files import encode_record
 
@@ -64,7 +66,11 @@ async def retrieve_batch(body: BatchRequest, request: Request) -> Response:
     return Response(encode_record({"results": records}), media_type=JSON)
 
 
-@router.post("/retrieve/stream", response_class=StreamingResponse)
+@router.post(
+    "/retrieve/stream",
+    response_class=StreamingResponse,
+    responses={200: {"description": "Events.", "content": {"text/event-stream": {}}}},
+)
 async def retrieve_stream(body: ClaimRequest, request: Request) -> Response:
     """Send server-sent events: `hop` for each hop as it ends, then `result` or `problem`."""
     service: Service = request.app.state.service
@@ -89,13 +95,17 @@ async def prove(body: ProofRequest, request: Request) -> Response:
     """Return the judgement of a claim on given sentences, as `admiral prove --json` writes it."""
     service: Service = request.app.state.service
     service.limits.check_claim(body.claim)
-    queue = service.queue(body.kb)
     evidence = [(sentence.title, sentence.text) for sentence in body.evidence]
-    with queue.reserve():
-        proving = asyncio.to_thread(queue.system.prove, body.claim, evidence)
-        judgement = await asyncio.wait_for(proving, service.limits.deadline)
+    judgement = await service.prove(body.claim, evidence, body.kb)
     record = judgement_record(body.claim, evidence, judgement)
     return Response(encode_record(record), media_type=JSON)
+
+
+@router.post("/split")
+def split(body: SplitRequest) -> Response:
+    """Split a text into sentences, which can be claims."""
+    claims = [body.text[start:end] for start, end in sentence_spans(body.text)]
+    return Response(encode_record({"claims": claims}), media_type=JSON)
 
 
 def _hops(hops: int | str | None) -> str | None:
@@ -178,15 +188,10 @@ async def _events(
                 continue
             if hop is None:
                 break
-            yield _event("hop", _hop_event(hop))
+            yield _event("hop", hop_event(hop))
         yield _event("result", future.result().to_json())
     except Exception as error:
         yield _event("problem", problem_of(error).to_json())
-
-
-def _hop_event(hop: Hop) -> dict[str, Any]:
-    """Return the record of a hop with the sentences of its evidence instead of their names."""
-    return {**hop_json(hop), "evidence": [sentence_json(s) for s in hop.evidence]}
 
 
 def _event(name: str, record: dict[str, Any]) -> bytes:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
-from admiral.kb import KnowledgeBase, locate
 from admiral.pipeline import Admiral
 from admiral.serving.claim_queue import ClaimQueue
+from admiral.serving.kb_reloading import KbReloader, open_system
 from admiral.serving.problems import ProblemError
+from proofs import Judgement
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +31,15 @@ class ServiceLimits:
         Length of a request's body, in bytes.
     claim_characters
         Length of a claim, in characters.
+    reload_seconds
+        Seconds between two checks whether a knowledge base has changed on disk.
     """
 
     places: int = 64
     deadline: float = 120.0
     body_bytes: int = 1_000_000
     claim_characters: int = 5_000
+    reload_seconds: float = 2.0
 
     def check_claim(self, claim: str, field: str = "claim") -> None:
         """Raise `ProblemError` if a claim is too long."""
@@ -64,6 +69,7 @@ class Service:
         self.queues = {
             name: ClaimQueue(system, self.limits.places) for name, system in systems.items()
         }
+        self._reloader = KbReloader(self.queues, self.limits.reload_seconds)
 
     @classmethod
     def open(
@@ -88,7 +94,12 @@ class Service:
         systems: dict[str, Admiral] = {}
         with ExitStack() as stack:
             for name, kb in zip(names, kbs, strict=True):
-                systems[name] = stack.enter_context(_open(kb, config, systems))
+                if not systems:
+                    first = Admiral.from_pretrained(kb=kb, config=config)
+                    opened = first
+                else:
+                    opened = open_system(kb, first.checkpoint, first.config)
+                systems[name] = stack.enter_context(opened)
             stack.pop_all()
         return cls(systems, limits)
 
@@ -106,6 +117,25 @@ class Service:
             raise ProblemError(404, f"there is no knowledge base {name!r}", "See GET /v1/kbs", "kb")
         return self.queues[name]
 
+    async def prove(
+        self, claim: str, evidence: Sequence[tuple[str, str]], kb: str | None
+    ) -> Judgement:
+        """Judge a claim against (title, sentence) pairs with the judge of a knowledge base.
+
+        Raises
+        ------
+        QueueFullError, TimeoutError
+            If there is no free place, or at the deadline.
+        """
+        queue = self.queue(kb)
+
+        def judge() -> Judgement:
+            with queue.open_system() as system:
+                return system.prove(claim, evidence)
+
+        with queue.reserve():
+            return await asyncio.wait_for(asyncio.to_thread(judge), self.limits.deadline)
+
     @property
     def ready(self) -> bool:
         """Whether all queues process claims."""
@@ -113,24 +143,7 @@ class Service:
 
     def close(self) -> None:
         """Complete the claims that were accepted, then close the knowledge bases."""
+        self._reloader.close()
         for queue in self.queues.values():
             queue.close()
             queue.system.close()
-
-
-def _open(kb: str, config: RetrievalConfig, opened: dict[str, Admiral]) -> Admiral:
-    """Open a knowledge base with the checkpoint of those that are open already."""
-    if not opened:
-        return Admiral.from_pretrained(kb=kb, config=config)
-    first = next(iter(opened.values()))
-    opened_kb = KnowledgeBase.open(
-        locate(kb),
-        bm25=None if config.bm25 == "auto" else config.bm25,
-        title_weight=config.title_weight,
-        text_weight=config.text_weight,
-    )
-    try:
-        return Admiral(opened_kb, first.checkpoint, replace(first.config, kb=kb))
-    except BaseException:
-        opened_kb.close()
-        raise

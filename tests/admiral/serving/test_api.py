@@ -98,7 +98,13 @@ def test_a_stream_has_each_hop_and_then_the_result(client: TestClient) -> None:
     assert last == "result"
     for (_, hop), recorded in zip(hops, result["hops"], strict=True):
         named = [[s["title"], s["sentence_id"]] for s in hop["evidence"]]
-        assert {**hop, "evidence": named} == recorded
+        added = {"citations", "questions"}
+        fields = {key: value for key, value in hop.items() if key not in added}
+        assert {**fields, "evidence": named} == recorded
+        titles = {sentence["title"] for sentence in hop["evidence"]}
+        for step, citation in zip(hop["proof"], hop["citations"], strict=True):
+            assert (citation["title"] in titles) == bool(step["evidence"])
+        assert [each["span"] for each in hop["questions"]] == hop["missing"]
     assert hops[-1][1]["evidence"] == result["evidence"]
 
 
@@ -230,18 +236,42 @@ def test_the_log_has_no_contents(client: TestClient, caplog: pytest.LogCaptureFi
     assert "Meyers" not in caplog.text
 
 
+def test_a_text_is_split_into_claims(client: TestClient) -> None:
+    body = {"text": "Paris is in France. It is on the Seine."}
+    claims = client.post("/v1/split", json=body).json()["claims"]
+    assert claims == ["Paris is in France.", "It is on the Seine."]
+    assert problem(client.post("/v1/split", json={"text": " "}), 422)["field"] == "text"
+
+
 def test_the_page_loads_nothing_from_elsewhere(client: TestClient) -> None:
     page = client.get("/")
     policy = page.headers["content-security-policy"]
-    assert policy.startswith("default-src 'none'; script-src 'self'")
+    assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'")
+    assert "unsafe" not in policy
     assert page.headers["x-content-type-options"] == "nosniff"
-    files = re.findall(r'(?:src|href)="([^"]+)"', page.text)
-    assert files == ["page.css", "data:,", "page.js"]
-    script, style = (client.get(f"/{name}").text for name in ("page.js", "page.css"))
-    # Texts become text nodes, so that no title or sentence is read as HTML.
-    assert not re.search(r"innerHTML|outerHTML|insertAdjacent|document\.write|eval", script)
-    assert not re.search(r"\son\w+=|<style|style=|https?://", page.text + script + style)
+    files = re.findall(r'(?:src|href)="([^"#]+)"', page.text)
+    assert files == ["page/page.css", "data:,", "page/page.js"]
+    style, script = client.get("/page/page.css").text, client.get("/page/page.js").text
+    modules = {"page.js": script}
+    while missing := set(re.findall(r'from "\./([^"]+)"', "".join(modules.values()))) - set(
+        modules
+    ):
+        for name in missing:
+            response = client.get(f"/page/{name}")
+            assert response.status_code == 200
+            assert response.headers["content-security-policy"] == policy
+            modules[name] = response.text
+    scripts = "".join(modules.values())
+    # Texts become text nodes, so that no title or sentence is read as HTML. Reading `outerHTML`
+    # does no harm.
+    assert not re.search(
+        r"innerHTML|outerHTML\s*=|insertAdjacentHTML|document\.write|eval\(|parseFromString",
+        scripts,
+    )
+    assert not re.search(r"\son\w+=|<style|style=", page.text)
+    addresses = set(re.findall(r"https?://[^\"]+", page.text + style + scripts))
+    assert addresses == {"http://www.w3.org/2000/svg"}  # a name, from which nothing is loaded
     for operator in NatOp:
-        assert f'"{operator.value}": "{operator.phrase}"' in script
+        assert f'"{operator.value}": "{operator.phrase}"' in scripts
     for verdict in Verdict:
-        assert verdict.value in script
+        assert verdict.value in scripts

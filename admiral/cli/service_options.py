@@ -1,0 +1,148 @@
+"""Options that `admiral serve` and `admiral mcp` share."""
+
+from __future__ import annotations
+
+import functools
+import ipaddress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from admiral.cli.options import config_options, overrides, setting_options
+from admiral.errors import AdmiralError
+
+if TYPE_CHECKING:
+    from admiral.config import RetrievalConfig
+    from admiral.serving.service import Service
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_SETTINGS = (
+    *("hops", "max_hops", "top_k", "beam_size", "evidence", "reranker", "judge", "stop_at"),
+    *("model", "device", "threads"),
+)
+
+
+def service_options(port: int) -> Callable[[Command], Command]:
+    """Return a decorator that adds the options; settings are passed as `config`.
+
+    Parameters
+    ----------
+    port
+        Default of ``--port``.
+    """
+
+    def add(command: Command) -> Command:
+        @functools.wraps(command)
+        def configured(
+            config_path: Path | None, assignments: tuple[str, ...], **given: Any
+        ) -> object:
+            from admiral.config import load_config
+
+            flags = {name: given.pop(name) for name in _SETTINGS}
+            config = load_config(config_path, overrides(assignments, flags))
+            return command(config=config, **given)
+
+        for option in reversed((*_options(port), setting_options(*_SETTINGS), config_options)):
+            configured = option(configured)
+        return configured  # type: ignore[return-value]
+
+    return add
+
+
+def _options(port: int) -> tuple[Callable[..., Any], ...]:
+    return (
+        click.option(
+            "--kb",
+            "kbs",
+            multiple=True,
+            metavar="NAME|DIR",
+            help="Knowledge base; repeatable. The first is the default of requests. "
+            "[default: demo]",
+        ),
+        click.option(
+            "--host", default="127.0.0.1", show_default=True, help="Address to listen on."
+        ),
+        click.option(
+            "--port",
+            type=click.IntRange(0, 65535),
+            default=port,
+            show_default=True,
+            help="Port.",
+        ),
+        click.option(
+            "--api-keys",
+            "keys_path",
+            type=click.Path(path_type=Path),
+            metavar="FILE",
+            help="File of API keys, one per line. Requests must give one of them.",
+        ),
+        click.option("--no-auth", is_flag=True, help="Serve other machines without API keys."),
+        click.option(
+            "--places",
+            type=click.IntRange(min=1),
+            default=64,
+            show_default=True,
+            help="Claims that may wait or be processed at a time.",
+        ),
+        click.option(
+            "--deadline",
+            type=click.FloatRange(min=0, min_open=True),
+            default=120.0,
+            show_default=True,
+            metavar="SECONDS",
+            help="Time after which a request is given up.",
+        ),
+    )
+
+
+def check_access(host: str, keys_path: Path | None, no_auth: bool) -> None:
+    """Raise an error of usage if other machines could use the service without being asked."""
+    if not (_is_loopback(host) or keys_path or no_auth):
+        raise click.UsageError(
+            f"--host {host} is reached from other machines; give --api-keys FILE, or --no-auth."
+        )
+
+
+@contextmanager
+def needed_package(extra: str) -> Iterator[None]:
+    """Report a package that cannot be imported during the block, with the extra that has it.
+
+    Raises
+    ------
+    AdmiralError
+        If a package is not installed.
+    """
+    try:
+        yield
+    except ImportError as error:
+        raise AdmiralError(
+            f"a package is not installed ({error}). Install it with "
+            f"`pip install 'admiral-retrieval[{extra}]'`"
+        ) from error
+
+
+def open_service(
+    kbs: tuple[str, ...], config: RetrievalConfig, places: int, deadline: float
+) -> Service:
+    """Open the knowledge bases of the options.
+
+    Raises
+    ------
+    AdmiralError
+        If one cannot be opened, or a package is not installed.
+    """
+    with needed_package("serve"):
+        from admiral.serving.service import Service, ServiceLimits
+    limits = ServiceLimits(places=places, deadline=deadline)
+    return Service.open(kbs or (config.kb,), config, limits)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

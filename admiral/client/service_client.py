@@ -1,0 +1,178 @@
+"""The client for programs without an event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import count
+from typing import Any, Self
+from urllib.parse import quote
+
+import httpx
+
+from admiral.client.connection import ClaimStream, Connection, seconds_to_wait
+from admiral.client.response_records import document_from_record, judgement_from_record
+from admiral.errors import AdmiralError
+from admiral.records import Claim, Document, Hop, RetrievalResult, as_claim, check_claims
+from proofs import Judgement
+
+OnHop = Callable[[Claim, Hop], object]
+
+
+class Client:
+    """Retrieve with a service, by the methods of `Admiral`. Several threads may share one object.
+
+    Parameters
+    ----------
+    url
+        Address of `admiral serve`.
+    kb
+        Name of one of its knowledge bases; its first one by default.
+    api_key
+        Key, if the service asks for one.
+    connections
+        How many claims of `retrieve_many` are sent at a time.
+    patience
+        Seconds for which a claim is sent again while the queue of the service is full.
+    transport
+        Another transport of httpx, for proxies and tests.
+
+    Raises
+    ------
+    AdmiralError
+        If `url` is not an address. By all methods: if the service does not answer or reports a
+        problem.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        kb: str | None = None,
+        api_key: str | None = None,
+        connections: int = 16,
+        patience: float = 300.0,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        if connections < 1:
+            raise AdmiralError(f"connections={connections} is too small; the minimum is 1")
+        self._connection = Connection(url, kb, api_key, patience)
+        self._connections = connections
+        self._http = httpx.Client(transport=transport, **self._connection.httpx_options())
+
+    def retrieve(self, claim: str | Claim, hops: str | int | None = None) -> RetrievalResult:
+        """Retrieve the documents and the evidence for one claim; see `Admiral.retrieve`."""
+        return self._result(as_claim(claim, 1), hops, None)
+
+    def retrieve_many(
+        self,
+        claims: Iterable[str | Claim],
+        hops: str | int | None = None,
+        on_hop: OnHop | None = None,
+    ) -> Iterator[RetrievalResult]:
+        """Yield the result of each claim, in order; see `Admiral.retrieve_many`.
+
+        An error of a claim or of the stream is raised after the results of all claims before it.
+        """
+        waiting: deque[Future[RetrievalResult]] = deque()
+        stream_error: Exception | None = None
+        given = map(as_claim, check_claims(claims), count(1))
+        pool = ThreadPoolExecutor(self._connections, thread_name_prefix="admiral-client")
+        try:
+            while True:
+                try:
+                    claim = next(given)
+                except StopIteration:
+                    break
+                except Exception as error:
+                    stream_error = error
+                    break
+                if len(waiting) == self._connections:
+                    yield waiting.popleft().result()
+                waiting.append(pool.submit(self._result, claim, hops, on_hop))
+            while waiting:
+                yield waiting.popleft().result()
+            if stream_error is not None:
+                raise stream_error
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    def stream(
+        self, claim: str | Claim, hops: str | int | None = None
+    ) -> Iterator[Hop | RetrievalResult]:
+        """Yield each hop of a claim as it is completed, then the result."""
+        given, waited = as_claim(claim, 1), 0.0
+        body = self._connection.claim_body(given, hops)
+        parsed = ClaimStream(self._connection, given)
+        while True:
+            try:
+                with self._http.stream("POST", "/v1/retrieve/stream", json=body) as response:
+                    if response.is_success:
+                        for data in response.iter_bytes():
+                            yield from parsed.feed(data)
+                        parsed.end()
+                        return
+                    response.read()
+            except httpx.HTTPError as error:
+                raise self._connection.failure(error) from error
+            pause = seconds_to_wait(response, waited, self._connection.patience)
+            if pause is None:
+                raise self._connection.error(response)
+            time.sleep(pause)
+            waited += pause
+
+    def prove(self, claim: str, evidence: Sequence[tuple[str, str]]) -> Judgement:
+        """Judge a claim against (title, sentence) pairs; see `Admiral.prove`."""
+        body = self._connection.proof_body(claim, evidence)
+        return judgement_from_record(self._json("POST", "/v1/prove", json=body))
+
+    def document(self, title: str) -> Document:
+        """Return the document with a title."""
+        path = f"/v1/documents/{quote(title, safe='')}"
+        return document_from_record(self._json("GET", path, params=self._connection.kb_field()))
+
+    async def aretrieve(self, claim: str | Claim, hops: str | int | None = None) -> RetrievalResult:
+        """Retrieve for one claim in a thread, so that an event loop is not blocked."""
+        return await asyncio.to_thread(self.retrieve, claim, hops)
+
+    async def aretrieve_many(
+        self, claims: Iterable[str | Claim], hops: str | int | None = None
+    ) -> AsyncGenerator[RetrievalResult, None]:
+        """Yield the result of each claim, in order, without blocking an event loop."""
+        results = self.retrieve_many(claims, hops)
+        while (result := await asyncio.to_thread(next, results, None)) is not None:
+            yield result
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _result(
+        self, claim: Claim, hops: str | int | None, on_hop: OnHop | None
+    ) -> RetrievalResult:
+        # The stream is read to its end, so that its connection can be used again.
+        for each in self.stream(claim, hops):
+            if isinstance(each, RetrievalResult):
+                result = each
+            elif on_hop is not None:
+                on_hop(claim, each)
+        return result
+
+    def _json(self, method: str, path: str, **options: Any) -> dict[str, Any]:
+        try:
+            response = self._http.request(method, path, **options)
+        except httpx.HTTPError as error:
+            raise self._connection.failure(error) from error
+        if not response.is_success:
+            raise self._connection.error(response)
+        record: dict[str, Any] = response.json()
+        return record

@@ -1,0 +1,253 @@
+"""AdMIRaL as tools of the Model Context Protocol (MCP), by the official SDK."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Annotated, Literal, TypeVar
+
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.types import ToolAnnotations
+from pydantic import Field
+from starlette.types import ASGIApp
+
+import admiral
+from admiral.kb.matching_sentences import best_sentences
+from admiral.records import Claim, Hop, RetrievalResult
+from admiral.serving.access import AccessMiddleware
+from admiral.serving.mcp_records import (
+    DocumentPage,
+    EvidencePage,
+    EvidenceSentence,
+    GivenEvidence,
+    NumberedSentence,
+    ProofRecord,
+    SearchPage,
+    evidence_page,
+    open_questions,
+    proof_words,
+    shortened,
+)
+from admiral.serving.problems import problem_of
+from admiral.serving.request_models import MAX_HOPS, Text
+from admiral.serving.service import Service
+from admiral.serving.service_metrics import ServiceMetrics
+
+_INSTRUCTIONS = (
+    "Find and prove evidence for claims in knowledge bases of documents. find_evidence searches in "
+    "several hops, and its proof names the quoted documents; read_document shows more of one. A "
+    "proof is a program's and may be wrong: read it with its evidence."
+)
+_READS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+# Results that are kept for their cursors.
+_KEPT = 64
+
+Page = TypeVar("Page")
+Kb = Annotated[str | None, Field(description="Name of a knowledge base; the first by default.")]
+Cursor = Annotated[str | None, Field(description="next_cursor of an earlier call, for more.")]
+OnHop = Callable[[Hop], Awaitable[None]]
+
+
+def create_mcp(service: Service) -> MCPServer:
+    """Return the MCP server of a service; its tools share the queue with HTTP requests."""
+    server = MCPServer("admiral", version=admiral.__version__, instructions=_INSTRUCTIONS)
+    tools = _Tools(service)
+    for tool in (tools.find_evidence, tools.prove, tools.search_titles, tools.read_document):
+        server.tool(annotations=_READS)(tool)
+    return server
+
+
+def http_app(service: Service, host: str, api_keys: Sequence[bytes]) -> ASGIApp:
+    """Return the application for streamable HTTP at /mcp.
+
+    Parameters
+    ----------
+    service
+        The open knowledge bases.
+    host
+        The address to listen on; on a loopback address, requests by other names are refused.
+    api_keys
+        Keys of which each request must give one; none for no check.
+    """
+    return AccessMiddleware(
+        create_mcp(service).streamable_http_app(host=host),
+        api_keys=api_keys,
+        body_bytes=service.limits.body_bytes,
+        metrics=ServiceMetrics(service),
+    )
+
+
+class _Tools:
+    """The tools; their docstrings and parameters are what a model reads."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._results: OrderedDict[str, RetrievalResult] = OrderedDict()
+
+    async def find_evidence(
+        self,
+        context: Context,
+        claim: Annotated[Text, Field(description="One sentence to verify.")],
+        hops: Annotated[
+            Annotated[int, Field(ge=0, le=MAX_HOPS)] | Literal["dynamic"],
+            Field(description="Number of hops; dynamic stops when the proof is complete."),
+        ] = "dynamic",
+        kb: Kb = None,
+        limit: Annotated[int, Field(ge=1, le=50, description="Documents of the ranking.")] = 5,
+        cursor: Cursor = None,
+    ) -> EvidencePage:
+        """Find the sentences that support or refute a claim, with a proof and a verdict."""
+        if cursor is not None:
+            return self._next_page(cursor, limit)
+
+        async def report(hop: Hop) -> None:
+            titles = ", ".join(dict.fromkeys(sentence.title for sentence in hop.evidence))
+            await context.report_progress(hop.number, None, f"Hop {hop.number}: {titles}")
+
+        try:
+            result = await self._retrieve(claim, str(hops), kb, report)
+        except Exception as error:
+            raise _tool_error(error) from error
+        token = secrets.token_urlsafe(6)
+        self._results[token] = result
+        if len(self._results) > _KEPT:
+            self._results.popitem(last=False)
+        return _page(token, result, 0, limit)
+
+    async def prove(
+        self,
+        claim: Annotated[Text, Field(description="One sentence to verify.")],
+        evidence: Annotated[list[GivenEvidence], Field(description="Sentences to prove it from.")],
+        kb: Kb = None,
+    ) -> ProofRecord:
+        """Prove or refute a claim from given sentences."""
+        pairs = [(sentence.title, sentence.text) for sentence in evidence]
+        try:
+            self._service.limits.check_claim(claim)
+            judgement = await self._service.prove(claim, pairs, kb)
+        except Exception as error:
+            raise _tool_error(error) from error
+        verdict, verdicts = judgement.verdict, judgement.verdicts
+        return ProofRecord(
+            verdict=None if verdict is None else verdict.value,
+            probability=None if verdicts is None or verdict is None else verdicts[verdict],
+            sufficient=judgement.sufficient,
+            proof=proof_words(judgement.proof, pairs),
+            missing=open_questions(judgement.proof),
+        )
+
+    async def search_titles(
+        self,
+        query: Annotated[Text, Field(description="Words, or a part of a title.")],
+        kb: Kb = None,
+        limit: Annotated[int, Field(ge=1, le=50)] = 10,
+        cursor: Cursor = None,
+    ) -> SearchPage:
+        """Find documents by words of their titles and texts (BM25)."""
+        start = _position(cursor)
+
+        def search() -> SearchPage:
+            self._service.limits.check_claim(query, "query")
+            with self._service.queue(kb).open_system() as system:
+                (found,) = system.kb.search([query], start + limit + 1)
+                shown = found[start : start + limit]
+                documents = [system.kb.document(each.title) for each in shown]
+                best = best_sentences(query, documents)
+                rows = [
+                    EvidenceSentence(
+                        title=document.title,
+                        sentence_id=0 if sentence is None else sentence.index,
+                        text="" if sentence is None else shortened(sentence.text),
+                    )
+                    for document, sentence in zip(documents, best, strict=True)
+                ]
+            more = len(found) > start + limit
+            return SearchPage(documents=rows, next_cursor=str(start + limit) if more else None)
+
+        return await _in_thread(search)
+
+    async def read_document(
+        self,
+        title: Annotated[Text, Field(description="Exact title of the document.")],
+        kb: Kb = None,
+        limit: Annotated[int, Field(ge=1, le=100, description="Number of sentences.")] = 20,
+        cursor: Cursor = None,
+    ) -> DocumentPage:
+        """Read the sentences of a document."""
+        start = _position(cursor)
+
+        def read() -> DocumentPage:
+            with self._service.queue(kb).open_system() as system:
+                document = system.kb.document(title)
+            total = len(document.sentences)
+            shown = list(enumerate(document.sentences))[start : start + limit]
+            return DocumentPage(
+                title=document.title,
+                source=document.source,
+                total_sentences=total,
+                sentences=[
+                    NumberedSentence(sentence_id=number, text=shortened(text))
+                    for number, text in shown
+                ],
+                next_cursor=str(start + limit) if start + limit < total else None,
+            )
+
+        return await _in_thread(read)
+
+    async def _retrieve(
+        self, claim: str, hops: str, kb: str | None, on_hop: OnHop
+    ) -> RetrievalResult:
+        limits = self._service.limits
+        limits.check_claim(claim)
+        queue = self._service.queue(kb)
+        completed: asyncio.Queue[Hop | None] = asyncio.Queue()
+        put = asyncio.get_running_loop().call_soon_threadsafe
+        with queue.reserve():
+            future = queue.submit(
+                Claim("1", claim), hops, lambda hop: put(completed.put_nowait, hop)
+            )
+            future.add_done_callback(lambda _: put(completed.put_nowait, None))
+            try:
+                async with asyncio.timeout(limits.deadline):
+                    while (hop := await completed.get()) is not None:
+                        await on_hop(hop)
+            finally:
+                future.cancel()
+            return future.result()
+
+    def _next_page(self, cursor: str, limit: int) -> EvidencePage:
+        token, _, position = cursor.partition(".")
+        result = self._results.get(token)
+        if result is None or not position.isdecimal():
+            raise ToolError("cursor: is unknown or has expired. Call again without a cursor")
+        return _page(token, result, int(position), limit)
+
+
+def _page(token: str, result: RetrievalResult, start: int, limit: int) -> EvidencePage:
+    end = start + limit
+    cursor = f"{token}.{end}" if end < len(result.documents) else None
+    return evidence_page(result, start, limit, cursor)
+
+
+def _position(cursor: str | None) -> int:
+    if cursor is None:
+        return 0
+    if not cursor.isdecimal() or len(cursor) > 9:
+        raise ToolError("cursor: is not one of this tool. Call again without a cursor")
+    return int(cursor)
+
+
+async def _in_thread(read: Callable[[], Page]) -> Page:
+    try:
+        return await asyncio.to_thread(read)
+    except Exception as error:
+        raise _tool_error(error) from error
+
+
+def _tool_error(error: Exception) -> ToolError:
+    problem = problem_of(error)
+    field = f"{problem.field}: " if problem.field else ""
+    return ToolError(f"{field}{problem.detail}. {problem.remedy}")

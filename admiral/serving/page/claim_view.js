@@ -1,0 +1,98 @@
+// The view of a claim: a text is split into claims, and hops appear as they are completed.
+
+import { events, post } from "./api.js";
+import { remember } from "./claim_history.js";
+import { announce, announceError, byId, element } from "./elements.js";
+import { hopPanel } from "./hop_view.js";
+import { hideResult, showResult } from "./result_view.js";
+import { currentRoute, routeTo } from "./routes.js";
+
+let running = null; // what stops the claim in progress
+let shown = null; // the address whose claim is shown
+
+export function claimAddress(claim) {
+  return routeTo({ claim, hops: byId("hops").value, kb: byId("kb").value });
+}
+
+// Handle a text of the form: one claim is searched for, of several the user chooses one.
+export async function submitText() {
+  const text = byId("claim").value.trim();
+  if (!text) return;
+  const { claims } = await (await post("v1/split", { text })).json();
+  if (claims.length === 1) {
+    byId("choice").hidden = true;
+    open(claims[0]);
+    return;
+  }
+  const item = (claim) => element("li", {}, element("button", { type: "button", class: "choice", click: () => open(claim) }, claim));
+  byId("choices").replaceChildren(...claims.map(item));
+  byId("choice").hidden = false;
+  announce(`The text has ${claims.length} claims. Choose one.`);
+  byId("choice-heading").focus();
+}
+
+// Show a claim by its address, so that the browser's history has it; the same one is searched again.
+function open(claim) {
+  shown = null;
+  const address = claimAddress(claim);
+  if (location.hash === address) showClaim(currentRoute());
+  else location.hash = address;
+}
+
+export function stop() {
+  running?.abort();
+}
+
+// Search for the claim of the address, unless it is shown already.
+export async function showClaim({ claim, hops }) {
+  if (!claim || shown === location.hash) return;
+  shown = location.hash;
+  running?.abort();
+  const controller = new AbortController();
+  running = controller;
+  if (byId("choice").hidden) byId("claim").value = claim;
+  if (hops) byId("hops").value = hops;
+  hideResult();
+  byId("hops-found").replaceChildren();
+  byId("stop").hidden = false;
+  announce(`Searching for evidence: ${claim}`);
+  try {
+    await search(claim, byId("hops").value, controller.signal);
+  } catch (error) {
+    if (running !== controller) return; // another claim is shown by now
+    shown = null;
+    if (controller.signal.aborted) announce("Stopped.");
+    else announceError(error);
+  } finally {
+    if (running === controller) byId("stop").hidden = true;
+  }
+}
+
+async function search(claim, hops, signal) {
+  const kb = byId("kb").value;
+  const body = { claim, hops: hops === "dynamic" ? hops : Number(hops), ...(kb ? { kb } : {}) };
+  const found = new Map();
+  for await (const [name, record, text] of events(await post("v1/retrieve/stream", body, signal))) {
+    if (name === "problem") throw new Error(`${record.detail}. ${record.remedy}.`);
+    if (name === "hop") {
+      found.set(record.number, record);
+      showHop(record);
+      continue;
+    }
+    const verdict = showResult(record, `${text}\n`, [...found.values()]);
+    announce(`Complete after ${record.hops.length} hops. ${verdict}`);
+    remember({ claim, kb, hops, verdict: record.verdict?.label });
+    return;
+  }
+  throw new Error("The connection was closed. Try again.");
+}
+
+function showHop(hop) {
+  const panel = hopPanel(hop);
+  // A hop that is repeated replaces the earlier one.
+  const earlier = byId(panel.id);
+  if (earlier) earlier.replaceWith(panel);
+  else byId("hops-found").append(panel);
+  const missing = hop.questions.map(({ span, question }) => question ?? span).join(" ");
+  announce(`Hop ${hop.number} is complete. ${missing ? `Missing: ${missing}` : ""}`);
+}

@@ -1,0 +1,130 @@
+// A hop: its evidence by document with the quotations of the proof, the proof, what is missing.
+
+import { element } from "./elements.js";
+import { documentRoute } from "./routes.js";
+import { kindSymbol, operatorKind, operatorPhrase, percent } from "./wording.js";
+
+export function hopPanel(hop) {
+  const heading = `hop-heading-${hop.number}`;
+  const sets = hop.document_sets.slice(0, 3).map((set) => set.titles.join(" + "));
+  const sufficient = hop.sufficient ? "The evidence is sufficient" : "The evidence is not sufficient yet";
+  const probability = hop.probability === undefined ? "" : ` (probability ${percent(hop.probability)})`;
+  return element(
+    "section",
+    { class: "panel", id: `hop-${hop.number}`, "aria-labelledby": heading },
+    element("h2", { id: heading }, `Hop ${hop.number}`),
+    element("p", {}, `${sufficient}${probability}.`),
+    sets.length ? element("p", { class: "muted" }, `Best document sets: ${sets.join("; ")}`) : null,
+    element(
+      "div",
+      { class: "columns" },
+      element("div", {}, element("h3", {}, "Proof"), proofTable(hop), missing(hop)),
+      element("div", {}, element("h3", {}, "Evidence"), evidence(hop)),
+    ),
+  );
+}
+
+// Return the table of the steps. A step with the pointer or the focus lights its quotation.
+function proofTable(hop) {
+  if (!hop.proof) return element("p", {}, "There is no proof.");
+  const rows = hop.proof.map((step, at) => {
+    const number = at + 1;
+    const kind = operatorKind(step.operator);
+    const { title, contrast } = hop.citations[at];
+    const light = (on) => (event) => lightStep(event.currentTarget.closest("section.panel"), number, on);
+    return element(
+      "tr",
+      {
+        ...{ tabindex: "0", class: kind, "data-step": number },
+        ...{ mouseenter: light(true), focus: light(true), mouseleave: light(false), blur: light(false) },
+      },
+      element("td", { class: "number" }, String(number)),
+      element("td", {}, step.claim),
+      element("td", {}, element("span", { class: "symbol", "aria-hidden": "true" }, kindSymbol(kind)), ` ${operatorPhrase(step.operator)}`),
+      element(
+        "td",
+        {},
+        step.evidence ? `“${step.evidence}”` : "–",
+        title ? element("span", { class: "muted" }, ` ${title}`) : null,
+        contrast ? element("p", { class: "contrast" }, `The claim says “${contrast[0]}”, the evidence “${contrast[1]}”.`) : null,
+      ),
+    );
+  });
+  const heads = ["Step", "The claim", "Relation", "The evidence"].map((head) => element("th", { scope: "col" }, head));
+  return element(
+    "div",
+    { class: "scroll" },
+    element("table", { class: "proof" }, element("thead", {}, element("tr", {}, heads)), element("tbody", {}, rows)),
+  );
+}
+
+function lightStep(panel, number, on) {
+  for (const lit of panel.querySelectorAll("mark, tr[data-step]")) {
+    const steps = (lit.dataset.steps ?? lit.dataset.step).split(" ");
+    if (steps.includes(String(number))) lit.classList.toggle("lit", on);
+  }
+}
+
+function missing(hop) {
+  if (!hop.questions.length) return null;
+  const items = hop.questions.map(({ span, question }) =>
+    element("li", {}, question ?? `What about “${span}”?`, question ? element("span", { class: "muted" }, ` (“${span}”)`) : null),
+  );
+  return [element("h3", {}, "Missing"), element("ul", { class: "missing" }, items)];
+}
+
+function evidence(hop) {
+  const quotations = (hop.proof ?? [])
+    .map((step, at) => ({ ...step, number: at + 1, title: hop.citations[at].title }))
+    .filter((step) => step.evidence && step.title);
+  const groups = Map.groupBy(hop.evidence, (sentence) => sentence.title);
+  return [...groups].map(([title, sentences]) =>
+    element(
+      "article",
+      {},
+      element("h4", {}, element("a", { href: documentRoute(title) }, title)),
+      sentences.map((sentence) =>
+        element(
+          "p",
+          {},
+          element("a", { class: "sentence", href: documentRoute(title, sentence.sentence_id), "aria-label": `Sentence ${sentence.sentence_id} in its document` }, String(sentence.sentence_id)),
+          " ",
+          marked(sentence.text, quotations.filter((quotation) => quotation.title === title)),
+        ),
+      ),
+    ),
+  );
+}
+
+// Split a text into texts and <mark> elements; each names the steps that quote it.
+function marked(text, quotations) {
+  const found = quotations
+    .map((quotation) => ({ ...quotation, start: wholeWords(text, quotation.evidence) }))
+    .filter((quotation) => quotation.start >= 0)
+    .map((quotation) => ({ ...quotation, end: quotation.start + quotation.evidence.length }));
+  const edges = [...new Set([0, text.length, ...found.flatMap((f) => [f.start, f.end])])].sort((a, b) => a - b);
+  return edges.slice(1).map((end, index) => {
+    const part = text.slice(edges[index], end);
+    const quoting = found.filter((f) => f.start < end && f.end > edges[index]);
+    if (!quoting.length) return part;
+    const steps = quoting.map((f) => f.number).join(" ");
+    return element(
+      "mark",
+      {
+        ...{ class: operatorKind(quoting[0].operator), "data-steps": steps },
+        mouseenter: (event) => quoting.forEach((f) => lightStep(event.currentTarget.closest("section.panel"), f.number, true)),
+        mouseleave: (event) => quoting.forEach((f) => lightStep(event.currentTarget.closest("section.panel"), f.number, false)),
+      },
+      part,
+    );
+  });
+}
+
+// Return where a quotation begins in a text, -1 if it is not there as whole words.
+function wholeWords(text, quotation) {
+  const isWord = (character) => /[\p{L}\p{N}_]/u.test(character ?? "");
+  for (let start = text.indexOf(quotation); start >= 0; start = text.indexOf(quotation, start + 1)) {
+    if (!isWord(text[start - 1]) && !isWord(text[start + quotation.length])) return start;
+  }
+  return -1;
+}

@@ -1,0 +1,90 @@
+// The result of a claim: verdict, ranking, the documents' graph, and what can be exported.
+
+import { documentGraph } from "./document_graph.js";
+import { byId, downloadLink, element } from "./elements.js";
+import { reportLink } from "./report_export.js";
+import { documentRoute } from "./routes.js";
+import { kindSymbol, percent, stopReason, verdictKind, verdictPhrase } from "./wording.js";
+
+const SHOWN = 10;
+
+export function hideResult() {
+  for (const id of ["result", "documents-found"]) {
+    byId(id).replaceChildren();
+    byId(id).hidden = true;
+  }
+}
+
+// Show a result. `text` is its record as the service sent it, `hops` are the events of its hops.
+export function showResult(record, text, hops) {
+  const { label, probabilities } = record.verdict ?? {};
+  const verdict = verdictPhrase(label);
+  const confidence = probabilities ? ` Its probability is ${percent(probabilities[label])}.` : "";
+  const kind = verdictKind(label);
+  byId("result").replaceChildren(
+    element("h2", {}, "Result"),
+    element("p", { class: `verdict ${kind}` }, element("span", { class: "symbol", "aria-hidden": "true" }, kindSymbol(kind)), ` ${verdict}${confidence}`),
+    probabilities ? probabilityTable(probabilities) : "",
+    element("p", {}, `${stopReason(record.stopped)} The verdict follows from the proof, which a program wrote and which may be wrong.`),
+    ...(record.warnings ?? []).map((warning) => element("p", { class: "warning" }, `Warning: ${warning}`)),
+    element(
+      "p",
+      { class: "exports" },
+      copyButton(),
+      downloadLink("Download the record (JSON)", "result.json", "application/json", text),
+      reportLink(record.claim),
+    ),
+  );
+  byId("documents-found").replaceChildren(
+    element("h2", {}, "Documents"),
+    element(
+      "div",
+      { class: "columns" },
+      element("div", {}, element("h3", {}, "Ranking"), ...ranking(record.documents)),
+      element("div", {}, element("h3", {}, "Which document led to which"), ...documentGraph(hops)),
+    ),
+  );
+  byId("result").hidden = byId("documents-found").hidden = false;
+  return `${verdict}${confidence}`;
+}
+
+function probabilityTable(probabilities) {
+  const rows = Object.entries(probabilities).map(([label, value]) =>
+    element("tr", {}, element("th", { scope: "row" }, verdictPhrase(label)), element("td", {}, percent(value))),
+  );
+  return element("table", { class: "probabilities" }, element("caption", {}, "Probabilities of the verdicts"), element("tbody", {}, rows));
+}
+
+function ranking(documents) {
+  const list = element("ol", { class: "ranking" });
+  const add = (ranked) => {
+    const origin = ranked.hop ? `hop ${ranked.hop}` : "first stage";
+    list.append(element("li", {}, element("a", { href: documentRoute(ranked.title) }, ranked.title), element("span", { class: "muted" }, ` ${origin}, ${ranked.score.toFixed(2)}`)));
+  };
+  documents.slice(0, SHOWN).forEach(add);
+  const rest = documents.slice(SHOWN);
+  if (!rest.length) return [list];
+  const more = element(
+    "button",
+    {
+      type: "button",
+      click: () => {
+        rest.forEach(add);
+        list.children[SHOWN].querySelector("a").focus();
+        more.remove();
+      },
+    },
+    `Show all ${documents.length}`,
+  );
+  return [list, more];
+}
+
+function copyButton() {
+  const copy = async (event) => {
+    const button = event.currentTarget;
+    await navigator.clipboard.writeText(location.href);
+    button.textContent = "Copied";
+  };
+  // Browsers offer the clipboard on https and on this machine only; elsewhere the address is there.
+  return navigator.clipboard ? element("button", { type: "button", click: copy }, "Copy the link") : "";
+}

@@ -1,0 +1,39 @@
+// Operators, verdicts and reasons in words. Symbols and line styles differ, not only colours.
+
+// The phrases of proofs.NatOp.
+const PHRASES = {
+  "=": "says the same as",
+  "!": "is refuted by",
+  "|": "contradicts",
+  "#": "is not covered by the evidence",
+  "<": "follows from",
+  ">": "is more specific than",
+};
+const KINDS = {
+  "=": "agrees",
+  "<": "agrees",
+  "!": "contradicts",
+  "|": "contradicts",
+  ">": "open",
+  "#": "open",
+};
+const SYMBOLS = { agrees: "✓", contradicts: "✗", open: "?" };
+const VERDICTS = {
+  SUPPORTS: "The evidence supports the claim.",
+  REFUTES: "The evidence refutes the claim.",
+  "NOT ENOUGH INFO": "The evidence is not enough for a verdict.",
+};
+const VERDICT_KINDS = { SUPPORTS: "agrees", REFUTES: "contradicts", "NOT ENOUGH INFO": "open" };
+const REASONS = {
+  sufficient: "The search stopped because the evidence is sufficient.",
+  max_hops: "The search stopped after its last hop.",
+  dead_end: "The search stopped because no further document was found.",
+};
+
+export const operatorPhrase = (operator) => PHRASES[operator] ?? operator;
+export const operatorKind = (operator) => KINDS[operator] ?? "open";
+export const kindSymbol = (kind) => SYMBOLS[kind];
+export const verdictPhrase = (label) => VERDICTS[label] ?? "There is no verdict.";
+export const verdictKind = (label) => VERDICT_KINDS[label] ?? "open";
+export const stopReason = (stopped) => REASONS[stopped] ?? stopped;
+export const percent = (probability) => `${Math.round(100 * probability)}%`;

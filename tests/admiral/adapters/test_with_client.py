@@ -1,0 +1,63 @@
+"""The adapters with the client of a service in place of a system."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+
+pytest.importorskip("haystack", reason="needs Haystack: pip install '.[haystack]'")
+pytest.importorskip("langchain_core", reason="needs LangChain: pip install '.[langchain]'")
+
+from haystack.utils import Secret
+
+from admiral import AdmiralError
+from admiral.adapters import haystack, langchain
+from admiral.client import Client
+from admiral.serving.application import create_app
+from admiral.serving.service import Service
+from tests.admiral.serving.live_service import EMMY, listening, quick_config
+
+KEY = "a-key-that-is-long-enough"
+
+
+@pytest.fixture(scope="module")
+def service(user_cache: None) -> Service:
+    return Service.open(["demo"], quick_config(hops="1"))
+
+
+@pytest.fixture(scope="module")
+def url(service: Service) -> Iterator[str]:
+    with listening(create_app(service, [KEY.encode()])) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def expected(service: Service, url: str) -> list[str]:
+    result = service.queue(None).system.retrieve(EMMY, hops=1)
+    return [document.title for document in result.documents[:3]]
+
+
+def test_langchain(url: str, expected: list[str]) -> None:
+    with Client(url, api_key=KEY) as client:
+        retriever = langchain.AdmiralRetriever(system=client, k=3, hops=1)
+        assert [document.id for document in retriever.invoke(EMMY)] == expected
+        assert [each.id for each in asyncio.run(retriever.ainvoke(EMMY))] == expected
+        first, second = retriever.batch([EMMY, "A river of Paris."])
+        assert [document.id for document in first] == expected
+        assert asyncio.run(retriever.abatch([EMMY, "A river of Paris."])) == [first, second]
+        assert all(document.page_content for document in second)
+
+
+def test_haystack(url: str, expected: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ADMIRAL_TEST_KEY", KEY)
+    key = Secret.from_env_var("ADMIRAL_TEST_KEY")
+    made = haystack.AdmiralRetriever(url=url, api_key=key, top_k=3, hops=1)
+    retriever = haystack.AdmiralRetriever.from_dict(made.to_dict())
+    outputs = retriever.run(EMMY)
+    assert [document.id for document in outputs["documents"]] == expected
+    assert asyncio.run(retriever.run_async(EMMY))["documents"] == outputs["documents"]
+    retriever.close()
+    with pytest.raises(AdmiralError, match="leave `model` and `settings` out"):
+        haystack.AdmiralRetriever(url=url, model="mini")

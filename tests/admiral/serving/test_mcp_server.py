@@ -1,0 +1,181 @@
+"""The MCP server, driven by the client of the official SDK."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+pytest.importorskip("mcp", reason="needs the MCP SDK: pip install '.[mcp]'")
+
+import httpx
+from mcp import Client, StdioServerParameters
+
+from admiral import Admiral
+from admiral.serving.mcp_server import create_mcp, http_app
+from admiral.serving.service import Service, ServiceLimits
+from tests.admiral.serving.live_service import EMMY, listening, quick_config
+
+KEY = "a-key-that-is-long-enough"
+
+
+@pytest.fixture(scope="module")
+def service(user_cache: None) -> Iterator[Service]:
+    limits = ServiceLimits(places=4, claim_characters=500)
+    opened = Service({"demo": Admiral.from_pretrained(config=quick_config())}, limits)
+    yield opened
+    opened.close()
+
+
+async def call(client: Client, tool: str, **arguments: Any) -> Any:
+    answer = await client.call_tool(tool, arguments)
+    assert not answer.is_error, answer.content
+    # Models without structured output read the same as text.
+    assert json.loads(answer.content[0].text) == answer.structured_content  # type: ignore[union-attr]
+    return answer.structured_content
+
+
+async def failure(client: Client, tool: str, **arguments: Any) -> str:
+    answer = await client.call_tool(tool, arguments)
+    assert answer.is_error
+    text: str = answer.content[0].text  # type: ignore[union-attr]
+    return text
+
+
+def test_the_tools_have_schemas(service: Service) -> None:
+    async def run() -> None:
+        async with Client(create_mcp(service)) as client:
+            tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert set(tools) == {"find_evidence", "prove", "search_titles", "read_document"}
+        for tool in tools.values():
+            assert tool.description
+            assert tool.output_schema
+            assert tool.annotations is not None
+            assert tool.annotations.read_only_hint
+            assert "context" not in tool.input_schema["properties"]
+            assert all("kb" in each.input_schema["properties"] for each in tools.values())
+
+    asyncio.run(run())
+
+
+def test_evidence_is_found_hop_by_hop_and_page_by_page(service: Service) -> None:
+    progress: list[tuple[float, str | None]] = []
+
+    async def on_progress(done: float, total: float | None, message: str | None) -> None:
+        progress.append((done, message))
+
+    async def run() -> None:
+        async with Client(create_mcp(service)) as client:
+            answer = await client.call_tool(
+                "find_evidence", {"claim": EMMY, "hops": 2}, progress_callback=on_progress
+            )
+            page: Any = answer.structured_content
+            assert page["claim"] == EMMY
+            assert page["verdict"] in ("SUPPORTS", "REFUTES", "NOT ENOUGH INFO")
+            assert 0 < len(page["evidence"]) <= 5
+            assert len(page["documents"]) == 5
+            assert page["proof"]
+            assert len(json.dumps(page)) < 6000
+            assert [number for number, _ in progress] == [1, 2]
+            assert str(progress[0][1]).startswith("Hop 1: ")
+            titles = page["documents"]
+            while page["next_cursor"]:
+                page = await call(
+                    client, "find_evidence", claim=EMMY, limit=50, cursor=page["next_cursor"]
+                )
+                titles += page["documents"]
+            result = service.queue(None).system.retrieve(EMMY, hops=2)
+            assert titles == [document.title for document in result.documents]
+
+    asyncio.run(run())
+    assert service.queue(None).taken == 0
+
+
+def test_proofs_search_and_documents(service: Service) -> None:
+    async def run() -> None:
+        async with Client(create_mcp(service)) as client:
+            evidence = [{"title": "Paris", "text": "Paris is the capital of France."}]
+            claim = "Paris is the capital of France."
+            proof = await call(client, "prove", claim=claim, evidence=evidence)
+            assert proof["verdict"] == "SUPPORTS"
+            assert "[Paris]" in proof["proof"][0]
+            first = await call(client, "search_titles", query="Seth Meyers", limit=2)
+            assert first["documents"][0]["title"] == "Seth Meyers"
+            second = await call(
+                client, "search_titles", query="Seth Meyers", limit=2, cursor=first["next_cursor"]
+            )
+            titles = [each["title"] for each in first["documents"] + second["documents"]]
+            assert len(set(titles)) == 4
+            document = service.queue(None).system.document("Seth Meyers")
+            texts: list[str] = []
+            cursor: str | None = None
+            while True:
+                page = await call(
+                    client, "read_document", title="Seth Meyers", limit=1, cursor=cursor
+                )
+                texts += [each["text"] for each in page["sentences"]]
+                cursor = page["next_cursor"]
+                if cursor is None:
+                    break
+            assert tuple(texts) == document.sentences
+
+    asyncio.run(run())
+
+
+def test_errors_name_the_field_and_the_remedy(service: Service) -> None:
+    async def run() -> None:
+        async with Client(create_mcp(service)) as client:
+            assert "kb: there is no" in await failure(
+                client, "find_evidence", claim=EMMY, kb="none"
+            )
+            assert "has expired" in await failure(client, "find_evidence", claim=EMMY, cursor="x.5")
+            assert "claim" in await failure(client, "find_evidence", claim="x" * 501)
+            assert "claim" in await failure(client, "find_evidence", claim=" ")
+            assert "hops" in await failure(client, "find_evidence", claim=EMMY, hops=-1)
+            assert "title: " in await failure(client, "read_document", title="No such title")
+            assert "cursor" in await failure(client, "read_document", title="Paris", cursor="-1")
+            with service.queue(None).reserve(4):
+                assert "places" in await failure(client, "find_evidence", claim=EMMY)
+
+    asyncio.run(run())
+
+
+def test_streamable_http_asks_for_the_key(service: Service) -> None:
+    async def run(url: str) -> None:
+        async with httpx.AsyncClient() as plain:
+            assert (await plain.post(f"{url}/mcp", json={})).status_code == 401
+        async with Client(f"{url}/mcp") as client:
+            await client.list_tools()
+
+    refused = pytest.raises(BaseException)  # noqa: PT011 - the SDK raises a group
+    with listening(http_app(service, "127.0.0.1", [KEY.encode()])) as url, refused:
+        asyncio.run(run(url))
+    with listening(http_app(service, "127.0.0.1", [])) as url:
+
+        async def read() -> None:
+            async with Client(f"{url}/mcp") as client:
+                page = await call(client, "read_document", title="Paris")
+                assert page["title"] == "Paris"
+
+        asyncio.run(read())
+
+
+def test_the_command_speaks_over_standard_input(
+    environment: dict[str, str], command: list[str]
+) -> None:
+    settings = ["--threads", "1", "--reranker", "bm25", "--judge", "lexical", "--hops", "1"]
+    server = StdioServerParameters(
+        command=command[0], args=[*command[1:], "mcp", *settings], env=environment
+    )
+
+    async def run() -> None:
+        async with Client(server) as client:
+            assert client.server_info is not None
+            assert client.server_info.name == "admiral"
+            page = await call(client, "find_evidence", claim=EMMY, hops=1)
+            assert page["evidence"]
+
+    asyncio.run(run())

@@ -1,0 +1,300 @@
+"""The page in Chromium: claims, documents, keyboard, accessibility, hostile texts."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("playwright", reason="needs Playwright: pip install playwright")
+
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+from admiral import Admiral, kb
+from admiral.serving.application import create_app
+from admiral.serving.service import Service
+from tests.admiral.serving.live_service import EMMY, listening, quick_config
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+CHROMIUM = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+AXE = Path(sys.prefix) / "axe" / "node_modules" / "axe-core" / "axe.min.js"
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed"),
+]
+
+# Milliseconds; a busy machine takes long to begin, so this is no measure of speed.
+_PATIENCE = 60_000
+expect.set_options(timeout=_PATIENCE)
+
+ATTACK = "<img src=x onerror=\"document.title='attacked'\">"
+HOSTILE = [
+    {"title": f"{ATTACK} Meyers", "sentences": [f"{ATTACK} Seth Meyers hosted the gala."]},
+    {"title": "</script><script>alert(1)</script>", "sentences": ["A comedian & a <b>host</b>."]},
+    {"title": "../admin?x=1#claim=no &amp; 50%", "sentences": ["The gala was shown by NBC."]},
+]
+
+
+@pytest.fixture(scope="module")
+def address(user_cache: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("hostile")
+    corpus = folder / "corpus.jsonl"
+    corpus.write_text("".join(json.dumps(document) + "\n" for document in HOSTILE))
+    kb.build(corpus, folder / "hostile", bm25="bm25s", progress=False)
+    demo = Admiral.from_pretrained(config=quick_config())
+    opened = kb.KnowledgeBase.open(folder / "hostile")
+    hostile = Admiral(opened, demo.checkpoint, quick_config())
+    with listening(create_app(Service({"demo": demo, "hostile": hostile}))) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        # Chromium's sandbox needs rights that containers do not give.
+        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    made = browser.new_context(viewport={"width": 1200, "height": 900}, accept_downloads=True)
+    made.set_default_timeout(_PATIENCE)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def page(context: BrowserContext, address: str) -> Iterator[Page]:
+    """Open the page; in the end, no script has failed and nothing was blocked or loaded."""
+    opened = context.new_page()
+    problems: list[str] = []
+    opened.on("console", lambda message: problems.append(message.text))
+    opened.on("pageerror", lambda error: problems.append(str(error)))
+    opened.on("dialog", lambda dialog: problems.append(dialog.message))
+    elsewhere: list[str] = []
+    opened.on(
+        "request",
+        lambda request: (
+            request.url.startswith((address, "data:", "blob:")) or elsewhere.append(request.url)
+        ),
+    )
+    opened.goto(address)
+    expect(opened.locator("#kb option")).to_have_count(2)
+    yield opened
+    # Of `test_errors_are_shown_and_leave_the_page_usable`, which breaks a connection.
+    assert [each for each in problems if "net::ERR_FAILED" not in each] == []
+    assert elsewhere == []
+
+
+def find(page: Page, claim: str) -> None:
+    page.get_by_label("Claim, or a text").fill(claim)
+    page.get_by_role("button", name="Find evidence").click()
+
+
+def found(page: Page, claim: str) -> None:
+    find(page, claim)
+    expect(page.get_by_role("status")).to_contain_text("Complete after")
+
+
+def no_serious_violation(page: Page) -> None:
+    """Check the page with axe-core, where it is installed."""
+    if not AXE.exists():
+        return
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    report = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    serious = [
+        (violation["id"], [node["html"][:200] for node in violation["nodes"]])
+        for violation in report["violations"]
+        if violation["impact"] in ("serious", "critical")
+    ]
+    assert serious == []
+
+
+def test_hops_arrive_and_the_proof_points_at_its_quotations(page: Page) -> None:
+    find(page, EMMY)
+    expect(page.locator("#hop-1")).to_be_visible()
+    expect(page.get_by_role("status")).to_contain_text("Complete after 2 hops")
+    expect(page.locator("#hop-2")).to_be_visible()
+    panel = page.locator("#hop-1")
+    assert panel.get_by_role("article").count() >= 2
+    row = panel.locator("tr.contradicts, tr.agrees").first
+    number = row.get_attribute("data-step")
+    quotation = panel.locator(f'mark[data-steps~="{number}"]').first
+    assert row.locator("td").nth(3).inner_text().startswith(f"“{quotation.inner_text()}”")
+    expect(quotation).not_to_have_class(re.compile(r"\blit\b"))
+    row.focus()
+    expect(quotation).to_have_class(re.compile(r"\blit\b"))
+    row.blur()
+    expect(quotation).not_to_have_class(re.compile(r"\blit\b"))
+    row.hover()
+    expect(quotation).to_have_class(re.compile(r"\blit\b"))
+    quotation.hover()
+    expect(row).to_have_class(re.compile(r"\blit\b"))
+    result = page.get_by_role("region", name="Documents")
+    assert result.locator(".ranking li").count() == 10
+    result.get_by_role("button", name="Show all").click()
+    assert result.locator(".ranking li").count() > 10
+    # Each arrow of the drawing is also a line of the list.
+    arrows = result.locator("path.arrow").count()
+    assert result.locator("details li").count() == arrows > 0
+
+
+def test_a_document_is_followed_and_the_claim_is_still_there(page: Page) -> None:
+    found(page, EMMY)
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    link = page.locator("#hop-2 h4 a").first
+    title = link.inner_text()
+    link.click()
+    expect(page.get_by_role("heading", level=1, name=title)).to_be_focused()
+    expect(page.locator("#sentences li").first).to_be_visible()
+    page.go_back()
+    expect(page.locator("#hop-2")).to_be_visible()
+    page.locator("#hop-2 a.sentence").first.click()
+    expect(page.locator("#sentences li.named")).to_have_count(1)
+    assert not any("retrieve" in url for url in requests)
+
+
+def test_the_keyboard_is_enough(page: Page) -> None:
+    page.keyboard.press("Tab")
+    expect(page.get_by_text("Skip to the content")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    expect(page.get_by_label("Claim, or a text")).to_be_focused()
+    page.keyboard.type(EMMY)
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("status")).to_contain_text("Complete after")
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.matches('#hop-1 tr')"):
+            break
+    expect(page.locator("#hop-1 tr.lit")).to_have_count(1)
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.matches('#hop-1 h4 a')"):
+            break
+    title = page.evaluate("document.activeElement.textContent")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1, name=title)).to_be_focused()
+
+
+def test_a_text_is_split_into_claims_to_choose_from(page: Page) -> None:
+    find(page, f"Paris is in France. {EMMY}")
+    expect(page.get_by_role("heading", name="Choose a claim")).to_be_focused()
+    choices = page.get_by_role("button", name=re.compile("Paris|Emmy"))
+    expect(choices).to_have_count(2)
+    choices.first.click()
+    expect(page.get_by_role("status")).to_contain_text("Complete after")
+    assert page.evaluate("new URLSearchParams(location.hash.slice(1)).get('claim')") == (
+        "Paris is in France."
+    )
+
+
+def test_a_permalink_and_the_history_repeat_a_claim(page: Page, address: str) -> None:
+    found(page, "Paris is in France.")
+    link = page.url
+    page.goto("about:blank")
+    page.goto(link)
+    expect(page.get_by_role("status")).to_contain_text("Complete after")
+    page.get_by_role("link", name="History").click()
+    entries = page.locator(".history li")
+    expect(entries).to_have_count(1)
+    entries.get_by_role("link").click()
+    expect(page.locator("#hop-1")).to_be_visible()
+    page.get_by_role("link", name="History").click()
+    page.get_by_role("button", name="Remove: Paris").click()
+    expect(page.get_by_text("There are no claims yet.")).to_be_visible()
+
+
+def test_search_finds_titles_and_documents(page: Page) -> None:
+    page.get_by_role("link", name="Search documents").click()
+    page.get_by_label("Words, or the beginning of a title").fill("Seth")
+    page.get_by_role("button", name="Search").click()
+    expect(page.locator("#search-results ul a")).to_contain_text(["Seth Meyers"])
+    page.locator("#search-results ol a", has_text="Seth Meyers").first.click()
+    expect(page.get_by_role("heading", level=1, name="Seth Meyers")).to_be_focused()
+
+
+def test_the_record_and_the_report_are_downloaded(
+    page: Page, context: BrowserContext, tmp_path: Path
+) -> None:
+    found(page, EMMY)
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download the record").click()
+    record: dict[str, Any] = json.loads(download.value.path().read_text(encoding="utf-8"))
+    assert record["claim"] == EMMY
+    assert len(record["hops"]) == 2
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download the report").click()
+    report = tmp_path / "report.html"
+    download.value.save_as(report)
+    assert "<script" not in report.read_text(encoding="utf-8")
+    other = context.new_page()
+    requests: list[str] = []
+    other.on("request", lambda request: requests.append(request.url))
+    other.goto(report.as_uri())
+    expect(other.get_by_role("heading", level=1)).to_have_text(EMMY)
+    assert other.locator("mark").count() == page.locator("mark").count() > 0
+    assert other.locator("svg rect").count() == page.locator("svg rect").count() > 0
+    assert requests == [report.as_uri()]
+
+
+def test_hostile_texts_stay_texts(page: Page, tmp_path: Path) -> None:
+    page.get_by_label("Knowledge base").select_option("hostile")
+    found(page, f"{ATTACK} Seth Meyers hosted the gala")
+    assert page.locator("main img").count() == 0
+    assert ATTACK in page.locator("#hop-1 article").first.inner_text()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download the report").click()
+    assert "<img" not in download.value.path().read_text(encoding="utf-8")
+    for document in HOSTILE:
+        page.evaluate(
+            "title => { location.hash = new URLSearchParams({document: title, kb: 'hostile'}) }",
+            document["title"],
+        )
+        heading = page.get_by_role("heading", level=1)
+        expect(heading).to_have_text(str(document["title"]))
+        expect(page.locator("#sentences li")).to_have_text(document["sentences"])
+    assert page.title() != "attacked"
+    page.get_by_role("link", name="History").click()
+    expect(page.locator(".history li")).to_have_count(1)
+    assert page.locator("main img").count() == 0
+
+
+def test_errors_are_shown_and_leave_the_page_usable(page: Page) -> None:
+    page.evaluate("location.hash = 'claim=Paris&kb=unknown'")
+    expect(page.get_by_role("status")).to_contain_text("no knowledge base “unknown”")
+    page.route("**/v1/retrieve/stream", lambda route: route.abort())
+    find(page, "Paris is in France.")
+    expect(page.get_by_role("status")).to_contain_text("Error:")
+    page.unroute("**/v1/retrieve/stream")
+    found(page, "Paris is in France.")
+
+
+@pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed: make test-browser")
+@pytest.mark.parametrize(("width", "scheme"), [(360, "dark"), (1200, "light")])
+def test_axe_finds_no_serious_violation(page: Page, width: int, scheme: Any) -> None:
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 800})
+    no_serious_violation(page)
+    found(page, EMMY)
+    page.locator("#hop-1 tr[tabindex]").first.focus()
+    no_serious_violation(page)
+    # Nothing is wider than the window.
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    for name in ("Search documents", "History"):
+        page.get_by_role("link", name=name).click()
+        no_serious_violation(page)
+    page.evaluate("location.hash = 'document=Seth Meyers&sentence=0'")
+    expect(page.locator("#sentences li.named")).to_be_visible()
+    no_serious_violation(page)

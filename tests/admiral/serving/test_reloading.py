@@ -1,0 +1,145 @@
+"""Knowledge bases that change on disk while requests are answered; graph retrieval."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from admiral import kb
+from admiral.graph import build_graph
+from admiral.serving.application import create_app
+from admiral.serving.service import Service, ServiceLimits
+from tests.admiral.serving.live_service import quick_config
+
+DOCUMENTS = {
+    "Seth Meyers": "Seth Meyers hosted the 66th Emmy Awards.",
+    "66th Emmy Awards": "The 66th Emmy Awards were shown by NBC.",
+    "NBC": "NBC is an American broadcaster.",
+}
+CLAIM = "Seth Meyers hosted the 66th Emmy Awards on NBC."
+
+
+def write_corpus(path: Path, documents: dict[str, str]) -> Path:
+    records = [{"title": title, "sentences": [text]} for title, text in documents.items()]
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    corpus = write_corpus(tmp_path / "corpus.jsonl", DOCUMENTS)
+    kb.build(corpus, tmp_path / "changing", bm25="bm25s", progress=False)
+    return tmp_path / "changing"
+
+
+@pytest.fixture
+def service(folder: Path) -> Iterator[Service]:
+    limits = ServiceLimits(reload_seconds=0.05)
+    opened = Service.open([str(folder)], quick_config(hops="1"), limits)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def client(service: Service) -> TestClient:
+    return TestClient(create_app(service), raise_server_exceptions=False)
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def version(client: TestClient) -> Any:
+    return client.get("/v1/kbs").json()["kbs"][0]["version"]
+
+
+def test_changes_are_served_without_a_dropped_request(
+    folder: Path, service: Service, client: TestClient, tmp_path: Path
+) -> None:
+    statuses: list[tuple[str, int]] = []
+    stopping = threading.Event()
+
+    def ask() -> None:
+        while not stopping.is_set():
+            for method, path, body in (
+                ("POST", "/v1/retrieve", {"claim": CLAIM}),
+                ("POST", "/v1/prove", {"claim": CLAIM, "evidence": [{"text": "NBC."}]}),
+                ("GET", "/v1/documents/NBC", None),
+                ("GET", "/v1/search?q=broadcaster", None),
+            ):
+                response = client.request(method, path, json=body)
+                statuses.append((path, response.status_code))
+
+    askers = [threading.Thread(target=ask, daemon=True) for _ in range(2)]
+    for asker in askers:
+        asker.start()
+    former = service.queue(None).system
+    first = version(client)
+    # Documents are added.
+    more = write_corpus(tmp_path / "more.jsonl", {"CBS": "CBS is a broadcaster."})
+    kb.add(more, folder, progress=False)
+    wait_for(lambda: client.get("/v1/documents/CBS").status_code == 200)
+    second = version(client)
+    # Another knowledge base takes its place.
+    other = {**DOCUMENTS, "ABC": "ABC is a broadcaster."}
+    corpus = write_corpus(tmp_path / "other.jsonl", other)
+    kb.build(corpus, folder, bm25="bm25s", overwrite=True, progress=False)
+    wait_for(lambda: client.get("/v1/documents/ABC").status_code == 200)
+    assert client.get("/v1/documents/CBS").status_code == 404
+    assert len({first, second, version(client)}) == 3
+    # The directory is removed, then there again.
+    shutil.rmtree(folder)
+    time.sleep(0.2)
+    assert client.post("/v1/retrieve", json={"claim": CLAIM}).status_code == 200
+    kb.build(tmp_path / "corpus.jsonl", folder, bm25="bm25s", progress=False)
+    wait_for(lambda: client.get("/v1/documents/ABC").status_code == 404)
+    stopping.set()
+    for asker in askers:
+        asker.join()
+    assert len(statuses) > 8
+    assert {status for _, status in statuses} == {200}
+    with pytest.raises(Exception, match="closed"):
+        former.retrieve(CLAIM)
+
+
+def test_a_damaged_replacement_is_not_opened(
+    folder: Path, client: TestClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    before = version(client)
+    (folder / "manifest.json").write_text("{}")
+    wait_for(lambda: "changing: cannot be opened again" in caplog.text)
+    time.sleep(0.2)
+    assert caplog.text.count("cannot be opened again") == 1
+    assert client.post("/v1/retrieve", json={"claim": CLAIM}).status_code == 200
+    assert version(client) == before
+
+
+@pytest.mark.parametrize("method", ["pagerank", "graph", "entity+mention"])
+def test_graph_records_are_those_of_the_command_line(
+    folder: Path,
+    client: TestClient,
+    admiral: Callable[..., CompletedProcess[bytes]],
+    method: str,
+) -> None:
+    missing = client.post("/v1/graph", json={"claim": CLAIM})
+    assert (missing.status_code, missing.json()["field"]) == (404, "kb")
+    build_graph(folder, progress=False)
+    done = admiral("graph", "query", CLAIM, "--kb", folder, "--method", method, "--json", "-k", 5)
+    assert done.returncode == 0, done.stderr
+    response = client.post("/v1/graph", json={"claim": CLAIM, "method": method, "k": 5})
+    assert response.content == done.stdout
+    nothing = client.post("/v1/graph", json={"claim": "Zzz qqq.", "method": method}).json()
+    assert not nothing.get("documents")
+    assert client.post("/v1/graph", json={"claim": CLAIM, "k": 0}).json()["field"] == "k"
