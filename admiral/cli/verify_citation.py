@@ -92,16 +92,9 @@ def _check_pair(
     config: CitationConfig, claim: str, source_path: Path, page: str
 ) -> Iterator[CitationVerdict]:
     """Yield the verdict on one claim and the text of one file."""
-    from admiral.citations.citation_records import Citation, CitedClaim
-    from admiral.citations.citer import Citer
-    from admiral.citations.source_collections import LoadedSources
-    from admiral.citations.verifiers.term_weights import TermWeights
+    from admiral.citations.single_source import check_source
 
-    text = checked_text(claim, "the claim")
-    source = _read_source(source_path)
-    cited = CitedClaim("1", text, page=page, citations=(Citation(source.url),))
-    citer = Citer.over(LoadedSources([source]), TermWeights.background(), config)
-    yield citer.verify(cited)
+    yield check_source(checked_text(claim, "the claim"), _read_source(source_path), config, page)
 
 
 def _read_source(path: Path) -> Source:

@@ -11,7 +11,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.concurrency import run_in_threadpool
 
 import admiral
-from admiral.serving import graph_routes, kb_routes, page_routes, retrieval_routes
+from admiral.serving import citation_routes, graph_routes, kb_routes, page_routes, retrieval_routes
 from admiral.serving.access import AccessMiddleware
 from admiral.serving.problems import PROBLEM_RESPONSE, handle_problems
 from admiral.serving.service import Service
@@ -48,6 +48,7 @@ def create_app(service: Service, api_keys: Sequence[bytes] = ()) -> FastAPI:
     metrics = ServiceMetrics(service)
     app.include_router(retrieval_routes.router)
     app.include_router(graph_routes.router)
+    app.include_router(citation_routes.router)
     app.include_router(kb_routes.router)
     app.include_router(kb_routes.health)
     app.include_router(page_routes.router)

@@ -68,6 +68,16 @@ class DocumentPage(BaseModel):
     next_cursor: str | None = Field(description="For more sentences; null at the end.")
 
 
+class CitationCheck(BaseModel):
+    """Whether a source supports a claim."""
+
+    decision: str = Field(description="keep, flag, or not_checked: the source says nothing.")
+    status: str = Field(description="scored, or why the source was not checked.")
+    probability: float | None = Field(description="Estimated probability of full support.")
+    passage: str = Field(description="The passage that supports the claim best.")
+    missing: list[str] = Field(description="Words of the claim that the source does not cover.")
+
+
 def evidence_page(
     result: RetrievalResult, start: int, limit: int, next_cursor: str | None
 ) -> EvidencePage:

@@ -16,9 +16,12 @@ from starlette.types import ASGIApp
 
 import admiral
 from admiral.kb.matching_sentences import best_sentences
+from admiral.library.source_records import Source
 from admiral.records import Claim, Hop, RetrievalResult
 from admiral.serving.access import AccessMiddleware
+from admiral.serving.citation_routes import checked
 from admiral.serving.mcp_records import (
+    CitationCheck,
     DocumentPage,
     EvidencePage,
     EvidenceSentence,
@@ -55,7 +58,13 @@ def create_mcp(service: Service) -> MCPServer:
     """Return the MCP server of a service; its tools share the queue with HTTP requests."""
     server = MCPServer("admiral", version=admiral.__version__, instructions=_INSTRUCTIONS)
     tools = _Tools(service)
-    for tool in (tools.find_evidence, tools.prove, tools.search_titles, tools.read_document):
+    for tool in (
+        tools.find_evidence,
+        tools.prove,
+        tools.check_citation,
+        tools.search_titles,
+        tools.read_document,
+    ):
         server.tool(annotations=_READS)(tool)
     return server
 
@@ -137,6 +146,28 @@ class _Tools:
             sufficient=judgement.sufficient,
             proof=proof_words(judgement.proof, pairs),
             missing=open_questions(judgement.proof),
+        )
+
+    async def check_citation(
+        self,
+        claim: Annotated[Text, Field(description="The sentence that cites the source.")],
+        source_text: Annotated[Text, Field(description="Text of the source.")],
+        source_title: Annotated[str, Field(description="Title of the source.")] = "",
+        page: Annotated[str, Field(description="Title of the page that cites it.")] = "",
+    ) -> CitationCheck:
+        """Check whether a source supports a claim that cites it, and what it lacks."""
+        source = Source("https://source.invalid/", source_title, source_text)
+        try:
+            verdict = await checked(self._service, claim, source, page)
+        except Exception as error:
+            raise _tool_error(error) from error
+        (found,) = verdict.existing
+        return CitationCheck(
+            decision=verdict.decision,
+            status=found.status,
+            probability=found.probability,
+            passage="" if found.passage is None else shortened(found.passage.text),
+            missing=list(found.missing),
         )
 
     async def search_titles(

@@ -53,6 +53,26 @@ class ProofRequest(_Body):
     kb: str | None = Field(None, description="Name of a knowledge base; the first by default.")
 
 
+class GivenSource(_Body):
+    """A source with its text."""
+
+    text: Text = Field(
+        description="Its text.", examples=["The bridge was opened in 1932 after three years."]
+    )
+    title: str = Field("", description="Its title.", examples=["Eastern Bridge"])
+    url: str = Field(
+        "https://source.invalid/", description="Its URL.", examples=["https://example.org/bridge"]
+    )
+
+
+class CitationRequest(_Body):
+    """A claim with the source that it cites."""
+
+    claim: Text = Field(description="The claim.", examples=["The bridge was opened in 1932."])
+    source: GivenSource = Field(description="The source.")
+    page: str = Field("", description="Title of the page that makes the claim.")
+
+
 class SplitRequest(_Body):
     """A text of several claims."""
 

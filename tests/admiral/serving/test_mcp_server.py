@@ -49,14 +49,16 @@ def test_the_tools_have_schemas(service: Service) -> None:
     async def run() -> None:
         async with Client(create_mcp(service)) as client:
             tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert set(tools) == {"find_evidence", "prove", "search_titles", "read_document"}
+        assert set(tools) == {
+            *("find_evidence", "prove", "check_citation", "search_titles", "read_document")
+        }
         for tool in tools.values():
             assert tool.description
             assert tool.output_schema
             assert tool.annotations is not None
             assert tool.annotations.read_only_hint
             assert "context" not in tool.input_schema["properties"]
-            assert all("kb" in each.input_schema["properties"] for each in tools.values())
+            assert ("kb" in tool.input_schema["properties"]) == (tool.name != "check_citation")
 
     asyncio.run(run())
 
@@ -177,5 +179,32 @@ def test_the_command_speaks_over_standard_input(
             assert client.server_info.name == "admiral"
             page = await call(client, "find_evidence", claim=EMMY, hops=1)
             assert page["evidence"]
+
+    asyncio.run(run())
+
+
+def test_a_citation_is_checked_against_the_text_of_its_source(service: Service) -> None:
+    bridge = (
+        "The Eastern Bridge was opened in 1932 by Governor Ada Lane. It crosses the river Orr. "
+    )
+    text = bridge + "It was built by Harwood and Sons over three years and cost two millions. " * 4
+
+    async def run() -> None:
+        async with Client(create_mcp(service)) as client:
+            given = {"source_text": text, "page": "Eastern Bridge"}
+            claims = ("The bridge was opened in 1932.", "Otto Klein sang in Vienna in 1874.")
+            good, bad = [
+                await call(client, "check_citation", claim=claim, **given) for claim in claims
+            ]
+            short = await call(client, "check_citation", claim=claims[0], source_text=bridge)
+            assert "at most" in await failure(
+                client, "check_citation", claim="x" * 501, source_text=text
+            )
+        assert good["status"] == bad["status"] == "scored"
+        assert good["probability"] > bad["probability"]
+        assert "1932" in good["passage"]
+        assert good["missing"] == []
+        assert any("Vienna" in span for span in bad["missing"])
+        assert (short["status"], short["decision"]) == ("too_short", "not_checked")
 
     asyncio.run(run())
