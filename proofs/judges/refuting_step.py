@@ -1,8 +1,9 @@
-"""The step of a proof that a refutation rests on.
+"""Make the steps of a proof agree with a verdict on the claim as a whole.
 
 A proof changes a claim into the evidence, span by span. If the claim as a whole contradicts the
 evidence and no step of its proof does, one of them must: the one whose quotation, put in the place
-of its claim span, takes away most of the contradiction.
+of its claim span, takes away most of the contradiction. If the evidence as a whole supports the
+claim, no step contradicts it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from proofs.logic.operators import NatOp, Verdict
+from proofs.logic.operators import REFUTING_OPERATORS, NatOp, Verdict
 from proofs.logic.proof import Proof
 from proofs.logic.words import NEGATIONS, locate_spans, split_words
 from proofs.verifier.label_names import LABELS
@@ -44,6 +45,23 @@ class RefutedClaim:
 def needs_refuting_step(proof: Proof, verdict: Verdict | None) -> bool:
     """Return whether a proof covers its claim and supports what the verdict refutes."""
     return verdict is Verdict.REFUTES and proof.sufficient and proof.verdict() is Verdict.SUPPORTS
+
+
+def without_refuting_steps(proof: Proof) -> Proof:
+    """Return a proof whose contradicting steps say the same as the evidence."""
+    return Proof(
+        tuple(
+            replace(step, operator=NatOp.EQUIVALENCE)
+            if step.operator in REFUTING_OPERATORS
+            else step
+            for step in proof.steps
+        )
+    )
+
+
+def refutes_supported_claim(proof: Proof, verdict: Verdict | None) -> bool:
+    """Return whether a proof covers its claim and refutes what the verdict supports."""
+    return verdict is Verdict.SUPPORTS and proof.sufficient and proof.verdict() is Verdict.REFUTES
 
 
 def with_refuting_steps(verifier: Verifier, refuted: Sequence[RefutedClaim]) -> list[Proof]:

@@ -5,8 +5,8 @@ sentences that merely share words with the claim, one that refutes it is easily 
 Logistic regressions combine these probabilities with the scores of the proof's steps
 (`proofs.judges.verified_fits`). Without fitted weights, the verifier's own probabilities are taken:
 evidence is as probably sufficient as it is not neutral. The proof is then written for the decision,
-so that it has an independent step if and only if the evidence is insufficient, and if the verdict
-refutes the claim but no step does, for the verdict (`proofs.judges.refuting_step`).
+so that it has an independent step if and only if the evidence is insufficient, and if it covers the
+claim, for the verdict (`proofs.judges.refuting_step`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,13 @@ from itertools import islice
 
 from proofs.judges.calibrated import CalibratedJudge, ScoredDraft, Weights
 from proofs.judges.judgement import Evidence, Judgement, uncovered
-from proofs.judges.refuting_step import RefutedClaim, needs_refuting_step, with_refuting_steps
+from proofs.judges.refuting_step import (
+    RefutedClaim,
+    needs_refuting_step,
+    refutes_supported_claim,
+    with_refuting_steps,
+    without_refuting_steps,
+)
 from proofs.logic.operators import Verdict
 from proofs.verifier.label_names import LABELS
 from proofs.verifier.pair_input import document_texts, evidence_text
@@ -127,7 +133,12 @@ class VerifiedJudge:
         proofs = with_refuting_steps(self._verifier, list(refuted.values()))
         for number, proof in zip(refuted, proofs, strict=True):
             judgements[number] = replace(judgements[number], proof=proof)
-        return judgements
+        return [
+            replace(judgement, proof=without_refuting_steps(judgement.proof))
+            if judgement.proof and refutes_supported_claim(judgement.proof, judgement.verdict)
+            else judgement
+            for judgement in judgements
+        ]
 
     def read(
         self, claims: Sequence[str], evidence: Sequence[Evidence]

@@ -14,7 +14,9 @@ from proofs.judges.refuting_step import (
     RefutedClaim,
     mutated_claims,
     needs_refuting_step,
+    refutes_supported_claim,
     with_refuting_steps,
+    without_refuting_steps,
 )
 from proofs.verifier.pair_verifier import Predictions
 
@@ -89,6 +91,20 @@ def test_only_complete_proofs_without_a_refuting_step_need_one() -> None:
     assert not needs_refuting_step(PROOF, None)
     for operator in (NatOp.ALTERNATION, NatOp.INDEPENDENCE):
         assert not needs_refuting_step(proof(("a", "b"), operator=operator), Verdict.REFUTES)
+
+
+def test_a_supported_claim_has_no_contradicting_steps() -> None:
+    steps = tuple(
+        ProofStep("a", "b", operator)
+        for operator in (NatOp.EQUIVALENCE, NatOp.NEGATION, NatOp.FORWARD, NatOp.ALTERNATION)
+    )
+    assert operators(without_refuting_steps(Proof(steps))) == ["==<="]
+    refuting = proof(("a", "b"), operator=NatOp.ALTERNATION)
+    assert refutes_supported_claim(refuting, Verdict.SUPPORTS)
+    assert not refutes_supported_claim(refuting, Verdict.REFUTES)
+    assert not refutes_supported_claim(refuting, None)
+    for operator in (NatOp.EQUIVALENCE, NatOp.INDEPENDENCE):
+        assert not refutes_supported_claim(proof(("a", "b"), operator=operator), Verdict.SUPPORTS)
 
 
 @given(st.lists(st.tuples(st.text("ab", min_size=1), st.text("cd", min_size=1)), min_size=1))
