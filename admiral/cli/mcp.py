@@ -41,7 +41,7 @@ def mcp_command(
     deadline: float,
     config: RetrievalConfig,
 ) -> None:
-    """Offer retrieval as tools to assistants (Model Context Protocol).
+    """Offer retrieval as tools to assistants (MCP).
 
     The tools are find_evidence, prove, search_titles and read_document.
     """

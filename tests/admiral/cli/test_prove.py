@@ -125,7 +125,7 @@ def test_probabilities_of_a_verifier(admiral: Admiral, tmp_path: Path) -> None:
     wrong = admiral("prove", CLAIM, "--set", f"verifier={tmp_path}")
     assert wrong.returncode == 1
     assert wrong.stderr.decode().startswith(f"error: setting 'verifier': {tmp_path}/config.json: ")
-    alone = admiral("prove", CLAIM, "--stop-at", "0.9")
+    alone = admiral("prove", CLAIM, "--set", "verifier=", "--stop-at", "0.9")
     assert alone.returncode == 1
     assert "'stop_at': works only with the judge" in alone.stderr.decode()
 
