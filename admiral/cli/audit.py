@@ -69,8 +69,8 @@ def audit_command(
             source = sources.source(url)
             return None if source is None else source.text
 
-        tracked = track_claims(claims, done=0, total=len(claims), quiet=quiet)
-        verdicts = list(citer.verify_many(tracked))
+        checked = citer.verify_many(claims)
+        verdicts = list(track_claims(checked, done=0, total=len(claims), quiet=quiet))
         notes = [
             f"Verifier: {config.verifier}. A low score says where to look first, not that a "
             "statement is wrong."
@@ -78,6 +78,13 @@ def audit_command(
         parts = audit_page(claims[0].page or page.name, verdicts, notes, source_text)
         write_atomically(output, (part.encode("utf-8") for part in parts))
     flagged = sum(verdict.flagged for verdict in verdicts)
+    incomplete = sum(
+        not verdict.flagged and any(source.missing for source in verdict.existing)
+        for verdict in verdicts
+    )
+    unchecked = sum(verdict.decision == "not_checked" for verdict in verdicts)
     click.echo(
-        f"{output}: {count_noun(len(verdicts), 'statement')}, {flagged} to look at", err=True
+        f"{output}: {count_noun(len(verdicts), 'statement')}: {flagged} flagged, {incomplete} "
+        f"others with parts that no source covers, {unchecked} not checked",
+        err=True,
     )

@@ -11,6 +11,7 @@ import click
 
 from admiral.cli.service_options import (
     check_access,
+    check_port,
     needed_package,
     open_service,
     service_options,
@@ -46,6 +47,8 @@ def mcp_command(
     The tools are find_evidence, prove, search_titles and read_document.
     """
     check_access(host, keys_path, no_auth)
+    if transport != "stdio":
+        check_port(host, port)
     with needed_package("serve,mcp"):
         import uvicorn
 

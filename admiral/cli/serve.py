@@ -10,6 +10,7 @@ import click
 
 from admiral.cli.service_options import (
     check_access,
+    check_port,
     needed_package,
     open_service,
     service_options,
@@ -36,6 +37,7 @@ def serve_command(
     The settings are those of `admiral retrieve`. Ctrl-C completes the requests that were accepted.
     """
     check_access(host, keys_path, no_auth)
+    check_port(host, port)
     with needed_package("serve"):
         import uvicorn
 

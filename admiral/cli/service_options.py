@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import ipaddress
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -105,6 +106,21 @@ def check_access(host: str, keys_path: Path | None, no_auth: bool) -> None:
         raise click.UsageError(
             f"--host {host} is reached from other machines; give --api-keys FILE, or --no-auth."
         )
+
+
+def check_port(host: str, port: int) -> None:
+    """Raise `AdmiralError` if an address cannot be listened on, before models are loaded."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, protocol, _, address = found[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OSError as error:
+        raise AdmiralError(
+            f"--host {host} --port {port}: cannot be listened on ({error.strerror}). Choose "
+            "another port"
+        ) from error
 
 
 @contextmanager

@@ -57,6 +57,8 @@ def sufficiency_statement(negation: str, probability: float | None) -> str:
     probability
         Probability that it is sufficient, if there is one.
     """
+    if negation and probability is not None:
+        return f"The evidence is {negation}sufficient (probability that it is: {probability:.2f})."
     return f"The evidence is {negation}sufficient{probability_note(probability)}."
 
 

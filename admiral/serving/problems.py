@@ -103,7 +103,9 @@ def problem_of(error: BaseException) -> ProblemError:
             504, "the deadline has passed", "Ask for fewer hops, or try again later"
         )
     if isinstance(error, UnknownTitleError):
-        return ProblemError(404, str(error), "List titles with GET /v1/titles?prefix=", "title")
+        # Without the path of the knowledge base, which is nobody else's business.
+        detail = "no document has this title; titles are matched exactly, in upper and lower case"
+        return ProblemError(404, detail, "List titles with GET /v1/titles?prefix=", "title")
     if isinstance(error, RequestValidationError):
         return _validation_problem(error.errors())
     if isinstance(error, AnyHTTPException):

@@ -26,6 +26,7 @@ from proofs.judges.refuting_step import (
     without_refuting_steps,
 )
 from proofs.logic.operators import Verdict
+from proofs.logic.words import is_content, split_words, stems
 from proofs.verifier.label_names import LABELS
 from proofs.verifier.pair_input import document_texts, evidence_text
 from proofs.verifier.pair_verifier import Verifier
@@ -120,8 +121,8 @@ class VerifiedJudge:
         """Return the proof of each claim, the decision and the probabilities."""
         read = self.read(claims, evidence)
         judgements = [
-            uncovered(claim) if each is None else self._judgement(claim, each)
-            for claim, each in zip(claims, read, strict=True)
+            uncovered(claim) if each is None else self._judgement(claim, texts, each)
+            for claim, texts, each in zip(claims, evidence, read, strict=True)
         ]
         refuted = {
             number: RefutedClaim(claims[number], *_contradicting(each, evidence[number]), proof)
@@ -159,7 +160,10 @@ class VerifiedJudge:
         """Return the values of `VERDICT_FEATURES` for a claim."""
         return read.verdict_features(self._judge.write(claim, read.draft).verdict)
 
-    def _judgement(self, claim: str, read: VerifiedClaim) -> Judgement:
+    def _judgement(self, claim: str, evidence: Evidence, read: VerifiedClaim) -> Judgement:
+        if not shares_a_word(claim, evidence):
+            # The verifier guesses where there is nothing to compare.
+            return _nothing_said(self._judge.write(claim, read.draft, sufficient=False))
         if self._sufficiency is None:
             probability = 1 - read.labels["neutral"]
         else:
@@ -197,6 +201,23 @@ def verified_claims(
         VerifiedClaim(draft, row, list(islice(rest, len(each))) or [row], own)
         for draft, row, each, own in zip(drafts, rows, parts, relevance, strict=False)
     ]
+
+
+def shares_a_word(claim: str, evidence: Evidence) -> bool:
+    """Return whether a claim and its evidence have a content word in common."""
+    words = _content_stems(claim)
+    return any(words & _content_stems(f"{title} {text}") for title, text in evidence)
+
+
+def _content_stems(text: str) -> set[str]:
+    return {
+        stem for word in split_words(text) if is_content(word.norm) for stem in stems(word.norm)
+    }
+
+
+def _nothing_said(judgement: Judgement) -> Judgement:
+    verdicts = {verdict: float(verdict is Verdict.NOT_ENOUGH_INFO) for verdict in Verdict}
+    return replace(judgement, probability=0.0, verdicts=verdicts)
 
 
 def _given_sufficiency(

@@ -80,7 +80,7 @@ async function search(claim, hops, signal) {
       continue;
     }
     const verdict = showResult(record, `${text}\n`, [...found.values()]);
-    announce(`Complete after ${record.hops.length} hops. ${verdict}`);
+    announce(`Complete after ${record.hops.length} hop${record.hops.length === 1 ? "" : "s"}. ${verdict}`);
     remember({ claim, kb, hops, verdict: record.verdict?.label });
     return;
   }

@@ -8,7 +8,8 @@ export function hopPanel(hop) {
   const heading = `hop-heading-${hop.number}`;
   const sets = hop.document_sets.slice(0, 3).map((set) => set.titles.join(" + "));
   const sufficient = hop.sufficient ? "The evidence is sufficient" : "The evidence is not sufficient yet";
-  const probability = hop.probability === undefined ? "" : ` (probability ${percent(hop.probability)})`;
+  const share = hop.sufficient ? "probability" : "probability that it is:";
+  const probability = hop.probability === undefined ? "" : ` (${share} ${percent(hop.probability)})`;
   return element(
     "section",
     { class: "panel", id: `hop-${hop.number}`, "aria-labelledby": heading },

@@ -19,13 +19,13 @@ export function hideResult() {
 export function showResult(record, text, hops) {
   const { label, probabilities } = record.verdict ?? {};
   const verdict = verdictPhrase(label);
-  const confidence = probabilities ? ` Its probability is ${percent(probabilities[label])}.` : "";
+  const confidence = probabilities ? ` Probability of this verdict: ${percent(probabilities[label])}.` : "";
   const kind = verdictKind(label);
   byId("result").replaceChildren(
     element("h2", {}, "Result"),
     element("p", { class: `verdict ${kind}` }, element("span", { class: "symbol", "aria-hidden": "true" }, kindSymbol(kind)), ` ${verdict}${confidence}`),
     probabilities ? probabilityTable(probabilities) : "",
-    element("p", {}, `${stopReason(record.stopped)} The verdict follows from the proof, which a program wrote and which may be wrong.`),
+    element("p", {}, `${stopReason(record.stopped)} The verdict is estimated by a program from the proof and the evidence, and may be wrong.`),
     ...(record.warnings ?? []).map((warning) => element("p", { class: "warning" }, `Warning: ${warning}`)),
     element(
       "p",

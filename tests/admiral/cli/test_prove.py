@@ -120,7 +120,10 @@ def test_probabilities_of_a_verifier(admiral: Admiral, tmp_path: Path) -> None:
     assert record["verdict"] == max(values, key=values.__getitem__)
     assert sum(values.values()) == pytest.approx(1, abs=1e-5)
     shown = admiral(*given, "--stop-at", "1")
-    assert f"not sufficient (probability {record['probability']:.2f})." in shown.stdout.decode()
+    assert (
+        f"not sufficient (probability that it is: {record['probability']:.2f})."
+        in shown.stdout.decode()
+    )
     assert f"The most probable verdict: {record['verdict']} (" in shown.stdout.decode()
     wrong = admiral("prove", CLAIM, "--set", f"verifier={tmp_path}")
     assert wrong.returncode == 1

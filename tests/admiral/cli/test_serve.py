@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 import signal
+import socket
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import httpx
 import pytest
+
+from admiral.cli.service_options import check_port
+from admiral.errors import AdmiralError
 
 Admiral = Callable[..., subprocess.CompletedProcess[bytes]]
 
@@ -49,3 +53,13 @@ def test_bad_options_are_named(
     assert done.returncode != 0
     assert message in done.stderr.decode()
     assert "Traceback" not in done.stderr.decode()
+
+
+def test_a_port_in_use_is_reported_before_anything_is_loaded() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(AdmiralError, match=f"--port {port}: cannot be listened on"):
+            check_port("127.0.0.1", port)
+    check_port("127.0.0.1", port)

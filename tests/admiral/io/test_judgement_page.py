@@ -68,5 +68,5 @@ def test_a_page_shows_claim_evidence_proof_and_conclusions() -> None:
 
 def test_a_page_shows_probabilities() -> None:
     page = Reader(judgement_page("c", [("t", "s")], Judgement(False, None, 0.25, VERDICTS)))
-    assert "The evidence is not sufficient (probability 0.25)." in page.text
+    assert "The evidence is not sufficient (probability that it is: 0.25)." in page.text
     assert "The most probable verdict: REFUTES (SUPPORTS 0.25, REFUTES 0.62," in page.text

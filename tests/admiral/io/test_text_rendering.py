@@ -95,7 +95,7 @@ def test_long_rankings_and_texts_are_shortened_and_notes_shown() -> None:
 
 def test_probabilities_are_shown_instead_of_the_verdict_of_the_proof() -> None:
     text = render_result(verified_result(CLAIM), width=200)
-    assert "The evidence is not yet sufficient (probability 0.12).\n" in text
+    assert "The evidence is not yet sufficient (probability that it is: 0.12).\n" in text
     assert "The evidence is sufficient (probability 0.97).\n" in text
     verdict = (
         "The most probable verdict: REFUTES (SUPPORTS 0.25, REFUTES 0.62, NOT ENOUGH INFO 0.12). "

@@ -1,4 +1,4 @@
-"""The step that becomes a contradiction where the verdict refutes a claim but no step does."""
+"""Proofs agree with verdicts on the claim as a whole."""
 
 from __future__ import annotations
 

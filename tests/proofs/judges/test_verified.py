@@ -190,3 +190,14 @@ def test_proof_agrees_with_the_decision(
         assert 0 <= judgement.probability <= 1
         assert sum(judgement.verdicts.values()) == pytest.approx(1, abs=1e-5)
         assert not judgement.sufficient or judgement.probability >= stop_at
+
+
+def test_evidence_without_a_word_of_the_claim_says_nothing(verifier: Verifier) -> None:
+    """Whatever the verifier takes it for."""
+    one = judge(verifier, with_sufficiency(0.5, bias=9.0))
+    for claim, texts in (("Dogs bark.", [("Rain", "It rained.")]), ("Nothing", FULL)):
+        (judgement,) = one.judge([claim], [texts])
+        assert judgement.verdict is Verdict.NOT_ENOUGH_INFO
+        assert (judgement.sufficient, judgement.probability) == (False, 0.0)
+    (related,) = one.judge(["Cities bark."], [FULL])  # by its stem
+    assert related.probability == pytest.approx(1, abs=0.01)
