@@ -60,6 +60,7 @@ from training.fitting.ordinal_fit import out_of_fold_scores, page_folds
 
 _WINDOWS = ((50, 50), (50, 25), (100, 100), (100, 50), (200, 200), (200, 100))
 _BATCH = 16
+_UNTRAINED = ("coverage", "similarity", "late", "proof")
 
 Rows = Sequence[Mapping[str, float]]
 
@@ -223,7 +224,13 @@ _FILE = click.Path(path_type=Path, exists=True)
 @click.option("--tokens", type=_FILE, required=True, help="Token-level claims to measure on.")
 @click.option("--fit-tokens", type=_FILE, required=True, help="Token-level claims to fit on.")
 @click.option("--fool", type=_FILE, help="Claims of FoolMeTwice.")
-@click.option("--verifier", "names", multiple=True, help="Verifiers.  [default: all untrained]")
+@click.option(
+    "--verifier",
+    "names",
+    multiple=True,
+    type=click.Choice(_UNTRAINED),
+    help="Verifiers; repeatable.  [default: all untrained]",
+)
 @click.option("--classifier", default="", help="Directory of a trained verifier.")
 @click.option("--passages", default=6, show_default=True, help="Passages that are verified.")
 @click.option("--context/--no-context", default=True, help="Whether to compare contexts.")
@@ -243,7 +250,7 @@ def main(
     citations = read_wice(wice)
     dev, train = read_token_claims(tokens), read_token_claims(fit_tokens)
     stems = pool_stems([each.source for each in citations] + [one.source for one in [*dev, *train]])
-    chosen = list(names or ("coverage", "similarity", "late", "proof"))
+    chosen = list(names or _UNTRAINED)
     features = {"mixed": list(FEATURES)}
     if classifier:
         chosen.append("cross-encoder")
