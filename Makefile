@@ -2,7 +2,7 @@
 # make test       set up what is missing and run every quick check
 # make test-all   the same with the slow tests, and new random examples for the property tests
 # make cite       audit the citations of a page of the demo, into runs/audit.html
-# make serve      answer claims over HTTP on the demo knowledge base: docs/serving.md
+# make serve      answer claims over HTTP on the demo knowledge base, at PORT=8080: docs/serving.md
 # make test-browser   test the page of the service in Chromium; with npm, also its accessibility
 # make docs       build the documentation site into site/; fails on any warning
 # make scorers    install the official FEVER scorer, beside which our measures are tested
@@ -99,8 +99,10 @@ cite: $(VENV)/.installed-dev
 	$(BIN)/admiral audit $(CITATIONS)/pages/Hubble_Space_Telescope.wiki --library runs/demo-sources --output runs/audit.html
 	@echo "Open runs/audit.html"
 
+PORT ?= 8080
+
 serve: $(VENV)/.installed-serve
-	$(BIN)/admiral serve
+	$(BIN)/admiral serve --port $(PORT)
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .

@@ -204,7 +204,7 @@ def _text(record: Mapping[str, Any], key: str, where: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise RecordError(where, key, f"is a {type(value).__name__}, not a text", _EXAMPLE)
+        raise RecordError(where, key, f"is of type {type(value).__name__}, not a text", _EXAMPLE)
     return value
 
 

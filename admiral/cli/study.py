@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from admiral.errors import AdmiralError
+from admiral.evaluation.pairing import count_noun
 from admiral.storage.output_paths import check_distinct_paths, check_output_path, check_page_path
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def study_command() -> None:
 @click.option("--only-replaced", is_flag=True, help="Only claims that got a better source.")
 @click.option("--limit", type=click.IntRange(min=1), help="Maximum number of claims.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random order.")
+@click.option("--overwrite", is_flag=True, help="Replace a key, which makes its answers useless.")
 def build_command(
     verdicts: Path,
     output: Path,
@@ -42,6 +44,7 @@ def build_command(
     only_replaced: bool,
     limit: int | None,
     seed: int,
+    overwrite: bool,
 ) -> None:
     """Write the page of a study and its key.
 
@@ -59,6 +62,11 @@ def build_command(
     check_output_path(key)
     check_distinct_paths(output, verdicts, claims, key)
     check_distinct_paths(key, verdicts, claims)
+    if key.exists() and not overwrite:
+        raise AdmiralError(
+            f"{key}: exists, and answers to its study need it. Choose another --key, or use "
+            "--overwrite"
+        )
     records = list(read_verdicts(verdicts).values())
     contexts = {} if claims is None else {each.id: each for each in read_citations(claims)}
     items = study_items(records, contexts, seed, only_replaced=only_replaced)[:limit]
@@ -69,7 +77,10 @@ def build_command(
         )
     write_atomically(key, [encode_record(key_record(items))])
     write_atomically(output, (part.encode("utf-8") for part in study_page(items)))
-    click.echo(f"{output}: {len(items)} claims; keep {key} away from the annotators", err=True)
+    click.echo(
+        f"{output}: {count_noun(len(items), 'claim')}; keep {key} away from the annotators",
+        err=True,
+    )
 
 
 @study_command.command("score")

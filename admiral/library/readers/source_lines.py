@@ -133,7 +133,9 @@ def _string(record: dict[str, Any], name: str, where: str, *, needed: bool = Tru
     if value is None and not needed:
         return ""
     if not isinstance(value, str):
-        problem = "is missing" if value is None else f"is a {type(value).__name__}, not a string"
+        problem = (
+            "is missing" if value is None else f"is of type {type(value).__name__}, not a string"
+        )
         raise RecordError(where, name, problem, f"Write records such as {_EXAMPLE}")
     return value
 

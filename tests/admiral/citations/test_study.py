@@ -228,6 +228,17 @@ def test_a_study_from_page_to_score(tmp_path: Path) -> None:
     assert "p = 0.0009766 one-tailed, 0.001953 two-tailed" in printed
 
 
+def test_a_key_is_not_replaced_by_accident(tmp_path: Path) -> None:
+    page, key = built(tmp_path)
+    before = key.read_bytes()
+    again = ("build", tmp_path / "verdicts.jsonl", "--output", page, "--seed", "7")
+    with pytest.raises(AdmiralError, match=r"study\.key\.json: exists, and answers"):
+        run(*again)
+    assert key.read_bytes() == before
+    run(*again, "--overwrite")
+    assert key.read_bytes() != before
+
+
 def test_answers_of_another_study_are_refused(tmp_path: Path) -> None:
     page, key = built(tmp_path)
     path = answer(page, key, tmp_path / "1.json", "existing")
