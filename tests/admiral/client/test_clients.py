@@ -87,7 +87,7 @@ def test_proofs_and_documents(client: Client, served: Admiral) -> None:
     claim = "Paris is the capital of Spain."
     assert client.prove(claim, evidence) == served.prove(claim, evidence)
     assert client.document("Seth Meyers") == served.document("Seth Meyers")
-    with pytest.raises(AdmiralError, match=r"field 'title': .*No such title"):
+    with pytest.raises(AdmiralError, match=r"field 'title': .*no document has this title"):
         client.document("No such title")
 
 
