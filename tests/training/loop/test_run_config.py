@@ -16,6 +16,7 @@ FILES = {
     "mini-copy": TASKS,
     "mini-joint": TASKS,
     "mini": TASKS,
+    "mini-decoder": TASKS,
     "paper-retriever": ("retrieve",),
     "paper-reranker": ("rerank",),
     "paper-prover": ("prove",),
