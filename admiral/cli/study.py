@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import click
 
 from admiral.errors import AdmiralError
-from admiral.evaluation.pairing import count_noun
 from admiral.storage.output_paths import check_distinct_paths, check_output_path, check_page_path
 
 if TYPE_CHECKING:
@@ -55,6 +54,7 @@ def build_command(
     from admiral.citations.study_items import key_record, study_items
     from admiral.citations.study_page import study_page
     from admiral.citations.verdict_file import read_verdicts
+    from admiral.evaluation.pairing import count_noun
     from admiral.storage.atomic_files import encode_record, write_atomically
 
     key = key or output.with_name(f"{output.stem}.key.json")
