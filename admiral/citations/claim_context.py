@@ -1,4 +1,4 @@
-"""What a model reads of a claim in context: title, section, sentences before it, and the claim.
+"""The input of models for a claim in context: title, section, sentences before it, and the claim.
 
 The order and the truncation are those of SIDE (Petroni et al., 2023). Only where the whole is too
 long, the title and the section are cut at their end, to a fifth of the limit each, and then the

@@ -10,7 +10,7 @@ from admiral.kb.corpus.sentence_splitter import split_sentences
 
 @dataclass(frozen=True, slots=True)
 class QueryForm:
-    """What a query holds in addition to the claim.
+    """The parts of a query in addition to the claim.
 
     Attributes
     ----------

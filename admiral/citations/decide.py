@@ -1,4 +1,4 @@
-"""What to do about a claim's citations, given the scores of its sources.
+"""Decide what to do about a claim's citations, given the scores of its sources.
 
 | existing source | best candidate | decision |
 |---|---|---|

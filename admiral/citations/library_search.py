@@ -1,4 +1,4 @@
-"""What the verification of citations needs of a library besides its sources."""
+"""The parts of a library, other than its sources, that verifying citations needs."""
 
 from __future__ import annotations
 

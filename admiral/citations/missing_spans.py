@@ -1,4 +1,4 @@
-"""What of a claim its source lacks, as spans of the claim.
+"""Find the parts of a claim that its source lacks, as spans of the claim.
 
 Each word gets a score by few features: whether the best passage or the whole source contains it,
 and how much of its surroundings. Neighbouring words above the threshold make a span.

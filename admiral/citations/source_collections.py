@@ -1,4 +1,4 @@
-"""Where sources come from: a library on disk, or sources in memory."""
+"""Collections of sources: a library on disk, or sources in memory."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class SignTest:
     wins, losses
         How often the suggested and how often the existing source was preferred.
     one_tailed
-        Probability of at least so many wins if both were equally good.
+        Probability of at least this number of wins if both were equally good.
     two_tailed
         Probability of a difference at least as large in either direction.
     """
@@ -35,7 +35,7 @@ class SignTest:
 
 @dataclass(frozen=True, slots=True)
 class StudyOutcome:
-    """What the answers of a study say.
+    """The outcome of a study.
 
     Attributes
     ----------

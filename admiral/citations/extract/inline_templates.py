@@ -1,4 +1,4 @@
-"""What templates within a sentence say: quantities, dates, foreign words, quotations.
+"""The text of templates within a sentence: quantities, dates, foreign words, quotations.
 
 A template that is not listed says nothing: most are boxes, notices and layout.
 """

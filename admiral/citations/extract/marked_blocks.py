@@ -1,4 +1,4 @@
-"""What the readers of wikitext and HTML make of a page: text with marks, and references."""
+"""A page as the readers of wikitext and HTML return it: text with marks, and references."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What a reference leads to.
+    """The target of a reference.
 
     Attributes
     ----------

@@ -104,7 +104,7 @@ class _Scan:
             self._drop(left)
 
     def _tag(self, match: re.Match[str]) -> int:
-        """Handle a tag; return where the scan goes on."""
+        """Handle a tag; return the position at which the scan continues."""
         name, attributes = match[2].lower(), match[3]
         closes, alone = bool(match[1]), attributes.rstrip().endswith("/")
         end = match.end()
