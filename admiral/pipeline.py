@@ -32,6 +32,7 @@ from admiral.scheduling.batch_scheduler import BatchScheduler
 from admiral.scheduling.closing import ReferenceCount
 from admiral.scheduling.memory import trim_heap
 from admiral.scheduling.torch_threads import using_torch_threads
+from admiral.stage_timing import OnTiming, timed, timing_stages
 from proofs import Judgement
 
 logger = logging.getLogger(__name__)
@@ -162,6 +163,7 @@ class Admiral(AsyncRetrieval):
         hops: str | int | None = None,
         on_stage: Callable[[str], None] | None = None,
         on_hop: Callable[[Claim, Hop], None] | None = None,
+        on_timing: OnTiming | None = None,
     ) -> Iterator[RetrievalResult]:
         """Yield the result of each claim, in order.
 
@@ -181,6 +183,9 @@ class Admiral(AsyncRetrieval):
         on_hop
             Receives each claim with the hop that it has completed; it may be called from several
             threads.
+        on_timing
+            Receives the name of each stage that has ended, its seconds and the number of claims
+            that shared it; it may be called from several threads.
 
         Raises
         ------
@@ -190,8 +195,8 @@ class Admiral(AsyncRetrieval):
             raised after the results of all claims before it.
         """
         try:
-            for state in self.search_states(claims, hops, on_stage, on_hop):
-                with self.in_use:
+            for state in self.search_states(claims, hops, on_stage, on_hop, on_timing):
+                with self.in_use, timing_stages(on_timing, 1), timed("ranking"):
                     result = build_result(state, self.stages, self.config, self.checkpoint.tokens)
                     result = with_origins(result, self.kb)
                 trim_heap()
@@ -205,6 +210,7 @@ class Admiral(AsyncRetrieval):
         hops: str | int | None = None,
         on_stage: Callable[[str], None] | None = None,
         on_hop: Callable[[Claim, Hop], None] | None = None,
+        on_timing: OnTiming | None = None,
     ) -> Iterator[SearchState]:
         """Yield the search state of each claim after its last hop, before documents are ranked.
 
@@ -215,7 +221,7 @@ class Admiral(AsyncRetrieval):
         config.hops = config.hops if hops is None else str(hops)
         config.validate()
         with self.in_use:
-            hop_loop = HopLoop(self.kb, self.stages, config, on_stage, on_hop)
+            hop_loop = HopLoop(self.kb, self.stages, config, on_stage, on_hop, on_timing)
 
         def advance(batch: Sequence[SearchState]) -> None:
             with self.in_use:

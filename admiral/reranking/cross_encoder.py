@@ -17,6 +17,7 @@ from admiral.reranking.encoder_inputs import (
     reranker_inputs,
 )
 from admiral.reranking.sentence_scores import best_first
+from admiral.stage_timing import timed
 
 _MAX_LENGTH = 256
 
@@ -53,6 +54,7 @@ class CrossEncoderReranker:
             "the cross-encoder": reranker_claim_limit(self._tokens, self._max_length)
         }
 
+    @timed("cross_encoder")
     def score(
         self,
         claims: Sequence[str],

@@ -14,6 +14,7 @@ from admiral.retrieval.evidence import boost_mentioned, choose_evidence, reweigh
 from admiral.retrieval.mentions import mentions_in_texts
 from admiral.retrieval.stage_output import checked_scores, checked_sentences
 from admiral.retrieval.state import NextStep, SearchState
+from admiral.stage_timing import OnTiming, timed, timing_stages
 
 logger = logging.getLogger(__name__)
 
@@ -33,6 +34,8 @@ class HopLoop:
         Receives a short text when a stage begins, such as ``Hop 2: reading 40 documents``.
     on_hop
         Receives each claim with the hop that it has completed.
+    on_timing
+        Receives the duration of each stage, and of ``hop``, a call of `advance`.
     """
 
     def __init__(
@@ -42,9 +45,10 @@ class HopLoop:
         config: RetrievalConfig,
         on_stage: Callable[[str], None] | None = None,
         on_hop: Callable[[Claim, Hop], None] | None = None,
+        on_timing: OnTiming | None = None,
     ) -> None:
         self._documents, self._stages, self._config = documents, stages, config
-        self._on_stage, self._on_hop = on_stage, on_hop
+        self._on_stage, self._on_hop, self._on_timing = on_stage, on_hop, on_timing
         self._dynamic = config.hops == "dynamic"
         self._max_hops = config.max_hops if self._dynamic else int(config.hops)
         self._min_hops = min(config.min_hops, self._max_hops)
@@ -56,12 +60,13 @@ class HopLoop:
         a hop, so if this method raises an error, calling it again resumes after that part.
         """
         started = time.perf_counter()
-        if new := _waiting_for(NextStep.FIRST_STAGE, batch):
-            self._find_candidates(new)
-        if expanding := _waiting_for(NextStep.EXPAND, batch):
-            self._expand(expanding)
-        if reading := _waiting_for(NextStep.READ, batch):
-            self._read(reading, started)
+        with timing_stages(self._on_timing, len(batch)), timed("hop"):
+            if new := _waiting_for(NextStep.FIRST_STAGE, batch):
+                self._find_candidates(new)
+            if expanding := _waiting_for(NextStep.EXPAND, batch):
+                self._expand(expanding)
+            if reading := _waiting_for(NextStep.READ, batch):
+                self._read(reading, started)
 
     def _find_candidates(self, batch: Sequence[SearchState]) -> None:
         """Find the titles that the claims mention, and run the first stage.
@@ -70,10 +75,12 @@ class HopLoop:
         """
         self._report(batch, "searching for candidates")
         claims = [state.claim.text for state in batch]
-        mentions = mentions_in_texts(self._stages.mention_finder, claims)
-        candidates = self._stages.first_stage.candidates(
-            claims, mentions, self._config.first_stage_documents
-        )
+        with timed("mentions"):
+            mentions = mentions_in_texts(self._stages.mention_finder, claims)
+        with timed("first_stage"):
+            candidates = self._stages.first_stage.candidates(
+                claims, mentions, self._config.first_stage_documents
+            )
         for state, titles, scored in zip(batch, mentions, candidates, strict=True):
             state.claim_mentions = titles
             state.candidates = checked_scores("first_stage", scored)
@@ -93,11 +100,12 @@ class HopLoop:
             [len(state.hops) for state in batch],
         )
         if self._stages.graph is not None:
-            close = self._stages.graph.rank(
-                [state.claim.text for state in batch],
-                [state.evidence for state in batch],
-                self._config.rerank_documents,
-            )
+            with timed("graph"):
+                close = self._stages.graph.rank(
+                    [state.claim.text for state in batch],
+                    [state.evidence for state in batch],
+                    self._config.rerank_documents,
+                )
             for state, titles in zip(batch, close, strict=True):
                 state.graph_titles = titles
         for state, scored in zip(batch, expanded, strict=True):
@@ -112,20 +120,23 @@ class HopLoop:
         """Rerank the sentences of the documents, choose the evidence and judge it."""
         config = self._config
         claims = [state.claim.text for state in batch]
-        documents = self._documents_to_read(batch)
+        with timed("documents"):
+            documents = self._documents_to_read(batch)
         self._report(batch, f"reading {sum(map(len, documents))} documents")
         title_scores = self._title_scores(batch, documents)
-        reranked = checked_sentences(
-            self._stages.reranker.score(
+        with timed("sentences"):
+            sentence_scores = self._stages.reranker.score(
                 claims, documents, [state.kept_sentences() for state in batch]
-            ),
-            documents,
-        )
+            )
+        reranked = checked_sentences(sentence_scores, documents)
         scored = [
             boost_mentioned(checked_scores("reranker", sentences), state.next_titles)
             for state, sentences in zip(batch, reranked, strict=True)
         ]
-        evidence = [self._choose(*each) for each in zip(batch, scored, title_scores, strict=True)]
+        with timed("evidence"):
+            evidence = [
+                self._choose(*each) for each in zip(batch, scored, title_scores, strict=True)
+            ]
         mentioned = [self._mentioned(sentences) for sentences in evidence]
         proximity = [
             self._proximity(state.with_hop(sentences, chosen, titles))
@@ -134,9 +145,10 @@ class HopLoop:
             )
         ]
         self._report(batch, "judging the evidence")
-        judgements = self._stages.judge.judge(
-            claims, [[(s.title, s.text) for s in sentences] for sentences in evidence]
-        )
+        with timed("proof"):
+            judgements = self._stages.judge.judge(
+                claims, [[(s.title, s.text) for s in sentences] for sentences in evidence]
+            )
         seconds = (time.perf_counter() - started) / len(batch)
         for state, sentences, by_title, chosen, titles, close, judgement in zip(
             batch, scored, title_scores, evidence, mentioned, proximity, judgements, strict=True
@@ -188,12 +200,13 @@ class HopLoop:
         scorer = self._stages.title_scorer
         if scorer is None:
             return [{} for _ in batch]
-        return scorer.score(
-            [state.claim.text for state in batch],
-            [state.evidence for state in batch],
-            [len(state.hops) for state in batch],
-            [[document.title for document in read] for read in documents],
-        )
+        with timed("title_scores"):
+            return scorer.score(
+                [state.claim.text for state in batch],
+                [state.evidence for state in batch],
+                [len(state.hops) for state in batch],
+                [[document.title for document in read] for read in documents],
+            )
 
     def _choose(
         self,

@@ -16,6 +16,7 @@ from typing import Protocol
 from admiral.records import DocumentSet, Sentence
 from admiral.retrieval.hop_grammar import HopConstraint, TitlesConstraint
 from admiral.retrieval.hop_input import HopInput, HopInputEncoder, trie_damage_reported
+from admiral.stage_timing import timed
 from proofs.generation.source_input import max_claim_tokens
 from trie import SafeTokenizer, Seq2Seq, Trie, beam_search
 
@@ -81,6 +82,7 @@ class TrieHopRetriever:
         }
         self.max_evidence = tokens.max_identifiers
 
+    @timed("beam_search")
     def expand(
         self, claims: Sequence[str], evidence: Sequence[Sequence[Sentence]], hops: Sequence[int]
     ) -> list[list[DocumentSet]]:

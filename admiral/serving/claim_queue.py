@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -14,6 +15,7 @@ from functools import partial
 from admiral.pipeline import Admiral
 from admiral.records import Claim, Hop, RetrievalResult
 from admiral.scheduling.closing import closed_error
+from admiral.serving.claim_metrics import ClaimMetrics
 
 logger = logging.getLogger(__name__)
 
@@ -30,6 +32,7 @@ class _Job:
     hops: str
     on_hop: OnHop | None
     future: Future[RetrievalResult] = field(default_factory=Future)
+    submitted: float = field(default_factory=time.perf_counter)
 
 
 class ClaimQueue:
@@ -44,10 +47,13 @@ class ClaimQueue:
         The system that retrieves, until `replace` is called.
     places
         Maximum number of claims that wait or are being processed.
+    metrics
+        Receives timings and numbers of hops; none by default.
     """
 
-    def __init__(self, system: Admiral, places: int) -> None:
+    def __init__(self, system: Admiral, places: int, metrics: ClaimMetrics | None = None) -> None:
         self.system, self.places = system, places
+        self._metrics = metrics or ClaimMetrics()
         self._taken = 0
         self._processing: Admiral | None = None
         self._waiting: deque[_Job] = deque()
@@ -60,6 +66,11 @@ class ClaimQueue:
     def taken(self) -> int:
         """Number of places that are taken."""
         return self._taken
+
+    @property
+    def waiting(self) -> int:
+        """Number of claims that have not begun."""
+        return len(self._waiting)
 
     @property
     def alive(self) -> bool:
@@ -165,9 +176,8 @@ class ClaimQueue:
         """
         jobs = arrived.jobs
         try:
-            results = system.retrieve_many(arrived, hops=hops, on_hop=arrived.report)
-            for result in results:
-                _finish(jobs.pop(result.claim.id), result)
+            for result in self._retrieve(system, arrived, arrived, hops):
+                self._finish(jobs.pop(result.claim.id), result)
         except Exception as error:
             if len(jobs) == 1:
                 jobs.popitem()[1].future.set_exception(error)
@@ -176,11 +186,22 @@ class ClaimQueue:
         for number, job in list(jobs.items()):
             try:
                 claim = Claim(number, job.claim.text)
-                (result,) = system.retrieve_many([claim], hops=hops, on_hop=arrived.report)
+                (result,) = self._retrieve(system, [claim], arrived, hops)
             except Exception as error:
                 job.future.set_exception(error)
             else:
-                _finish(job, result)
+                self._finish(job, result)
+
+    def _retrieve(
+        self, system: Admiral, claims: Iterable[Claim], arrived: _ArrivedClaims, hops: str
+    ) -> Iterator[RetrievalResult]:
+        return system.retrieve_many(
+            claims, hops=hops, on_hop=arrived.report, on_timing=self._metrics.observe_stage
+        )
+
+    def _finish(self, job: _Job, result: RetrievalResult) -> None:
+        self._metrics.hops.observe(len(result.hops))
+        job.future.set_result(replace(result, claim=replace(result.claim, id=job.claim.id)))
 
     def _has_next(self) -> bool:
         return bool(self._waiting)
@@ -191,6 +212,7 @@ class ClaimQueue:
             while self._waiting and self._waiting[0].hops == hops and self.system is system:
                 job = self._waiting.popleft()
                 if job.future.set_running_or_notify_cancel():
+                    self._metrics.waits.observe(time.perf_counter() - job.submitted)
                     return job
         return None
 
@@ -220,7 +242,3 @@ class _ArrivedClaims(Iterator[Claim]):
         on_hop = self.jobs[claim.id].on_hop
         if on_hop is not None:
             on_hop(hop)
-
-
-def _finish(job: _Job, result: RetrievalResult) -> None:
-    job.future.set_result(replace(result, claim=replace(result.claim, id=job.claim.id)))

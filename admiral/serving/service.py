@@ -11,6 +11,7 @@ from pathlib import Path
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.pipeline import Admiral
+from admiral.serving.claim_metrics import ClaimMetrics
 from admiral.serving.claim_queue import ClaimQueue
 from admiral.serving.kb_reloading import KbReloader, open_system
 from admiral.serving.problems import ProblemError
@@ -66,8 +67,10 @@ class Service:
 
     def __init__(self, systems: dict[str, Admiral], limits: ServiceLimits | None = None) -> None:
         self.limits = limits or ServiceLimits()
+        self.claim_metrics = ClaimMetrics()
         self.queues = {
-            name: ClaimQueue(system, self.limits.places) for name, system in systems.items()
+            name: ClaimQueue(system, self.limits.places, self.claim_metrics)
+            for name, system in systems.items()
         }
         self._reloader = KbReloader(self.queues, self.limits.reload_seconds)
 

@@ -42,6 +42,7 @@ class ServiceMetrics(Collector):
             buckets=_SECONDS,
             registry=self._registry,
         )
+        service.claim_metrics.register(self._registry)
         ProcessCollector(registry=self._registry)
         self._registry.register(self)
 
@@ -51,13 +52,19 @@ class ServiceMetrics(Collector):
         self._seconds.labels(method, route).observe(seconds)
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the places that are taken in each queue."""
+        """Yield the places, and how many are taken, of each queue, and its waiting claims."""
+        places = GaugeMetricFamily("admiral_queue_places", "Places of a queue.", labels=["kb"])
         taken = GaugeMetricFamily(
             "admiral_queue_places_taken", "Claims that wait or are being processed.", labels=["kb"]
         )
+        waiting = GaugeMetricFamily(
+            "admiral_queue_waiting", "Claims that have not begun.", labels=["kb"]
+        )
         for name, queue in self._service.queues.items():
+            places.add_metric([name], queue.places)
             taken.add_metric([name], queue.taken)
-        yield taken
+            waiting.add_metric([name], queue.waiting)
+        yield from (places, taken, waiting)
 
     def describe(self) -> Iterable[Metric]:
         """Return the names of `collect`'s metrics without reading the queues."""

@@ -14,6 +14,7 @@ from admiral import Admiral, AdmiralError, RetrievalConfig
 from admiral.records import Claim, Hop, RetrievalResult
 from admiral.serving.claim_queue import ClaimQueue, QueueFullError
 from admiral.serving.retrieval_routes import EventStream
+from admiral.stage_timing import OnTiming
 
 
 class FakeSystem:
@@ -25,7 +26,11 @@ class FakeSystem:
         self.start = threading.Event()
 
     def retrieve_many(
-        self, claims: Iterable[Claim], hops: str, on_hop: Callable[[Claim, Hop], None]
+        self,
+        claims: Iterable[Claim],
+        hops: str,
+        on_hop: Callable[[Claim, Hop], None],
+        on_timing: OnTiming,
     ) -> Iterator[RetrievalResult]:
         assert self.start.wait(10)
         batch = list(claims)
