@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from admiral.cli.replica_options import replica_options
 from admiral.cli.service_options import (
     check_access,
     check_port,
@@ -17,10 +19,13 @@ from admiral.cli.service_options import (
 )
 
 if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
     from admiral.config import RetrievalConfig
 
 
 @click.command("serve")
+@replica_options
 @service_options(port=8080)
 def serve_command(
     kbs: tuple[str, ...],
@@ -31,6 +36,7 @@ def serve_command(
     places: int,
     deadline: float,
     config: RetrievalConfig,
+    replicas: dict[str, Any] | None,
 ) -> None:
     """Answer claims over HTTP, and show a page for them.
 
@@ -43,8 +49,23 @@ def serve_command(
 
         from admiral.serving.access import read_api_keys
         from admiral.serving.application import create_app
+        from admiral.serving.ray_replicas import ReplicaOptions, front_of_replicas
+        from admiral.serving.service import ServiceLimits
     api_keys = read_api_keys(keys_path) if keys_path is not None else []
-    service = open_service(kbs, config, places, deadline)
     logging.getLogger("admiral.serving").setLevel(logging.INFO)
-    # The middleware logs requests; uvicorn's own log would hold titles and words of queries.
-    uvicorn.run(create_app(service, api_keys), host=host, port=port, access_log=False)
+    with ExitStack() as stack:
+        app: ASGIApp
+        if replicas is None:
+            app = create_app(open_service(kbs, config, places, deadline), api_keys)
+        else:
+            app = stack.enter_context(
+                front_of_replicas(
+                    kbs or (config.kb,),
+                    config,
+                    ServiceLimits(places=places, deadline=deadline),
+                    ReplicaOptions(**replicas),
+                    api_keys,
+                )
+            )
+        # The middleware logs requests; uvicorn's own log would hold titles and words of queries.
+        uvicorn.run(app, host=host, port=port, access_log=False)

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from admiral.errors import AdmiralError
 from admiral.serving.page_routes import PAGE_PATHS
 from admiral.serving.problems import ProblemError
-from admiral.serving.service_metrics import ServiceMetrics
+from admiral.serving.request_metrics import RequestMetrics
 
 logger = logging.getLogger(__name__)
 
@@ -65,7 +65,7 @@ class AccessMiddleware:
         *,
         api_keys: Sequence[bytes],
         body_bytes: int,
-        metrics: ServiceMetrics,
+        metrics: RequestMetrics,
     ) -> None:
         self._app, self._api_keys = app, api_keys
         self._body_bytes, self._metrics = body_bytes, metrics

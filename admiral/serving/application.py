@@ -14,8 +14,17 @@ import admiral
 from admiral.serving import citation_routes, graph_routes, kb_routes, page_routes, retrieval_routes
 from admiral.serving.access import AccessMiddleware
 from admiral.serving.problems import PROBLEM_RESPONSE, handle_problems
+from admiral.serving.request_metrics import RequestMetrics
 from admiral.serving.service import Service
-from admiral.serving.service_metrics import ServiceMetrics
+
+ROUTERS = (
+    retrieval_routes.router,
+    graph_routes.router,
+    citation_routes.router,
+    kb_routes.router,
+    kb_routes.health,
+    page_routes.router,
+)
 
 
 def create_app(service: Service, api_keys: Sequence[bytes] = ()) -> FastAPI:
@@ -45,13 +54,9 @@ def create_app(service: Service, api_keys: Sequence[bytes] = ()) -> FastAPI:
         responses={"4XX": PROBLEM_RESPONSE, "5XX": PROBLEM_RESPONSE},
     )
     app.state.service = service
-    metrics = ServiceMetrics(service)
-    app.include_router(retrieval_routes.router)
-    app.include_router(graph_routes.router)
-    app.include_router(citation_routes.router)
-    app.include_router(kb_routes.router)
-    app.include_router(kb_routes.health)
-    app.include_router(page_routes.router)
+    metrics = app.state.metrics = RequestMetrics(service)
+    for router in ROUTERS:
+        app.include_router(router)
 
     @app.get("/metrics", tags=["health"], response_class=PlainTextResponse)
     def read_metrics() -> Response:

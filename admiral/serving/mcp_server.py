@@ -35,9 +35,9 @@ from admiral.serving.mcp_records import (
     shortened,
 )
 from admiral.serving.problems import problem_of
+from admiral.serving.request_metrics import RequestMetrics
 from admiral.serving.request_models import MAX_HOPS, Text
 from admiral.serving.service import Service
-from admiral.serving.service_metrics import ServiceMetrics
 
 _INSTRUCTIONS = (
     "Find and prove evidence for claims in knowledge bases of documents. find_evidence searches in "
@@ -85,7 +85,7 @@ def http_app(service: Service, host: str, api_keys: Sequence[bytes]) -> ASGIApp:
         create_mcp(service).streamable_http_app(host=host),
         api_keys=api_keys,
         body_bytes=service.limits.body_bytes,
-        metrics=ServiceMetrics(service),
+        metrics=RequestMetrics(service),
     )
 
 

@@ -129,7 +129,7 @@ async def _results(
         At the deadline.
     """
     waiting = asyncio.gather(*map(asyncio.wrap_future, futures), return_exceptions=True)
-    leaving = asyncio.ensure_future(_disconnect(request))
+    leaving = asyncio.ensure_future(disconnect(request))
     try:
         either: list[asyncio.Future[Any]] = [waiting, leaving]
         await asyncio.wait(either, timeout=deadline, return_when=asyncio.FIRST_COMPLETED)
@@ -143,7 +143,8 @@ async def _results(
         waiting.cancel()
 
 
-async def _disconnect(request: Request) -> None:
+async def disconnect(request: Request) -> None:
+    """Return when the client has closed the connection."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
 
@@ -191,7 +192,12 @@ async def _events(
             yield _event("hop", hop_event(hop))
         yield _event("result", future.result().to_json())
     except Exception as error:
-        yield _event("problem", problem_of(error).to_json())
+        yield problem_event(problem_of(error))
+
+
+def problem_event(problem: ProblemError) -> bytes:
+    """Return the event that ends a stream with a problem."""
+    return _event("problem", problem.to_json())
 
 
 def _event(name: str, record: dict[str, Any]) -> bytes:

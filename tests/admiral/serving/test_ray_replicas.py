@@ -1,0 +1,121 @@
+"""Replicas of Ray Serve: one ends while requests are in flight."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import httpx
+import psutil
+import pytest
+
+from admiral.errors import AdmiralError
+from admiral.serving.ray_replicas import load_serve
+from tests.admiral.serving.live_service import EMMY
+
+Admiral = Callable[..., subprocess.CompletedProcess[bytes]]
+REPLICAS = 2
+CLIENTS = 8
+SETTINGS = [
+    *("--hops", "2", "--reranker", "bm25", "--judge", "lexical", "--threads", "1"),
+    *("--set", "generator=false", "--set", "title_beams=0", "--set", "verifier="),
+]
+
+
+@contextmanager
+def serving(command: list[str], environment: dict[str, str]) -> Iterator[str]:
+    """Start the service and yield its address."""
+    options = ["--engine", "ray", "--replicas", str(REPLICAS), "--port", "0", *SETTINGS]
+    full = [*command, "serve", *options]
+    with subprocess.Popen(full, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        log = iter(process.stderr.readline, "")
+        url = next(found[0] for line in log if (found := re.search(r"http://[\d.:]+", line)))
+        threading.Thread(target=lambda: list(log), daemon=True).start()
+        try:
+            yield url
+        finally:
+            process.send_signal(signal.SIGINT)
+
+
+def replica_processes() -> list[psutil.Process]:
+    return [
+        process
+        for process in psutil.process_iter(["cmdline"])
+        if (process.info["cmdline"] or [""])[0].startswith("ray::ServeReplica:admiral")
+    ]
+
+
+@pytest.mark.slow
+def test_no_accepted_request_is_lost_with_a_replica(
+    environment: dict[str, str], command: list[str]
+) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # those of Ray's imports
+        try:
+            load_serve()
+        except AdmiralError as error:
+            pytest.skip(str(error))
+    statuses: list[int] = []
+    stopping = threading.Event()
+
+    def ask() -> None:
+        with httpx.Client(base_url=url, timeout=120) as client:
+            while not stopping.is_set():
+                statuses.append(client.post("/v1/retrieve", json={"claim": EMMY}).status_code)
+
+    with serving(command, environment) as url:
+        assert len(replica_processes()) == REPLICAS
+        threads = [threading.Thread(target=ask) for _ in range(CLIENTS)]
+        for thread in threads:
+            thread.start()
+        while len(statuses) < 2 * CLIENTS:
+            time.sleep(0.05)
+        killed = replica_processes()[0]
+        killed.kill()
+        answered = len(statuses)
+        end = time.monotonic() + 120
+        while len(replica_processes()) < REPLICAS or len(statuses) < answered + 4 * CLIENTS:
+            assert time.monotonic() < end
+            time.sleep(0.2)
+        stopping.set()
+        for thread in threads:
+            thread.join()
+        assert killed.pid not in [process.pid for process in replica_processes()]
+        metrics = httpx.get(f"{url}/metrics").text
+    print(f"{len(statuses)} requests, {len(statuses) - answered} after the end of a replica")
+    assert set(statuses) == {200}
+    assert len(re.findall(r"^process_resident_memory_bytes", metrics, re.MULTILINE)) == 3
+
+
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(AdmiralError, match=r"pip install 'admiral-retrieval\[serve,serve-ray\]'"):
+        load_serve()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--replicas", "2"], "--replicas needs --engine ray"),
+        (
+            ["--engine", "ray", "--replicas", "2", "--max-replicas", "1"],
+            "--max-replicas 1 is less than --replicas 2",
+        ),
+        (["--engine", "ray", "--kb", "missing"], "missing"),
+    ],
+)
+def test_bad_options_of_replicas_are_named(
+    admiral: Admiral, arguments: list[str], message: str
+) -> None:
+    done = admiral("serve", *arguments)
+    assert done.returncode != 0
+    assert message in done.stderr.decode()
+    assert "Traceback" not in done.stderr.decode()
