@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +21,7 @@ from admiral.cli.service_options import (
 
 if TYPE_CHECKING:
     from admiral.config import RetrievalConfig
+    from admiral.serving.service import Service
 
 
 @click.command("mcp")
@@ -44,24 +47,47 @@ def mcp_command(
 ) -> None:
     """Offer retrieval as tools to assistants (MCP).
 
-    The tools are find_evidence, prove, search_titles and read_document.
+    The tools are find_evidence, prove, check_citation, search_titles and read_document.
     """
     check_access(host, keys_path, no_auth)
-    if transport != "stdio":
-        check_port(host, port)
+    if transport == "stdio":
+        _serve_stdio(
+            kbs or (config.kb,), config, partial(open_service, kbs, config, places, deadline)
+        )
+        return
+    check_port(host, port)
     with needed_package("serve,mcp"):
         import uvicorn
 
         from admiral.serving.access import read_api_keys
-        from admiral.serving.mcp_server import create_mcp, http_app
+        from admiral.serving.mcp_http import http_app
+        from admiral.serving.timed_connections import timed_connections
     api_keys = read_api_keys(keys_path) if keys_path is not None else []
     service = open_service(kbs, config, places, deadline)
     try:
-        if transport == "stdio":
-            asyncio.run(create_mcp(service).run_stdio_async())
-        else:
-            logging.getLogger("admiral.serving").setLevel(logging.INFO)
-            app = http_app(service, host, api_keys)
-            uvicorn.run(app, host=host, port=port, access_log=False)
+        logging.getLogger("admiral.serving").setLevel(logging.INFO)
+        uvicorn.run(
+            http_app(service, host, api_keys),
+            host=host,
+            port=port,
+            access_log=False,
+            http=timed_connections(service.limits.read_seconds),
+        )
+    finally:
+        service.close()
+
+
+def _serve_stdio(
+    kbs: Sequence[str], config: RetrievalConfig, open_late: Callable[[], Service]
+) -> None:
+    """Answer at once; the model is opened by the first call of a tool."""
+    with needed_package("serve,mcp"):
+        from admiral.serving.kb_names import check_kbs
+        from admiral.serving.late_service import LateService
+        from admiral.serving.mcp_server import create_mcp
+    check_kbs(kbs, config)
+    service = LateService(open_late)
+    try:
+        asyncio.run(create_mcp(service).run_stdio_async())
     finally:
         service.close()

@@ -51,8 +51,10 @@ def serve_command(
         from admiral.serving.application import create_app
         from admiral.serving.ray_replicas import ReplicaOptions, front_of_replicas
         from admiral.serving.service import ServiceLimits
+        from admiral.serving.timed_connections import timed_connections
     api_keys = read_api_keys(keys_path) if keys_path is not None else []
     logging.getLogger("admiral.serving").setLevel(logging.INFO)
+    limits = ServiceLimits(places=places, deadline=deadline)
     with ExitStack() as stack:
         app: ASGIApp
         if replicas is None:
@@ -62,10 +64,17 @@ def serve_command(
                 front_of_replicas(
                     kbs or (config.kb,),
                     config,
-                    ServiceLimits(places=places, deadline=deadline),
+                    limits,
                     ReplicaOptions(**replicas),
                     api_keys,
                 )
             )
-        # The middleware logs requests; uvicorn's own log would hold titles and words of queries.
-        uvicorn.run(app, host=host, port=port, access_log=False)
+        uvicorn.run(
+            app,
+            host=host,
+            port=port,
+            # The middleware logs requests; this log would hold titles and words of queries.
+            access_log=False,
+            lifespan="on" if replicas is None else "off",
+            http=timed_connections(limits.read_seconds),
+        )

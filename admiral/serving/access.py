@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import json
 import logging
@@ -17,6 +18,7 @@ from admiral.errors import AdmiralError
 from admiral.serving.page_routes import PAGE_PATHS
 from admiral.serving.problems import ProblemError
 from admiral.serving.request_metrics import RequestMetrics
+from admiral.serving.service import ServiceLimits
 
 logger = logging.getLogger(__name__)
 
@@ -53,8 +55,8 @@ class AccessMiddleware:
         The application.
     api_keys
         Keys of which requests must give one, as ``Authorization: Bearer KEY``; none for no check.
-    body_bytes
-        Maximum length of a body.
+    limits
+        The limits of bodies.
     metrics
         Counts the requests.
     """
@@ -64,11 +66,11 @@ class AccessMiddleware:
         app: ASGIApp,
         *,
         api_keys: Sequence[bytes],
-        body_bytes: int,
+        limits: ServiceLimits,
         metrics: RequestMetrics,
     ) -> None:
         self._app, self._api_keys = app, api_keys
-        self._body_bytes, self._metrics = body_bytes, metrics
+        self._limits, self._metrics = limits, metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""
@@ -114,16 +116,24 @@ class AccessMiddleware:
             return
         length = headers.get("content-length", "0")
         too_long = self._too_long()
-        if not length.isdecimal() or int(length) > self._body_bytes:
+        if not length.isdecimal() or int(length) > self._limits.body_bytes:
             await too_long.response()(scope, receive, send)
             return
-        read = 0
+        read, complete = 0, False
+        end = asyncio.get_running_loop().time() + self._limits.read_seconds
 
         async def receive_counted() -> Message:
-            nonlocal read
-            message = await receive()
+            nonlocal read, complete
+            if complete:  # what follows is the end of the connection
+                return await receive()
+            try:
+                async with asyncio.timeout_at(end):
+                    message = await receive()
+            except TimeoutError as error:
+                raise self._too_slow() from error
+            complete = not message.get("more_body", False)
             read += len(message.get("body", b""))
-            if read > self._body_bytes:  # only with a body of unknown length
+            if read > self._limits.body_bytes:  # only with a body of unknown length
                 raise too_long
             return message
 
@@ -141,6 +151,14 @@ class AccessMiddleware:
     def _too_long(self) -> ProblemError:
         return ProblemError(
             413,
-            f"the body is longer than {self._body_bytes} bytes",
+            f"the body is longer than {self._limits.body_bytes} bytes",
             "Send fewer or shorter claims",
+        )
+
+    def _too_slow(self) -> ProblemError:
+        return ProblemError(
+            408,
+            f"the body has not arrived within {self._limits.read_seconds:g} seconds",
+            "Send the request again as a whole",
+            headers={"Connection": "close"},
         )

@@ -67,7 +67,7 @@ def create_app(service: Service, api_keys: Sequence[bytes] = ()) -> FastAPI:
     app.add_middleware(
         AccessMiddleware,
         api_keys=api_keys,
-        body_bytes=service.limits.body_bytes,
+        limits=service.limits,
         metrics=metrics,
     )
     return app

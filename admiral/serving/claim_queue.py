@@ -178,17 +178,17 @@ class ClaimQueue:
         try:
             for result in self._retrieve(system, arrived, arrived, hops):
                 self._finish(jobs.pop(result.claim.id), result)
-        except Exception as error:
+        except BaseException as error:  # the thread goes on, even after SystemExit
             if len(jobs) == 1:
-                jobs.popitem()[1].future.set_exception(error)
+                jobs.popitem()[1].future.set_exception(_failure(error))
             elif not jobs:
                 logger.exception("retrieval failed")
         for number, job in list(jobs.items()):
             try:
                 claim = Claim(number, job.claim.text)
                 (result,) = self._retrieve(system, [claim], arrived, hops)
-            except Exception as error:
-                job.future.set_exception(error)
+            except BaseException as error:
+                job.future.set_exception(_failure(error))
             else:
                 self._finish(job, result)
 
@@ -215,6 +215,11 @@ class ClaimQueue:
                     self._metrics.waits.observe(time.perf_counter() - job.submitted)
                     return job
         return None
+
+
+def _failure(error: BaseException) -> Exception:
+    """Return an error that ends a request, and not the thread that waits for it."""
+    return error if isinstance(error, Exception) else RuntimeError(f"retrieval ended: {error!r}")
 
 
 class _ArrivedClaims(Iterator[Claim]):

@@ -1,25 +1,24 @@
-"""AdMIRaL as tools of the Model Context Protocol (MCP), by the official SDK."""
+"""AdMIRaL as tools of the Model Context Protocol (MCP), by the official SDK.
+
+What loads torch is imported by the first call of a tool, so that an assistant is answered at once.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import secrets
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Annotated, Literal, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 from pydantic import Field
-from starlette.types import ASGIApp
 
 import admiral
-from admiral.kb.matching_sentences import best_sentences
-from admiral.library.source_records import Source
 from admiral.records import Claim, Hop, RetrievalResult
-from admiral.serving.access import AccessMiddleware
-from admiral.serving.citation_routes import checked
+from admiral.serving.late_service import LateService
 from admiral.serving.mcp_records import (
     CitationCheck,
     DocumentPage,
@@ -34,10 +33,10 @@ from admiral.serving.mcp_records import (
     proof_words,
     shortened,
 )
-from admiral.serving.problems import problem_of
-from admiral.serving.request_metrics import RequestMetrics
 from admiral.serving.request_models import MAX_HOPS, Text
-from admiral.serving.service import Service
+
+if TYPE_CHECKING:
+    from admiral.serving.service import Service
 
 _INSTRUCTIONS = (
     "Find and prove evidence for claims in knowledge bases of documents. find_evidence searches in "
@@ -54,7 +53,7 @@ Cursor = Annotated[str | None, Field(description="next_cursor of an earlier call
 OnHop = Callable[[Hop], Awaitable[None]]
 
 
-def create_mcp(service: Service) -> MCPServer:
+def create_mcp(service: LateService) -> MCPServer:
     """Return the MCP server of a service; its tools share the queue with HTTP requests."""
     server = MCPServer("admiral", version=admiral.__version__, instructions=_INSTRUCTIONS)
     tools = _Tools(service)
@@ -69,30 +68,10 @@ def create_mcp(service: Service) -> MCPServer:
     return server
 
 
-def http_app(service: Service, host: str, api_keys: Sequence[bytes]) -> ASGIApp:
-    """Return the application for streamable HTTP at /mcp.
-
-    Parameters
-    ----------
-    service
-        The open knowledge bases.
-    host
-        The address to listen on; on a loopback address, requests by other names are refused.
-    api_keys
-        Keys of which each request must give one; none for no check.
-    """
-    return AccessMiddleware(
-        create_mcp(service).streamable_http_app(host=host),
-        api_keys=api_keys,
-        body_bytes=service.limits.body_bytes,
-        metrics=RequestMetrics(service),
-    )
-
-
 class _Tools:
     """The tools; their docstrings and parameters are what a model reads."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: LateService) -> None:
         self._service = service
         self._results: OrderedDict[str, RetrievalResult] = OrderedDict()
 
@@ -117,6 +96,8 @@ class _Tools:
             await context.report_progress(hop.number, None, f"Hop {hop.number}: {titles}")
 
         try:
+            if not self._service.is_open:
+                await context.report_progress(0, None, "Opening the model and the documents")
             result = await self._retrieve(claim, str(hops), kb, report)
         except Exception as error:
             raise _tool_error(error) from error
@@ -135,8 +116,9 @@ class _Tools:
         """Prove or refute a claim from given sentences."""
         pairs = [(sentence.title, sentence.text) for sentence in evidence]
         try:
-            self._service.limits.check_claim(claim)
-            judgement = await self._service.prove(claim, pairs, kb)
+            service = await self._service.get()
+            service.limits.check_claim(claim)
+            judgement = await service.prove(claim, pairs, kb)
         except Exception as error:
             raise _tool_error(error) from error
         verdict, verdicts = judgement.verdict, judgement.verdicts
@@ -156,9 +138,12 @@ class _Tools:
         page: Annotated[str, Field(description="Title of the page that cites it.")] = "",
     ) -> CitationCheck:
         """Check whether a source supports a claim that cites it, and what it lacks."""
+        from admiral.library.source_records import Source
+        from admiral.serving.citation_routes import checked
+
         source = Source("https://source.invalid/", source_title, source_text)
         try:
-            verdict = await checked(self._service, claim, source, page)
+            verdict = await checked(await self._service.get(), claim, source, page)
         except Exception as error:
             raise _tool_error(error) from error
         (found,) = verdict.existing
@@ -180,9 +165,11 @@ class _Tools:
         """Find documents by words of their titles and texts (BM25)."""
         start = _position(cursor)
 
-        def search() -> SearchPage:
-            self._service.limits.check_claim(query, "query")
-            with self._service.queue(kb).open_system() as system:
+        def search(service: Service) -> SearchPage:
+            from admiral.kb.matching_sentences import best_sentences
+
+            service.limits.check_claim(query, "query")
+            with service.queue(kb).open_system() as system:
                 (found,) = system.kb.search([query], start + limit + 1)
                 shown = found[start : start + limit]
                 documents = [system.kb.document(each.title) for each in shown]
@@ -198,7 +185,7 @@ class _Tools:
             more = len(found) > start + limit
             return SearchPage(documents=rows, next_cursor=str(start + limit) if more else None)
 
-        return await _in_thread(search)
+        return await self._in_thread(search)
 
     async def read_document(
         self,
@@ -210,8 +197,8 @@ class _Tools:
         """Read the sentences of a document."""
         start = _position(cursor)
 
-        def read() -> DocumentPage:
-            with self._service.queue(kb).open_system() as system:
+        def read(service: Service) -> DocumentPage:
+            with service.queue(kb).open_system() as system:
                 document = system.kb.document(title)
             total = len(document.sentences)
             shown = list(enumerate(document.sentences))[start : start + limit]
@@ -226,14 +213,14 @@ class _Tools:
                 next_cursor=str(start + limit) if start + limit < total else None,
             )
 
-        return await _in_thread(read)
+        return await self._in_thread(read)
 
     async def _retrieve(
         self, claim: str, hops: str, kb: str | None, on_hop: OnHop
     ) -> RetrievalResult:
-        limits = self._service.limits
-        limits.check_claim(claim)
-        queue = self._service.queue(kb)
+        service = await self._service.get()
+        service.limits.check_claim(claim)
+        queue = service.queue(kb)
         completed: asyncio.Queue[Hop | None] = asyncio.Queue()
         put = asyncio.get_running_loop().call_soon_threadsafe
         with queue.reserve():
@@ -242,12 +229,18 @@ class _Tools:
             )
             future.add_done_callback(lambda _: put(completed.put_nowait, None))
             try:
-                async with asyncio.timeout(limits.deadline):
+                async with asyncio.timeout(service.limits.deadline):
                     while (hop := await completed.get()) is not None:
                         await on_hop(hop)
             finally:
                 future.cancel()
             return future.result()
+
+    async def _in_thread(self, read: Callable[[Service], Page]) -> Page:
+        try:
+            return await asyncio.to_thread(read, await self._service.get())
+        except Exception as error:
+            raise _tool_error(error) from error
 
     def _next_page(self, cursor: str, limit: int) -> EvidencePage:
         token, _, position = cursor.partition(".")
@@ -271,14 +264,9 @@ def _position(cursor: str | None) -> int:
     return int(cursor)
 
 
-async def _in_thread(read: Callable[[], Page]) -> Page:
-    try:
-        return await asyncio.to_thread(read)
-    except Exception as error:
-        raise _tool_error(error) from error
-
-
 def _tool_error(error: Exception) -> ToolError:
+    from admiral.serving.problems import problem_of
+
     problem = problem_of(error)
     field = f"{problem.field}: " if problem.field else ""
     return ToolError(f"{field}{problem.detail}. {problem.remedy}")

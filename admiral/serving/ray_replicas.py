@@ -20,9 +20,9 @@ from admiral.cluster.ray_session import LOCAL, connect_ray, count_workers
 from admiral.cluster.worker import worker_config
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError, first_line
-from admiral.kb import locate
 from admiral.serving.application import create_app
 from admiral.serving.claim_queue import QueueFullError
+from admiral.serving.kb_names import check_kbs
 from admiral.serving.replica_front import ReplicaLostError, create_front
 from admiral.serving.service import Service, ServiceLimits
 from admiral.storage.bundled_names import is_bundled
@@ -256,8 +256,7 @@ def _describe(
     kbs: Sequence[str], config: RetrievalConfig, limits: ServiceLimits, options: ReplicaOptions
 ) -> str:
     """Return what replicas open, as JSON with absolute paths."""
-    for kb in kbs:
-        locate(kb)
+    check_kbs(kbs, config)
     paths = [
         kb if is_bundled(kb) or not Path(kb).exists() else str(Path(kb).absolute()) for kb in kbs
     ]

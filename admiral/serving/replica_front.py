@@ -78,7 +78,7 @@ def create_front(
     return AccessMiddleware(
         _Front(replicas, limits.deadline + _GRACE, metrics),
         api_keys=api_keys,
-        body_bytes=limits.body_bytes,
+        limits=limits,
         metrics=metrics,
     )
 

@@ -6,13 +6,12 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 
 from admiral.config import RetrievalConfig
-from admiral.errors import AdmiralError
 from admiral.pipeline import Admiral
 from admiral.serving.claim_metrics import ClaimMetrics
 from admiral.serving.claim_queue import ClaimQueue
+from admiral.serving.kb_names import kb_names
 from admiral.serving.kb_reloading import KbReloader, open_system
 from admiral.serving.problems import ProblemError
 from proofs import Judgement
@@ -32,6 +31,8 @@ class ServiceLimits:
         Length of a request's body, in bytes.
     claim_characters
         Length of a claim, in characters.
+    read_seconds
+        Seconds until the headers of a first request, and then its body, have to be there.
     reload_seconds
         Seconds between two checks whether a knowledge base has changed on disk.
     """
@@ -40,6 +41,7 @@ class ServiceLimits:
     deadline: float = 120.0
     body_bytes: int = 1_000_000
     claim_characters: int = 5_000
+    read_seconds: float = 30.0
     reload_seconds: float = 2.0
 
     def check_claim(self, claim: str, field: str = "claim") -> None:
@@ -88,12 +90,7 @@ class Service:
         AdmiralError
             If two have the same name, or one cannot be opened.
         """
-        names = [Path(kb).resolve().name for kb in kbs]
-        for name in names:
-            if names.count(name) > 1:
-                raise AdmiralError(
-                    f"--kb: two knowledge bases are named {name!r}. Rename a directory"
-                )
+        names = kb_names(kbs)
         systems: dict[str, Admiral] = {}
         with ExitStack() as stack:
             for name, kb in zip(names, kbs, strict=True):

@@ -31,11 +31,11 @@ def quick_config(**settings: Any) -> RetrievalConfig:
 
 
 @contextmanager
-def listening(app: Any) -> Iterator[str]:
-    """Serve an application during the block, and yield its address."""
+def listening(app: Any, **options: Any) -> Iterator[str]:
+    """Serve an application during the block, and yield its address; options are uvicorn's."""
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
-        config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=5)
+        config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=5, **options)
         server = uvicorn.Server(config)
         sockets: Sequence[socket.socket] = [bound]
         thread = threading.Thread(target=server.run, kwargs={"sockets": sockets}, daemon=True)

@@ -15,7 +15,9 @@ import httpx
 from mcp import Client, StdioServerParameters
 
 from admiral import Admiral
-from admiral.serving.mcp_server import create_mcp, http_app
+from admiral.serving.late_service import LateService
+from admiral.serving.mcp_http import http_app
+from admiral.serving.mcp_server import create_mcp
 from admiral.serving.service import Service, ServiceLimits
 from tests.admiral.serving.live_service import EMMY, listening, quick_config
 
@@ -47,7 +49,7 @@ async def failure(client: Client, tool: str, **arguments: Any) -> str:
 
 def test_the_tools_have_schemas(service: Service) -> None:
     async def run() -> None:
-        async with Client(create_mcp(service)) as client:
+        async with Client(create_mcp(LateService(lambda: service))) as client:
             tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert set(tools) == {
             *("find_evidence", "prove", "check_citation", "search_titles", "read_document")
@@ -70,7 +72,7 @@ def test_evidence_is_found_hop_by_hop_and_page_by_page(service: Service) -> None
         progress.append((done, message))
 
     async def run() -> None:
-        async with Client(create_mcp(service)) as client:
+        async with Client(create_mcp(LateService(lambda: service))) as client:
             answer = await client.call_tool(
                 "find_evidence", {"claim": EMMY, "hops": 2}, progress_callback=on_progress
             )
@@ -98,7 +100,7 @@ def test_evidence_is_found_hop_by_hop_and_page_by_page(service: Service) -> None
 
 def test_proofs_search_and_documents(service: Service) -> None:
     async def run() -> None:
-        async with Client(create_mcp(service)) as client:
+        async with Client(create_mcp(LateService(lambda: service))) as client:
             evidence = [{"title": "Paris", "text": "Paris is the capital of France."}]
             claim = "Paris is the capital of France."
             proof = await call(client, "prove", claim=claim, evidence=evidence)
@@ -129,7 +131,7 @@ def test_proofs_search_and_documents(service: Service) -> None:
 
 def test_errors_name_the_field_and_the_remedy(service: Service) -> None:
     async def run() -> None:
-        async with Client(create_mcp(service)) as client:
+        async with Client(create_mcp(LateService(lambda: service))) as client:
             assert "kb: there is no" in await failure(
                 client, "find_evidence", claim=EMMY, kb="none"
             )
@@ -190,7 +192,7 @@ def test_a_citation_is_checked_against_the_text_of_its_source(service: Service) 
     text = bridge + "It was built by Harwood and Sons over three years and cost two millions. " * 4
 
     async def run() -> None:
-        async with Client(create_mcp(service)) as client:
+        async with Client(create_mcp(LateService(lambda: service))) as client:
             given = {"source_text": text, "page": "Eastern Bridge"}
             claims = ("The bridge was opened in 1932.", "Otto Klein sang in Vienna in 1874.")
             good, bad = [

@@ -53,6 +53,12 @@ def replica_processes() -> list[psutil.Process]:
     ]
 
 
+def open_replicas(url: str) -> list[str]:
+    """Return the names of the replicas that have opened the knowledge base."""
+    metrics = httpx.get(f"{url}/metrics", timeout=60).text
+    return re.findall(r'^admiral_queue_places\{kb="demo",replica="(\w+)"\}', metrics, re.MULTILINE)
+
+
 @pytest.mark.slow
 def test_no_accepted_request_is_lost_with_a_replica(
     environment: dict[str, str], command: list[str]
@@ -82,17 +88,15 @@ def test_no_accepted_request_is_lost_with_a_replica(
         killed.kill()
         answered = len(statuses)
         end = time.monotonic() + 120
-        while len(replica_processes()) < REPLICAS or len(statuses) < answered + 4 * CLIENTS:
+        while len(open_replicas(url)) < REPLICAS or len(statuses) < answered + 4 * CLIENTS:
             assert time.monotonic() < end
-            time.sleep(0.2)
+            time.sleep(0.5)
         stopping.set()
         for thread in threads:
             thread.join()
         assert killed.pid not in [process.pid for process in replica_processes()]
-        metrics = httpx.get(f"{url}/metrics").text
     print(f"{len(statuses)} requests, {len(statuses) - answered} after the end of a replica")
     assert set(statuses) == {200}
-    assert len(re.findall(r"^process_resident_memory_bytes", metrics, re.MULTILINE)) == 3
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,7 +66,7 @@ def replicas(replica: Replica) -> EndingReplicas:
 @pytest.fixture
 def client(replicas: EndingReplicas) -> Iterator[httpx.Client]:
     with (
-        listening(create_front(replicas, LIMITS)) as url,
+        listening(create_front(replicas, LIMITS), lifespan="off") as url,
         httpx.Client(base_url=url, timeout=30) as opened,
     ):
         yield opened
@@ -172,7 +172,7 @@ def test_metrics_are_those_of_all_processes(client: httpx.Client) -> None:
 
 
 def test_keys_are_checked(replicas: EndingReplicas) -> None:
-    with listening(create_front(replicas, LIMITS, [KEY.encode()])) as url:
+    with listening(create_front(replicas, LIMITS, [KEY.encode()]), lifespan="off") as url:
         problem(httpx.get(f"{url}/v1/kbs"), 401)
         given = {"Authorization": f"Bearer {KEY}"}
         assert httpx.get(f"{url}/v1/kbs", headers=given).status_code == 200

@@ -1,0 +1,178 @@
+"""Faults of clients and of stages: others are answered, and places and connections are freed."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from typing import Any
+
+import httpx
+import psutil
+import pytest
+
+from admiral import Admiral
+from admiral.serving.application import create_app
+from admiral.serving.service import Service, ServiceLimits
+from admiral.serving.timed_connections import timed_connections
+from proofs import Judgement
+from tests.admiral.serving.live_service import EMMY, listening, quick_config
+from tests.admiral.serving.test_api import problem
+
+LIMITS = ServiceLimits(places=4, deadline=60.0, read_seconds=2.0)
+HALF_A_HEADER = b"POST /v1/retrieve HTTP/1.1\r\nHost: here\r\nContent-Ty"
+HALF_A_BODY = (
+    b"POST /v1/retrieve HTTP/1.1\r\nHost: here\r\nContent-Type: application/json\r\n"
+    b'Content-Length: 100\r\n\r\n{"claim": "'
+)
+
+
+class FailingJudge:
+    """A judge that raises an error for claims that name one."""
+
+    def __init__(self, judge: Any) -> None:
+        self._judge = judge
+
+    def judge(
+        self, claims: Sequence[str], evidence: Sequence[Sequence[tuple[str, str]]]
+    ) -> list[Judgement]:
+        for claim in claims:
+            if "SystemExit" in claim:
+                raise SystemExit(1)
+            if "ZeroDivisionError" in claim:
+                raise ZeroDivisionError
+        judgements: list[Judgement] = self._judge.judge(claims, evidence)
+        return judgements
+
+
+@pytest.fixture(scope="module")
+def service(user_cache: None) -> Iterator[Service]:
+    system = Admiral.from_pretrained(config=quick_config(hops="1"))
+    system.stages = replace(system.stages, judge=FailingJudge(system.stages.judge))
+    opened = Service({"demo": system}, LIMITS)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def url(service: Service) -> Iterator[str]:
+    # Without a lifespan, the application does not close the service.
+    connections = timed_connections(LIMITS.read_seconds)
+    with listening(create_app(service), lifespan="off", http=connections) as address:
+        yield address
+
+
+@contextmanager
+def sending(url: str, start: bytes, count: int) -> Iterator[list[socket.socket]]:
+    """Open connections that send the start of a request, and then nothing."""
+    host, port = url.removeprefix("http://").split(":")
+    with ExitStack() as stack:
+        connections = [
+            stack.enter_context(socket.create_connection((host, int(port)))) for _ in range(count)
+        ]
+        for connection in connections:
+            connection.sendall(start)
+        yield connections
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 60.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def check_others_are_answered(url: str, count: int) -> None:
+    """Check that requests are answered beside connections that are half open or slow."""
+    before = len(psutil.Process().net_connections("tcp"))
+    with (
+        sending(url, HALF_A_HEADER, count // 2) as half,
+        sending(url, HALF_A_BODY, count // 2) as slow,
+    ):
+        with ThreadPoolExecutor(4) as pool:
+            body = {"claim": EMMY}
+            statuses = list(
+                pool.map(
+                    lambda _: httpx.post(f"{url}/v1/retrieve", json=body, timeout=60).status_code,
+                    range(12),
+                )
+            )
+        assert statuses == [200] * 12
+        for connection in (half[0], half[-1]):
+            connection.settimeout(60)
+            assert connection.recv(1000) == b""
+        for connection in (slow[0], slow[-1]):
+            connection.settimeout(60)
+            answer = b"".join(iter(lambda c=connection: c.recv(1000), b""))  # type: ignore[misc]
+            assert answer.startswith(b"HTTP/1.1 408")
+            assert b'"remedy"' in answer
+    wait_for(lambda: len(psutil.Process().net_connections("tcp")) <= before + 4)
+
+
+def test_slow_and_half_open_connections_leave_others_alone(url: str, service: Service) -> None:
+    check_others_are_answered(url, 200)
+    assert service.queue(None).taken == 0
+
+
+@pytest.mark.slow
+def test_a_thousand_connections_leave_others_alone(url: str, service: Service) -> None:
+    check_others_are_answered(url, 1000)
+    assert service.queue(None).taken == 0
+
+
+def test_a_full_queue_answers_what_it_accepts(url: str, service: Service) -> None:
+    def completed() -> float:
+        line = "admiral_claim_hops_count "
+        text = httpx.get(f"{url}/metrics").text
+        return float(next(each for each in text.splitlines() if each.startswith(line)).split()[1])
+
+    def ask(number: int) -> httpx.Response:
+        return httpx.post(f"{url}/v1/retrieve", json={"claim": f"{EMMY} {number}"}, timeout=60)
+
+    before = completed()
+    with ThreadPoolExecutor(40) as pool:
+        responses = list(pool.map(ask, range(80)))
+    statuses = Counter(response.status_code for response in responses)
+    assert set(statuses) == {200, 429}
+    assert completed() - before == statuses[200]
+    for response in responses:
+        if response.status_code == 429:
+            problem(response, 429)
+            assert int(response.headers["retry-after"]) > 0
+    assert service.queue(None).taken == 0
+
+
+@pytest.mark.parametrize("path", ["/v1/retrieve", "/v1/retrieve/stream"])
+def test_a_client_that_leaves_frees_its_place_of_the_queue(
+    url: str, service: Service, path: str
+) -> None:
+    queue = service.queue(None)
+    host, port = url.removeprefix("http://").split(":")
+    request = httpx.Request("POST", f"{url}{path}", json={"claim": EMMY, "hops": 5})
+    head = f"POST {path} HTTP/1.1\r\nHost: here\r\nContent-Type: application/json\r\n"
+    head += f"Content-Length: {len(request.content)}\r\n\r\n"
+    for _ in range(3 * LIMITS.places):
+        with socket.create_connection((host, int(port))) as connection:
+            connection.sendall(head.encode() + request.content)
+            wait_for(lambda: queue.taken == 1)
+        wait_for(lambda: queue.taken == 0)
+    assert httpx.post(f"{url}/v1/retrieve", json={"claim": EMMY}, timeout=60).status_code == 200
+
+
+@pytest.mark.parametrize("name", ["ZeroDivisionError", "SystemExit"])
+def test_a_stage_that_fails_fails_only_its_claim(url: str, service: Service, name: str) -> None:
+    claims = [EMMY, f"{EMMY} {name}", "Paris is in France."]
+    response = httpx.post(f"{url}/v1/retrieve/batch", json={"claims": claims}, timeout=60)
+    first, failed, last = response.json()["results"]
+    assert first["hops"]
+    assert last["hops"]
+    assert (failed["problem"]["status"], failed["problem"]["detail"]) == (500, "internal error")
+    problem(httpx.post(f"{url}/v1/retrieve", json={"claim": claims[1]}, timeout=60), 500)
+    stream = httpx.post(f"{url}/v1/retrieve/stream", json={"claim": claims[1]}, timeout=60)
+    assert stream.text.startswith("event: problem\n")
+    assert httpx.get(f"{url}/readyz").status_code == 200
+    assert service.queue(None).taken == 0
