@@ -2,6 +2,7 @@
 # make test       set up what is missing and run every quick check
 # make test-all   the same with the slow tests, and new random examples for the property tests
 # make cite       audit the citations of a page of the demo, into runs/audit.html
+# make setup-serve   install the HTTP service into .venv
 # make serve      answer claims over HTTP on the demo knowledge base, at PORT=8080: docs/serving.md
 # make test-browser   test the page of the service in Chromium; with npm, also its accessibility
 # make docs       build the documentation site into site/; fails on any warning
@@ -36,7 +37,7 @@ EMMY := The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1
 export OMP_WAIT_POLICY := PASSIVE
 export PYTHONUTF8 := 1
 
-.PHONY: help setup scorers retrieve cite serve lint test test-browser test-all docs mini settings clean
+.PHONY: help setup setup-serve scorers retrieve cite serve lint test test-browser test-all docs mini settings clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p; /^$$/q' $(firstword $(MAKEFILE_LIST))
@@ -87,6 +88,8 @@ scorers: $(VENV)/.installed-dev
 	@$(FEVER_SCORER)
 
 setup: $(VENV)/.installed-dev
+
+setup-serve: $(VENV)/.installed-serve
 
 retrieve: $(VENV)/.installed
 	$(BIN)/admiral retrieve --hops dynamic "$(EMMY)"

@@ -103,6 +103,7 @@ setup(
         "langchain": ["langchain-core>=1.7,<2", "pydantic>=2.10"],
         "mcp": ["mcp>=2.3,<3"],  # `admiral mcp`
         "ray": ["ray>=2.50,<3"],  # --engine ray: one run on many machines
+        "rayserve": ["ray[serve]>=2.60,<3"],  # `admiral serve --engine ray`
         # `admiral serve`: the HTTP API and the page
         "serve": [
             "fastapi>=0.115,<1",

@@ -1,27 +1,32 @@
 """Throughput and latency of `admiral serve` beside the same claims through `retrieve_many`.
 
-    python -m benchmarks.serving CLAIMS --kb KB --limit 64 --output serving.json
+    python -m benchmarks.serving CLAIMS --kb KB --limit 32 --output serving.json
+    python -m benchmarks.serving CLAIMS --kb KB --fast --soak 20000
 
 The service runs in a process of its own with the same settings; each client sends a claim as soon
 as it has the result of the one before. Then more clients than the queue has places measure what
-happens past saturation. `--soak N` sends N requests and reports the memory of the service.
+happens past saturation, with one claim each. A run processes about seven times as many claims as
+`--limit`, and as many as there are places. `--soak N` instead sends N requests, of which a share
+retrieves and the others read, and reports the memory of the service.
 """
 
 from __future__ import annotations
 
 import json
+import random
 import re
 import subprocess
 import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import click
 import httpx
@@ -29,9 +34,11 @@ import numpy as np
 import psutil
 
 from admiral import Admiral
-from admiral.config import load_config
+from admiral.config import FAST_SETTINGS, RetrievalConfig, load_config
 from admiral.io.claims import read_claims
 
+_SAMPLES = 10
+_SOAK_CLIENTS = 8
 SETTINGS = click.option("--set", "assignments", multiple=True, metavar="KEY=VALUE")
 
 
@@ -42,7 +49,9 @@ SETTINGS = click.option("--set", "assignments", multiple=True, metavar="KEY=VALU
 @click.option("--clients", default="1,4,16,64", help="Numbers of clients.")
 @click.option("--places", default=64, help="Places of the queue.")
 @click.option("--past", default=96, help="Clients past saturation; 0 for none.")
-@click.option("--soak", default=0, help="Requests of a soak.")
+@click.option("--soak", default=0, help="Requests of a soak; 0 for the measurement of load.")
+@click.option("--retrieve-share", default=0.1, help="Share of a soak's requests that retrieve.")
+@click.option("--fast", is_flag=True, help="The settings of `admiral retrieve --fast`.")
 @click.option("--output", type=click.Path(path_type=Path), help="JSON file of the figures.")
 @SETTINGS
 def main(
@@ -53,32 +62,66 @@ def main(
     places: int,
     past: int,
     soak: int,
+    retrieve_share: float,
+    fast: bool,
     output: Path | None,
     assignments: tuple[str, ...],
 ) -> None:
     """Measure the service with the first claims of CLAIMS (JSON Lines)."""
-    config = load_config(None, [f"kb={kb}", *assignments])
+    if fast:
+        given = [
+            f"{key}={json.dumps(value)}" for key, value in FAST_SETTINGS.items() if value != ""
+        ]
+        assignments = (*given, "verifier=", *assignments)
     claims = [claim.text for claim in islice(read_claims(claims_path), limit)]
-    rows: list[dict[str, Any]] = []
-    with Admiral.from_pretrained(config=config) as system:
-        list(system.retrieve_many(claims[:4]))  # opens what is opened late
-        rows.append(_many(system, claims))
-        rows.append(_one_by_one(system, claims[: max(1, limit // 4)]))
-    with _service(kb, places, assignments) as (url, process):
-        with httpx.Client(base_url=url, timeout=600) as client:
-            for claim in claims[:4]:
-                client.post("/v1/retrieve", json={"claim": claim})
-        for number in map(int, clients.split(",")):
-            used = claims if number > 1 else claims[: max(1, limit // 4)]
-            rows.append(_load(url, used, number))
-        if past:
-            rows.append({**_load(url, claims, past), "past_saturation": True})
-        if soak:
-            rows.append(_soak(url, process, claims, soak))
+    if soak:
+        with _service(kb, places, assignments) as (url, process):
+            rows = [_soak(url, process, claims, soak, retrieve_share)]
+    else:
+        config = load_config(None, [f"kb={kb}", *assignments])
+        numbers = [int(number) for number in clients.split(",")]
+        rows = _loads(claims, kb, config, numbers, places, past, assignments)
     for row in rows:
         click.echo(json.dumps(row))
     if output is not None:
         output.write_text(json.dumps(rows, indent=1) + "\n")
+
+
+def _loads(
+    claims: Sequence[str],
+    kb: str,
+    config: RetrievalConfig,
+    clients: Sequence[int],
+    places: int,
+    past: int,
+    assignments: Sequence[str],
+) -> list[dict[str, Any]]:
+    """Measure the library, then the service; rows of the service compare it with the library."""
+    few = claims[: max(1, len(claims) // 4)]
+    with Admiral.from_pretrained(config=config) as system:
+        list(system.retrieve_many(claims[:4]))  # opens what is opened late
+        many, single = _many(system, claims), _one_by_one(system, few)
+    rows = [many, single]
+    with _service(kb, places, assignments) as (url, _):
+        with httpx.Client(base_url=url, timeout=600) as client:
+            for claim in claims[:4]:
+                client.post("/v1/retrieve", json={"claim": claim})
+        for number in clients:
+            row = _load(url, claims if number > 1 else few, number)
+            row["ratio_to_retrieve_many"] = _ratio(row, many)
+            if number == 1:
+                row["p50_over_retrieve_ms"] = round(1000 * (row["p50"] - single["p50"]), 1)
+            rows.append(row)
+        if past:
+            row = _load(url, list(islice(cycle(claims), past)), past)
+            rows.append(
+                {**row, "past_saturation": True, "ratio_to_retrieve_many": _ratio(row, many)}
+            )
+    return rows
+
+
+def _ratio(row: Mapping[str, Any], other: Mapping[str, Any]) -> float:
+    return round(row["claims_per_second"] / other["claims_per_second"], 3)
 
 
 def _many(system: Admiral, claims: Sequence[str]) -> dict[str, Any]:
@@ -99,29 +142,9 @@ def _one_by_one(system: Admiral, claims: Sequence[str]) -> dict[str, Any]:
 
 def _load(url: str, claims: Sequence[str], clients: int) -> dict[str, Any]:
     """Send each claim once, with so many clients at a time, and count the statuses."""
-    remaining = iter(claims)
-    lock = threading.Lock()
-    seconds: list[float] = []
-    statuses: Counter[int] = Counter()
-
-    def work() -> None:
-        with httpx.Client(base_url=url, timeout=600) as client:
-            while True:
-                with lock:
-                    claim = next(remaining, None)
-                if claim is None:
-                    return
-                started = time.perf_counter()
-                status = client.post("/v1/retrieve", json={"claim": claim}).status_code
-                with lock:
-                    statuses[status] += 1
-                    if status == httpx.codes.OK:
-                        seconds.append(time.perf_counter() - started)
-
+    requests = [_retrieval(claim) for claim in claims]
     started = time.perf_counter()
-    with ThreadPoolExecutor(clients) as pool:
-        for future in [pool.submit(work) for _ in range(clients)]:
-            future.result()
+    statuses, seconds = _send(url, requests, clients)
     total = time.perf_counter() - started
     return {
         "system": "service",
@@ -132,18 +155,78 @@ def _load(url: str, claims: Sequence[str], clients: int) -> dict[str, Any]:
     }
 
 
+def _send(
+    url: str, requests: Sequence[dict[str, Any]], clients: int
+) -> tuple[Counter[int], list[float]]:
+    """Send requests; return the number of each status, and the seconds of those answered by 200."""
+    remaining = iter(requests)
+    lock = threading.Lock()
+    seconds: list[float] = []
+    statuses: Counter[int] = Counter()
+
+    def work() -> None:
+        with httpx.Client(base_url=url, timeout=600) as client:
+            while True:
+                with lock:
+                    request = next(remaining, None)
+                if request is None:
+                    return
+                started = time.perf_counter()
+                status = client.request(**request).status_code
+                with lock:
+                    statuses[status] += 1
+                    if status == httpx.codes.OK:
+                        seconds.append(time.perf_counter() - started)
+
+    with ThreadPoolExecutor(clients) as pool:
+        for future in [pool.submit(work) for _ in range(clients)]:
+            future.result()
+    return statuses, seconds
+
+
 def _soak(
-    url: str, process: psutil.Process, claims: Sequence[str], requests: int
+    url: str, process: psutil.Process, claims: Sequence[str], requests: int, share: float
 ) -> dict[str, Any]:
     """Send many requests with eight clients; return the resident memory after each tenth."""
+    titles = httpx.get(f"{url}/v1/titles", params={"limit": 1000}, timeout=600).json()["titles"]
+    mixed = _mixed(claims, titles, share)
     memory = []
     statuses: Counter[int] = Counter()
-    repeated = cycle(claims)
-    for _ in range(10):
-        part = _load(url, list(islice(repeated, requests // 10)), 8)
-        statuses.update(part["statuses"])
+    started = time.perf_counter()
+    for _ in range(_SAMPLES):
+        statuses += _send(url, list(islice(mixed, requests // _SAMPLES)), _SOAK_CLIENTS)[0]
         memory.append(round(process.memory_info().rss / 1e6))
-    return {"system": "soak", "statuses": dict(statuses), "resident_mb": memory}
+        click.echo(f"{statuses.total()} requests, {memory[-1]} MB", err=True)
+    return {
+        "system": "soak",
+        "statuses": dict(statuses),
+        "seconds": round(time.perf_counter() - started),
+        "resident_mb": memory,
+        # Caches fill at first.
+        "growth_from_second_sample": round(memory[-1] / memory[1] - 1, 4),
+    }
+
+
+def _mixed(claims: Sequence[str], titles: Sequence[str], share: float) -> Iterator[dict[str, Any]]:
+    """Yield requests without end; the same ones in every run."""
+    generator = random.Random(0)
+    while True:
+        claim, title = generator.choice(claims), generator.choice(titles)
+        if generator.random() < share:
+            yield _retrieval(claim)
+            continue
+        path, parameters = generator.choice(
+            (
+                ("/v1/search", {"q": claim}),
+                ("/v1/titles", {"prefix": title[:3]}),
+                (f"/v1/documents/{quote(title, safe='')}", {}),
+            )
+        )
+        yield {"method": "GET", "url": path, "params": parameters}
+
+
+def _retrieval(claim: str) -> dict[str, Any]:
+    return {"method": "POST", "url": "/v1/retrieve", "json": {"claim": claim}}
 
 
 def _percentiles(seconds: Sequence[float]) -> dict[str, float]:

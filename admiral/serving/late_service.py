@@ -29,6 +29,13 @@ class LateService:
         self._service: Service | None = None
         self._lock = threading.Lock()
 
+    @classmethod
+    def opened(cls, service: Service) -> LateService:
+        """Return a service that is open already."""
+        late = cls(lambda: service)
+        late._service = service
+        return late
+
     @property
     def is_open(self) -> bool:
         """Whether it has been opened."""

@@ -26,7 +26,7 @@ def http_app(service: Service, host: str, api_keys: Sequence[bytes]) -> ASGIApp:
         Keys of which each request must give one; none for no check.
     """
     return AccessMiddleware(
-        create_mcp(LateService(lambda: service)).streamable_http_app(host=host),
+        create_mcp(LateService.opened(service)).streamable_http_app(host=host),
         api_keys=api_keys,
         limits=service.limits,
         metrics=RequestMetrics(service),

@@ -9,12 +9,12 @@ import asyncio
 import secrets
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 import admiral
 from admiral.records import Claim, Hop, RetrievalResult
@@ -34,6 +34,7 @@ from admiral.serving.mcp_records import (
     shortened,
 )
 from admiral.serving.request_models import MAX_HOPS, Text
+from admiral.serving.validation_problems import plain_problem
 
 if TYPE_CHECKING:
     from admiral.serving.service import Service
@@ -55,7 +56,7 @@ OnHop = Callable[[Hop], Awaitable[None]]
 
 def create_mcp(service: LateService) -> MCPServer:
     """Return the MCP server of a service; its tools share the queue with HTTP requests."""
-    server = MCPServer("admiral", version=admiral.__version__, instructions=_INSTRUCTIONS)
+    server = _PlainServer("admiral", version=admiral.__version__, instructions=_INSTRUCTIONS)
     tools = _Tools(service)
     for tool in (
         tools.find_evidence,
@@ -66,6 +67,22 @@ def create_mcp(service: LateService) -> MCPServer:
     ):
         server.tool(annotations=_READS)(tool)
     return server
+
+
+class _PlainServer(MCPServer):
+    """Report errors in plain words, without those of pydantic and the SDK before them."""
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            cause = error.__cause__
+            if isinstance(cause, ValidationError):
+                detail, remedy, _ = plain_problem(cause.errors())
+                raise ToolError(f"{detail}. {remedy}") from cause
+            if isinstance(cause, ToolError):
+                raise cause from None
+            raise
 
 
 class _Tools:

@@ -15,6 +15,7 @@ from admiral.errors import AdmiralError
 from admiral.kb import UnknownTitleError
 from admiral.scheduling.memory import is_out_of_memory
 from admiral.serving.claim_queue import QueueFullError
+from admiral.serving.validation_problems import plain_problem
 from admiral.storage.atomic_files import encode_record
 
 logger = logging.getLogger(__name__)
@@ -134,11 +135,7 @@ def _respond(request: Request, error: Exception) -> Response:
 
 
 def _validation_problem(errors: Sequence[Any]) -> ProblemError:
-    first = errors[0]
-    place = [str(part) for part in first["loc"] if part not in ("body", "query", "path")]
-    if first["type"] == "json_invalid":
+    if errors[0]["type"] == "json_invalid":
         return ProblemError(400, "the body is not JSON", "Send a JSON object in UTF-8")
-    remedy = "See /openapi.json for the fields of this request"
-    if first["type"] == "extra_forbidden":
-        remedy = "Remove the field; " + remedy[0].lower() + remedy[1:]
-    return ProblemError(422, first["msg"], remedy, ".".join(place))
+    detail, remedy, field = plain_problem(errors)
+    return ProblemError(422, detail, f"{remedy}; /openapi.json describes the fields", field)

@@ -180,7 +180,7 @@ def load_serve() -> Any:
     except ImportError as error:
         raise AdmiralError(
             f"--engine ray needs a package that is not installed ({error}). Install it on every "
-            "node with `pip install 'admiral-retrieval[serve,serve-ray]'`, or use --engine local"
+            "node with `pip install 'admiral-retrieval[serve,rayserve]'`, or use --engine local"
         ) from error
     return serve
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -49,7 +49,7 @@ async def failure(client: Client, tool: str, **arguments: Any) -> str:
 
 def test_the_tools_have_schemas(service: Service) -> None:
     async def run() -> None:
-        async with Client(create_mcp(LateService(lambda: service))) as client:
+        async with Client(create_mcp(LateService.opened(service))) as client:
             tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert set(tools) == {
             *("find_evidence", "prove", "check_citation", "search_titles", "read_document")
@@ -72,7 +72,7 @@ def test_evidence_is_found_hop_by_hop_and_page_by_page(service: Service) -> None
         progress.append((done, message))
 
     async def run() -> None:
-        async with Client(create_mcp(LateService(lambda: service))) as client:
+        async with Client(create_mcp(LateService.opened(service))) as client:
             answer = await client.call_tool(
                 "find_evidence", {"claim": EMMY, "hops": 2}, progress_callback=on_progress
             )
@@ -100,7 +100,7 @@ def test_evidence_is_found_hop_by_hop_and_page_by_page(service: Service) -> None
 
 def test_proofs_search_and_documents(service: Service) -> None:
     async def run() -> None:
-        async with Client(create_mcp(LateService(lambda: service))) as client:
+        async with Client(create_mcp(LateService.opened(service))) as client:
             evidence = [{"title": "Paris", "text": "Paris is the capital of France."}]
             claim = "Paris is the capital of France."
             proof = await call(client, "prove", claim=claim, evidence=evidence)
@@ -131,14 +131,23 @@ def test_proofs_search_and_documents(service: Service) -> None:
 
 def test_errors_name_the_field_and_the_remedy(service: Service) -> None:
     async def run() -> None:
-        async with Client(create_mcp(LateService(lambda: service))) as client:
+        async with Client(create_mcp(LateService.opened(service))) as client:
             assert "kb: there is no" in await failure(
                 client, "find_evidence", claim=EMMY, kb="none"
             )
             assert "has expired" in await failure(client, "find_evidence", claim=EMMY, cursor="x.5")
             assert "claim" in await failure(client, "find_evidence", claim="x" * 501)
-            assert "claim" in await failure(client, "find_evidence", claim=" ")
-            assert "hops" in await failure(client, "find_evidence", claim=EMMY, hops=-1)
+            assert await failure(client, "find_evidence", claim=" ") == (
+                "the field 'claim' is empty. Give a text"
+            )
+            assert await failure(client, "find_evidence") == "the field 'claim' is missing. Add it"
+            assert await failure(client, "find_evidence", claim=EMMY, hops=-1) == (
+                "the field 'hops' is too small. Give 0 or more"
+            )
+            evidence = [{"title": "Paris", "text": 7}]
+            assert await failure(client, "prove", claim=EMMY, evidence=evidence) == (
+                "the field 'evidence.0.text' is not a text. Give a text"
+            )
             assert "title: " in await failure(client, "read_document", title="No such title")
             assert "cursor" in await failure(client, "read_document", title="Paris", cursor="-1")
             with service.queue(None).reserve(4):
@@ -185,6 +194,45 @@ def test_the_command_speaks_over_standard_input(
     asyncio.run(run())
 
 
+def test_the_model_is_opened_by_the_first_call(
+    environment: dict[str, str], command: list[str], admiral: Callable[..., Any]
+) -> None:
+    done = admiral("mcp", "--kb", "missing")
+    assert done.returncode != 0
+    assert "missing" in done.stderr.decode()
+    # A model that cannot be opened shows when the server opens it.
+    server = StdioServerParameters(
+        command=command[0], args=[*command[1:], "mcp", "--model", "none"], env=environment
+    )
+
+    async def run() -> None:
+        async with Client(server) as client:
+            assert len((await client.list_tools()).tools) == 5
+            for _ in range(2):
+                text = await failure(client, "find_evidence", claim=EMMY)
+                assert text.startswith("model 'none': no such checkpoint")
+
+    asyncio.run(run())
+
+
+def test_progress_tells_that_the_model_is_opened(service: Service) -> None:
+    messages: list[str | None] = []
+
+    async def on_progress(done: float, total: float | None, message: str | None) -> None:
+        messages.append(message)
+
+    async def run() -> None:
+        async with Client(create_mcp(LateService(lambda: service))) as client:
+            for _ in range(2):
+                await client.call_tool(
+                    "find_evidence", {"claim": EMMY, "hops": 1}, progress_callback=on_progress
+                )
+
+    asyncio.run(run())
+    assert messages[0] == "Opening the model and the documents"
+    assert [str(message)[:6] for message in messages[1:]] == ["Hop 1:", "Hop 1:"]
+
+
 def test_a_citation_is_checked_against_the_text_of_its_source(service: Service) -> None:
     bridge = (
         "The Eastern Bridge was opened in 1932 by Governor Ada Lane. It crosses the river Orr. "
@@ -192,7 +240,7 @@ def test_a_citation_is_checked_against_the_text_of_its_source(service: Service) 
     text = bridge + "It was built by Harwood and Sons over three years and cost two millions. " * 4
 
     async def run() -> None:
-        async with Client(create_mcp(LateService(lambda: service))) as client:
+        async with Client(create_mcp(LateService.opened(service))) as client:
             given = {"source_text": text, "page": "Eastern Bridge"}
             claims = ("The bridge was opened in 1932.", "Otto Klein sang in Vienna in 1874.")
             good, bad = [

@@ -38,11 +38,13 @@ def serving(command: list[str], environment: dict[str, str]) -> Iterator[str]:
         assert process.stderr is not None
         log = iter(process.stderr.readline, "")
         url = next(found[0] for line in log if (found := re.search(r"http://[\d.:]+", line)))
-        threading.Thread(target=lambda: list(log), daemon=True).start()
+        reader = threading.Thread(target=lambda: list(log), daemon=True)
+        reader.start()
         try:
             yield url
         finally:
-            process.send_signal(signal.SIGINT)
+            process.send_signal(signal.SIGTERM)
+            reader.join()
 
 
 def replica_processes() -> list[psutil.Process]:
@@ -101,7 +103,7 @@ def test_no_accepted_request_is_lost_with_a_replica(
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(AdmiralError, match=r"pip install 'admiral-retrieval\[serve,serve-ray\]'"):
+    with pytest.raises(AdmiralError, match=r"pip install 'admiral-retrieval\[serve,rayserve\]'"):
         load_serve()
 
 
