@@ -151,10 +151,13 @@ def open_service(
     AdmiralError
         If one cannot be opened, or a package is not installed.
     """
+    from admiral.serving.kb_names import check_kbs
+
+    kbs = kbs or (config.kb,)
+    check_kbs(kbs, config)  # before models are loaded
     with needed_package("serve"):
         from admiral.serving.service import Service, ServiceLimits
-    limits = ServiceLimits(places=places, deadline=deadline)
-    return Service.open(kbs or (config.kb,), config, limits)
+    return Service.open(kbs, config, ServiceLimits(places=places, deadline=deadline))
 
 
 def _is_loopback(host: str) -> bool:
