@@ -20,8 +20,12 @@ except ImportError as error:
         "LangChain is not installed. Install it with `pip install 'admiral-retrieval[langchain]'`."
     ) from error
 
-from admiral.adapters.retrieved_documents import retrieved_documents
-from admiral.client import Client
+from admiral.adapters.retrieved_documents import (
+    RetrievedDocument,
+    fetched_documents,
+    retrieved_documents,
+)
+from admiral.client import AsyncClient, Client
 from admiral.errors import AdmiralError
 from admiral.pipeline import Admiral
 from admiral.records import Claim, RetrievalResult
@@ -40,7 +44,7 @@ class AdmiralRetriever(BaseRetriever):
     ----------
     system
         An open system, or the client of a service. Several retrievers may share it, and the caller
-        closes it.
+        closes it. With an `AsyncClient`, only `ainvoke` and `abatch` work.
     k
         Maximum number of documents.
     hops
@@ -49,20 +53,23 @@ class AdmiralRetriever(BaseRetriever):
 
     model_config = ConfigDict(extra="forbid")  # the default ignores unknown parameters
 
-    system: Admiral | Client
+    system: Admiral | Client | AsyncClient
     k: int = Field(default=10, gt=0)
     hops: str | int | None = None
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun
     ) -> list[Document]:
-        return self._documents(self.system.retrieve(query, self.hops))
+        system = self._blocking()
+        return self._documents(system, system.retrieve(query, self.hops))
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun
     ) -> list[Document]:
+        if isinstance(self.system, AsyncClient):
+            return await self._fetched(self.system, await self.system.retrieve(query, self.hops))
         result = await self.system.aretrieve(query, self.hops)
-        return await asyncio.to_thread(self._documents, result)
+        return await asyncio.to_thread(self._documents, self.system, result)
 
     def batch(
         self,
@@ -75,8 +82,9 @@ class AdmiralRetriever(BaseRetriever):
         """Retrieve for several claims together; an empty claim does not fail the others."""
 
         def retrieve(texts: list[str]) -> list[Outcome]:
-            results = self.system.retrieve_many(_claims(texts), self.hops)
-            return self._outcomes(texts, list(results))
+            system = self._blocking()
+            results = system.retrieve_many(_claims(texts), self.hops)
+            return _outcomes(texts, [self._documents(system, result) for result in results])
 
         return self._batch_with_config(
             retrieve, inputs, config, return_exceptions=return_exceptions, run_type="retriever"
@@ -93,33 +101,50 @@ class AdmiralRetriever(BaseRetriever):
         """Retrieve for several claims without blocking the event loop; see `batch`."""
 
         async def retrieve(texts: list[str]) -> list[Outcome]:
-            results = self.system.aretrieve_many(_claims(texts), self.hops)
+            system = self.system
+            if isinstance(system, AsyncClient):
+                many = system.retrieve_many(_claims(texts), self.hops)
+                return _outcomes(texts, [await self._fetched(system, each) async for each in many])
+            results = system.aretrieve_many(_claims(texts), self.hops)
             collected = [result async for result in results]
-            return await asyncio.to_thread(self._outcomes, texts, collected)
+            documents = await asyncio.to_thread(
+                lambda: [self._documents(system, result) for result in collected]
+            )
+            return _outcomes(texts, documents)
 
         return await self._abatch_with_config(
             retrieve, inputs, config, return_exceptions=return_exceptions, run_type="retriever"
         )
 
-    def _outcomes(self, texts: Sequence[str], results: Sequence[RetrievalResult]) -> list[Outcome]:
-        """Return for each text its documents, or an error if it is empty."""
-        remaining = iter(results)
-        return [
-            self._documents(next(remaining))
-            if text.strip()
-            else AdmiralError(f"claim '{number}': is empty; give a sentence to verify")
-            for number, text in enumerate(texts, 1)
-        ]
-
-    def _documents(self, result: RetrievalResult) -> list[Document]:
-        return [
-            Document(
-                id=each.title,
-                page_content=each.text,
-                metadata={**each.metadata, "score": each.score},
+    def _blocking(self) -> Admiral | Client:
+        if isinstance(self.system, AsyncClient):
+            raise AdmiralError(
+                "AdmiralRetriever: system: an AsyncClient is used by ainvoke and abatch only; give "
+                "a Client for invoke and batch"
             )
-            for each in retrieved_documents(self.system, result, self.k)
-        ]
+        return self.system
+
+    def _documents(self, system: Admiral | Client, result: RetrievalResult) -> list[Document]:
+        return list(map(_document, retrieved_documents(system, result, self.k)))
+
+    async def _fetched(self, client: AsyncClient, result: RetrievalResult) -> list[Document]:
+        return list(map(_document, await fetched_documents(client, result, self.k)))
+
+
+def _document(found: RetrievedDocument) -> Document:
+    metadata = {**found.metadata, "score": found.score}
+    return Document(id=found.title, page_content=found.text, metadata=metadata)
+
+
+def _outcomes(texts: Sequence[str], documents: Sequence[list[Document]]) -> list[Outcome]:
+    """Return for each text its documents, or an error if it is empty."""
+    remaining = iter(documents)
+    return [
+        next(remaining)
+        if text.strip()
+        else AdmiralError(f"claim '{number}': is empty; give a sentence to verify")
+        for number, text in enumerate(texts, 1)
+    ]
 
 
 def _claims(texts: Sequence[str]) -> Iterator[Claim]:

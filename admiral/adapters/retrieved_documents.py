@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from admiral.client import Client
+from admiral.client import AsyncClient, Client
 from admiral.pipeline import Admiral
-from admiral.records import RetrievalResult
+from admiral.records import Document, RetrievalResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,27 @@ def retrieved_documents(
     AdmiralError
         If the system was closed, or the service does not answer.
     """
+    return _retrieved(result, limit, system.document)
+
+
+async def fetched_documents(
+    client: AsyncClient, result: RetrievalResult, limit: int
+) -> list[RetrievedDocument]:
+    """Return the first documents of a result of an asynchronous client, best first.
+
+    Raises
+    ------
+    AdmiralError
+        If the service does not answer.
+    """
+    titles = [ranked.title for ranked in result.documents[:limit]]
+    documents = await asyncio.gather(*map(client.document, titles))
+    return _retrieved(result, limit, dict(zip(titles, documents, strict=True)).__getitem__)
+
+
+def _retrieved(
+    result: RetrievalResult, limit: int, document: Callable[[str], Document]
+) -> list[RetrievedDocument]:
     record = result.to_json()
     last = record["hops"][-1] if record["hops"] else {"sufficient": False}
     documents = []
@@ -72,7 +95,7 @@ def retrieved_documents(
             "stopped": record["stopped"],
             **{key: last.get(key) for key in ("sufficient", "proof", "missing")},
         }
-        sentences = system.document(title).sentences
+        sentences = document(title).sentences
         documents.append(
             RetrievedDocument(title, " ".join(filter(None, sentences)), ranked["score"], metadata)
         )
