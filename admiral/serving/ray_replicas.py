@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
@@ -175,6 +176,8 @@ def load_serve() -> Any:
     AdmiralError
         If it is not installed.
     """
+    # Ray reads this when it is imported: send no usage statistics.
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
         from ray import serve
     except ImportError as error:
@@ -215,8 +218,8 @@ def front_of_replicas(
         replicas cannot start.
     """
     description = _describe(kbs, config, limits, options)
+    serve = load_serve()
     with connect_ray(options.address) as ray:
-        serve = load_serve()
         room = count_workers(ray, options.cpus, options.gpus)
         if room < options.replicas:
             raise AdmiralError(
