@@ -15,7 +15,7 @@ from pathlib import Path
 import click
 
 from admiral.citations.citation_records import CitedClaim
-from admiral.citations.claim_context import claim_in_context
+from admiral.citations.claim_context import ContextForm, claim_in_context
 from admiral.citations.wice_records import read_wice
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, locate
@@ -26,25 +26,26 @@ from training.data.held_out import is_held_out
 from training.data.pseudo_citations import pseudo_citations
 from training.data.samples import RetrieveSample, write_samples
 
-#: How much of the context of a claim the expander reads.
-CONTEXT = "sentence"
+#: Forms of the context of which one is drawn for each sample. The claim alone is what
+#: `admiral cite` has.
+CONTEXTS: tuple[ContextForm, ...] = ("sentence", "sentence", "title", "claim")
 #: Most words of a title; the rest is left out.
 TITLE_WORDS = 12
 
 
-def expansion_sample(claim: CitedClaim, title: str) -> RetrieveSample:
+def expansion_sample(claim: CitedClaim, title: str, context: ContextForm) -> RetrieveSample:
     """Return the sample of a claim that cites a page with a title."""
     words = title.replace("[", "(").replace("]", ")").split()
     gold = " ".join(words[:TITLE_WORDS])
-    return RetrieveSample(claim_in_context(claim, CONTEXT), (), 0, (gold,))
+    return RetrieveSample(claim_in_context(claim, context), (), 0, (gold,))
 
 
-def wice_samples(paths: Iterable[Path]) -> Iterator[tuple[str, RetrieveSample]]:
-    """Yield the page and the sample of each claim whose cited page has a title."""
+def titled_citations(paths: Iterable[Path]) -> Iterator[tuple[CitedClaim, str]]:
+    """Yield each claim whose cited page has a title, and the title."""
     for path in paths:
         for citation in read_wice(path):
             if citation.source.title:
-                yield citation.page, expansion_sample(citation.claim, citation.source.title)
+                yield citation.claim, citation.source.title
 
 
 @click.command()
@@ -108,20 +109,21 @@ def main(
             check_outside_folders(path, name)
         check_distinct_paths(*outputs, *wice, *exclude)
         excluded = {citation.page for path in exclude for citation in read_wice(path)}
-        kept: list[RetrieveSample] = []
-        left: list[RetrieveSample] = []
-        for page, sample in wice_samples(wice):
-            if page in excluded:
-                continue
-            (left if is_held_out(page, hold_out) else kept).append(sample)
-        samples = kept * repeat
+        kept: list[tuple[CitedClaim, str]] = []
+        left: list[tuple[CitedClaim, str]] = []
+        for claim, title in titled_citations(wice):
+            if claim.page not in excluded:
+                (left if is_held_out(claim.page, hold_out) else kept).append((claim, title))
+        citations = kept * repeat
         with KnowledgeBase.open(locate(name)) as kb:
             found = pseudo_citations(kb, seed, excluded=excluded)
-            samples += [expansion_sample(each.claim, each.source) for each in islice(found, count)]
-        random.Random(seed).shuffle(samples)
+            citations += [(each.claim, each.source) for each in islice(found, count)]
+        rng = random.Random(seed)
+        rng.shuffle(citations)
+        samples = [expansion_sample(*each, rng.choice(CONTEXTS)) for each in citations]
         written = write_samples(out, samples)
         if held_out:
-            write_samples(held_out, left)
+            write_samples(held_out, (expansion_sample(*each, "sentence") for each in left))
     except AdmiralError as error:
         raise click.ClickException(str(error)) from error
     click.echo(
