@@ -42,7 +42,7 @@ def citation_settings_options(command: Command) -> Command:
 
 def verdict_lines(verdict: CitationVerdict) -> Iterator[str]:
     """Yield the lines of a verdict as readable text."""
-    yield from _wrapped(f"{verdict.decision.upper()}  {verdict.claim.claim}", "")
+    yield from _wrapped(f"{verdict.decision.upper().replace('_', ' ')}  {verdict.claim.claim}", "")
     for source in verdict.existing:
         yield from source_lines("cites", source)
     for rank, source in enumerate(verdict.suggestions, 1):
