@@ -165,7 +165,7 @@ def main(wice: Path, path: str, dev: Path | None, form: str, ridges: tuple[float
     with Library.open(path) as library:
         pool = PassagePool(library, encoder)
         texts = [claim_query(claim, QUERY_FORMS[form]) for claim in train]
-        queries, sparse = encoder.unit_vectors(texts), library.search(texts, PASSAGES)
+        queries, sparse = encoder.unit_vectors(texts).clone(), library.search(texts, PASSAGES)
         excluded = {canonical(claim.citations[0].url) for claim in measured}
         own = examples(train, sparse, pool, excluded)
         print_head(f"{len(train)} claims to train on, by cross-validation")
