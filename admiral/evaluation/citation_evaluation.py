@@ -136,6 +136,8 @@ def _decisions(
 
 def _score(record: Mapping[str, Any]) -> float | None:
     scores = [one["score"] for one in record["existing"] if one["score"] is not None]
+    if record.get("together") is not None:
+        scores.append(record["together"]["score"])
     return max(scores, default=None)
 
 
