@@ -1,17 +1,17 @@
-"""What the features of the graph are worth to the document scorer, by cross-validation.
+"""What features are worth to the document scorer, by cross-validation.
 
     python -m benchmarks.ranking_features --source hover:TRAIN.jsonl --kb KB
 
 The hops of claims with gold documents are run once, as by `training.ranking`, over a knowledge base
-with a graph. The weights are fitted on four fifths of the claims, with and without the features of
-the graph, and rank what was found for the others. The weights that are bundled for retrieval
-without a graph rank the same documents. A claim counts if all gold documents that were found for it
+with a graph. The weights are fitted on four fifths of the claims, with all features, without those
+of the graph and without those of the generator, and rank what was found for the others. The bundled
+weights rank the same documents. A claim counts if all gold documents that were found for it
 are among the first k, or, under "first", before all others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
 import click
@@ -21,7 +21,8 @@ from admiral import Admiral
 from admiral.config import load_config
 from admiral.graph import graph_to_use
 from admiral.ranking.document_scorer import NetworkDocumentScorer
-from admiral.ranking.features import FEATURES, GRAPH_FEATURES
+from admiral.ranking.features import FEATURES, GENERATIVE_FEATURES, GRAPH_FEATURES
+from admiral.retrieval.stage_assembly import build_title_scorer
 from training.command_options import (
     gold_source_option,
     held_out_option,
@@ -43,9 +44,9 @@ _FOLDS = 5
 ClaimExamples = Sequence[RankingExample]
 
 
-def without_graph(claims: Sequence[ClaimExamples]) -> list[ClaimExamples]:
-    """Return the examples with the features of the graph constant, so that no fit reads them."""
-    kept = torch.tensor([name not in GRAPH_FEATURES for name in FEATURES])
+def without(names: Collection[str], claims: Sequence[ClaimExamples]) -> list[ClaimExamples]:
+    """Return the examples with the named features constant, so that no fit reads them."""
+    kept = torch.tensor([name not in names for name in FEATURES])
     return [[(features * kept, gold) for features, gold in own] for own in claims]
 
 
@@ -95,13 +96,23 @@ def table(claims: Sequence[ClaimExamples], folds: int, seed: int) -> Iterator[st
     columns = [f"{hops}: {head}" for hops in ("one hop", "all hops") for head in heads]
     yield f"| weights | {' | '.join(columns)} |"
     yield "|---" * (len(columns) + 1) + "|"
-    bundled, plain = NetworkDocumentScorer.bundled(), without_graph(claims)
-    for name, values in (
-        ("bundled, without the graph", shares(claims, lambda at: bundled)),
-        ("fitted without its features", shares(plain, cross_validated(plain, folds, seed))),
-        ("fitted with them", shares(claims, cross_validated(claims, folds, seed))),
+    for name, graph in (("bundled, without a graph", False), ("bundled, with a graph", True)):
+        yield _row(name, shares(claims, _always(NetworkDocumentScorer.bundled(graph=graph))))
+    for name, left_out in (
+        ("fitted", ()),
+        ("fitted without the graph", GRAPH_FEATURES),
+        ("fitted without the generator", (*GENERATIVE_FEATURES, "probability")),
     ):
-        yield f"| {name} | {' | '.join(f'{value:.3f}' for value in values)} |"
+        plain = without(left_out, claims)
+        yield _row(name, shares(plain, cross_validated(plain, folds, seed)))
+
+
+def _always(scorer: NetworkDocumentScorer) -> Callable[[int], NetworkDocumentScorer]:
+    return lambda _: scorer
+
+
+def _row(name: str, values: Sequence[float]) -> str:
+    return f"| {name} | {' | '.join(f'{value:.3f}' for value in values)} |"
 
 
 @click.command()
@@ -121,11 +132,15 @@ def main(
     held_out: float | None,
     seed: int,
 ) -> None:
-    """Print a table of weights of the ranking with and without the features of the graph."""
+    """Print a table of weights of the ranking that read all features or only some."""
     config = load_config(None, [*settings, f"kb={kb}", f"model={model}", "graph=true"])
     parsed = [Source.parse(text).only_held_out(held_out) for text in sources]
     with Admiral.from_pretrained(config=config) as system:
-        system.stages = replace(system.stages, graph_proximity=graph_to_use(system.kb, "true"))
+        system.stages = replace(
+            system.stages,
+            graph_proximity=graph_to_use(system.kb, "true"),
+            title_scorer=build_title_scorer(system.kb, system.checkpoint, config),
+        )
         claims = sample_claims(parsed, system.kb, limit, seed)
         examples = [own for own in ranking_examples(system, claims) if own]
     click.echo(f"{len(examples)} of {len(claims)} claims\n")

@@ -30,9 +30,10 @@ from admiral.reranking.cross_encoder import CrossEncoderReranker
 from admiral.reranking.similarity import SimilarityReranker
 from admiral.retrieval.hop_retriever import TrieHopRetriever
 from admiral.retrieval.mentions import TitleMentionFinder
-from proofs.judges.basic import GeneratedProofJudge, LexicalJudge
+from proofs.judges.basic import LexicalJudge
 from proofs.judges.calibrated import CalibratedJudge
 from proofs.judges.classifier import ClassifierJudge
+from proofs.judges.generated import GeneratedProofJudge
 from trie import Seq2Seq
 
 _STAGES: list[tuple[str, type, str]] = [

@@ -3,7 +3,8 @@
 Run as ``python -m benchmarks.verdicts --claims CLAIMS.jsonl --kb KB --verifier DIR``. Claims come
 with gold sentences in a format of `admiral.gold`; each is judged with its gold evidence among
 distractors, and without the sentences of one document, where the verdict should be NOT ENOUGH
-INFO. ``--results`` adds the evidence that `admiral retrieve` selected for the same claims, and
+INFO. ``--plot FILE`` draws how often verdicts of the last verifier are right, by their probability.
+``--results`` adds the evidence that `admiral retrieve` selected for the same claims, and
 ``--pairs`` pairs of `training.build_pairs`. The first system has no verifier: its verdict is what
 the steps of the proof add up to.
 """
@@ -17,12 +18,14 @@ from pathlib import Path
 
 import click
 import numpy as np
+import numpy.typing as npt
 
 from admiral.config import load_config
 from admiral.gold import Label, read_gold
 from admiral.io.claims import evenly_spaced
 from admiral.kb import KnowledgeBase, locate
 from admiral.retrieval.stage_assembly import build_judge
+from benchmarks.charts import Axis, Point, line_chart
 from proofs import Judgement, Verdict
 from training.data.evidence_corpora import ExtendedCorpus, read_documents
 from training.data.verification_pairs import read_pairs
@@ -36,6 +39,8 @@ from training.pair_classifier.pair_batches import draw_pairs
 from training.pair_classifier.pair_measures import calibration_error, roc_area
 
 _BATCH = 16
+_FIFTHS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+_BIN = 15  # verdicts in a bin of the plot, at least
 _LABELS = {
     "entailment": Label.SUPPORTS,
     "contradiction": Label.REFUTES,
@@ -58,11 +63,19 @@ def probabilities(judgement: Judgement) -> dict[Verdict, float]:
     return {verdict: float(verdict is judgement.verdict) for verdict in Verdict}
 
 
+def confidences(
+    examples: Sequence[VerdictExample], predicted: Sequence[dict[Verdict, float]]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    """Return the probability of each most probable verdict, and whether it is right."""
+    verdicts = [max(each, key=each.__getitem__) for each in predicted]
+    right = [is_right(e.label, v) for e, v in zip(examples, verdicts, strict=True)]
+    confidence = [each[v] for each, v in zip(predicted, verdicts, strict=True)]
+    return np.array(confidence), np.array(right)
+
+
 def row(examples: Sequence[VerdictExample], predicted: Sequence[dict[Verdict, float]]) -> str:
     """Return accuracy, area (supported or not) and calibration error as table cells."""
-    verdicts = [max(each, key=each.__getitem__) for each in predicted]
-    right = np.array([is_right(e.label, v) for e, v in zip(examples, verdicts, strict=True)])
-    confidence = np.array([each[v] for each, v in zip(predicted, verdicts, strict=True)])
+    confidence, right = confidences(examples, predicted)
     supported = np.array([example.label is Label.SUPPORTS for example in examples])
     scores = np.array([each[Verdict.SUPPORTS] - each[Verdict.REFUTES] for each in predicted])
     area = roc_area(scores, supported)
@@ -72,6 +85,15 @@ def row(examples: Sequence[VerdictExample], predicted: Sequence[dict[Verdict, fl
         *(f"{v:.3f}" if v is not None else "–" for v in (right.mean(), area, error)),
     )
     return " | ".join(cells)
+
+
+def reliability(confidence: npt.ArrayLike, right: npt.ArrayLike) -> list[Point]:
+    """Return the mean confidence and the share of right verdicts of bins of equal size."""
+    order = np.argsort(confidence, kind="stable")
+    bins = np.array_split(order, max(len(order) // _BIN, 1))
+    return [
+        (float(np.take(confidence, own).mean()), float(np.take(right, own).mean())) for own in bins
+    ]
 
 
 @click.command()
@@ -84,6 +106,7 @@ def row(examples: Sequence[VerdictExample], predicted: Sequence[dict[Verdict, fl
 @click.option("--limit", default=0, help="Maximum number of claims, or of pairs of a source.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Further settings.")
 @click.option("--seed", default=0, show_default=True)
+@click.option("--plot", type=click.Path(path_type=Path), help="SVG file of the calibration.")
 def main(
     claims: tuple[Path, ...],
     kb: str,
@@ -94,6 +117,7 @@ def main(
     limit: int,
     settings: tuple[str, ...],
     seed: int,
+    plot: Path | None,
 ) -> None:
     """Print how often verdicts are right, by source and evidence."""
     examples: list[VerdictExample] = []
@@ -116,6 +140,7 @@ def main(
     for name in ("", *verifiers):
         config = load_config(None, [f"verifier={name}", *settings])
         judge = build_judge(None, config)
+        lines: dict[str, list[Point]] = {}
         for source, own in sorted(by_source.items()):
             judgements: list[Judgement] = []
             began = time.perf_counter()
@@ -123,8 +148,14 @@ def main(
                 batch = own[at : at + _BATCH]
                 judgements += judge.judge([e.claim for e in batch], [e.evidence for e in batch])
             milliseconds = 1000 * (time.perf_counter() - began) / len(own)
-            cells = row(own, list(map(probabilities, judgements)))
+            predicted = list(map(probabilities, judgements))
+            lines[source] = reliability(*confidences(own, predicted))
+            cells = row(own, predicted)
             click.echo(f"| {source} | {name or 'none'} | {cells} | {milliseconds:.0f} |")
+    if plot is not None:
+        x, y = (Axis(label, _FIFTHS) for label in ("probability of the verdict", "share right"))
+        lines["calibrated"] = [(0.0, 0.0), (1.0, 1.0)]
+        plot.write_text(line_chart("Verdicts", x, y, lines), encoding="utf-8")
 
 
 if __name__ == "__main__":

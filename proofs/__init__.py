@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from proofs.drafting.annotation import annotate
 from proofs.drafting.drafts import AnnotationError, lexical_proof
-from proofs.judges.basic import AlwaysSufficient, GeneratedProofJudge, LexicalJudge, NeverSufficient
+from proofs.judges.basic import AlwaysSufficient, LexicalJudge, NeverSufficient
 from proofs.judges.calibrated import CalibratedJudge
 from proofs.judges.judgement import Judgement
 from proofs.lexicons.lexicon import (
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from proofs.generation.proof_grammar import ProofGrammar
     from proofs.generation.targets import target_ids
     from proofs.judges.classifier import ClassifierJudge
+    from proofs.judges.generated import GeneratedProofJudge
 
 __all__ = [
     "SUFFICIENCY_OPERATORS",
@@ -68,6 +69,7 @@ __all__ = [
 
 _LAZY = {
     "ClassifierJudge": "proofs.judges.classifier",
+    "GeneratedProofJudge": "proofs.judges.generated",
     "ProofGenerator": "proofs.generation.generator",
     "ProofGrammar": "proofs.generation.proof_grammar",
     "ScoredProof": "proofs.generation.generator",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from admiral.errors import AdmiralError
+from admiral.storage.bundled_names import verifier_directory
 
 if TYPE_CHECKING:  # some programs that read these options need no torch
     import torch
@@ -128,7 +129,7 @@ def open_verifier(directory: str, dtype: torch.dtype | None = None) -> Verifier:
     from proofs.verifier.pair_verifier import Verifier
 
     try:
-        return Verifier.open(directory, dtype=dtype)
+        return Verifier.open(verifier_directory(directory), dtype=dtype)
     except ValueError as error:
         raise AdmiralError(f"--verifier: {error}") from error
 

@@ -1,11 +1,11 @@
-"""Fit the judges that need no training of the model: `calibrated` and `classifier`.
+"""Fit the judges: `calibrated`, which needs no trained model, `classifier` and `generated`.
 
 Run as ``python -m training.judges --judge calibrated --claims TRAIN --dev DEV --kb KB --out FILE``,
 then use ``admiral retrieve --set judge_weights=FILE``; or with ``--judge classifier --model DIR``,
-then use ``--model DIR --judge classifier``. It takes some minutes on one core. The training claims
-fit the weights; the development claims choose the threshold and nothing else. The threshold keeps a
-high recall of insufficient evidence, because an unnecessary hop costs time, but stopping too early
-costs the answer.
+then use ``--model DIR --judge classifier``, and the same with ``generated``. It takes some minutes
+on one core. The training claims fit the weights; the development claims choose the threshold and
+nothing else. The threshold keeps a high recall of insufficient evidence, because an unnecessary hop
+costs time, but stopping too early costs the answer.
 
 With ``--retrieved FORMAT:FILE``, `calibrated` also learns from evidence that the system selects for
 claims with gold documents. That takes one or two seconds per claim.
@@ -38,6 +38,7 @@ from admiral.models.heads import SUFFICIENCY_HEAD
 from admiral.storage.atomic_files import write_atomically
 from admiral.storage.bundled_names import is_bundled
 from admiral.storage.output_paths import check_distinct_paths, check_output_path
+from proofs.judges.generated import STEP_DECISION
 from proofs.judges.verified_fits import JUDGE_WEIGHTS
 from training.command_options import (
     held_out_option,
@@ -47,7 +48,9 @@ from training.command_options import (
     verifier_option,
 )
 from training.data.claim_sources import Source, sample_claims
+from training.data.held_out import is_held_out
 from training.fitting.classifier_fit import fit_classifier
+from training.fitting.generated_fit import fit_step_decision
 from training.fitting.judge_fits import fit_calibrated
 from training.fitting.sufficiency_examples import (
     SufficiencyExample,
@@ -75,7 +78,10 @@ def _retrieved(
 
 @click.command()
 @click.option(
-    "--judge", required=True, type=click.Choice(["calibrated", "classifier"]), help="What to fit."
+    "--judge",
+    required=True,
+    type=click.Choice(["calibrated", "classifier", "generated"]),
+    help="What to fit.",
 )
 @click.option("--claims", type=click.Path(path_type=Path, exists=True), required=True)
 @click.option("--dev", type=click.Path(path_type=Path, exists=True), required=True)
@@ -84,7 +90,7 @@ def _retrieved(
     "--out", type=click.Path(path_type=Path), help="calibrated: file of the fitted weights."
 )
 @click.option(
-    "--model", help="classifier: checkpoint directory, to which the fitted head is added."
+    "--model", help="classifier, generated: checkpoint directory, to which the fit is added."
 )
 @click.option(
     "--recall",
@@ -154,7 +160,7 @@ def main(
     precision: str,
     seed: int,
 ) -> None:
-    """Fit the judge `calibrated` or `classifier` on claims with gold sentences."""
+    """Fit a judge on claims with gold sentences."""
     wanted = "--out" if judge == "calibrated" else "--model"
     for option, value in (("--out", out), ("--model", model)):
         if (value is not None) != (option == wanted):
@@ -166,9 +172,10 @@ def main(
         raise click.UsageError(f"{option} works only with {needed}.")
     if verifier is not None and judge != "calibrated":
         raise click.UsageError("--verifier works only with --judge calibrated.")
-    for option, given in (("--held-out", held_out), ("--network", network)):
-        if given is not None and verifier is None:
-            raise click.UsageError(f"{option} works only with --verifier.")
+    if network is not None and verifier is None:
+        raise click.UsageError("--network works only with --verifier.")
+    if held_out is not None and verifier is None and judge != "generated":
+        raise click.UsageError("--held-out works only with --verifier or --judge generated.")
     if model is not None and is_bundled(model):
         remedy = "Train one, or name the directory of a copy"
         raise click.UsageError(f"--model {model}: the bundled model cannot be changed. {remedy}.")
@@ -189,6 +196,8 @@ def main(
             check_outside_folders(out, kb, "" if own else verifier or "")
         with KnowledgeBase.open(locate(kb)) as corpus:
             train_claims = list(read_gold(claims))
+            if judge == "generated" and held_out is not None:
+                train_claims = [one for one in train_claims if is_held_out(one.claim, held_out)]
             random.Random(seed).shuffle(train_claims)
             del train_claims[limit:]
             train = list(sufficiency_examples(corpus, train_claims, seed=seed))
@@ -211,9 +220,14 @@ def main(
             write_atomically(out, [weights.to_json().encode()])
         elif model is not None:
             checkpoint = load_checkpoint(model, dtype=dtype)
-            out = checkpoint.path / SUFFICIENCY_HEAD
-            head = fit_classifier(checkpoint, train, dev_examples, recall)
-            write_atomically(out, [save(head)])
+            if judge == "classifier":
+                out = checkpoint.path / SUFFICIENCY_HEAD
+                content = save(fit_classifier(checkpoint, train, dev_examples, recall))
+            else:
+                out = checkpoint.path / STEP_DECISION
+                decision = fit_step_decision(checkpoint, train, dev_examples, recall)
+                content = decision.to_json().encode()
+            write_atomically(out, [content])
             if (checkpoint.path / SUMS).is_file():
                 write_sums(checkpoint.path)
     except AdmiralError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import resources
 from pathlib import Path
 from typing import Protocol
 
@@ -38,12 +37,13 @@ from admiral.retrieval.hyperlinks import HyperlinkHopRetriever
 from admiral.retrieval.mentions import TitleMentionFinder
 from admiral.retrieval.no_generator import NoGenerator
 from admiral.retrieval.title_scoring import ForcedTitleScorer
-from admiral.storage.bundled_names import VERIFIER
+from admiral.storage.bundled_names import verifier_directory
 from proofs import NatOp, PairLexicon, SpanLexicon, default_lexicon
 from proofs.generation.generator import ProofGenerator
-from proofs.judges.basic import AlwaysSufficient, GeneratedProofJudge, LexicalJudge, NeverSufficient
+from proofs.judges.basic import AlwaysSufficient, LexicalJudge, NeverSufficient
 from proofs.judges.calibrated import CalibratedJudge, Weights
 from proofs.judges.classifier import ClassifierJudge
+from proofs.judges.generated import STEP_DECISION, GeneratedProofJudge, StepDecision
 from proofs.judges.verified import VerifiedJudge
 from proofs.judges.verified_fits import JUDGE_WEIGHTS
 from proofs.verifier.pair_verifier import Verifier
@@ -198,7 +198,18 @@ def build_judge(checkpoint: Checkpoint | None, config: RetrievalConfig) -> Suffi
             f"setting 'judge': {checkpoint.path} cannot write proofs ({error}); "
             "train it with training.prover or training.joint, or choose another judge"
         ) from error
-    return GeneratedProofJudge(generator)
+    return GeneratedProofJudge(generator, _step_decision(checkpoint, config))
+
+
+def _step_decision(checkpoint: Checkpoint, config: RetrievalConfig) -> StepDecision | None:
+    """Return the fitted decision of a checkpoint; None if it has none or none is wanted."""
+    file = checkpoint.path / STEP_DECISION
+    if config.proof_decision == "best-proof" or config.early_exit or not file.is_file():
+        return None
+    try:
+        return StepDecision.read(file)
+    except ValueError as error:
+        raise AdmiralError(f"setting 'judge': {error}") from error
 
 
 def build_document_scorer(
@@ -259,18 +270,12 @@ def open_verifier(config: RetrievalConfig) -> Verifier:
     dtype = choose_dtype(config)
     try:
         return Verifier.open(
-            _verifier_directory(config),
+            verifier_directory(config.verifier),
             device=choose_device(config.device),
             dtype=None if dtype is torch.int8 else dtype,  # only the checkpoint has int8 products
         )
     except ValueError as error:
         raise AdmiralError(f"setting 'verifier': {error}") from error
-
-
-def _verifier_directory(config: RetrievalConfig) -> Path:
-    if config.verifier == VERIFIER:
-        return Path(str(resources.files("admiral"))) / "data" / VERIFIER
-    return Path(config.verifier)
 
 
 def judge_weights(config: RetrievalConfig) -> Weights:
@@ -283,7 +288,7 @@ def judge_weights(config: RetrievalConfig) -> Weights:
     """
     key, path = "judge_weights", Path(config.judge_weights)
     if not config.judge_weights:
-        key, path = "verifier", _verifier_directory(config) / JUDGE_WEIGHTS
+        key, path = "verifier", verifier_directory(config.verifier) / JUDGE_WEIGHTS
         if not config.verifier or not path.exists():
             return Weights.bundled()
     try:

@@ -1,5 +1,8 @@
 """Names of the bundled models and knowledge base; they take precedence over directories."""
 
+from importlib import resources
+from pathlib import Path
+
 MODELS = ("mini",)
 VERIFIER = "mini-verifier"
 DEMO = "demo"  # the knowledge base
@@ -8,3 +11,10 @@ DEMO = "demo"  # the knowledge base
 def is_bundled(name: str) -> bool:
     """Return whether a name stands for a bundled model, verifier or knowledge base."""
     return name in (*MODELS, VERIFIER, DEMO)
+
+
+def verifier_directory(name: str) -> Path:
+    """Return the directory of a verifier, the bundled one or another."""
+    if name == VERIFIER:
+        return Path(str(resources.files("admiral"))) / "data" / VERIFIER
+    return Path(name)

@@ -9,6 +9,7 @@ the tokenizer does to them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from proofs.generation.quotations import Quotations
 from proofs.generation.word_units import claim_units
@@ -50,6 +51,25 @@ def missing_proof_marks(
     return missing
 
 
+class StepSpan(NamedTuple):
+    """Where a step is: its units of the claim, and positions of tokens in the proof.
+
+    Attributes
+    ----------
+    first, end
+        The claim's units ``[first, end)``.
+    quotation
+        Position of the bracket that opens the quotation.
+    operator
+        Position of the operator.
+    """
+
+    first: int
+    end: int
+    quotation: int
+    operator: int
+
+
 class ProofGrammar(GrammarConstraint):
     """A `trie.Constraint` that accepts the proofs of one claim over the given evidence.
 
@@ -71,6 +91,8 @@ class ProofGrammar(GrammarConstraint):
     stop_at_independence
         Whether the proof ends at the first independent step: for use when only the sufficiency of
         the evidence is of interest.
+    quote_always
+        Whether every step quotes the evidence, as far as there is any and the tokens suffice.
 
     Attributes
     ----------
@@ -102,11 +124,12 @@ class ProofGrammar(GrammarConstraint):
         max_claim_words: int = MAX_CLAIM_WORDS,
         operators: Sequence[NatOp] = SUFFICIENCY_OPERATORS,
         stop_at_independence: bool = False,
+        quote_always: bool = False,
     ) -> None:
         if max_steps < 1 or NatOp.INDEPENDENCE not in operators:
             raise ValueError("a proof needs a step and the operator '#'")
         self._claim, self.max_length, self._max_steps = claim, max_length, max_steps
-        self._stop_at_independence = stop_at_independence
+        self._stop_at_independence, self._quote_always = stop_at_independence, quote_always
         self._marks = {mark: tokens.single_token(mark) for mark in _BRACKETS}
         self._operators = {tokens.single_token(op.value): op for op in operators}
         self._independence = tokens.single_token(NatOp.INDEPENDENCE.value)
@@ -142,7 +165,22 @@ class ProofGrammar(GrammarConstraint):
             raise ProofError(f"not a proof of the claim: {error}") from None
         if not self.automaton.values(state):
             raise ProofError("the proof is not complete")
-        steps: list[ProofStep] = []
+        steps = []
+        for span in self.spans(tokens):
+            begin, stop = self.characters[span.first][0], self.characters[span.end - 1][1]
+            quoted = tokens[span.quotation + 1 : span.operator - 1]
+            steps.append(
+                ProofStep(
+                    self._claim[begin:stop],
+                    self.quotations.text(quoted) if quoted else "",
+                    self._operators[tokens[span.operator]],
+                )
+            )
+        return Proof(tuple(steps))
+
+    def spans(self, tokens: Sequence[int]) -> list[StepSpan]:
+        """Return where the steps of a decoded proof are."""
+        spans: list[StepSpan] = []
         place = at = first = 0  # positions in the proof, in the claim's tokens and in its units
         while tokens[place] == self._marks["{"]:
             place += 1
@@ -150,17 +188,9 @@ class ProofGrammar(GrammarConstraint):
             while (unit := self._unit_at.get(at, 0)) <= first or tokens[place] != self._marks["}"]:
                 place, at = place + 1, at + 1
             end = tokens.index(self._marks["]"], place)
-            quoted = tokens[place + 2 : end]
-            begin, stop = self.characters[first][0], self.characters[unit - 1][1]
-            steps.append(
-                ProofStep(
-                    self._claim[begin:stop],
-                    self.quotations.text(quoted) if quoted else "",
-                    self._operators[tokens[end + 1]],
-                )
-            )
+            spans.append(StepSpan(first, unit, place + 1, end + 1))
             place, first = end + 2, unit
-        return Proof(tuple(steps))
+        return spans
 
     # The grammar's productions. `spare` is the number of tokens left beyond the shortest completion
     # of the proof, the rest of the claim as one uncovered span. A step that ends before the claim
@@ -178,12 +208,14 @@ class ProofGrammar(GrammarConstraint):
     def _after_claim_span(self, spare: int, step: int, at: int) -> Grammar:
         """Declare what follows a claim span that ends at token `at`: a quotation or none."""
         spare -= _STEP_MARKS if at < self._claim_length else 0
-        uncovered = self._one_operator([self._independence], spare, step, at)
-        alternatives: list[Grammar] = [(self._mark("]"), *uncovered)]
+        alternatives: list[Grammar] = []
         quotable = self.quotations.segment
         if quotable is not None and quotable.shortest <= spare:
             rest = Deferred(self._after_quotation, (quotable, spare, step, at))
             alternatives.append((quotable.within(spare), self._mark("]"), rest))
+        if not (alternatives and self._quote_always):
+            uncovered = self._one_operator([self._independence], spare, step, at)
+            alternatives.append((self._mark("]"), *uncovered))
         return self._mark("}"), self._mark("["), Alternatives(*alternatives)
 
     def _after_quotation(

@@ -1,4 +1,4 @@
-"""Basic sufficiency judges (paper, table 6): the two trivial ones, lexical and generated proofs.
+"""Basic sufficiency judges (paper, table 6): the two trivial ones, and lexical proofs.
 
 Every judge has the method ``judge``, which takes a batch of claims with their evidence. Without
 evidence, every judge decides that it is insufficient and runs no model.
@@ -7,15 +7,11 @@ evidence, every judge decides that it is insufficient and runs no model.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from proofs.drafting.drafts import lexical_proof
 from proofs.judges.judgement import Evidence, Judgement, uncovered
 from proofs.lexicons.lexicon import SpanLexicon, default_lexicon
-from proofs.logic.proof import MAX_STEPS, Proof
-
-if TYPE_CHECKING:  # the generator needs torch, the other judges do not
-    from proofs.generation.generator import ProofGenerator
+from proofs.logic.proof import MAX_STEPS
 
 
 class NeverSufficient:
@@ -58,42 +54,3 @@ class LexicalJudge:
             return uncovered(claim)
         proof = lexical_proof(claim, evidence, lexicon=self._lexicon, max_steps=self._max_steps)
         return Judgement(proof.sufficient, proof)
-
-
-class GeneratedProofJudge:
-    """Judges by the best proof that a trained model generates (paper, section 3.2).
-
-    Evidence for a claim too long for the model to decode a proof of is insufficient, without proof.
-
-    Parameters
-    ----------
-    generator
-        Generates the proofs. If it stops at independence, judgements of insufficient evidence have
-        no proof, since the generated steps do not cover the claim.
-
-    Attributes
-    ----------
-    max_evidence
-        Most sentences of evidence that the model can read.
-    """
-
-    def __init__(self, generator: ProofGenerator) -> None:
-        self._generator = generator
-        self.max_evidence = generator.max_evidence
-
-    def judge(self, claims: Sequence[str], evidence: Sequence[Evidence]) -> list[Judgement]:
-        """Return the best proof of each claim and the decision that follows from it."""
-        judgements = [uncovered(claim) for claim, _ in zip(claims, evidence, strict=True)]
-        provable = [at for at, texts in enumerate(evidence) if texts and claims[at].split()]
-        proofs = self._generator.generate(
-            [claims[at] for at in provable], [evidence[at] for at in provable]
-        )
-        for at, candidates in zip(provable, proofs, strict=True):
-            judgements[at] = Judgement(False, None)
-            if candidates:
-                judgements[at] = self._judgement(candidates[0].proof)
-        return judgements
-
-    def _judgement(self, proof: Proof) -> Judgement:
-        is_partial = self._generator.stop_at_independence and not proof.sufficient
-        return Judgement(proof.sufficient, None if is_partial else proof)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from importlib import resources
 from pathlib import Path
+from xml.etree import ElementTree
 
+import pytest
 from click.testing import CliRunner
 
-from benchmarks.verdicts import main
+from benchmarks.verdicts import main, reliability
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 
 DEMO = Path(str(resources.files("admiral"))) / "data" / "demo" / "claims.jsonl"
@@ -22,7 +24,8 @@ def test_each_source_has_a_row_without_and_with_a_verifier(tmp_path: Path) -> No
     pairs.write_text(
         "".join(json.dumps({**pair, "label": n, **rest}) + "\n" for n in ("entailment", "neutral"))
     )
-    given = ["--claims", str(DEMO), "--pairs", str(pairs), "--limit", "6"]
+    plot = tmp_path / "plot.svg"
+    given = ["--claims", str(DEMO), "--pairs", str(pairs), "--limit", "6", "--plot", str(plot)]
     done = CliRunner().invoke(main, [*given, "--verifier", str(verifier)])
     assert done.exit_code == 0, done.output
     rows = [line.split("|")[1:] for line in done.output.splitlines()[2:]]
@@ -31,3 +34,12 @@ def test_each_source_has_a_row_without_and_with_a_verifier(tmp_path: Path) -> No
     assert [int(row[2]) for row in rows] == [6, 6, 2] * 2
     # The claim equals its evidence, so the proof alone supports it, which is right for one pair.
     assert float(rows[2][3]) == 0.5
+    root = ElementTree.parse(plot).getroot()
+    assert {"own", "gold evidence", "calibrated"} <= set(root.itertext())
+
+
+def test_bins_hold_verdicts_of_similar_confidence() -> None:
+    confidence = [0.9] * 15 + [0.4] * 15
+    points = reliability(confidence, [True] * 12 + [False] * 3 + [True] * 6 + [False] * 9)
+    assert points == [(pytest.approx(0.4), 0.4), (pytest.approx(0.9), 0.8)]
+    assert reliability([0.5, 0.7], [True, False]) == [(pytest.approx(0.6), 0.5)]

@@ -12,12 +12,16 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from admiral.config import RetrievalConfig
+from admiral.errors import AdmiralError
 from admiral.gold import read_gold
 from admiral.kb import KnowledgeBase, locate
-from admiral.models.checkpoint import locate_checkpoint
+from admiral.models.checkpoint import load_checkpoint, locate_checkpoint
 from admiral.models.checkpoint_sums import verify_checkpoint
 from admiral.models.heads import SUFFICIENCY_HEAD
+from admiral.retrieval.stage_assembly import build_judge
 from proofs.judges.calibrated import FEATURES, CalibratedJudge, Weights
+from proofs.judges.generated import STEP_DECISION
 from proofs.judges.verified import VerifiedJudge
 from proofs.verifier.pair_verifier import Verifier
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
@@ -118,6 +122,35 @@ def test_the_head_is_added_to_the_checkpoint(
     assert done.exit_code == 0, done.output
     assert (model / SUFFICIENCY_HEAD).read_bytes() != before
     assert verify_checkpoint(model) == []
+
+
+@pytest.mark.slow
+def test_the_decision_by_steps_is_added_to_the_checkpoint(
+    user_cache: None, tmp_path: Path, claims: Path
+) -> None:
+    """The threshold has the recall on the dev claims, and `best-proof` decides without it."""
+    model = tmp_path / "model"
+    shutil.copytree(locate_checkpoint("mini"), model)
+    (model / STEP_DECISION).unlink(missing_ok=True)
+    few = tmp_path / "few.jsonl"
+    few.write_text("\n".join(claims.read_text().splitlines()[:6]))
+    given = ("--judge", "generated", "--claims", few, "--dev", few, "--model", model)
+    done = fit(*given, "--recall", 1.0)
+    assert done.exit_code == 0, done.output
+    assert verify_checkpoint(model) == []
+    with KnowledgeBase.open(locate("demo")) as kb:
+        examples = list(sufficiency_examples(kb, read_gold(few)))
+    lacking = [one for one in examples if not one.sufficient]
+    texts, evidence = [one.claim for one in lacking], [one.evidence for one in lacking]
+    config = RetrievalConfig(judge="generated")
+    decided = build_judge(load_checkpoint(model), config).judge(texts, evidence)
+    assert not any(one.sufficient for one in decided)
+    assert all(one.probability is not None and one.proof is not None for one in decided)
+    best = build_judge(load_checkpoint(model), replace(config, proof_decision="best-proof"))
+    assert best.judge(texts[:1], evidence[:1])[0].probability is None
+    (model / STEP_DECISION).write_text("{}")
+    with pytest.raises(AdmiralError, match=STEP_DECISION):
+        build_judge(load_checkpoint(model), config)
 
 
 def test_errors_name_the_option_or_the_file(user_cache: None, tmp_path: Path, claims: Path) -> None:

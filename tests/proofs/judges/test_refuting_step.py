@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -69,11 +68,11 @@ def test_a_negated_span_becomes_a_negation() -> None:
     assert operators(found) == ["=!"]
 
 
-@pytest.mark.parametrize("contradiction", [0.2, 0.9])
-def test_a_proof_stays_if_no_step_takes_the_contradiction_away(contradiction: float) -> None:
-    refuted = RefutedClaim(CLAIM, EVIDENCE, contradiction, PROOF)
-    word = "Iraqi" if contradiction == 0.2 else "Seth"  # a small change, or none
-    assert with_refuting_steps(WordVerifier(word), [refuted]) == [PROOF]  # type: ignore[arg-type]
+def test_a_proof_stays_if_no_step_takes_the_contradiction_away() -> None:
+    refuted = RefutedClaim(CLAIM, EVIDENCE, 0.9, PROOF)
+    assert with_refuting_steps(WordVerifier("Seth"), [refuted]) == [PROOF]  # type: ignore[arg-type]
+    small = RefutedClaim(CLAIM, EVIDENCE, 0.2, PROOF)
+    assert operators(*with_refuting_steps(WordVerifier("Iraqi"), [small])) == ["=|="]  # type: ignore[arg-type]
 
 
 def test_proofs_do_not_influence_each_other() -> None:

@@ -1,0 +1,168 @@
+"""The judge `generated`: proofs written by a trained model (paper, section 3.2).
+
+In the paper, the most probable proof decides. Empty quotations win in it, since every token of a
+quotation costs probability. A fitted checkpoint decides otherwise: the model writes a proof whose
+steps all quote the evidence (`proofs.generation.generator.CoveringProof`), and a logistic
+regression over the probabilities of its steps says whether the evidence is sufficient. The fit
+belongs to the checkpoint, which holds it in the file `STEP_DECISION`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from proofs.generation.generator import CoveringProof, ProofGenerator
+from proofs.judges.judgement import Evidence, Judgement, uncovered
+from proofs.judges.verified_fits import LinearScore, sigmoid
+from proofs.judges.weight_files import bad_field, number, read_weights
+from proofs.logic.operators import NatOp
+from proofs.logic.proof import Proof, ProofStep
+
+#: Name of the file in a checkpoint.
+STEP_DECISION = "step_decision.json"
+#: Features of the decision. Log-odds that a step is independent: the highest and the mean; log-odds
+#: that a step quotes nothing: the highest and the mean; mean log probability of the tokens of a
+#: quotation: the lowest and the mean; number of steps.
+STEP_DECISION_FEATURES = (
+    *("independent", "mean_independent"),
+    *("unquoted", "mean_unquoted"),
+    *("quoted", "mean_quoted"),
+    "steps",
+)
+_SMALLEST = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class StepDecision:
+    """The probability that evidence is sufficient, and from which one it counts as such.
+
+    Attributes
+    ----------
+    log_odds
+        The log-odds of sufficiency, from `STEP_DECISION_FEATURES`.
+    threshold
+        Evidence counts as sufficient from this probability on.
+    """
+
+    log_odds: LinearScore
+    threshold: float
+
+    @classmethod
+    def read(cls, path: Path) -> StepDecision:
+        """Read a file that `to_json` wrote.
+
+        Raises
+        ------
+        ValueError
+            If a field is missing, unknown or not a number, with the file and the field.
+        """
+        record = read_weights(path, ("log_odds", "threshold"))
+        threshold = number(path, "threshold", record["threshold"])
+        if not 0 <= threshold <= 1:
+            raise bad_field(path, "threshold", "expected a probability")
+        log_odds = LinearScore.parse(path, "log_odds", record["log_odds"], STEP_DECISION_FEATURES)
+        return cls(log_odds, threshold)
+
+    def to_json(self) -> str:
+        """Return the text of a file that `read` reads."""
+        record = {"log_odds": self.log_odds.to_json(), "threshold": self.threshold}
+        return json.dumps(record, indent=1) + "\n"
+
+    def judgement(self, covering: CoveringProof) -> Judgement:
+        """Return the decision, and the proof with an independent step if and only if it needs one.
+
+        If the evidence is insufficient, the step that is most probably independent is, and every
+        other one that is more probably independent than not.
+        """
+        probability = sigmoid(self.log_odds(step_decision_features(covering)))
+        sufficient = probability >= self.threshold
+        highest = max(covering.independent)
+        steps = []
+        for step, independent in zip(covering.proof.steps, covering.independent, strict=True):
+            if not step.evidence:
+                sufficient = False  # there was nothing to quote
+            if not step.evidence or (
+                not sufficient and (independent > 0.5 or independent == highest)
+            ):
+                step = ProofStep(step.claim, "", NatOp.INDEPENDENCE)
+            elif step.operator is NatOp.INDEPENDENCE:
+                step = replace(step, operator=NatOp.EQUIVALENCE)
+            steps.append(step)
+        return Judgement(sufficient, Proof(tuple(steps)), probability)
+
+
+def step_decision_features(covering: CoveringProof) -> Mapping[str, float]:
+    """Return the values of `STEP_DECISION_FEATURES`."""
+    independent = [_log_odds(value) for value in covering.independent]
+    unquoted = [_log_odds(value) for value in covering.unquoted]
+    count = len(independent)
+    return {
+        "independent": max(independent),
+        "mean_independent": sum(independent) / count,
+        "unquoted": max(unquoted),
+        "mean_unquoted": sum(unquoted) / count,
+        "quoted": min(covering.quoted),
+        "mean_quoted": sum(covering.quoted) / count,
+        "steps": float(count),
+    }
+
+
+def _log_odds(probability: float) -> float:
+    clamped = min(max(probability, _SMALLEST), 1 - _SMALLEST)
+    return math.log(clamped / (1 - clamped))
+
+
+class GeneratedProofJudge:
+    """Judges by a proof that a trained model generates.
+
+    Evidence for a claim too long for the model to decode a proof of is insufficient, without proof.
+
+    Parameters
+    ----------
+    generator
+        Generates the proofs. If it stops at independence, judgements of insufficient evidence by
+        the most probable proof have no proof, since the generated steps do not cover the claim.
+    decision
+        Decides by the steps of a proof that quotes the evidence throughout; None to decide by the
+        most probable proof.
+
+    Attributes
+    ----------
+    max_evidence
+        Most sentences of evidence that the model can read.
+    """
+
+    def __init__(self, generator: ProofGenerator, decision: StepDecision | None = None) -> None:
+        self._generator, self._decision = generator, decision
+        self.max_evidence = generator.max_evidence
+
+    def judge(self, claims: Sequence[str], evidence: Sequence[Evidence]) -> list[Judgement]:
+        """Return the proof of each claim and the decision that follows from it."""
+        judgements = [uncovered(claim) for claim, _ in zip(claims, evidence, strict=True)]
+        provable = [at for at, texts in enumerate(evidence) if texts and claims[at].split()]
+        own_claims, own_evidence = (
+            [claims[at] for at in provable],
+            [evidence[at] for at in provable],
+        )
+        if self._decision is not None:
+            for at, covering in zip(
+                provable, self._generator.cover(own_claims, own_evidence), strict=True
+            ):
+                judgements[at] = Judgement(False, None)
+                if covering is not None:
+                    judgements[at] = self._decision.judgement(covering)
+            return judgements
+        proofs = self._generator.generate(own_claims, own_evidence)
+        for at, candidates in zip(provable, proofs, strict=True):
+            judgements[at] = Judgement(False, None)
+            if candidates:
+                judgements[at] = self._judgement(candidates[0].proof)
+        return judgements
+
+    def _judgement(self, proof: Proof) -> Judgement:
+        is_partial = self._generator.stop_at_independence and not proof.sufficient
+        return Judgement(proof.sufficient, None if is_partial else proof)

@@ -1,0 +1,78 @@
+"""Training proofs agree with the label and with the verifier."""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+
+import pytest
+import torch
+
+from admiral.gold.gold_claims import Label
+from proofs import NatOp, Verdict
+from proofs.judges.calibrated import CalibratedJudge
+from proofs.verifier.label_names import LABELS
+from proofs.verifier.pair_verifier import Predictions, Verifier
+from tests.proofs.verifier.tiny_classifier import write_classifier_directory
+from tests.training.demo_program import run_program
+from training.build_proofs import main
+from training.data.confirmed_proofs import confirmed_proofs
+from training.data.samples import ProveSample, read_samples
+from training.fitting.verdict_examples import VerdictExample
+
+DEMO = Path(str(resources.files("admiral"))) / "data" / "demo" / "claims.jsonl"
+QUILL = ("Ada Quill", "Ada Quill was an Irish engineer.")
+TOWER = ("Port Merrow Lighthouse", "The lighthouse was built by Ada Quill.")
+CLAIM = "The lighthouse was built by an American engineer."
+
+
+class Certain(Verifier):
+    """A verifier that is certain of one label."""
+
+    def __init__(self, label: str) -> None:
+        self._row = [float(name == label) for name in LABELS]
+
+    def predict(self, claims: object, evidences: list[str]) -> Predictions:  # type: ignore[override]
+        """Return the label for every pair."""
+        return Predictions(torch.tensor([self._row] * len(evidences)), None)
+
+
+@pytest.mark.parametrize(
+    ("label", "said", "verdict"),
+    [
+        (Label.SUPPORTS, "entailment", Verdict.SUPPORTS),
+        (Label.REFUTES, "contradiction", Verdict.REFUTES),
+        (Label.NOT_SUPPORTED, "contradiction", Verdict.REFUTES),
+        (Label.NOT_ENOUGH_INFO, "neutral", Verdict.NOT_ENOUGH_INFO),
+        (Label.SUPPORTS, "neutral", None),
+        (Label.NOT_SUPPORTED, "entailment", None),
+    ],
+)
+def test_a_proof_has_the_verdict_that_label_and_verifier_agree_on(
+    label: Label, said: str, verdict: Verdict | None
+) -> None:
+    example = VerdictExample(CLAIM, (TOWER, QUILL), label, "gold evidence")
+    proofs = list(confirmed_proofs(CalibratedJudge(), Certain(said), [example] * 20))
+    if verdict is None:
+        assert not proofs
+        return
+    assert len(proofs) == 20
+    for sample in proofs:
+        sample.proof.validate(CLAIM, sample.evidence)
+        assert sample.proof.verdict() is verdict
+        independent = NatOp.INDEPENDENCE in sample.proof.operators
+        assert independent is (verdict is Verdict.NOT_ENOUGH_INFO)
+
+
+def test_the_program_writes_samples_that_training_reads(user_cache: None, tmp_path: Path) -> None:
+    verifier, out = write_classifier_directory(tmp_path / "model"), tmp_path / "proofs.jsonl"
+    given = ("--source", f"gold:{DEMO}", "--verifier", verifier, out)
+    run_program(main, *given)
+    samples = list(read_samples(out))
+    assert samples
+    assert all(isinstance(sample, ProveSample) for sample in samples)
+    first = out.read_bytes()
+    run_program(main, *given)
+    assert out.read_bytes() == first
+    run_program(main, "--hold-out", 0.5, *given)
+    assert 0 < len(list(read_samples(out))) < len(samples)
