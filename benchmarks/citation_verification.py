@@ -8,6 +8,7 @@ one of its token-level files. It prints tables in Markdown:
   verifier `mixed`, and the thresholds, are fitted on other pages than they are measured on;
 - context, aggregation, and lengths of passages;
 - simulated failures: the gold sentences deleted, and another page in place of the cited one;
+- sources cut in two: each half by itself, and judged together;
 - missing words, with weights fitted on ``--fit-tokens``;
 - FoolMeTwice (``--fool``), the last 300 claims, which are written so that words do not tell.
 
@@ -42,6 +43,7 @@ from admiral.evaluation.citation_measures import (
 )
 from benchmarks.citation_simulations import (
     fool_table,
+    joint_table,
     missing_table,
     parts_score,
     read_fool_me_twice,
@@ -279,6 +281,7 @@ def main(
 
     show("Detection", detection_tables(citations, rows, features))
     show("Passages", [*window_table(citations, stems), "", evidence_line(citations, stems)])
+    show("Several sources of one claim", joint_table(citations, stems))
     if context:
         show("Context", context_table(citations, factory, chosen))
     labels = [WICE_LABELS.index(each.label) for each in citations]
