@@ -100,7 +100,8 @@ def _run_citations(
 ) -> None:
     """Run an experiment on citations and print its tables."""
     from admiral.experiments.citation_description import read_citation_experiment
-    from admiral.experiments.citation_runner import citation_tables, run_citation_experiment
+    from admiral.experiments.citation_runner import run_citation_experiment
+    from admiral.experiments.citation_tables import citation_tables
     from admiral.experiments.experiment_record import RECORD_NAME
     from admiral.experiments.experiment_tables import aligned
 

@@ -16,7 +16,8 @@ from admiral.experiments.citation_description import (
     is_citation_experiment,
     read_citation_experiment,
 )
-from admiral.experiments.citation_runner import citation_tables, run_citation_experiment
+from admiral.experiments.citation_runner import run_citation_experiment
+from admiral.experiments.citation_tables import citation_tables
 from tests.admiral.citations.cited_pages import BRIDGE, HARBOUR
 
 CONFIGS = Path(__file__).parents[3] / "configs"
