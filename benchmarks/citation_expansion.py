@@ -1,19 +1,25 @@
-"""Expand queries by the title that the cited page might have, written by the seq2seq model.
+"""Expand queries by the title that the cited page might have, or by terms of the first results.
 
-SIDE trains a model for it (after GAR, Mao et al. 2020); here it is hop 0 of the hop retriever,
-which was trained to write titles of Wikipedia. `benchmarks.citation_retrieval --generated mini`
-measures it; docs/experiments.md says why it is not part of the system.
+SIDE trains a model to write the title (after GAR, Mao et al. 2020). Here it is hop 0 of the hop
+retriever, as it is or trained further by ``configs/side-expander.yaml``. Pseudo-relevance feedback
+needs no model. `benchmarks.citation_retrieval --generated` measures both; docs/experiments.md says
+why neither is part of the system.
 """
 
 from __future__ import annotations
 
+import math
+import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from admiral.citations.citation_records import CitedClaim
+from admiral.citations.claim_context import ContextForm, claim_in_context
 from admiral.citations.claim_queries import QueryForm, claim_query
 from admiral.citations.query_expansion import Expansion
+from admiral.library import Library, ScoredPassage
 from admiral.models.checkpoint import Checkpoint
 from admiral.retrieval.hop_retriever import TrieHopRetriever
 from proofs.generation.source_input import encode_source
@@ -24,6 +30,56 @@ from trie.index.bit_vector import Ints
 #: Number of beams, and of tokens of a title; as in SIDE.
 BEAMS, TITLE_TOKENS = 15, 15
 _BATCH = 16
+# Of pseudo-relevance feedback: passages that are read, and terms that become one expansion.
+_FEEDBACK_PASSAGES, _FEEDBACK_TERMS = 5, 10
+_TERM = re.compile(r"\w{3,}")
+
+
+class FeedbackTerms:
+    """Expand by the terms that the first passages for a claim have in common.
+
+    As in RM3 (Abdul-Jaleel et al., 2004), a term counts by its share of each passage and by the
+    score of the passage; terms of the query and those of most passages are left out.
+
+    Parameters
+    ----------
+    library
+        The library.
+    form
+        What the query holds beside the claim.
+    """
+
+    def __init__(self, library: Library, form: QueryForm) -> None:
+        self._library, self._form = library, form
+        self._frequencies: Counter[str] = Counter()
+        for source in library.sources():
+            for passage in library.passages(source.url):
+                self._frequencies.update(set(_terms(passage.text)))
+
+    def expand(self, claims: Sequence[CitedClaim]) -> list[list[Expansion]]:
+        """Return one expansion for each claim: the terms, most probable first."""
+        queries = [claim_query(claim, self._form) for claim in claims]
+        return [
+            [Expansion(" ".join(self._feedback(query, found)))]
+            for query, found in zip(
+                queries, self._library.search(queries, _FEEDBACK_PASSAGES), strict=True
+            )
+        ]
+
+    def _feedback(self, query: str, found: Sequence[ScoredPassage]) -> list[str]:
+        own = set(_terms(query))
+        weights: defaultdict[str, float] = defaultdict(float)
+        for scored in found:
+            terms = _terms(scored.passage.text)
+            for term, count in Counter(terms).items():
+                if term not in own:
+                    rarity = math.log(self._library.passage_count / self._frequencies[term])
+                    weights[term] += scored.score * rarity * count / len(terms)
+        return sorted(weights, key=lambda term: -weights[term])[:_FEEDBACK_TERMS]
+
+
+def _terms(text: str) -> list[str]:
+    return _TERM.findall(text.casefold())
 
 
 class LibraryTitles:
@@ -35,15 +91,15 @@ class LibraryTitles:
         The model.
     titles
         The titles; equal ones count once.
-    form
-        What the model reads of a claim.
+    context
+        Context of the claim that the model reads.
     """
 
     def __init__(
-        self, checkpoint: Checkpoint, titles: Iterable[str], form: QueryForm | None = None
+        self, checkpoint: Checkpoint, titles: Iterable[str], context: ContextForm = "title"
     ) -> None:
         self._titles = [title for title in dict.fromkeys(titles) if title]
-        self._form = form or QueryForm()
+        self._context = context
         trie = TokenTrie.build(checkpoint.tokens.encode_batch(self._titles))
         self._retriever = TrieHopRetriever(
             checkpoint.model, checkpoint.tokens, trie, self, title_beams=BEAMS
@@ -57,7 +113,9 @@ class LibraryTitles:
         """Return the most probable titles for each claim, best first."""
         expansions: list[list[Expansion]] = []
         for first in range(0, len(claims), _BATCH):
-            texts = [claim_query(claim, self._form) for claim in claims[first : first + _BATCH]]
+            texts = [
+                claim_in_context(claim, self._context) for claim in claims[first : first + _BATCH]
+            ]
             found = self._retriever.expand(texts, [() for _ in texts], [0] * len(texts))
             expansions += [[Expansion(s.titles[-1], s.score) for s in sets] for sets in found]
         return expansions
@@ -70,13 +128,13 @@ class FreeTitles:
     ----------
     checkpoint
         The model.
-    form
-        What the model reads of a claim.
+    context
+        Context of the claim that the model reads.
     """
 
-    def __init__(self, checkpoint: Checkpoint, form: QueryForm | None = None) -> None:
+    def __init__(self, checkpoint: Checkpoint, context: ContextForm = "title") -> None:
         self._model, self._tokens = checkpoint.model, checkpoint.tokens
-        self._form = form or QueryForm()
+        self._context = context
         self._constraint = AnyTitle(self._tokens, self._model.vocab_size)
 
     def expand(self, claims: Sequence[CitedClaim]) -> list[list[Expansion]]:
@@ -86,7 +144,7 @@ class FreeTitles:
         for first in range(0, len(claims), _BATCH):
             inputs = [
                 encode_source(
-                    self._tokens, "retrieve", claim_query(claim, self._form), (), longest, 0
+                    self._tokens, "retrieve", claim_in_context(claim, self._context), (), longest, 0
                 ).ids
                 for claim in claims[first : first + _BATCH]
             ]

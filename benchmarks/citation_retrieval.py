@@ -2,6 +2,7 @@
 
     python -m benchmarks.citation_retrieval WICE.jsonl --more WICE-TOKENS.jsonl.gz
         [--introductions KB] [--dense minilm] [--generated mini] [--lengths 50/50,100/50,...]
+        [--held-out 0.25]
 
 The pool are the pages that the claims of WICE and of the further files cite, and the introductions
 of a knowledge base as distractors, without that of the claim's own page. P@1 and SR@k count pages,
@@ -22,6 +23,7 @@ import click
 import numpy as np
 
 from admiral.citations.citation_records import Citation, CitedClaim
+from admiral.citations.claim_context import CONTEXT_FORMS, ContextForm
 from admiral.citations.claim_queries import QUERY_FORMS, claim_query
 from admiral.citations.query_expansion import Expansion, QueryExpander
 from admiral.citations.source_ranking import best_passages, reciprocal_rank_fusion
@@ -36,7 +38,8 @@ from admiral.library.canonical_urls import canonical
 from admiral.library.readers import SourceFiles
 from admiral.library.readers.source_lines import wice_url
 from admiral.models.checkpoint import load_checkpoint
-from benchmarks.citation_expansion import FreeTitles, LibraryTitles
+from benchmarks.citation_expansion import FeedbackTerms, FreeTitles, LibraryTitles
+from training.data.held_out import is_held_out
 
 CUTS = (1, 5, 20)
 PASSAGES = 100
@@ -119,6 +122,7 @@ class Table:
             Measure("pages", f"@{cut}", np.array([[float((r or cut + 1) <= cut)] for r in ranks]))
             for cut in CUTS
         ]
+        measures.append(Measure("pages", "MRR", np.array([[1 / r if r else 0.0] for r in ranks])))
         self._rows[name] = measures
         cells = [
             f"{100 * measure.value(self._group.members):.1f} ({100 * low:.1f}–{100 * high:.1f})"
@@ -136,9 +140,8 @@ class Table:
 
 def print_head(what: str) -> None:
     """Print the title and the head of a table."""
-    click.echo(
-        f"\n{what}\n\n| query | P@1 | SR@5 | SR@20 | p of each, against |\n|---|---|---|---|---|"
-    )
+    click.echo(f"\n{what}\n\n| query | P@1 | SR@5 | SR@20 | MRR | p of each, against |")
+    click.echo("|---|---|---|---|---|---|")
 
 
 def oracle_queries(library: Library, claims: Sequence[CitedClaim]) -> list[str]:
@@ -150,24 +153,25 @@ def oracle_queries(library: Library, claims: Sequence[CitedClaim]) -> list[str]:
     ]
 
 
-def expanders(model: str, library: Library) -> dict[str, QueryExpander]:
-    """Return the expanders that generate titles with a checkpoint, by name."""
-    checkpoint = load_checkpoint(model)
-    return {
-        "generated titles of the library": LibraryTitles(
-            checkpoint, (source.title for source in library.sources())
-        ),
-        "freely generated titles": FreeTitles(checkpoint),
-    }
+def expanders(
+    models: Sequence[str], form: str, context: ContextForm, library: Library
+) -> Iterator[tuple[str, QueryExpander]]:
+    """Yield pseudo-relevance feedback and the expanders of each checkpoint, with their names."""
+    yield "terms of the first passages", FeedbackTerms(library, QUERY_FORMS[form])
+    for model in models:
+        checkpoint = load_checkpoint(model)
+        titles = (source.title for source in library.sources())
+        yield f"titles of the library by {model}", LibraryTitles(checkpoint, titles, context)
+        yield f"free titles by {model}", FreeTitles(checkpoint, context)
 
 
 def expanded_queries(
-    claims: Sequence[CitedClaim], expansions: Sequence[Sequence[Expansion]], count: int
+    queries: Sequence[str], expansions: Sequence[Sequence[Expansion]], count: int
 ) -> list[str]:
-    """Return queries of title and claim with the first `count` expansions."""
+    """Return queries with the first `count` expansions."""
     return [
-        " ".join([claim_query(claim, QUERY_FORMS["title"]), *(e.text for e in found[:count])])
-        for claim, found in zip(claims, expansions, strict=True)
+        " ".join([query, *(each.text for each in found[:count])])
+        for query, found in zip(queries, expansions, strict=True)
     ]
 
 
@@ -176,7 +180,8 @@ def compare_queries(
     claims: Sequence[CitedClaim],
     forms: Sequence[str],
     encoder: SentenceEncoder | None = None,
-    generated: str = "",
+    generated: Sequence[str] = (),
+    context: ContextForm = "title",
 ) -> None:
     """Print the rows of all forms of queries, of dense retrieval, fusion and expansion."""
     table = Table(claims)
@@ -198,13 +203,16 @@ def compare_queries(
             fused = [reciprocal_rank_fusion(p) for p in zip(sparse[name], dense, strict=True)]
             table.add(f"RRF of both, {name}", fused, f"BM25, {name}")
     if generated:
-        for name, expander in expanders(generated, library).items():
-            found = expander.expand(claims)
-            for count in (1, 3):
-                texts = expanded_queries(claims, found, count)
-                table.add(
-                    f"BM25, title + {count} {name}", library.search(texts, PASSAGES), "BM25, title"
-                )
+        for name in forms:
+            read: ContextForm = "claim" if name == "claim" else context
+            for expander_name, expander in expanders(generated, name, read, library):
+                found = expander.expand(claims)
+                first = [e.text for e in found[0][:3]]
+                click.echo(f"{expander_name}, first claim: {first}", err=True)
+                for count in (1, 3) if len(found[0]) > 1 else (1,):
+                    texts = expanded_queries(queries[name], found, count)
+                    rankings = library.search(texts, PASSAGES)
+                    table.add(f"BM25, {name} + {count} {expander_name}", rankings, f"BM25, {name}")
 
 
 def compare_lengths(
@@ -240,7 +248,21 @@ def compare_lengths(
 )
 @click.option("--introductions", "kb", help="Knowledge base of distractors.")
 @click.option("--dense", type=click.Choice(["minilm"]), help="Encoder of passages.")
-@click.option("--generated", default="", help="Checkpoint that generates titles.")
+@click.option(
+    "--generated", multiple=True, help="Checkpoint that generates titles of pages; repeatable."
+)
+@click.option(
+    "--context",
+    type=click.Choice(CONTEXT_FORMS),
+    default="title",
+    show_default=True,
+    help="Context of the claim that it reads; `sentence` if it was trained for expansion.",
+)
+@click.option(
+    "--held-out",
+    type=click.FloatRange(0, 1, min_open=True),
+    help="Measure only the claims of pages that training.expansion_data --hold-out left out.",
+)
 @click.option("--lengths", default="", help="Words and strides, as in 100/100,100/50.")
 @click.option(
     "--form",
@@ -261,7 +283,9 @@ def main(
     prepared: Path | None,
     kb: str | None,
     dense: str | None,
-    generated: str,
+    generated: tuple[str, ...],
+    context: ContextForm,
+    held_out: float | None,
     lengths: str,
     forms: tuple[str, ...],
     limit: int | None,
@@ -269,7 +293,10 @@ def main(
     stride: int,
 ) -> None:
     """Print the tables of docs/citations-library.md."""
-    claims = evenly_spaced(cited_claims(wice), limit or 0)
+    claims: Sequence[CitedClaim] = cited_claims(wice)
+    if held_out is not None:
+        claims = [claim for claim in claims if is_held_out(claim.page, held_out)]
+    claims = evenly_spaced(claims, limit or 0)
     encoder = None
     if dense:
         import torch
@@ -295,7 +322,7 @@ def main(
                 f"{library.settings['words']} words, stride {library.settings['stride']}, "
                 f"{len(claims)} claims"
             )
-            compare_queries(library, claims, forms, encoder, generated)
+            compare_queries(library, claims, forms, encoder, generated, context)
         if lengths:
             print_head("page title + claim, passages of different lengths")
             compare_lengths(claims, pages, lengths.split(","), folder)
@@ -308,7 +335,7 @@ def main(
                 f"{words} words, stride {stride}"
             )
             with Library.open(folder / "all") as library:
-                compare_queries(library, claims, forms)
+                compare_queries(library, claims, forms, None, generated, context)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from admiral.citations.aggregate import PassageAggregator
 from admiral.citations.citation_records import CitedClaim
 from admiral.citations.citation_weights import FeatureWeight
 from admiral.citations.missing_spans import WORD_FEATURES, word_features
@@ -17,9 +18,9 @@ from admiral.citations.verifiers.coverage_verifier import CoverageVerifier
 from admiral.citations.verifiers.term_weights import TermWeights
 from admiral.citations.wice_records import WICE_LABELS, WiceCitation
 from admiral.errors import RecordError
-from admiral.evaluation.citation_measures import auroc, auroc_interval
+from admiral.evaluation.citation_measures import COMPARISONS, auroc, auroc_interval
 from admiral.io.streams import json_objects
-from admiral.library.source_records import Source
+from admiral.library.source_records import Passage, Source
 from training.citations import RIDGE
 from training.data.citation_examples import TokenClaim, best_passage
 from training.fitting.missing_words_fit import fit_missing_words, token_f1
@@ -43,6 +44,43 @@ def without_gold(citation: WiceCitation) -> Source:
     gold = frozenset[int]().union(*citation.gold)
     kept = [text for n, text in enumerate(citation.sentences) if n not in gold]
     return replace(citation.source, text="\n".join(kept))
+
+
+def halves(source: Source) -> list[Source]:
+    """Return two sources, the first and the second half of the lines of a source."""
+    lines = source.text.split("\n")
+    middle = len(lines) // 2
+    parts = (lines[:middle], lines[middle:])
+    return [replace(source, text="\n".join(part)) for part in parts if part]
+
+
+def joint_table(citations: Sequence[WiceCitation], stems: TermWeights) -> list[str]:
+    """Return coverage, with parts, of sources cut in two: each half by itself, and together."""
+    scorer = PassageAggregator(CoverageVerifier(stems), WHOLE_WEIGHT)
+    claims = [each.claim for each in citations]
+
+    def scores(sources: Sequence[Sequence[Passage]]) -> list[float]:
+        return [one.score for one in scorer.score_sources(claims, sources)]
+
+    cut = [[cut_source(half) for half in halves(each.source)] for each in citations]
+    alone = [scores([own[min(n, len(own) - 1)] for own in cut]) for n in (0, 1)]
+    rows = {
+        "the whole source": scores([cut_source(each.source) for each in citations]),
+        "the better half": list(map(max, *alone)),
+        "both halves together": scores([[p for half in own for p in half] for own in cut]),
+    }
+    labels = [WICE_LABELS.index(each.label) for each in citations]
+    lines = [f"| coverage of | {' | '.join(COMPARISONS)} | mean if supported |", "|---" * 5 + "|"]
+    for name, own in rows.items():
+        cells = []
+        for positive, negative in COMPARISONS.values():
+            at = [n for n, label in enumerate(labels) if label in positive + negative]
+            interval = auroc_interval([own[n] for n in at], [labels[n] in positive for n in at])
+            cells.append(f"{interval.value:.3f} [{interval.low:.3f}, {interval.high:.3f}]")
+        supported = [own[n] for n, label in enumerate(labels) if label == len(WICE_LABELS) - 1]
+        mean = sum(supported) / len(supported)
+        lines.append(f"| {name} | {' | '.join(cells)} | {mean:.3f} |")
+    return lines
 
 
 def nearest_other(citations: Sequence[WiceCitation], stems: TermWeights) -> dict[str, Source]:

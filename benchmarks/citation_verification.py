@@ -8,6 +8,7 @@ one of its token-level files. It prints tables in Markdown:
   verifier `mixed`, and the thresholds, are fitted on other pages than they are measured on;
 - context, aggregation, and lengths of passages;
 - simulated failures: the gold sentences deleted, and another page in place of the cited one;
+- sources cut in two: each half by itself, and judged together;
 - missing words, with weights fitted on ``--fit-tokens``;
 - FoolMeTwice (``--fool``), the last 300 claims, which are written so that words do not tell.
 
@@ -42,6 +43,7 @@ from admiral.evaluation.citation_measures import (
 )
 from benchmarks.citation_simulations import (
     fool_table,
+    joint_table,
     missing_table,
     parts_score,
     read_fool_me_twice,
@@ -133,7 +135,10 @@ def detection_tables(
 def context_table(
     citations: Sequence[WiceCitation], factory: VerifierFactory, names: Sequence[str]
 ) -> list[str]:
-    """Return the AUROC of supported > rest for each form of the context, and of shuffled ones."""
+    """Return the AUROC of supported > rest for each form of the context, and of shuffled ones.
+
+    Each has its difference to no context, with the p-value of the paired bootstrap.
+    """
     supported = [each.label == WICE_LABELS[-1] for each in citations]
     claims = [each.claim for each in citations]
     sources = [cut_source(each.source) for each in citations]
@@ -157,6 +162,9 @@ def context_table(
             runs[n][-1] += [max(own) for own in scores]
     for at, form in enumerate((*CONTEXT_FORMS, "title of another page")):
         cells = [f"{auroc(runs[n][at], supported):.3f}" for n in names]
+        for column, name in enumerate(names if at else ()):
+            paired = paired_auroc(runs[name][0], runs[name][at], supported)
+            cells[column] += f" ({paired.difference.value:+.3f}, p {paired.p_value:.3f})"
         lines.append(f"| {form} | {' | '.join(cells)} |")
     return lines
 
@@ -234,6 +242,7 @@ _FILE = click.Path(path_type=Path, exists=True)
 @click.option("--classifier", default="", help="Directory of a trained verifier.")
 @click.option("--passages", default=6, show_default=True, help="Passages that are verified.")
 @click.option("--context/--no-context", default=True, help="Whether to compare contexts.")
+@click.option("--only-context", is_flag=True, help="Compare contexts and nothing else.")
 @click.option("--precision", default="auto", show_default=True)
 def main(
     wice: Path,
@@ -244,6 +253,7 @@ def main(
     classifier: str,
     passages: int,
     context: bool,
+    only_context: bool,
     precision: str,
 ) -> None:
     """Print how well verifiers tell supported claims of WICE from others."""
@@ -257,6 +267,9 @@ def main(
         features["mixed with cross-encoder"] = [*FEATURES, "cross-encoder"]
     config = CitationConfig(precision=precision, classifier=classifier, verify_passages=passages)
     factory = VerifierFactory(config, stems)
+    if only_context:
+        click.echo("\n".join(context_table(citations, factory, chosen)))
+        return
     verifiers = {name: factory.verifier(name) for name in chosen}
     pairs = [(each.claim, each.source) for each in citations]
     rows = extract_features(pairs, verifiers, stems)
@@ -268,6 +281,7 @@ def main(
 
     show("Detection", detection_tables(citations, rows, features))
     show("Passages", [*window_table(citations, stems), "", evidence_line(citations, stems)])
+    show("Several sources of one claim", joint_table(citations, stems))
     if context:
         show("Context", context_table(citations, factory, chosen))
     labels = [WICE_LABELS.index(each.label) for each in citations]

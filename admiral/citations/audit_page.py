@@ -14,7 +14,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from admiral.citations.audit_assets import SCRIPT, STYLE
-from admiral.citations.citation_records import CitationVerdict, CitedClaim, ScoredSource
+from admiral.citations.citation_records import (
+    CitationVerdict,
+    CitedClaim,
+    JointScore,
+    ScoredSource,
+    missing_everywhere,
+)
 from admiral.io.judgement_page import page_head
 from admiral.library.source_records import Passage
 from proofs.logic.proof_html import escaped
@@ -112,8 +118,8 @@ def claim_html(claim: CitedClaim, missing: Sequence[str] = ()) -> str:
 
 
 def _sorting_key(verdict: CitationVerdict) -> tuple[int, float]:
-    scores = [each.score for each in verdict.existing if each.score is not None]
-    return (0, max(scores)) if scores else (1, 0.0)
+    score = verdict.existing_score
+    return (1, 0.0) if score is None else (0, score)
 
 
 def _counts(verdicts: Sequence[CitationVerdict]) -> str:
@@ -146,7 +152,7 @@ def _filters(verdicts: Sequence[CitationVerdict]) -> str:
 def _statement(verdict: CitationVerdict, source_text: SourceText) -> str:
     claim = verdict.claim
     css, words = _DECISIONS[verdict.decision]
-    missing = _missing_everywhere(verdict.existing)
+    missing = missing_everywhere(verdict.existing)
     if verdict.decision == "keep" and missing:
         css, words = "mid", "Keep, but part of it was not found in the source"
     place = " › ".join([claim.page, *claim.section])
@@ -169,6 +175,8 @@ def _statement(verdict: CitationVerdict, source_text: SourceText) -> str:
         parts.append(_source(source, source_text, label))
     if not verdict.existing:
         parts.append("<p>No source.</p>\n")
+    if verdict.together is not None:
+        parts.append(f"<p>All of them together:</p>\n{_score(verdict.together)}")
     parts.append("</div>\n<div>\n")
     suggestions = [_source(each, source_text) for each in verdict.suggestions[:_MAX_SUGGESTIONS]]
     if suggestions and verdict.decision in ("replace", "add"):
@@ -179,15 +187,6 @@ def _statement(verdict: CitationVerdict, source_text: SourceText) -> str:
         parts += ["<details><summary>Other sources</summary>\n", *suggestions, "</details>\n"]
     parts.append("</div>\n</div>\n</article>\n")
     return "".join(parts)
-
-
-def _missing_everywhere(sources: Sequence[ScoredSource]) -> list[str]:
-    """Return what each of the sources that were read lacks."""
-    read = [source for source in sources if source.status == "scored"]
-    if not read:
-        return []
-    first, *others = read
-    return [each for each in first.missing if all(each in other.missing for other in others)]
 
 
 def _source(source: ScoredSource, source_text: SourceText, label: str = "") -> str:
@@ -216,7 +215,7 @@ def _source(source: ScoredSource, source_text: SourceText, label: str = "") -> s
     return "".join([*parts, "</div>\n"])
 
 
-def _score(source: ScoredSource) -> str:
+def _score(source: ScoredSource | JointScore) -> str:
     facts = []
     if source.probability is not None:
         low = ' class="low"' if source.probability < 0.5 else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -135,6 +136,24 @@ class ScoredSource:
 
 
 @dataclass(frozen=True, slots=True)
+class JointScore:
+    """The sources of a claim, judged as one text.
+
+    Attributes
+    ----------
+    score, probability, percentile
+        As of a `ScoredSource`.
+    missing
+        Parts of the claim that none of the sources covers.
+    """
+
+    score: float
+    probability: float | None
+    percentile: float | None
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class CitationVerdict:
     """The verdict on a claim's citations.
 
@@ -154,6 +173,9 @@ class CitationVerdict:
         What the library was searched for; empty if it was not.
     seconds
         Processing time.
+    together
+        The existing sources as one, if several were scored. They may support together what none
+        supports alone.
     """
 
     claim: CitedClaim
@@ -163,8 +185,33 @@ class CitationVerdict:
     warnings: tuple[str, ...] = ()
     query: str = ""
     seconds: float = 0.0
+    together: JointScore | None = None
+
+    @property
+    def existing_score(self) -> float | None:
+        """The score that the decision is based on: of the best existing source, or of all."""
+        return best_existing_score(self.existing, self.together)
 
     @property
     def flagged(self) -> bool:
         """Whether an existing source was checked and found wanting."""
         return self.decision in ("flag", "replace")
+
+
+def best_existing_score(
+    existing: Iterable[ScoredSource], together: JointScore | None
+) -> float | None:
+    """Return the highest score of the existing sources, alone or together; None without one."""
+    scores = [one.score for one in existing if one.score is not None]
+    if together is not None:
+        scores.append(together.score)
+    return max(scores, default=None)
+
+
+def missing_everywhere(sources: Sequence[ScoredSource]) -> tuple[str, ...]:
+    """Return the parts of the claim that each of the scored sources lacks."""
+    scored = [each for each in sources if each.score is not None]
+    if not scored:
+        return ()
+    first, *others = sorted(scored, key=lambda each: -(each.score or 0.0))
+    return tuple(each for each in first.missing if all(each in one.missing for one in others))

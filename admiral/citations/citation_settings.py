@@ -42,7 +42,7 @@ class CitationConfig:
         "",
         "Directory of a classifier of pairs, for the verifier `cross-encoder`: one that "
         "`training.verifier` wrote, or any local Hugging Face classifier with the labels "
-        "entailment, neutral and contradiction.",
+        "entailment, neutral and contradiction, with two labels, or with one output.",
         is_file=True,
     )
     context: str = setting(

@@ -6,7 +6,7 @@ import math
 import statistics
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -16,8 +16,11 @@ from admiral.citations.citation_records import (
     Citation,
     CitationVerdict,
     CitedClaim,
+    JointScore,
     ScoredSource,
     Status,
+    best_existing_score,
+    missing_everywhere,
 )
 from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.decide import DecisionRule
@@ -33,6 +36,9 @@ from admiral.library import Library
 from admiral.library.canonical_urls import canonical, is_web
 from admiral.library.source_records import Passage
 
+# What a source is that is not a single citation: all cited ones as one, or a candidate.
+_ALL, _CANDIDATE = -1, -2
+
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
@@ -42,6 +48,23 @@ class _Prepared:
     statuses: tuple[Status, ...]
     candidates: tuple[str, ...]
     query: str
+
+
+@dataclass(slots=True)
+class _Scored:
+    """The sources of a claim: existing ones, alone and as one, and candidates."""
+
+    existing: list[ScoredSource]
+    together: ScoredSource | None = None
+    candidates: list[ScoredSource] = field(default_factory=list)
+
+    def joint_score(self) -> JointScore | None:
+        """Return the score of the existing sources as one, if there are several."""
+        all = self.together
+        if all is None or all.score is None:
+            return None
+        missing = missing_everywhere(self.existing)
+        return JointScore(all.score, all.probability, all.percentile, missing)
 
 
 class Citer:
@@ -171,7 +194,7 @@ class Citer:
         """Return the verdicts on all claims: lowest scores first, claims without a score last."""
 
         def order(verdict: CitationVerdict) -> float:
-            score = best_score(verdict.existing)
+            score = verdict.existing_score
             return math.inf if score is None else score
 
         return sorted(self.verify_many(claims), key=order)
@@ -200,16 +223,16 @@ class Citer:
         if self._search is None:
             raise AdmiralError("nothing to search: open a library, with the setting suggest=true")
         claim = CitedClaim("1", statement, page=page, before=before)
-        ((_, candidates),) = self._score(self._prepare([claim]))
-        return ranked(candidates)[: self._config.k if k is None else k]
+        (scored,) = self._score(self._prepare([claim]))
+        return ranked(scored.candidates)[: self._config.k if k is None else k]
 
     def _verify_batch(self, claims: Sequence[CitedClaim]) -> Iterator[CitationVerdict]:
         began = time.perf_counter()
         prepared = self._prepare(claims)
         scored = self._score(prepared)
         seconds = (time.perf_counter() - began) / len(claims)
-        for one, (existing, candidates) in zip(prepared, scored, strict=True):
-            yield self._verdict(one, existing, candidates, seconds)
+        for one, sources in zip(prepared, scored, strict=True):
+            yield self._verdict(one, sources, seconds)
 
     def _prepare(self, claims: Sequence[CitedClaim]) -> list[_Prepared]:
         searched: list[tuple[str, tuple[str, ...]]] = [("", ())] * len(claims)
@@ -230,13 +253,12 @@ class Citer:
             min_words=self._config.min_words,
         )
 
-    def _score(
-        self, prepared: Sequence[_Prepared]
-    ) -> list[tuple[list[ScoredSource], list[ScoredSource]]]:
+    def _score(self, prepared: Sequence[_Prepared]) -> list[_Scored]:
         """Return the scored existing sources, and candidates, of each claim."""
         claims: list[CitedClaim] = []
         sources: list[Sequence[Passage]] = []
-        places: list[tuple[int, int]] = []  # claim, and citation or -1 for a candidate
+        # Claim, and number of the citation, or what else the source is.
+        places: list[tuple[int, int]] = []
         for at, one in enumerate(prepared):
             cited = {canonical(citation.url) for citation in one.claim.citations}
             urls = [
@@ -246,35 +268,47 @@ class Citer:
                 )
                 if status == "scored"
             ]
-            urls += [(-1, url) for url in one.candidates if canonical(url) not in cited]
-            for number, url in urls:
+            texts: list[tuple[int, Sequence[Passage]]] = [
+                (number, self._sources.passages(url)) for number, url in urls
+            ]
+            if len({canonical(url) for _, url in urls}) > 1:
+                texts.append((_ALL, [passage for _, own in texts for passage in own]))
+            texts += [
+                (_CANDIDATE, self._sources.passages(url))
+                for url in one.candidates
+                if canonical(url) not in cited
+            ]
+            for number, passages in texts:
                 claims.append(one.claim)
-                sources.append(self._sources.passages(url))
+                sources.append(passages)
                 places.append((at, number))
         judged = self._judge.judge(claims, sources)
-        existing = [
-            [
-                ScoredSource(citation.url, citation.title, status)
-                for citation, status in zip(one.claim.citations, one.statuses, strict=True)
-            ]
+        scored = [
+            _Scored(
+                [
+                    ScoredSource(citation.url, citation.title, status)
+                    for citation, status in zip(one.claim.citations, one.statuses, strict=True)
+                ]
+            )
             for one in prepared
         ]
-        candidates: list[list[ScoredSource]] = [[] for _ in prepared]
         for (at, number), source in zip(places, judged, strict=True):
-            if number < 0:
-                candidates[at].append(source)
+            if number == _CANDIDATE:
+                scored[at].candidates.append(source)
+            elif number == _ALL:
+                scored[at].together = source
             else:
-                existing[at][number] = source
-        return list(zip(existing, candidates, strict=True))
+                scored[at].existing[number] = source
+        return scored
 
     def _verdict(
         self,
         prepared: _Prepared,
-        existing: Sequence[ScoredSource],
-        candidates: Sequence[ScoredSource],
+        scored: _Scored,
         seconds: float,
     ) -> CitationVerdict:
-        own = best_score(existing)
+        existing, candidates, together = scored.existing, scored.candidates, scored.joint_score()
+        own = best_existing_score(existing, together)
         decision = self._rule.decide(
             own,
             best_score(candidates),
@@ -301,6 +335,7 @@ class Citer:
             tuple(warnings),
             prepared.query,
             seconds,
+            together,
         )
 
 

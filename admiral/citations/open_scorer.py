@@ -87,7 +87,9 @@ class VerifierFactory:
     @cached_property
     def _classifier(self) -> Verifier:
         try:
-            return Verifier.open(self._config.classifier, device=self._device, dtype=self._dtype)
+            return Verifier.open(
+                self._config.classifier, device=self._device, dtype=self._dtype, binary=True
+            )
         except ValueError as error:
             raise AdmiralError(f"setting 'classifier': {error}") from error
 

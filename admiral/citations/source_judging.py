@@ -70,7 +70,8 @@ class SourceJudge:
     def _best_sentences(self, claim: CitedClaim, passage: Passage) -> tuple[ScoredSentence, ...]:
         """Return the sentences of a passage that cover most of the claim, in order."""
         stems = sorted(set(text_stems(claim.claim)))
-        texts = split_sentences(passage.text)
+        # A title or heading is a line of its own, which often ends without a full stop.
+        texts = [text for line in passage.text.splitlines() for text in split_sentences(line)]
         scores = [self._stems.coverage(stems, set(text_stems(text))) for text in texts]
         chosen = heapq.nlargest(_SENTENCES, range(len(texts)), key=scores.__getitem__)
         return tuple(

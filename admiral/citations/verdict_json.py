@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from admiral.citations.citation_records import CitationVerdict, ScoredSource
+from admiral.citations.citation_records import CitationVerdict, JointScore, ScoredSource
 from admiral.library.source_records import Passage
 
 _DIGITS = 6
@@ -13,7 +13,6 @@ _DIGITS = 6
 def verdict_record(verdict: CitationVerdict) -> dict[str, Any]:
     """Return the record of a verdict; scores are rounded to 6 digits."""
     claim = verdict.claim
-    scores = [one.score for one in verdict.existing if one.score is not None]
     return {
         "id": claim.id,
         "page": claim.page,
@@ -21,8 +20,9 @@ def verdict_record(verdict: CitationVerdict) -> dict[str, Any]:
         "decision": verdict.decision,
         "flagged": verdict.flagged,
         "existing": [source_record(one) for one in verdict.existing],
+        "together": None if verdict.together is None else _joint_record(verdict.together),
         "suggestions": [
-            suggestion_record(rank, one, max(scores, default=None))
+            suggestion_record(rank, one, verdict.existing_score)
             for rank, one in enumerate(verdict.suggestions, 1)
         ],
         "query": verdict.query,
@@ -41,7 +41,7 @@ def suggestion_record(rank: int, source: ScoredSource, existing: float | None) -
     source
         The source.
     existing
-        The best score of the existing sources, which the margin refers to; None without one.
+        The score of the existing sources, which the margin refers to; None without one.
     """
     margin = None
     if existing is not None and source.score is not None:
@@ -65,6 +65,15 @@ def source_record(source: ScoredSource) -> dict[str, Any]:
             for part in source.parts
         ],
         "missing": list(source.missing),
+    }
+
+
+def _joint_record(joint: JointScore) -> dict[str, Any]:
+    return {
+        "score": _rounded(joint.score),
+        "probability": _rounded(joint.probability),
+        "percentile": _rounded(joint.percentile, 1),
+        "missing": list(joint.missing),
     }
 
 

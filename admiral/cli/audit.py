@@ -46,6 +46,7 @@ def audit_command(
     Sources that cannot be read are listed apart: they are not checked, which is not failing.
     """
     from admiral.citations.audit_page import audit_page
+    from admiral.citations.citation_records import missing_everywhere
     from admiral.citations.citation_settings import load_citation_config
     from admiral.citations.citer import Citer
     from admiral.citations.extract import claims_of_file
@@ -79,8 +80,7 @@ def audit_command(
         write_atomically(output, (part.encode("utf-8") for part in parts))
     flagged = sum(verdict.flagged for verdict in verdicts)
     incomplete = sum(
-        not verdict.flagged and any(source.missing for source in verdict.existing)
-        for verdict in verdicts
+        not verdict.flagged and bool(missing_everywhere(verdict.existing)) for verdict in verdicts
     )
     unchecked = sum(verdict.decision == "not_checked" for verdict in verdicts)
     click.echo(

@@ -12,7 +12,7 @@ import click
 from admiral.cli.options import Command, output_width
 
 if TYPE_CHECKING:
-    from admiral.citations.citation_records import CitationVerdict, ScoredSource
+    from admiral.citations.citation_records import CitationVerdict, JointScore, ScoredSource
 
 _INDENT = "    "
 
@@ -42,9 +42,11 @@ def citation_settings_options(command: Command) -> Command:
 
 def verdict_lines(verdict: CitationVerdict) -> Iterator[str]:
     """Yield the lines of a verdict as readable text."""
-    yield from _wrapped(f"{verdict.decision.upper()}  {verdict.claim.claim}", "")
+    yield from _wrapped(f"{verdict.decision.upper().replace('_', ' ')}  {verdict.claim.claim}", "")
     for source in verdict.existing:
         yield from source_lines("cites", source)
+    if verdict.together is not None:
+        yield f"  together: {', '.join(score_facts(verdict.together))}"
     for rank, source in enumerate(verdict.suggestions, 1):
         yield from source_lines(f"{rank}.", source)
     for warning in verdict.warnings:
@@ -58,16 +60,21 @@ def source_lines(label: str, source: ScoredSource) -> Iterator[str]:
     if source.score is None:
         yield f"{_INDENT}not checked: {source.status.replace('_', ' ')}"
         return
-    facts = [f"score {source.score:.2f}"]
-    if source.probability is not None:
-        facts.append(f"probability of support {source.probability:.2f}")
-    if source.percentile is not None:
-        facts.append(f"better than {source.percentile:.0f}% of the reference citations")
-    yield from _wrapped(", ".join(facts), _INDENT)
+    yield from _wrapped(", ".join(score_facts(source)), _INDENT)
     for sentence in source.sentences:
         yield from _wrapped(f"“{' '.join(sentence.text.split())}”", _INDENT)
     if source.missing:
         yield from _wrapped(f"missing: {'; '.join(source.missing)}", _INDENT)
+
+
+def score_facts(scored: ScoredSource | JointScore) -> list[str]:
+    """Return what is known of a score, in words."""
+    facts = [f"score {scored.score:.2f}"]
+    if scored.probability is not None:
+        facts.append(f"probability of support {scored.probability:.2f}")
+    if scored.percentile is not None:
+        facts.append(f"better than {scored.percentile:.0f}% of the reference citations")
+    return facts
 
 
 def _wrapped(text: str, indent: str) -> list[str]:

@@ -16,7 +16,7 @@ from admiral.cli.options import checked_text, overrides
 @click.option("--library", metavar="DIR", required=True, help="Library of sources.")
 @click.option("--page", default="", metavar="TITLE", help="Title of the statement's page.")
 @click.option("--context", default="", metavar="TEXT", help="Text before the statement.")
-@click.option("--k", type=click.IntRange(min=1), help="Number of sources.  [default: 5]")
+@click.option("-k", "--k", type=click.IntRange(min=1), help="Number of sources.  [default: 5]")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON records, not readable text.")
 @citation_settings_options
 def cite_command(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -44,6 +46,8 @@ def experiment_command(
 ) -> None:
     """Run and evaluate the systems that FILE describes.
 
+    A FILE whose task is `citations` compares searches for cited pages, or verifiers.
+
     The directory of the run contains the results of each system and experiment.json: measures with
     intervals, time, memory, settings, versions, hardware and checksums. Its table and its path are
     printed. Use --resume to continue an interrupted run. The files of the paper's tables are in
@@ -52,6 +56,7 @@ def experiment_command(
     if resume and overwrite:
         raise click.UsageError("Give --resume or --overwrite, not both.")
 
+    from admiral.experiments.citation_description import is_citation_experiment
     from admiral.experiments.description_reader import read_experiment
     from admiral.experiments.experiment_record import RECORD_NAME
     from admiral.experiments.experiment_tables import aligned, differences, measured
@@ -60,24 +65,60 @@ def experiment_command(
     if limit is not None:
         assignments = (*assignments, f"limit={limit}")
     directory = out or Path("runs") / file.stem
+
+    def report(text: str) -> None:
+        if not quiet:
+            click.echo(text, err=True)
+
+    if is_citation_experiment(file, data):
+        _run_citations(file, directory, data, assignments, resume, overwrite, quiet, report)
+        return
     experiment = read_experiment(
         file,
         data=data,
         kb_folder=kbs or directory.parent / "kbs",
         overrides=assignments,
     )
-
-    def report(text: str) -> None:
-        if not quiet:
-            click.echo(text, err=True)
-
-    try:
+    with _hint_to_resume():
         record = run_experiment(
             experiment, directory, resume=resume, overwrite=overwrite, quiet=quiet, report=report
         )
-    except KeyboardInterrupt:
-        click.echo("\nRun the same command with --resume to continue.", err=True)
-        raise
     compared = ["", *differences(record)] if record["reference"] else []
     click.echo(f"{record['title']}\n\n{aligned([*measured(record), *compared])}")
     click.echo(str(directory / RECORD_NAME))
+
+
+def _run_citations(
+    file: Path,
+    directory: Path,
+    data: Path | None,
+    assignments: tuple[str, ...],
+    resume: bool,
+    overwrite: bool,
+    quiet: bool,
+    report: Callable[[str], None],
+) -> None:
+    """Run an experiment on citations and print its tables."""
+    from admiral.experiments.citation_description import read_citation_experiment
+    from admiral.experiments.citation_runner import run_citation_experiment
+    from admiral.experiments.citation_tables import citation_tables
+    from admiral.experiments.experiment_record import RECORD_NAME
+    from admiral.experiments.experiment_tables import aligned
+
+    experiment = read_citation_experiment(file, data=data, overrides=assignments)
+    with _hint_to_resume():
+        record = run_citation_experiment(
+            experiment, directory, resume=resume, overwrite=overwrite, quiet=quiet, report=report
+        )
+    click.echo(f"{record['title']}\n\n{aligned(citation_tables(record))}")
+    click.echo(str(directory / RECORD_NAME))
+
+
+@contextmanager
+def _hint_to_resume() -> Iterator[None]:
+    """Say how to continue a run that is interrupted."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        click.echo("\nRun the same command with --resume to continue.", err=True)
+        raise

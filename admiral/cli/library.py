@@ -14,6 +14,7 @@ from admiral.cli.library_output import (
     print_counts,
     print_information,
     print_passages,
+    sources_and_passages,
 )
 from admiral.cli.options import checked_text
 from admiral.errors import AdmiralError
@@ -131,7 +132,7 @@ def build_command(
         click.echo(json.dumps({**asdict(report), "path": str(report.path), "bad": files.bad}))
         return
     click.echo(
-        f"{report.path}: {report.sources:,} sources, {report.passages:,} passages, "
+        f"{report.path}: {sources_and_passages(report)}, "
         f"{report.bytes / 1e6:.1f} MB, in {report.seconds:.1f} s"
     )
     print_counts(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from admiral.library import LibraryChange, LibraryInfo, ScoredPassage
+    from admiral.library import LibraryChange, LibraryInfo, LibraryReport, ScoredPassage
 
 
 def print_information(facts: LibraryInfo) -> None:
@@ -50,10 +50,7 @@ def print_change(report: LibraryChange, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps({**asdict(report), "path": str(report.path)}))
         return
-    click.echo(
-        f"{report.path}: {report.sources:,} sources, {report.passages:,} passages, in "
-        f"{report.seconds:.1f} s"
-    )
+    click.echo(f"{report.path}: {sources_and_passages(report)}, in {report.seconds:.1f} s")
     print_counts(
         {
             "added": report.added,
@@ -65,6 +62,13 @@ def print_change(report: LibraryChange, as_json: bool) -> None:
             "waiting for `admiral library compact`": report.pending,
         }
     )
+
+
+def sources_and_passages(report: LibraryReport | LibraryChange) -> str:
+    """Return the numbers of sources and passages of a report, in words."""
+    from admiral.evaluation.pairing import count_noun
+
+    return f"{count_noun(report.sources, 'source')}, {count_noun(report.passages, 'passage')}"
 
 
 def print_counts(counts: dict[str, int]) -> None:

@@ -15,7 +15,7 @@ from admiral.io.progress import track_claims
 from admiral.storage.output_paths import check_distinct_paths
 
 if TYPE_CHECKING:
-    from admiral.citations.citation_records import CitationVerdict
+    from admiral.citations.citation_records import CitationVerdict, CitedClaim
     from admiral.citations.citation_settings import CitationConfig
     from admiral.library.source_records import Source
 
@@ -69,8 +69,11 @@ def verify_citation_command(
     if paper_rule:
         given.append("paper_rule=true")
     if claim is not None:
-        if source_path is None or input_path is not None or output is not None:
-            raise click.UsageError("--claim takes --source, and neither --input nor --output.")
+        if source_path is None or (input_path, output, library) != (None, None, None):
+            raise click.UsageError(
+                "--claim takes --source, and none of --library, --input and --output. For sources "
+                "of a library, use `admiral cite`."
+            )
         config = load_citation_config(config_path, [*given, "suggest=false"])
         flagged = _print_all(_check_pair(config, claim, source_path, page), as_json)
     else:
@@ -117,12 +120,23 @@ def _read_source(path: Path) -> Source:
 
 
 def _verdicts(config: CitationConfig, library: str, input_path: Path) -> Iterator[CitationVerdict]:
-    from admiral.citations.citation_file import read_citations
     from admiral.citations.citer import Citer
 
-    claims = list(read_citations(input_path))  # a bad line is reported before models are loaded
+    claims = _read_claims(input_path)
     with Citer.open(library, config=config) as citer:
         yield from citer.verify_many(claims)
+
+
+def _read_claims(path: Path) -> list[CitedClaim]:
+    """Return all claims of a file, so that a bad line is reported before models are loaded."""
+    from admiral.citations.citation_file import read_citations
+
+    claims = list(read_citations(path))
+    if not claims:
+        raise AdmiralError(
+            f"{path}: holds no claims. `admiral extract-citations` writes those of a page"
+        )
+    return claims
 
 
 def _print_all(verdicts: Iterator[CitationVerdict], as_json: bool) -> bool:
@@ -150,14 +164,13 @@ def _write_file(
     quiet: bool,
 ) -> bool:
     """Write the verdicts that `output` does not hold yet, and return whether any is flagged."""
-    from admiral.citations.citation_file import read_citations
     from admiral.citations.citer import Citer
     from admiral.citations.verdict_file import any_flagged, recorded_citation_settings
     from admiral.citations.verdict_json import verdict_record
     from admiral.io.result_writer import ResumableWriter
     from admiral.records import Claim
 
-    claims = {one.id: one for one in read_citations(input_path)}
+    claims = {one.id: one for one in _read_claims(input_path)}
     texts = [Claim(one.id, one.claim) for one in claims.values()]
     settings = recorded_citation_settings(config, library)
     with ResumableWriter(output, settings, overwrite=overwrite) as writer:

@@ -76,7 +76,9 @@ def evaluate_citations(
             )
     rows = [(each, verdicts[each.claim.id]) for each in gold]
     scored = [
-        (each, record, score) for each, record in rows if (score := _score(record)) is not None
+        (each, record, score)
+        for each, record in rows
+        if (score := verdict_score(record)) is not None
     ]
     labels = [WICE_LABELS.index(each.label) for each, _, _ in scored]
     scores = [score for _, _, score in scored]
@@ -114,7 +116,7 @@ def _ranking(
         return {}
     ranks = []
     for each, record in rows:
-        score, own = _score(record), canonical(each.source.url)
+        score, own = verdict_score(record), canonical(each.source.url)
         others = [one["score"] for one in record["suggestions"] if canonical(one["url"]) != own]
         better = math.inf if score is None else sum(other > score for other in others)
         ranks.append(1 + better)
@@ -134,8 +136,11 @@ def _decisions(
     return counts
 
 
-def _score(record: Mapping[str, Any]) -> float | None:
+def verdict_score(record: Mapping[str, Any]) -> float | None:
+    """Return the highest score of the existing sources of a verdict, alone or together."""
     scores = [one["score"] for one in record["existing"] if one["score"] is not None]
+    if record.get("together") is not None:
+        scores.append(record["together"]["score"])
     return max(scores, default=None)
 
 

@@ -136,7 +136,7 @@ def _with_normalised_titles(claim: GoldClaim) -> GoldClaim:
 
 def count_noun(number: int, noun: str) -> str:
     """Return a number with its noun, such as ``1 claim`` or ``2 claims``."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _count_ids(ids: Sequence[str], noun: str) -> str:

@@ -58,39 +58,43 @@ def read_experiment(
     AdmiralError
         For an unreadable file, an unknown key or a bad value, naming file, key and remedy.
     """
-    content = _load(path, data)
+    content = load_description(path, data)
     items = [parse_override(override) for override in overrides]
     content |= {key: value for _, key, value in items if key in _FIELDS}
     settings = [item for item in items if item[1] not in _FIELDS]
-    _check_keys(content, _KEYS, str(path))
-    task = _choice(content, "task", tuple(EXPERIMENT_TASKS), path)
+    check_keys(content, _KEYS, str(path))
+    task = choice_value(content, "task", tuple(EXPERIMENT_TASKS), path)
     recipes = dict(_recipes(content, path, kb_folder))
     systems = tuple(_systems(content, path, recipes, settings))
     return Experiment(
         file=path,
-        title=_text(content, "title", str(path)),
+        title=text_value(content, "title", str(path)),
         task=task,
         claims=_claims(content, task, path),
-        limit=_count(content, "limit", str(path)),
-        ks=tuple(_number(k, str(path), "ks") for k in _list(content, "ks", str(path))),
-        seed=_count(content, "seed", str(path)),
+        limit=count_value(content, "limit", str(path)),
+        ks=tuple(number_value(k, str(path), "ks") for k in list_value(content, "ks", str(path))),
+        seed=count_value(content, "seed", str(path)),
         reference=_reference(content, systems, path),
         overrides=tuple(overrides),
         systems=systems,
         knowledge_bases=recipes,
-        groups=tuple(map(str, _list(content, "groups", str(path)))),
-        show=tuple(map(str, _list(content, "show", str(path)))),
-        paper=_paper(content, path),
+        groups=tuple(map(str, list_value(content, "groups", str(path)))),
+        show=tuple(map(str, list_value(content, "show", str(path)))),
+        paper=paper_figures(content, path),
     )
 
 
-def _load(path: Path, data: Path | None) -> dict[str, Any]:
+def load_description(
+    path: Path, data: Path | None, keys: Sequence[str] | None = _KEYS
+) -> dict[str, Any]:
+    """Return the content of the file of an experiment, with `data` for ``${data}``."""
     try:
         loaded = OmegaConf.load(path)
         if not isinstance(loaded, DictConfig):
             raise AdmiralError(f"{path}: expected lines of the form 'key: value', found a list")
         if data is not None:
-            _check_keys(loaded, _KEYS, str(path))
+            if keys is not None:
+                check_keys(loaded, keys, str(path))
             loaded["data"] = str(data)
         content: Any = OmegaConf.to_container(loaded, resolve=True)
     except InterpolationKeyError as error:
@@ -111,7 +115,7 @@ def _claims(content: dict[str, Any], task: str, path: Path) -> Path:
     if content.get("claims") in (None, "demo") and task == "demo":
         with as_file(files("admiral") / "data" / "demo" / "claims.jsonl") as bundled:
             return bundled
-    claims = Path(_text(content, "claims", str(path)))
+    claims = Path(text_value(content, "claims", str(path)))
     if not claims.is_file():
         raise AdmiralError(
             f"{path}: key 'claims': {claims} is not a file. Check the path or --data"
@@ -123,10 +127,10 @@ def _recipes(
     content: dict[str, Any], path: Path, folder: Path
 ) -> Iterator[tuple[str, KnowledgeBaseRecipe]]:
     recipes = content.get("knowledge_bases") or {}
-    for name, value in _mapping(recipes, path, "knowledge_bases").items():
+    for name, value in mapping_value(recipes, path, "knowledge_bases").items():
         key = f"knowledge_bases.{name}"
-        recipe = _mapping(value, path, key)
-        _check_keys(recipe, _RECIPE_KEYS, f"{path}: {key}")
+        recipe = mapping_value(value, path, key)
+        check_keys(recipe, _RECIPE_KEYS, f"{path}: {key}")
         corpora = recipe.get("corpus") or []
         if not isinstance(corpora, list):
             corpora = [corpora]
@@ -150,24 +154,24 @@ def _systems(
     shared: list[tuple[str, str, Any]] = [
         (str(path), key, content[key]) for key in ("kb", "model") if key in content
     ]
-    common = _mapping(content.get("settings") or {}, path, "settings")
+    common = mapping_value(content.get("settings") or {}, path, "settings")
     shared += [(f"{path}: settings", str(key), value) for key, value in common.items()]
     folders: dict[str, str] = {}
-    systems = _list(content, "systems", str(path))
+    systems = list_value(content, "systems", str(path))
     if not systems:
         raise AdmiralError(f"{path}: key 'systems': names no system")
     for index, entry in enumerate(systems):
         where = f"{path}: systems[{index}]"
-        _check_keys(_mapping(entry, path, f"systems[{index}]"), _SYSTEM_KEYS, where)
+        check_keys(mapping_value(entry, path, f"systems[{index}]"), _SYSTEM_KEYS, where)
         baseline = (
-            _choice(entry, "baseline", BASELINES, Path(where)) if "baseline" in entry else None
+            choice_value(entry, "baseline", BASELINES, Path(where)) if "baseline" in entry else None
         )
-        own = _mapping(entry.get("settings") or {}, path, f"systems[{index}].settings")
+        own = mapping_value(entry.get("settings") or {}, path, f"systems[{index}].settings")
         items = [*shared, *((f"{where}.settings", str(k), v) for k, v in own.items()), *overrides]
         config = build_config(items)
         if config.kb in recipes:
             config.kb = str(recipes[config.kb].path)
-        system = System(_text(entry, "name", where), config, baseline)
+        system = System(text_value(entry, "name", where), config, baseline)
         if not system.folder or system.folder in folders:
             other = folders.get(system.folder, "")
             raise AdmiralError(f"{where}: key 'name': {system.name!r} is too similar to {other!r}")
@@ -178,23 +182,24 @@ def _systems(
 def _reference(content: dict[str, Any], systems: Sequence[System], path: Path) -> str:
     if "reference" not in content:
         return ""
-    return _choice(content, "reference", tuple(system.name for system in systems), path)
+    return choice_value(content, "reference", tuple(system.name for system in systems), path)
 
 
-def _paper(content: dict[str, Any], path: Path) -> dict[str, Any]:
-    paper = _mapping(content.get("paper") or {}, path, "paper")
-    _check_keys(paper, _PAPER_KEYS, f"{path}: paper")
+def paper_figures(content: dict[str, Any], path: Path) -> dict[str, Any]:
+    """Return the checked figures of the paper."""
+    paper = mapping_value(content.get("paper") or {}, path, "paper")
+    check_keys(paper, _PAPER_KEYS, f"{path}: paper")
     for key in _PAPER_KEYS:
         if paper and key not in paper:
             raise AdmiralError(f"{path}: key 'paper.{key}': is missing")
-    columns = _list(paper, "columns", f"{path}: paper")
-    for name, row in _mapping(paper.get("rows") or {}, path, "paper.rows").items():
+    columns = list_value(paper, "columns", f"{path}: paper")
+    for name, row in mapping_value(paper.get("rows") or {}, path, "paper.rows").items():
         if not isinstance(row, list) or len(row) != len(columns):
             raise AdmiralError(f"{path}: key 'paper.rows.{name}': not {len(columns)} figures")
     return paper
 
 
-def _check_keys(content: Any, keys: Sequence[str], where: str) -> None:
+def check_keys(content: Any, keys: Sequence[str], where: str) -> None:
     """Raise `AdmiralError` for the first unknown key, and suggest a similar one."""
     for key in content:
         if key not in keys:
@@ -203,14 +208,14 @@ def _check_keys(content: Any, keys: Sequence[str], where: str) -> None:
             raise AdmiralError(f"{where}: key {key!r}: there is no such key. {remedy}")
 
 
-def _mapping(value: Any, path: Path, key: str) -> dict[str, Any]:
+def mapping_value(value: Any, path: Path, key: str) -> dict[str, Any]:
     """Return a value that must be a mapping."""
     if not isinstance(value, dict):
         raise AdmiralError(f"{path}: key {key!r}: expected 'key: value' lines, found {value!r}")
     return value
 
 
-def _text(content: dict[str, Any], key: str, where: str) -> str:
+def text_value(content: dict[str, Any], key: str, where: str) -> str:
     """Return a text."""
     value = content.get(key)
     if value is None or isinstance(value, (dict, list)) or not str(value).strip():
@@ -218,15 +223,15 @@ def _text(content: dict[str, Any], key: str, where: str) -> str:
     return str(value)
 
 
-def _choice(content: dict[str, Any], key: str, choices: Sequence[str], path: Path) -> str:
+def choice_value(content: dict[str, Any], key: str, choices: Sequence[str], path: Path) -> str:
     """Return a text that must be one of `choices`."""
-    value = _text(content, key, str(path))
+    value = text_value(content, key, str(path))
     if value not in choices:
         raise AdmiralError(f"{path}: key {key!r}: {value!r} is not one of {', '.join(choices)}")
     return value
 
 
-def _list(content: dict[str, Any], key: str, where: str) -> list[Any]:
+def list_value(content: dict[str, Any], key: str, where: str) -> list[Any]:
     """Return a list, empty if the key is missing."""
     value = content.get(key) or []
     if not isinstance(value, list):
@@ -234,12 +239,12 @@ def _list(content: dict[str, Any], key: str, where: str) -> list[Any]:
     return value
 
 
-def _count(content: dict[str, Any], key: str, where: str) -> int:
+def count_value(content: dict[str, Any], key: str, where: str) -> int:
     """Return a number that is not negative, 0 if the key is missing."""
-    return _number(content[key], where, key, minimum=0) if key in content else 0
+    return number_value(content[key], where, key, minimum=0) if key in content else 0
 
 
-def _number(value: Any, where: str, key: str, minimum: int = 1) -> int:
+def number_value(value: Any, where: str, key: str, minimum: int = 1) -> int:
     """Return a value that must be an integer from `minimum` on."""
     try:
         whole = int(str(value))

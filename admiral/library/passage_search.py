@@ -102,7 +102,7 @@ class DenseIndex:
         high, low = _split(queries)
         numbers = np.empty((len(queries), 0), np.int64)
         scores = np.empty((len(queries), 0), np.float64)
-        for first, block in self._blocks():
+        for first, block in self.blocks():
             vectors = block.astype(np.float32)
             norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
             products = (high @ vectors.T).astype(np.float64) * _LOW + low @ vectors.T
@@ -117,7 +117,7 @@ class DenseIndex:
             for pair in zip(numbers.tolist(), scores.tolist(), strict=True)
         ]
 
-    def _blocks(self) -> Iterator[tuple[int, npt.NDArray[np.int8]]]:
+    def blocks(self) -> Iterator[tuple[int, npt.NDArray[np.int8]]]:
         """Yield the number of the first passage and the vectors of each block."""
         for start, vectors in zip(self._contents.firsts, self._segments, strict=False):
             for offset in range(0, len(vectors), self._block):

@@ -34,7 +34,26 @@ def steps_in_words(
         ending = ""
         if contrast is not None:
             ending = f': the claim says "{contrast[0]}", the evidence "{contrast[1]}"'
+        elif operator in REFUTING_OPERATORS and (
+            context := _quoted_sentence(quoted, title, evidence)
+        ):
+            ending = f': the evidence says "{context}"'
         yield f"{sentence} {quotation}{ending}"
+
+
+def _quoted_sentence(
+    quoted: str, title: str | None, evidence: Sequence[tuple[str, str]]
+) -> str | None:
+    """Return the sentence of a document that holds a quotation; None if it is the quotation."""
+    for document, sentence in evidence:
+        if document == title and _whole_words(quoted).search(sentence) and quoted != sentence:
+            return sentence
+    return None
+
+
+def _whole_words(quoted: str) -> re.Pattern[str]:
+    """Return a pattern of whole words: "art" is not quoted from "started"."""
+    return re.compile(rf"(?<!\w){re.escape(quoted)}(?!\w)")
 
 
 def cited_steps(
@@ -50,8 +69,7 @@ def cited_steps(
         quoted = step[1]
         title = None
         if quoted:
-            # Whole words: "art" is not quoted from "started".
-            whole = re.compile(rf"(?<!\w){re.escape(quoted)}(?!\w)")
+            whole = _whole_words(quoted)
             in_sentences = [title for title, sentence in evidence if whole.search(sentence)]
             titles = [*in_sentences, *(title for title, _ in evidence if whole.search(title))]
             title = previous if previous in titles else next(iter(titles), None)

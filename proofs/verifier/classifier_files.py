@@ -20,7 +20,7 @@ from tokenizers import Tokenizer
 from torch import nn
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, PreTrainedModel
 
-from proofs.verifier.label_names import LABELS, label_columns
+from proofs.verifier.label_names import LABELS, label_columns, support_columns
 from proofs.verifier.temperature import read_temperature
 from trie.model.quiet_transformers import quiet_transformers
 
@@ -41,7 +41,8 @@ class ClassifierFiles:
     tokenizer
         Its tokenizer, as transformers loads it.
     columns
-        The column of each of `LABELS` in its output.
+        The column of each of `LABELS` in its output; for a classifier with one or two outputs, that
+        of support and that of the rest, if there is one.
     relevance
         The relevance head, which scores the first state of the encoder; None if there is none.
     temperature
@@ -80,8 +81,15 @@ class ClassifierFiles:
         return min(_MAX_LENGTH, given, positions)
 
 
-def read_classifier(directory: Path) -> ClassifierFiles:
+def read_classifier(directory: Path, *, binary: bool = False) -> ClassifierFiles:
     """Read a pair classifier from local files.
+
+    Parameters
+    ----------
+    directory
+        Its directory.
+    binary
+        Whether a classifier may also have one or two outputs (see `support_columns`).
 
     Raises
     ------
@@ -98,9 +106,11 @@ def read_classifier(directory: Path) -> ClassifierFiles:
             )
     try:
         names = json.loads(config.read_text(encoding="utf-8")).get("id2label") or {}
-        columns = label_columns({int(key): str(name) for key, name in names.items()}, str(config))
+        labels = {int(key): str(name) for key, name in names.items()}
     except (OSError, AttributeError, json.JSONDecodeError) as error:
         raise ValueError(f"{config}: is not a model configuration ({error}); restore it") from error
+    mapped = support_columns if binary and len(labels) <= 2 else label_columns
+    columns = mapped(labels, str(config))
     with explained(directory), quiet_transformers():
         model, report = AutoModelForSequenceClassification.from_pretrained(
             directory,

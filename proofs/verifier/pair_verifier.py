@@ -73,7 +73,12 @@ class Verifier:
 
     @classmethod
     def open(
-        cls, directory: str | Path, *, device: str = "cpu", dtype: torch.dtype | None = None
+        cls,
+        directory: str | Path,
+        *,
+        device: str = "cpu",
+        dtype: torch.dtype | None = None,
+        binary: bool = False,
     ) -> Verifier:
         """Open a verifier, or any local Hugging Face pair classifier with the same labels.
 
@@ -83,13 +88,16 @@ class Verifier:
             Its directory.
         device, dtype
             See `Verifier`.
+        binary
+            Whether it may have one or two outputs, which tell support from everything else. All
+            else then counts as neutral.
 
         Raises
         ------
         ValueError
             If it cannot be read, or its labels cannot be mapped; with file and remedy.
         """
-        return cls(read_classifier(Path(directory)), device=device, dtype=dtype)
+        return cls(read_classifier(Path(directory), binary=binary), device=device, dtype=dtype)
 
     @torch.inference_mode()
     def predict(self, claims: Sequence[str], evidences: Sequence[str]) -> Predictions:
@@ -116,8 +124,18 @@ class Verifier:
                     output_hidden_states=self._head is not None,
                 )
             logits = output.logits.float() / self._temperature
-            labels[positions] = logits.softmax(-1)[:, self._columns].cpu()
+            labels[positions] = self._label_probabilities(logits).cpu()
             if self._head is not None:
                 first = output.hidden_states[-1][:, 0].float()
                 relevance[positions] = self._head(first).squeeze(-1).sigmoid().cpu()
         return Predictions(labels, None if self._head is None else relevance)
+
+    def _label_probabilities(self, logits: Tensor) -> Tensor:
+        """Return the probability of each of `LABELS`, (pairs, 3), given outputs."""
+        if len(self._columns) == len(LABELS):
+            return logits.softmax(-1)[:, self._columns]
+        if len(self._columns) == 1:
+            support = logits[:, 0].sigmoid()
+        else:
+            support = logits.softmax(-1)[:, self._columns[0]]
+        return torch.stack([support, 1 - support, torch.zeros_like(support)], -1)

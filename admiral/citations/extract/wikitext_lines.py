@@ -63,7 +63,8 @@ class _Scan:
         self.pieces: list[str] = []
         self.changes: list[int] = []
         self.closings: dict[int, int] = {}  # piece that opens -> piece that closes
-        self.stray: list[int] = []  # pieces of <ref> without a </ref>
+        self.stray: set[int] = set()  # pieces of <ref> without a </ref>
+        self.unclosed: set[int] = set()  # pieces of {{ without }}
         self._stack: list[_Open] = []
         self._open: Counter[str] = Counter()
         self._unclosed: set[str] = set()  # raw tags whose closing tag is not in the rest
@@ -206,10 +207,12 @@ class _Scan:
 
     def _drop(self, opened: _Open) -> None:
         """Remove an opening that has no partner."""
-        if opened.kind == _BRACES:
-            return  # what has a partner was written when it was matched
+        if opened.kind == _BRACES:  # what has a partner was written when it was matched
+            if not self.pieces[opened.piece]:
+                self.unclosed.add(opened.piece)
+            return
         if opened.kind == _REFERENCE:
-            self.stray.append(opened.piece)
+            self.stray.add(opened.piece)
         self.pieces[opened.piece] = ""
         self.changes[opened.piece] = 0
 
@@ -217,11 +220,11 @@ class _Scan:
 def wikitext_lines(text: str) -> list[str]:
     """Return the lines of a text, well-formed and without comments.
 
-    A reference that is not closed ends after the template or the URL that it begins with; without
-    one, its mark is removed.
+    A reference that is not closed ends after the template or the URL that it begins with, and if
+    that template is not closed either, with the line; without one, its mark is removed.
     """
     scan = _Scan(text)
-    for stray in scan.stray:
+    for stray in sorted(scan.stray):
         _repair(scan, stray)
     lines: list[list[str]] = [[]]
     depth = 0
@@ -238,6 +241,10 @@ def _repair(scan: _Scan, piece: int) -> None:
     """Close a reference after the template or the URL that it begins with."""
     after = piece + 1
     while after < len(scan.pieces) and not scan.pieces[after].strip():
+        if after in scan.unclosed:
+            scan.pieces[piece] = "<ref>"
+            scan.pieces[_line_end(scan, after) - 1] += "</ref>"
+            return
         after += 1
     if after == len(scan.pieces):
         return
@@ -247,3 +254,17 @@ def _repair(scan: _Scan, piece: int) -> None:
     elif match := _BARE_URL.match(scan.pieces[after]):
         rest = scan.pieces[after][match.end() :]
         scan.pieces[after] = f"<ref>{match.group()}</ref>{rest}"
+
+
+def _line_end(scan: _Scan, start: int) -> int:
+    """Return the first piece after `start` that ends the line or begins another reference."""
+    depth = 0
+    for piece in range(start + 1, len(scan.pieces)):
+        if depth == 0 and (
+            scan.pieces[piece] == "\n"
+            or scan.pieces[piece].startswith("<ref")
+            or piece in scan.stray
+        ):
+            return piece
+        depth += scan.changes[piece]
+    return len(scan.pieces)

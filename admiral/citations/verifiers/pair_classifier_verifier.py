@@ -1,4 +1,4 @@
-"""Verify by a trained cross-encoder: any local Hugging Face pair classifier with three labels."""
+"""Verify by a trained cross-encoder: any local Hugging Face classifier of pairs."""
 
 from __future__ import annotations
 

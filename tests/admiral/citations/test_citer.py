@@ -233,3 +233,27 @@ def test_the_default_verifier(library: Path) -> None:
 
     failing = replace(CLAIM, id="2", citations=(Citation(HARBOUR.url),))
     assert decisions([CLAIM, failing]) == ["keep", "replace"]
+
+
+def test_sources_that_stand_together_are_judged_together(library: Path, citer: Citer) -> None:
+    """Neither source has the whole claim; both have."""
+    both = (
+        "The Eastern Bridge was opened in 1932 by Governor Ada Lane, and the lighthouse of the "
+        "harbour of Belmar was designed by Ida Morton and was first lit in 1911."
+    )
+    verdict = citer.verify(claim(both, BRIDGE.url, HARBOUR.url))
+    assert verdict.together is not None
+    alone = [one.score for one in verdict.existing if one.score is not None]
+    assert verdict.together.score > max(alone)
+    assert verdict.existing_score == verdict.together.score
+    assert verdict_record(verdict)["together"]["score"] == round(verdict.together.score, 6)
+    fail = (max(alone) + verdict.together.score) / 2
+    with Citer.open(library, config=FAST) as strict:
+        strict._rule = replace(strict._rule, fail=fail)
+        assert strict.verify(claim(both, BRIDGE.url)).flagged
+        assert strict.verify(claim(both, BRIDGE.url, HARBOUR.url)).decision == "keep"
+
+
+def test_one_source_cited_twice_or_a_source_that_is_not_read_is_not_several(citer: Citer) -> None:
+    for other in (BRIDGE.url + "#top", "https://empty.example.org/"):
+        assert citer.verify(claim("The bridge is long.", BRIDGE.url, other)).together is None

@@ -57,6 +57,15 @@ def test_a_library_from_build_to_search(
     assert run(capsys, "verify", *place) == (0, f"{tmp_path / 'library'}: sound\n", "")
 
 
+def test_one_is_in_the_singular(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = tmp_path / "page.txt"
+    page.write_text("A tower\nThe tower was built in 1889.\n", encoding="utf-8")
+    place = ("--library", tmp_path / "library")
+    base = ("--base-url", "https://x.example")
+    assert ": 1 source, 1 passage, " in run(capsys, "build", page, *place, *base)[1]
+    assert ": 1 source, 1 passage, " in run(capsys, "add", page, *place, *base)[1]
+
+
 def test_damage_is_reported(
     sources: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -124,10 +124,38 @@ def test_bad_records_are_named(library: Path, tmp_path: Path, line: str, field: 
 
 @pytest.mark.parametrize(
     "arguments",
-    [[], ["--claim", "x"], ["--library", "x"], ["--claim", "x", "--source", "y", "--input", "z"]],
+    [
+        [],
+        ["--claim", "x"],
+        ["--library", "x"],
+        ["--claim", "x", "--source", "y", "--input", "z"],
+        ["--claim", "x", "--source", "y", "--library", "z"],
+    ],
 )
 def test_wrong_usage(arguments: list[str]) -> None:
     assert CliRunner().invoke(verify_citation_command, arguments).exit_code == 2
+
+
+def test_a_file_without_claims_is_an_error(library: Path, tmp_path: Path) -> None:
+    empty = tmp_path / "empty.jsonl"
+    empty.write_text("\n")
+    for output in ([], ["--output", tmp_path / "verdicts.jsonl"]):
+        with pytest.raises(AdmiralError, match=r"empty\.jsonl: holds no claims"):
+            _run("--library", library, "--input", empty, *output)
+    assert not (tmp_path / "verdicts.jsonl").exists()
+
+
+def test_what_was_not_checked_is_written_in_words(library: Path, citations: Path) -> None:
+    shown = _run("--library", library, "--input", citations).output
+    assert "NOT CHECKED  The lighthouse" in shown
+    assert "not checked: not web" in shown
+
+
+def test_titles_are_no_part_of_quotations(tmp_path: Path) -> None:
+    source = tmp_path / "page.txt"
+    source.write_text(f"The Eastern Bridge of Belmar\n{BRIDGE.text}", encoding="utf-8")
+    shown = _run("--claim", "The Eastern Bridge was opened in 1932.", "--source", source).output
+    assert "“The Eastern Bridge was opened on 4 May 1932" in shown
 
 
 def test_cite_suggests_sources(library: Path) -> None:
@@ -137,7 +165,7 @@ def test_cite_suggests_sources(library: Path) -> None:
     first = json.loads(result.output.splitlines()[0])
     assert (first["rank"], first["url"], first["margin"]) == (1, HARBOUR.url, None)
     assert HARBOUR.text[first["passage"]["start"] : first["passage"]["end"]]
-    readable = CliRunner().invoke(cite_command, [*given[:3], "--k", "1", *_FAST])
+    readable = CliRunner().invoke(cite_command, [*given[:3], "-k", "1", *_FAST])
     assert HARBOUR.url in readable.output
     assert BRIDGE.url not in readable.output
 

@@ -42,6 +42,18 @@ def test_contrasting_words(claim: str, quoted: str, expected: tuple[str, str] | 
     assert contrasting_words(claim, quoted, NatOp.EQUIVALENCE) is None
 
 
+def test_a_contradiction_without_shared_words_is_put_in_context() -> None:
+    evidence = [("Cy Bell", "Cy Bell was born in Rome."), ("Bo Lind", "Bo Lind was born in Oslo.")]
+    steps = [("Bo Lind", "Bo Lind", NatOp.EQUIVALENCE), ("A film", "born", NatOp.ALTERNATION)]
+    assert list(steps_in_words(steps, evidence))[1] == (
+        '"A film" contradicts "born" [Bo Lind]: the evidence says "Bo Lind was born in Oslo."'
+    )
+    whole = [("A film", "Bo Lind was born in Oslo.", NatOp.NEGATION)]
+    assert list(steps_in_words(whole, evidence)) == [
+        '"A film" is refuted by "Bo Lind was born in Oslo." [Bo Lind]'
+    ]
+
+
 def test_sentences() -> None:
     steps = [
         ("Bo Lind", "Bo Lind", NatOp.EQUIVALENCE),

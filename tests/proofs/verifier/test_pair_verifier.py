@@ -120,3 +120,33 @@ def test_bad_directories_are_refused_with_the_file(folder: Path, tmp_path: Path)
     (copied / "pytorch_model.bin").write_bytes(b"a pickle")
     with pytest.raises(ValueError, match=r"model\.safetensors: no such file"):
         Verifier.open(copied)
+
+
+@pytest.mark.parametrize("labels", [("LABEL_0",), ("LABEL_0", "LABEL_1"), ("support", "other")])
+def test_one_or_two_outputs_stand_in_where_support_is_enough(
+    tmp_path: Path, labels: tuple[str, ...]
+) -> None:
+    """A single output is the log-odds of support; nothing is said to contradict."""
+    folder = write_classifier_directory(tmp_path / "model", labels)
+    with pytest.raises(ValueError, match="id2label"):
+        Verifier.open(folder)
+    predicted = Verifier.open(folder, dtype=torch.float32, binary=True).predict(CLAIMS, EVIDENCE)
+    model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    for claim, evidence, row in zip(CLAIMS, EVIDENCE, predicted.labels, strict=True):
+        inputs = tokenizer(
+            evidence,
+            claim,
+            truncation="longest_first",
+            max_length=64,
+            return_token_type_ids=True,
+            return_tensors="pt",
+        )
+        with torch.inference_mode():
+            logits = model(**inputs).logits[0]
+        if len(labels) == 1:
+            support = torch.sigmoid(logits[0])
+        else:
+            support = logits.softmax(-1)[0 if "support" in labels else 1]
+        expected = torch.stack([support, 1 - support, torch.tensor(0.0)])
+        torch.testing.assert_close(row, expected)

@@ -20,6 +20,8 @@ FILES = {
     "paper-retriever": ("retrieve",),
     "paper-reranker": ("rerank",),
     "paper-prover": ("prove",),
+    "paper-side-expander": ("retrieve",),
+    "side-expander": ("retrieve",),
 }
 
 

@@ -183,6 +183,8 @@ def test_not_entailed_is_neutral_or_contradicted() -> None:
 
 def test_the_shipped_settings_are_valid_and_documented() -> None:
     """To update the page, paste the expected text."""
+    paper = load_verifier_config(ROOT / "configs" / "paper-side-verifier.yaml")
+    assert (paper.start, paper.max_length) == ("roberta-large", 512)
     first = load_verifier_config(ROOT / "configs" / "verifier-simple.yaml")
     second = load_verifier_config(ROOT / "configs" / "verifier.yaml")
     assert (first.start, second.start, second.out) == ("minilm", first.out, "runs/verifier")

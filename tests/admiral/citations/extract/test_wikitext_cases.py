@@ -111,6 +111,14 @@ CASES: dict[str, tuple[str, list[tuple[str, str, list[str], list[str]]]]] = {
         f"{{|\n| a\n== Weather ==\nIt dried.<ref>{WEB_B}</ref>",
         [("It dried.", "It dried.", [B], [])],
     ),
+    "an unclosed template in an unclosed ref is no text": (
+        f"It rained.<ref>{{{{cite web|url={A} |title=Rain\n\nIt dried.<ref>{WEB_B}</ref>",
+        [("It rained.", "It rained.", [A], []), ("It dried.", "It dried.", [B], [])],
+    ),
+    "an unclosed template in a ref is no text up to the next ref": (
+        f"It rained.<ref>{{{{cite web|url={A} |title=Rain <ref>{WEB_B}</ref> It dried.",
+        [("It rained.", "It rained.", [A, B], [])],
+    ),
     "gallery": (
         f"<gallery>\nFile:A.jpg|It rained.<ref name=x>{WEB_A}</ref>\n</gallery>\nIt dried.<ref "
         f"name=x/>",

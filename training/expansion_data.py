@@ -1,0 +1,137 @@
+"""Build training samples of query expansion: claim in context in, title of the cited page out.
+
+Run as ``python -m training.expansion_data --kb KB --wice TOKENS.train.jsonl.gz OUT.jsonl``. The
+samples are those of hop 0 of the hop retriever, so that `training.retriever` trains on them
+(configs/side-expander.yaml).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+
+import click
+
+from admiral.citations.citation_records import CitedClaim
+from admiral.citations.claim_context import ContextForm, claim_in_context
+from admiral.citations.wice_records import read_wice
+from admiral.errors import AdmiralError
+from admiral.kb import KnowledgeBase, locate
+from admiral.kb.kb_paths import check_outside_folders
+from admiral.storage.output_paths import check_distinct_paths, check_output_path
+from training.command_options import kb_option, seed_option
+from training.data.held_out import is_held_out
+from training.data.pseudo_citations import pseudo_citations
+from training.data.samples import RetrieveSample, write_samples
+
+#: Forms of the context of which one is drawn for each sample. The claim alone is what
+#: `admiral cite` has.
+CONTEXTS: tuple[ContextForm, ...] = ("sentence", "sentence", "title", "claim")
+#: Most words of a title; the rest is left out.
+TITLE_WORDS = 12
+
+
+def expansion_sample(claim: CitedClaim, title: str, context: ContextForm) -> RetrieveSample:
+    """Return the sample of a claim that cites a page with a title."""
+    words = title.replace("[", "(").replace("]", ")").split()
+    gold = " ".join(words[:TITLE_WORDS])
+    return RetrieveSample(claim_in_context(claim, context), (), 0, (gold,))
+
+
+def titled_citations(paths: Iterable[Path]) -> Iterator[tuple[CitedClaim, str]]:
+    """Yield each claim whose cited page has a title, and the title."""
+    for path in paths:
+        for citation in read_wice(path):
+            if citation.source.title:
+                yield citation.claim, citation.source.title
+
+
+@click.command()
+@click.argument("out", type=click.Path(path_type=Path))
+@kb_option("name")
+@click.option(
+    "--count",
+    type=click.IntRange(min=0),
+    default=30_000,
+    show_default=True,
+    help="Most pseudo-citations of the knowledge base.",
+)
+@click.option(
+    "--wice",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True),
+    help="Training claims of WiCE with the text of the cited page; repeatable.",
+)
+@click.option(
+    "--repeat",
+    type=click.IntRange(min=1),
+    default=8,
+    show_default=True,
+    help="Copies of each claim of --wice.",
+)
+@click.option(
+    "--hold-out",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=0.0,
+    show_default=True,
+    help="Share of the pages of --wice that is left out, and written to --held-out.",
+)
+@click.option(
+    "--held-out", type=click.Path(path_type=Path), help="File of the samples that are left out."
+)
+@click.option(
+    "--exclude",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True),
+    help="Development claims of WiCE; their pages are in no sample; repeatable.",
+)
+@seed_option
+def main(
+    out: Path,
+    name: str,
+    count: int,
+    wice: tuple[Path, ...],
+    repeat: int,
+    hold_out: float,
+    held_out: Path | None,
+    exclude: tuple[Path, ...],
+    seed: int,
+) -> None:
+    """Write samples of query expansion to OUT (JSON Lines), the same for the same seed."""
+    if bool(hold_out) != (held_out is not None):
+        raise click.UsageError("--hold-out and --held-out need each other.")
+    try:
+        outputs = [out, *([held_out] if held_out else [])]
+        for path in outputs:
+            check_output_path(path)
+            check_outside_folders(path, name)
+        check_distinct_paths(*outputs, *wice, *exclude)
+        excluded = {citation.page for path in exclude for citation in read_wice(path)}
+        kept: list[tuple[CitedClaim, str]] = []
+        left: list[tuple[CitedClaim, str]] = []
+        for claim, title in titled_citations(wice):
+            if claim.page not in excluded:
+                (left if is_held_out(claim.page, hold_out) else kept).append((claim, title))
+        citations = kept * repeat
+        with KnowledgeBase.open(locate(name)) as kb:
+            found = pseudo_citations(kb, seed, excluded=excluded)
+            citations += [(each.claim, each.source) for each in islice(found, count)]
+        rng = random.Random(seed)
+        rng.shuffle(citations)
+        samples = [expansion_sample(*each, rng.choice(CONTEXTS)) for each in citations]
+        written = write_samples(out, samples)
+        if held_out:
+            write_samples(held_out, (expansion_sample(*each, "sentence") for each in left))
+    except AdmiralError as error:
+        raise click.ClickException(str(error)) from error
+    click.echo(
+        f"{out}: {written:,} samples, {len(kept) * repeat:,} of them of WiCE; "
+        f"{len(left):,} held out",
+        err=True,
+    )
+
+
+if __name__ == "__main__":
+    main()
