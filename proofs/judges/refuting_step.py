@@ -17,7 +17,8 @@ from proofs.logic.words import NEGATIONS, locate_spans, split_words
 from proofs.verifier.label_names import LABELS
 from proofs.verifier.pair_verifier import Verifier
 
-_MIN_CHANGE = 0.01  # smaller changes are noise of arithmetic
+# A smaller change of the probability may be that of any other wording.
+_MIN_CHANGE = 0.1
 _CONTRADICTION = LABELS.index("contradiction")
 
 

@@ -15,8 +15,7 @@ from proofs.verifier.label_names import LABELS
 from proofs.verifier.pair_verifier import Predictions, Verifier
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 from tests.training.demo_program import run_program
-from training.build_proofs import main
-from training.data.confirmed_proofs import confirmed_proofs
+from training.build_proofs import confirmed_proofs, main
 from training.data.samples import ProveSample, read_samples
 from training.fitting.verdict_examples import VerdictExample
 

@@ -71,7 +71,7 @@ def test_a_negated_span_becomes_a_negation() -> None:
 def test_a_proof_stays_if_no_step_takes_the_contradiction_away() -> None:
     refuted = RefutedClaim(CLAIM, EVIDENCE, 0.9, PROOF)
     assert with_refuting_steps(WordVerifier("Seth"), [refuted]) == [PROOF]  # type: ignore[arg-type]
-    small = RefutedClaim(CLAIM, EVIDENCE, 0.2, PROOF)
+    small = RefutedClaim(CLAIM, EVIDENCE, 0.3, PROOF)  # takes 0.2 of it away
     assert operators(*with_refuting_steps(WordVerifier("Iraqi"), [small])) == ["=|="]  # type: ignore[arg-type]
 
 
