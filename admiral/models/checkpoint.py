@@ -28,6 +28,7 @@ from admiral.models.heads import (
 )
 from admiral.models.hf_config import ARCHITECTURES, read_seq2seq_config
 from admiral.storage.bundled_names import MODELS
+from proofs.judges.generated import STEP_DECISION
 from proofs.judges.verified_fits import JUDGE_WEIGHTS
 from trie import SafeTokenizer, Seq2Seq
 from trie.model.quiet_transformers import quiet_transformers
@@ -38,7 +39,8 @@ logger = getLogger(__name__)
 _LAYER = re.compile(r"\.(layers|block)\.")
 # The files of a checkpoint, including those of checkpoints saved by other programs.
 _FILES = {
-    *("config.json", "generation_config.json", "model.safetensors", RERANK_HEAD, SUFFICIENCY_HEAD),
+    *("config.json", "generation_config.json", "model.safetensors"),
+    *(RERANK_HEAD, SUFFICIENCY_HEAD, STEP_DECISION),
     *("relevance_head.safetensors", "temperature.json", JUDGE_WEIGHTS),  # of a verifier
     *("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"),
     *("vocab.json", "vocab.txt", "merges.txt", "spiece.model"),

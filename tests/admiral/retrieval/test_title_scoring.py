@@ -84,8 +84,9 @@ def test_scores_do_not_depend_on_the_batch(system: Admiral) -> None:
 
 
 def test_a_title_outside_the_trie_is_improbable_when_normalised(system: Admiral) -> None:
-    (scores,) = scorer(system, normalise=True).score([CLAIM], [[]], [0], [["Rome", "Atlantis"]])
-    assert scores["Atlantis"] == MIN_LOG_PROBABILITY < scores["Rome"] <= 0.0
+    names = ["66th Primetime Emmy Awards", "Atlantis"]
+    (scores,) = scorer(system, normalise=True).score([CLAIM], [[]], [0], [names])
+    assert scores["Atlantis"] == MIN_LOG_PROBABILITY < scores["66th Primetime Emmy Awards"] <= 0.0
     (scores,) = scorer(system).score([CLAIM], [[]], [0], [["Atlantis"]])
     assert MIN_LOG_PROBABILITY <= scores["Atlantis"] < 0.0
 
