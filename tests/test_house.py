@@ -26,6 +26,7 @@ TEXTS = [
     *(ROOT / name for name in ("setup.py", "pyproject.toml", "Makefile", "constraints.txt")),
     ROOT / ".ci" / "run",
     *sorted((ROOT / "configs").glob("*.yaml")),
+    *sorted((ROOT / "admiral" / "data").glob("mini*/*config.json")),
 ]
 
 

@@ -158,6 +158,7 @@ def write_classifier(out: Path, files: ClassifierFiles, dtype: torch.dtype, leng
         "architectures": [type(files.model).__name__],
         "dtype": str(dtype).removeprefix("torch."),
     }
+    record.pop("_name_or_path", None)  # where it was started from, on this machine
     (out / "config.json").write_text(json.dumps(record, indent=2, sort_keys=True) + "\n")
     with quiet_transformers():
         files.tokenizer.save_pretrained(out)

@@ -86,6 +86,7 @@ def test_a_written_verifier_is_read_again(tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
     write_classifier(out, files, torch.float16, 32)
+    assert str(tmp_path) not in (out / "config.json").read_text(encoding="utf-8")
     loaded = read_classifier(out)
     assert loaded.max_length == 32
     assert loaded.columns == (0, 1, 2)
