@@ -1,4 +1,4 @@
-"""What features are worth to the document scorer, by cross-validation.
+"""Measure groups of features of the document scorer by cross-validation.
 
     python -m benchmarks.ranking_features --source hover:TRAIN.jsonl --kb KB
 

@@ -68,7 +68,7 @@ def source_lines(label: str, source: ScoredSource) -> Iterator[str]:
 
 
 def score_facts(scored: ScoredSource | JointScore) -> list[str]:
-    """Return what is known of a score, in words."""
+    """Return a description of a score."""
     facts = [f"score {scored.score:.2f}"]
     if scored.probability is not None:
         facts.append(f"probability of support {scored.probability:.2f}")

@@ -10,6 +10,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 from admiral.errors import AdmiralError, first_line
@@ -55,24 +56,30 @@ class ClusterOptions:
                 raise AdmiralError(f"setting {name!r} of the cluster: {problem}")
 
 
-def load_ray() -> Any:
-    """Import Ray and return the package.
+def load_ray(module: str = "ray", extras: str = "ray") -> Any:
+    """Import Ray or one of its modules, and return it.
+
+    Parameters
+    ----------
+    module
+        The module.
+    extras
+        The extras of this package that install it, for the error.
 
     Raises
     ------
     AdmiralError
-        If Ray is not installed.
+        If it is not installed.
     """
     # Ray reads this when it is imported: send no usage statistics.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
-        import ray
+        return import_module(module)
     except ImportError as error:
         raise AdmiralError(
             f"--engine ray needs a package that is not installed ({error}). Install it on every "
-            "node with `pip install 'admiral-retrieval[ray]'`, or use --engine local"
+            f"node with `pip install 'admiral-retrieval[{extras}]'`, or use --engine local"
         ) from error
-    return ray
 
 
 @contextmanager

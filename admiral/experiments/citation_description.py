@@ -71,7 +71,7 @@ class CitationSystem:
 
 @dataclass(frozen=True, slots=True)
 class LibraryRecipe:
-    """How the library is built: its files, passages, BM25 parameters, and whether with vectors."""
+    """Settings for building the library: source files, passages, BM25 and dense vectors."""
 
     sources: tuple[Path, ...]
     words: int = 100

@@ -178,7 +178,7 @@ class ClaimQueue:
         try:
             for result in self._retrieve(system, arrived, arrived, hops):
                 self._finish(jobs.pop(result.claim.id), result)
-        except BaseException as error:  # the thread goes on, even after SystemExit
+        except BaseException as error:  # the thread must survive, even SystemExit
             if len(jobs) == 1:
                 jobs.popitem()[1].future.set_exception(_failure(error))
             elif not jobs:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
@@ -17,7 +16,7 @@ from typing import Any
 
 from starlette.types import ASGIApp, Message
 
-from admiral.cluster.ray_session import LOCAL, connect_ray, count_workers
+from admiral.cluster.ray_session import LOCAL, connect_ray, count_workers, load_ray
 from admiral.cluster.worker import worker_config
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError, first_line
@@ -176,16 +175,7 @@ def load_serve() -> Any:
     AdmiralError
         If it is not installed.
     """
-    # Ray reads this when it is imported: send no usage statistics.
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    try:
-        from ray import serve
-    except ImportError as error:
-        raise AdmiralError(
-            f"--engine ray needs a package that is not installed ({error}). Install it on every "
-            "node with `pip install 'admiral-retrieval[serve,rayserve]'`, or use --engine local"
-        ) from error
-    return serve
+    return load_ray("ray.serve", "serve,rayserve")
 
 
 @contextmanager

@@ -52,7 +52,7 @@ def missing_proof_marks(
 
 
 class StepSpan(NamedTuple):
-    """Where a step is: its units of the claim, and positions of tokens in the proof.
+    """The position of a step: its units of the claim and its tokens in the proof.
 
     Attributes
     ----------

@@ -10,14 +10,13 @@ belongs to the checkpoint, which holds it in the file `STEP_DECISION`.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from proofs.generation.generator import CoveringProof, ProofGenerator
 from proofs.judges.judgement import Evidence, Judgement, uncovered
-from proofs.judges.verified_fits import LinearScore, sigmoid
+from proofs.judges.verified_fits import LinearScore, log_odds, sigmoid
 from proofs.judges.weight_files import bad_field, number, read_weights
 from proofs.logic.operators import NatOp
 from proofs.logic.proof import Proof, ProofStep
@@ -33,7 +32,6 @@ STEP_DECISION_FEATURES = (
     *("quoted", "mean_quoted"),
     "steps",
 )
-_SMALLEST = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +95,8 @@ class StepDecision:
 
 def step_decision_features(covering: CoveringProof) -> Mapping[str, float]:
     """Return the values of `STEP_DECISION_FEATURES`."""
-    independent = [_log_odds(value) for value in covering.independent]
-    unquoted = [_log_odds(value) for value in covering.unquoted]
+    independent = [log_odds(value) for value in covering.independent]
+    unquoted = [log_odds(value) for value in covering.unquoted]
     count = len(independent)
     return {
         "independent": max(independent),
@@ -109,11 +107,6 @@ def step_decision_features(covering: CoveringProof) -> Mapping[str, float]:
         "mean_quoted": sum(covering.quoted) / count,
         "steps": float(count),
     }
-
-
-def _log_odds(probability: float) -> float:
-    clamped = min(max(probability, _SMALLEST), 1 - _SMALLEST)
-    return math.log(clamped / (1 - clamped))
 
 
 class GeneratedProofJudge:

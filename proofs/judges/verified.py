@@ -25,14 +25,13 @@ from proofs.judges.refuting_step import (
     with_refuting_steps,
     without_refuting_steps,
 )
+from proofs.judges.verified_fits import SMALLEST, log_odds
 from proofs.logic.operators import Verdict
 from proofs.logic.words import is_content, split_words, stems
 from proofs.verifier.label_names import LABELS
 from proofs.verifier.pair_input import document_texts, evidence_text
 from proofs.verifier.pair_verifier import Verifier
 
-# Probabilities closer to 0 or 1 are rounded, so that their logarithms are finite.
-_SMALLEST = 1e-6
 # What a label of the verifier means for the claim.
 _VERDICTS = dict(
     zip(LABELS, (Verdict.SUPPORTS, Verdict.NOT_ENOUGH_INFO, Verdict.REFUTES), strict=True)
@@ -65,9 +64,9 @@ class VerifiedClaim:
         return {
             "score": self.draft.highest,
             "verbatim": float(self.draft.verbatim),
-            "decided": _log_odds(1 - self.labels["neutral"]),
+            "decided": log_odds(1 - self.labels["neutral"]),
             "decided_alone": self._decided_alone(),
-            "relevant": _log_odds(self.relevance),
+            "relevant": log_odds(self.relevance),
         }
 
     def verdict_features(self, proof_verdict: Verdict | None) -> dict[str, float]:
@@ -82,16 +81,16 @@ class VerifiedClaim:
             "score": self.draft.highest,
             "verbatim": float(self.draft.verbatim),
             "decided_alone": self._decided_alone(),
-            "relevant": _log_odds(self.relevance),
-            "entailed_alone": _log_odds(max(one["entailment"] for one in self.alone)),
-            "contradicted_alone": _log_odds(max(one["contradiction"] for one in self.alone)),
-            **{name: math.log(max(value, _SMALLEST)) for name, value in self.labels.items()},
+            "relevant": log_odds(self.relevance),
+            "entailed_alone": log_odds(max(one["entailment"] for one in self.alone)),
+            "contradicted_alone": log_odds(max(one["contradiction"] for one in self.alone)),
+            **{name: math.log(max(value, SMALLEST)) for name, value in self.labels.items()},
             "supports": float(proof_verdict is Verdict.SUPPORTS),
             "refutes": float(proof_verdict is Verdict.REFUTES),
         }
 
     def _decided_alone(self) -> float:
-        return _log_odds(1 - min(one["neutral"] for one in self.alone))
+        return log_odds(1 - min(one["neutral"] for one in self.alone))
 
 
 class VerifiedJudge:
@@ -228,7 +227,7 @@ def _given_sufficiency(
     return {
         verdict: 1 - sufficient
         if verdict is Verdict.NOT_ENOUGH_INFO
-        else sufficient * value / max(decided, _SMALLEST)
+        else sufficient * value / max(decided, SMALLEST)
         for verdict, value in verdicts.items()
     }
 
@@ -238,8 +237,3 @@ def _contradicting(read: VerifiedClaim, evidence: Evidence) -> tuple[str, float]
     texts = [evidence_text(evidence), *document_texts(evidence)]
     values = [one["contradiction"] for one in (read.labels, *read.alone)]
     return max(zip(texts, values, strict=False), key=lambda pair: pair[1])
-
-
-def _log_odds(probability: float) -> float:
-    clamped = min(max(probability, _SMALLEST), 1 - _SMALLEST)
-    return math.log(clamped / (1 - clamped))

@@ -15,6 +15,8 @@ from typing import Any
 from proofs.judges.weight_files import bad_field, fields, number, numbers
 from proofs.logic.operators import Verdict
 
+#: Probabilities closer to 0 or 1 are rounded, so that their logarithms are finite.
+SMALLEST = 1e-6
 #: Name of the file of the judge's weights in the directory of the verifier that they go with.
 JUDGE_WEIGHTS = "judge_weights.json"
 #: Features of the probability that the evidence is sufficient: the highest score of a step;
@@ -152,3 +154,9 @@ def sigmoid(log_odds: float) -> float:
     if log_odds < 0:
         return 1 - sigmoid(-log_odds)
     return 1 / (1 + math.exp(-log_odds))
+
+
+def log_odds(probability: float) -> float:
+    """Return the log-odds of a probability, rounded so that they are finite."""
+    clamped = min(max(probability, SMALLEST), 1 - SMALLEST)
+    return math.log(clamped / (1 - clamped))

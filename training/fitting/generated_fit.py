@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import torch
-
 from admiral.errors import AdmiralError
 from admiral.models.checkpoint import Checkpoint
 from proofs.generation.generator import ProofGenerator
@@ -16,7 +14,7 @@ from proofs.judges.generated import (
 )
 from proofs.judges.verified_fits import LinearScore, sigmoid
 from training.fitting.judge_fits import threshold_at_recall
-from training.fitting.logistic_fit import fit_logistic
+from training.fitting.logistic_fit import fit_binary
 from training.fitting.sufficiency_examples import SufficiencyExample
 
 
@@ -51,11 +49,7 @@ def fit_step_decision(
     dev_rows, dev_sufficient = _rows(generator, dev)
     if not rows or not any(not label for label in dev_sufficient):
         raise AdmiralError("no proof of the claims can be decoded; give shorter claims")
-    is_sufficient = torch.tensor(sufficient)
-    allowed = torch.stack([~is_sufficient, is_sufficient], dim=1)
-    (no_bias, no), (yes_bias, yes) = fit_logistic(rows, allowed, STEP_DECISION_FEATURES)
-    weights = {name: yes[name] - no[name] for name in STEP_DECISION_FEATURES}
-    log_odds = LinearScore(yes_bias - no_bias, weights)
+    log_odds = LinearScore(*fit_binary(rows, sufficient, STEP_DECISION_FEATURES))
     doubts = [1 - sigmoid(log_odds(row)) for row in dev_rows]
     doubt = threshold_at_recall(doubts, [not label for label in dev_sufficient], recall)
     return StepDecision(log_odds, min(max(1 - doubt, 0.0), 1.0))

@@ -59,6 +59,16 @@ def fit_logistic(
     ]
 
 
+def fit_binary(
+    rows: Sequence[Mapping[str, float]], positive: Sequence[bool], names: Sequence[str]
+) -> tuple[float, dict[str, float]]:
+    """Fit a logistic regression of two classes, and return its bias and weights as log-odds."""
+    is_positive = torch.tensor(positive)
+    allowed = torch.stack([~is_positive, is_positive], dim=1)
+    (no_bias, no), (yes_bias, yes) = fit_logistic(rows, allowed, names)
+    return yes_bias - no_bias, {name: yes[name] - no[name] for name in names}
+
+
 def folds_by_claim(claims: Sequence[str], seed: int) -> Iterator[tuple[list[int], list[int]]]:
     """Yield (positions to fit on, positions to apply to) of the folds of cross-validation.
 

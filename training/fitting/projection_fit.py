@@ -35,7 +35,7 @@ class RetrievalExample:
 
 @dataclass(frozen=True, slots=True)
 class ProjectionSettings:
-    """How a map is fitted.
+    """Settings for fitting a map.
 
     Attributes
     ----------

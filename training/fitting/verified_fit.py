@@ -20,7 +20,7 @@ from proofs.judges.verified_fits import (
 from proofs.logic.operators import Verdict
 from proofs.verifier.pair_verifier import Verifier
 from training.data.held_out import is_held_out
-from training.fitting.logistic_fit import fit_logistic, folds_by_claim
+from training.fitting.logistic_fit import fit_binary, fit_logistic, folds_by_claim
 
 # The verdicts that a label allows.
 _ALLOWED = {
@@ -69,11 +69,8 @@ def fit_sufficiency(
     threshold
         The probability from which evidence counts as sufficient.
     """
-    is_sufficient = torch.tensor(sufficient)
-    allowed = torch.stack([~is_sufficient, is_sufficient], dim=1)
-    (no_bias, no), (yes_bias, yes) = fit_logistic(rows, allowed, SUFFICIENCY_FEATURES)
-    weights = {name: yes[name] - no[name] for name in SUFFICIENCY_FEATURES}
-    return SufficiencyFit(LinearScore(yes_bias - no_bias, weights), threshold)
+    log_odds = LinearScore(*fit_binary(rows, sufficient, SUFFICIENCY_FEATURES))
+    return SufficiencyFit(log_odds, threshold)
 
 
 def fit_verdicts(rows: Sequence[Mapping[str, float]], labels: Sequence[Label]) -> VerdictFit:

@@ -26,7 +26,7 @@ KEY = "a-key-that-is-long-enough"
 
 
 class EndingReplicas:
-    """Ask a replica of this process, which ends after so many messages as `ends` says."""
+    """Call a replica in this process, which fails after `ends` messages."""
 
     def __init__(self, replica: Replica) -> None:
         self.replica = replica
