@@ -21,7 +21,7 @@ from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, locate
 from admiral.kb.kb_paths import check_outside_folders
 from admiral.storage.output_paths import check_distinct_paths, check_output_path
-from training.command_options import kb_option, seed_option
+from training.command_options import exclude_option, kb_option, seed_option
 from training.data.held_out import is_held_out
 from training.data.pseudo_citations import pseudo_citations
 from training.data.samples import RetrieveSample, write_samples
@@ -81,12 +81,7 @@ def titled_citations(paths: Iterable[Path]) -> Iterator[tuple[CitedClaim, str]]:
 @click.option(
     "--held-out", type=click.Path(path_type=Path), help="File of the samples that are left out."
 )
-@click.option(
-    "--exclude",
-    multiple=True,
-    type=click.Path(path_type=Path, exists=True),
-    help="Development claims of WiCE; their pages are in no sample; repeatable.",
-)
+@exclude_option("their pages are in no sample", exists=True)
 @seed_option
 def main(
     out: Path,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -33,14 +34,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_classifier_directory(tmp_path_factory.mktemp("hub") / "model")
 
 
-def test_a_classifier_of_the_hub_stands_in(folder: Path) -> None:
-    """Its probabilities are those of transformers, in the order of the verifier's labels."""
-    verifier = Verifier.open(folder, dtype=torch.float32)
-    predicted = verifier.predict(CLAIMS, EVIDENCE)
-    assert predicted.relevance is None
+def transformers_logits(folder: Path) -> Iterator[torch.Tensor]:
+    """Yield the logits that transformers computes for each claim with its evidence."""
     model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
     tokenizer = AutoTokenizer.from_pretrained(folder)
-    for claim, evidence, row in zip(CLAIMS, EVIDENCE, predicted.labels, strict=True):
+    for claim, evidence in zip(CLAIMS, EVIDENCE, strict=True):
         inputs = tokenizer(
             evidence,
             claim,
@@ -50,7 +48,16 @@ def test_a_classifier_of_the_hub_stands_in(folder: Path) -> None:
             return_tensors="pt",
         )
         with torch.inference_mode():
-            expected = model(**inputs).logits.softmax(-1)[0]
+            yield model(**inputs).logits[0]
+
+
+def test_a_classifier_of_the_hub_stands_in(folder: Path) -> None:
+    """Its probabilities are those of transformers, in the order of the verifier's labels."""
+    verifier = Verifier.open(folder, dtype=torch.float32)
+    predicted = verifier.predict(CLAIMS, EVIDENCE)
+    assert predicted.relevance is None
+    for logits, row in zip(transformers_logits(folder), predicted.labels, strict=True):
+        expected = logits.softmax(-1)
         torch.testing.assert_close(row, expected.flip(0))
 
 
@@ -132,19 +139,7 @@ def test_one_or_two_outputs_stand_in_where_support_is_enough(
     with pytest.raises(ValueError, match="id2label"):
         Verifier.open(folder)
     predicted = Verifier.open(folder, dtype=torch.float32, binary=True).predict(CLAIMS, EVIDENCE)
-    model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    for claim, evidence, row in zip(CLAIMS, EVIDENCE, predicted.labels, strict=True):
-        inputs = tokenizer(
-            evidence,
-            claim,
-            truncation="longest_first",
-            max_length=64,
-            return_token_type_ids=True,
-            return_tensors="pt",
-        )
-        with torch.inference_mode():
-            logits = model(**inputs).logits[0]
+    for logits, row in zip(transformers_logits(folder), predicted.labels, strict=True):
         if len(labels) == 1:
             support = torch.sigmoid(logits[0])
         else:
