@@ -118,11 +118,7 @@ def _check(words: list[str]) -> None:
         makefile = (ROOT / "Makefile").read_text()
         assert all(re.search(rf"^{target}:", makefile, re.M) for target in targets), words
     elif program == "admiral":
-        command, context = cli, click.Context(cli)
-        while isinstance(command, click.Group):
-            name, *arguments = arguments
-            command = command.get_command(context, name)
-            assert command is not None, words
+        command, arguments = _subcommand(cli, arguments)
         also = OF_EXPERIMENTS if command.name == "experiment" else set()
         _check_options(command, arguments, _names(RetrievalConfig) | also)
     elif [program, *arguments[:1]] == ["python", "-m"] or words[1:3] == ["launch", "-m"]:
@@ -130,11 +126,22 @@ def _check(words: list[str]) -> None:
         settings = run_config.TrainConfig if module in TRAINING else RetrievalConfig
         if module == "training.verifier":
             settings = VerifierConfig
-        command = importlib.import_module(module).main
-        assert isinstance(command, click.Command)
+        command, arguments = _subcommand(importlib.import_module(module).main, arguments)
         _check_options(command, arguments, _names(settings))
     else:
         assert program in SYSTEM, f"{program}: mark the block, or check its commands"
+
+
+def _subcommand(command: click.Command, arguments: list[str]) -> tuple[click.Command, list[str]]:
+    """Return the command that the first arguments name within a group, and the other arguments."""
+    context = click.Context(command)
+    while isinstance(command, click.Group):
+        name, *arguments = arguments
+        found = command.get_command(context, name)
+        assert found is not None, name
+        command = found
+    assert isinstance(command, click.Command)
+    return command, arguments
 
 
 def _names(config: type) -> set[str]:
@@ -147,7 +154,8 @@ def _check_options(command: click.Command, arguments: list[str], settings: set[s
     assert rest == []
     for parameter in command.params:
         value = values.get(parameter.name)
-        if isinstance(parameter.type, click.Choice | click.types.IntParamType) and value:
+        checked = isinstance(parameter.type, click.Choice | click.types.IntParamType)
+        if checked and value and parameter.nargs == 1:
             parameter.type_cast_value(context, value)
         assert value or not parameter.required, parameter.name
     for word, following in pairwise(arguments):
