@@ -1,6 +1,8 @@
 # make retrieve   set up .venv where needed and find evidence for one claim in the demo knowledge base
 # make test       set up what is missing and run every quick check
 # make test-all   the same with the slow tests, and new random examples for the property tests
+# make golden     compare what the system answers with the files in tests/golden/
+# make golden-update   replace these files: CONTRIBUTING.md
 # make cite       audit the citations of a page of the demo, into runs/audit.html
 # make setup-serve   install the HTTP service into .venv
 # make serve      answer claims over HTTP on the demo knowledge base, at PORT=8080: docs/serving.md
@@ -37,7 +39,8 @@ EMMY := The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1
 export OMP_WAIT_POLICY := PASSIVE
 export PYTHONUTF8 := 1
 
-.PHONY: help setup setup-serve scorers retrieve cite serve lint test test-browser test-all docs mini settings clean
+.PHONY: help setup setup-serve scorers retrieve cite serve lint test test-browser test-all golden golden-update \
+    docs mini settings clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p; /^$$/q' $(firstword $(MAKEFILE_LIST))
@@ -133,6 +136,12 @@ test-browser: $(VENV)/.installed-dev
 
 test-all: lint
 	$(PYTEST) --hypothesis-profile=search
+
+golden: $(VENV)/.installed-dev
+	$(BIN)/python -m tests.golden.golden check
+
+golden-update: $(VENV)/.installed-dev
+	$(BIN)/python -m tests.golden.golden write
 
 docs: $(VENV)/.installed-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --clean

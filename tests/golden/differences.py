@@ -1,0 +1,73 @@
+"""Compare two JSON values and say in readable lines where they differ."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from difflib import SequenceMatcher
+from typing import Any
+
+TOLERANCE = 1e-4
+"""How far two scores may lie apart. Whatever is not a score has to be equal."""
+
+
+def differences(before: Any, after: Any, place: str = "") -> Iterator[str]:
+    """Yield a line "place: before -> after" for each difference.
+
+    Numbers with a fraction are scores, which may differ by `TOLERANCE`. In a list, items that were
+    added, removed or moved are told from items of which only a score differs.
+
+    Parameters
+    ----------
+    before, after
+        What `json.loads` returns.
+    place
+        Where the two values are, such as ``a-001.hops[1]``.
+    """
+    if isinstance(before, dict) and isinstance(after, dict):
+        for key in [*before, *(key for key in after if key not in before)]:
+            inner = f"{place}.{key}" if place else key
+            if key not in after:
+                yield f"{inner}: {_shown(before[key])} -> missing"
+            elif key not in before:
+                yield f"{inner}: missing -> {_shown(after[key])}"
+            else:
+                yield from differences(before[key], after[key], inner)
+    elif isinstance(before, list) and isinstance(after, list):
+        yield from _list_differences(before, after, place)
+    elif not _same(before, after):
+        yield f"{place}: {_shown(before)} -> {_shown(after)}"
+
+
+def _list_differences(before: list[Any], after: list[Any], place: str) -> Iterator[str]:
+    matcher = SequenceMatcher(
+        None, [_identity(each) for each in before], [_identity(each) for each in after], False
+    )
+    for kind, start, end, other_start, other_end in matcher.get_opcodes():
+        ours, theirs = before[start:end], after[other_start:other_end]
+        if kind == "equal" or (kind == "replace" and len(ours) == len(theirs) == 1):
+            for offset, (one, other) in enumerate(zip(ours, theirs, strict=True)):
+                yield from differences(one, other, f"{place}[{start + offset}]")
+        else:
+            yield f"{place}[{start}]: {_shown(ours)} -> {_shown(theirs)}"
+
+
+def _identity(value: Any) -> str:
+    """Return what an item of a list is without its scores."""
+    if isinstance(value, list):
+        return f"[{','.join(map(_identity, value))}]"
+    if isinstance(value, dict):
+        # Not the values: hops and sources are compared field by field, in their order.
+        return f"{{{','.join(sorted(value))}}}"
+    return "score" if isinstance(value, float) else json.dumps(value)
+
+
+def _same(before: Any, after: Any) -> bool:
+    if isinstance(before, float) and isinstance(after, float):
+        return abs(before - after) <= TOLERANCE
+    return type(before) is type(after) and bool(before == after)
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 200 else f"{text[:199]}…"
