@@ -2,6 +2,10 @@
 
 Run ``python -m tests.golden.golden check`` before and after a change that is to leave behaviour as
 it is. ``write`` replaces the files; commit them with the change that is the reason.
+
+Scores may differ by 0.0001 (`tests.golden.differences.TOLERANCE`); everything else has to be equal.
+This holds with one and two threads, and without the instructions AVX-512 and AMX. Models run in
+32-bit arithmetic, since scores in bfloat16 differ between processors in the third digit.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ import click
 
 from tests.golden import parts
 from tests.golden.differences import differences
-from tests.golden.parts import PARTS, Records, golden
+from tests.golden.parts import PARTS, SLOW_PARTS, Records, golden
 
 
 def written(records: Records) -> str:
@@ -57,14 +61,14 @@ _NAMES = click.argument("names", nargs=-1, type=click.Choice(list(PARTS)), metav
 
 @main.command()
 @_NAMES
-@click.option("--quick", is_flag=True, help="Check a few records of each part.")
+@click.option("--quick", is_flag=True, help="Check a few records of most parts.")
 def check(names: tuple[str, ...], quick: bool) -> None:
     """Compare what the system answers now with the files of NAME..., or all.
 
     The exit status is 1 if anything differs.
     """
     count = 0
-    for name in names or PARTS:
+    for name in names or [name for name in PARTS if not (quick and name in SLOW_PARTS)]:
         start = time.monotonic()
         found = compare(golden(name), answers(name, quick), quick)
         count += len(found)
