@@ -162,6 +162,39 @@ def test_setup_has_the_version_of_the_package() -> None:
     assert f'version="{admiral.__version__}"' in (ROOT / "setup.py").read_text()
 
 
+BUILT_FILES = """
+import distutils.core, setuptools
+setup = distutils.core.run_setup("setup.py", ["build_py"], stop_after="commandline")
+build = setup.get_command_obj("build_py")
+build.ensure_finalized()
+print(*build.get_outputs(include_bytecode=False), sep="\\n")
+"""
+
+
+def test_the_wheel_has_every_file_of_the_packages() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", BUILT_FILES], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    built = {line.removeprefix("build/lib/") for line in done.stdout.splitlines()}
+    files = {
+        str(path.relative_to(ROOT))
+        for package in PACKAGES
+        for path in (ROOT / package).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert {
+        "admiral/__main__.py",
+        "admiral/serving/page/page.js",
+        "admiral/data/mini/config.json",
+    } <= files
+    assert built == files
+
+
+def test_every_folder_with_modules_is_a_package() -> None:
+    folders = {path.parent for path in SOURCES if path.relative_to(ROOT).parts[0] in PACKAGES}
+    assert [str(folder) for folder in folders if not (folder / "__init__.py").exists()] == []
+
+
 def test_every_extra_is_explained() -> None:
     setup = (ROOT / "setup.py").read_text(encoding="utf-8").partition("extras_require=")[2]
     extras = set(re.findall(r'^ {8}"([a-z]+)": \[', setup, re.M))
