@@ -75,6 +75,8 @@ setup(
             "accelerate>=1.10,<2",
             "huggingface-hub>=2,<3",
             "nltk>=3.9",
+            "onnx>=1.23",
+            "onnxruntime>=1.20",
             "tensorboard>=2.18",
         ],
         # Documents of `admiral index` other than plain text, Markdown, manual pages and notebooks.
@@ -133,6 +135,8 @@ setup(
             "networkx>=3.4,<4",
             "mcp>=2.3,<3",
             "nltk>=3.9",
+            "onnx>=1.23",
+            "onnxruntime>=1.20",
             "pillow>=11",
             "playwright>=1.55,<2",
             "prometheus-client>=0.21",
