@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("admiral", "trie", "proofs", "training")
 SOURCES = sorted(
     path
-    for folder in (*PACKAGES, "benchmarks", "tests")
+    for folder in (*PACKAGES, "benchmarks", "tests", "tools")
     for path in (ROOT / folder).rglob("*.py")
     if "__pycache__" not in path.parts
 )
@@ -97,6 +97,18 @@ def test_no_file_contains_paths_or_hosts_of_a_machine() -> None:
     assert lines == []
 
 
+def test_no_remedy_names_this_package() -> None:
+    """It is on no index; `admiral.requirements` names the packages of an extra."""
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    wrong = re.compile(r"install .*admiral-retrieval")
+    texts = [
+        path
+        for path in (*TEXTS, *pages)
+        if path != Path(__file__) and wrong.search(path.read_text(encoding="utf-8"))
+    ]
+    assert texts == []
+
+
 def test_every_module_has_a_docstring() -> None:
     shipped = [path for path in SOURCES if path.relative_to(ROOT).parts[0] in PACKAGES]
     undocumented = [
@@ -139,7 +151,7 @@ def test_every_dependency_is_pinned() -> None:
 
 def test_every_import_is_declared() -> None:
     distributions = packages_distributions()
-    own = {*PACKAGES, "benchmarks", "tests", "setuptools"}
+    own = {*PACKAGES, "benchmarks", "tests", "tools", "setuptools"}
     missing = {}
     for path in SOURCES:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
