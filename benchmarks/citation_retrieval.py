@@ -302,7 +302,7 @@ def main(
         import torch
 
         from admiral.reranking.mean_pooling import PASSAGE_TOKENS, MeanPoolingEncoder
-        from admiral.reranking.similarity import MINILM, minilm_directory
+        from admiral.reranking.minilm_files import MINILM, minilm_directory
 
         encoder = MeanPoolingEncoder(
             minilm_directory(), MINILM, dtype=torch.bfloat16, max_tokens=PASSAGE_TOKENS

@@ -25,7 +25,7 @@ from admiral.kb.embeddings.quantisation import dequantise
 from admiral.library import Library, Passage, ScoredPassage
 from admiral.library.canonical_urls import canonical
 from admiral.reranking.mean_pooling import PASSAGE_TOKENS, MeanPoolingEncoder
-from admiral.reranking.similarity import MINILM, minilm_directory
+from admiral.reranking.minilm_files import MINILM, minilm_directory
 from benchmarks.citation_retrieval import (
     PASSAGES,
     Ranking,

@@ -1,4 +1,4 @@
-"""Packages of the extra ``dev`` that measurements need, or an error that names the extra."""
+"""Packages of the extra ``dev`` that measurements need, or an error that names the remedy."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from __future__ import annotations
 def missing_package(error: ModuleNotFoundError) -> SystemExit:
     """Return the exit of a program for which a package is not installed."""
     return SystemExit(
-        f"error: {error.name} is not installed. Measurements need the extra `dev`: "
-        "pip install 'admiral-retrieval[dev]'"
+        f"error: {error.name} is not installed. Measurements need the tools of the tests: "
+        "run `make setup`"
     )
 
 

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("admiral", "trie", "proofs", "training")
 SOURCES = sorted(
     path
-    for folder in (*PACKAGES, "benchmarks", "tests")
+    for folder in (*PACKAGES, "benchmarks", "tests", "tools")
     for path in (ROOT / folder).rglob("*.py")
     if "__pycache__" not in path.parts
 )
@@ -97,6 +97,18 @@ def test_no_file_contains_paths_or_hosts_of_a_machine() -> None:
     assert lines == []
 
 
+def test_no_remedy_names_this_package() -> None:
+    """It is on no index; `admiral.requirements` names the packages of an extra."""
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    wrong = re.compile(r"install .*admiral-retrieval")
+    texts = [
+        path
+        for path in (*TEXTS, *pages)
+        if path != Path(__file__) and wrong.search(path.read_text(encoding="utf-8"))
+    ]
+    assert texts == []
+
+
 def test_every_module_has_a_docstring() -> None:
     shipped = [path for path in SOURCES if path.relative_to(ROOT).parts[0] in PACKAGES]
     undocumented = [
@@ -139,7 +151,7 @@ def test_every_dependency_is_pinned() -> None:
 
 def test_every_import_is_declared() -> None:
     distributions = packages_distributions()
-    own = {*PACKAGES, "benchmarks", "tests", "setuptools"}
+    own = {*PACKAGES, "benchmarks", "tests", "tools", "setuptools"}
     missing = {}
     for path in SOURCES:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -160,6 +172,39 @@ def test_setup_has_the_version_of_the_package() -> None:
     import admiral
 
     assert f'version="{admiral.__version__}"' in (ROOT / "setup.py").read_text()
+
+
+BUILT_FILES = """
+import distutils.core, setuptools
+setup = distutils.core.run_setup("setup.py", ["build_py"], stop_after="commandline")
+build = setup.get_command_obj("build_py")
+build.ensure_finalized()
+print(*build.get_outputs(include_bytecode=False), sep="\\n")
+"""
+
+
+def test_the_wheel_has_every_file_of_the_packages() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", BUILT_FILES], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    built = {line.removeprefix("build/lib/") for line in done.stdout.splitlines()}
+    files = {
+        str(path.relative_to(ROOT))
+        for package in PACKAGES
+        for path in (ROOT / package).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert {
+        "admiral/__main__.py",
+        "admiral/serving/page/page.js",
+        "admiral/data/mini/config.json",
+    } <= files
+    assert built == files
+
+
+def test_every_folder_with_modules_is_a_package() -> None:
+    folders = {path.parent for path in SOURCES if path.relative_to(ROOT).parts[0] in PACKAGES}
+    assert [str(folder) for folder in folders if not (folder / "__init__.py").exists()] == []
 
 
 def test_every_extra_is_explained() -> None:

@@ -13,7 +13,7 @@ import torch
 from admiral.errors import AdmiralError
 from admiral.models.checkpoint import is_checkpoint
 from admiral.models.checkpoint_sums import write_sums
-from admiral.reranking.similarity import minilm_directory
+from admiral.reranking.minilm_files import minilm_directory
 from admiral.storage.atomic_directories import staging
 from admiral.storage.atomic_files import as_os_errors
 from training.loop.minilm_warm_start import mini_tokenizer, warm_start

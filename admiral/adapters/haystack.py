@@ -7,13 +7,13 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from admiral.requirements import missing_extra
+
 try:
     from haystack import Document, component, default_from_dict, default_to_dict
     from haystack.utils import Secret
 except ImportError as error:
-    raise ImportError(
-        "Haystack is not installed. Install it with `pip install 'admiral-retrieval[haystack]'`."
-    ) from error
+    raise missing_extra("haystack", "the retriever of Haystack") from error
 
 from admiral.adapters.retrieved_documents import retrieved_documents
 from admiral.client import Client

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from admiral.requirements import missing_extra
+
 try:
     from langchain_core.callbacks import (
         AsyncCallbackManagerForRetrieverRun,
@@ -16,9 +18,7 @@ try:
     from langchain_core.runnables import RunnableConfig
     from pydantic import ConfigDict, Field
 except ImportError as error:
-    raise ImportError(
-        "LangChain is not installed. Install it with `pip install 'admiral-retrieval[langchain]'`."
-    ) from error
+    raise missing_extra("langchain", "the retriever of LangChain") from error
 
 from admiral.adapters.retrieved_documents import (
     RetrievedDocument,

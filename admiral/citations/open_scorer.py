@@ -30,7 +30,7 @@ from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.models.devices import choose_device, choose_dtype
 from admiral.reranking.mean_pooling import MeanPoolingEncoder
-from admiral.reranking.similarity import MINILM, minilm_directory
+from admiral.reranking.minilm_files import MINILM, minilm_directory
 from proofs.verifier.pair_verifier import Verifier
 
 #: Weight of the whole claim beside its parts.

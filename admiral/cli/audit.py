@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from admiral.cli.citation_options import citation_settings_options
+from admiral.cli.citation_options import citation_config, citation_settings_options
 from admiral.cli.options import check_outside_folders, overrides
 from admiral.io.progress import track_claims
 from admiral.storage.output_paths import check_distinct_paths, check_page_path
@@ -47,7 +47,6 @@ def audit_command(
     """
     from admiral.citations.audit_page import audit_page
     from admiral.citations.citation_records import missing_everywhere
-    from admiral.citations.citation_settings import load_citation_config
     from admiral.citations.citer import Citer
     from admiral.citations.extract import claims_of_file
     from admiral.errors import AdmiralError
@@ -58,7 +57,7 @@ def audit_command(
     check_distinct_paths(output, page, config_path)
     check_outside_folders(output, library)
     check_page_path(output)
-    config = load_citation_config(config_path, overrides(assignments, flags))
+    config = citation_config(config_path, overrides(assignments, flags))
     claims = list(claims_of_file(page, format=format, lists=lists))  # type: ignore[arg-type]
     if not claims:
         raise AdmiralError(

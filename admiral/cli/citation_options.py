@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from admiral.cli.options import Command, output_width
 
 if TYPE_CHECKING:
     from admiral.citations.citation_records import CitationVerdict, JointScore, ScoredSource
+    from admiral.citations.citation_settings import CitationConfig
 
 _INDENT = "    "
 
@@ -38,6 +39,24 @@ def citation_settings_options(command: Command) -> Command:
     ):
         command = option(command)
     return command
+
+
+def citation_config(path: Path | None, assignments: Sequence[str]) -> CitationConfig:
+    """Return the settings of a file and ``key=value`` overrides.
+
+    Raises
+    ------
+    AdmiralError
+        If a setting is invalid, or the encoder of the verifier is not installed.
+    """
+    from admiral.citations.citation_settings import load_citation_config
+    from admiral.reranking.minilm_files import minilm_directory
+
+    config = load_citation_config(path, assignments)
+    bundled = config.verifier == "mixed" and not config.weights
+    if bundled or config.verifier in ("similarity", "late"):
+        minilm_directory()  # now, rather than after torch is imported
+    return config
 
 
 def verdict_lines(verdict: CitationVerdict) -> Iterator[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from admiral.cli.citation_options import citation_settings_options, source_lines
+from admiral.cli.citation_options import citation_config, citation_settings_options, source_lines
 from admiral.cli.options import checked_text, overrides
 
 
@@ -35,12 +35,11 @@ def cite_command(
     All of them are listed with their scores; a low probability of support says that no good source
     was found, not that the statement is wrong.
     """
-    from admiral.citations.citation_settings import load_citation_config
     from admiral.citations.citer import Citer
     from admiral.citations.verdict_json import suggestion_record
 
     text = checked_text(statement, "the statement")
-    config = load_citation_config(config_path, [*overrides(assignments, flags), "suggest=true"])
+    config = citation_config(config_path, [*overrides(assignments, flags), "suggest=true"])
     with Citer.open(library, config=config) as citer:
         sources = citer.suggest(text, k, page=page, before=context)
     for rank, source in enumerate(sources, 1):

@@ -8,6 +8,8 @@ from typing import Any, TypeVar, cast
 
 import click
 
+from admiral.requirements import check_extra
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 # Option -> field of `ClusterOptions`.
@@ -36,10 +38,10 @@ def cluster_options(command: Command) -> Command:
         }
         cluster = None
         if engine == "ray":
-            from admiral.cluster.ray_session import ClusterOptions, load_ray
+            from admiral.cluster.ray_session import RAY_MESSAGE, ClusterOptions
 
             cluster = ClusterOptions(**given)
-            load_ray()  # reports a missing package before anything is read
+            check_extra("ray", *RAY_MESSAGE)
         elif given:
             option = next(o for o, field in _FIELDS.items() if field in given)
             raise click.UsageError(f"--{option.replace('_', '-')} needs --engine ray.")

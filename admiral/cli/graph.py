@@ -246,7 +246,7 @@ def explain_command(first: str, second: str, kb: str, count: int, as_json: bool)
 def export_command(output: Path, kb: str, claim: str | None, count: int, format: str) -> None:
     """Write which documents mention each other to OUTPUT, for graph tools.
 
-    Needs the extra `graph`. At most 100,000 documents are written; of larger knowledge bases, those
+    At most 100,000 documents are written; of larger knowledge bases, those
     around a claim.
     """
     from admiral.graph import MentionGraph, claim_network, to_networkx, write_network

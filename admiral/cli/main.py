@@ -99,7 +99,10 @@ def cli() -> None:
     them. Retrieval stops when the proof is complete. Without --kb and --model, the bundled demo
     knowledge base and the bundled checkpoint are used, offline.
     """
+    from admiral.requirements import check_requirements
+
     set_up_logging()
+    check_requirements()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -14,10 +14,10 @@ import click
 from admiral.cli.service_options import (
     check_access,
     check_port,
-    needed_package,
     open_service,
     service_options,
 )
+from admiral.requirements import check_extra
 
 if TYPE_CHECKING:
     from admiral.config import RetrievalConfig
@@ -49,6 +49,7 @@ def mcp_command(
 
     The tools are find_evidence, prove, check_citation, search_titles and read_document.
     """
+    check_extra("mcp", "admiral mcp")
     check_access(host, keys_path, no_auth)
     if transport == "stdio":
         _serve_stdio(
@@ -56,12 +57,12 @@ def mcp_command(
         )
         return
     check_port(host, port)
-    with needed_package("serve,mcp"):
-        import uvicorn
+    import uvicorn
 
-        from admiral.serving.access import read_api_keys
-        from admiral.serving.mcp_http import http_app
-        from admiral.serving.timed_connections import timed_connections
+    from admiral.serving.access import read_api_keys
+    from admiral.serving.mcp_http import http_app
+    from admiral.serving.timed_connections import timed_connections
+
     api_keys = read_api_keys(keys_path) if keys_path is not None else []
     service = open_service(kbs, config, places, deadline)
     try:
@@ -81,10 +82,10 @@ def _serve_stdio(
     kbs: Sequence[str], config: RetrievalConfig, open_late: Callable[[], Service]
 ) -> None:
     """Answer at once; the model is opened by the first call of a tool."""
-    with needed_package("serve,mcp"):
-        from admiral.serving.kb_names import check_kbs
-        from admiral.serving.late_service import LateService
-        from admiral.serving.mcp_server import create_mcp
+    from admiral.serving.kb_names import check_kbs
+    from admiral.serving.late_service import LateService
+    from admiral.serving.mcp_server import create_mcp
+
     check_kbs(kbs, config)
     service = LateService(open_late)
     try:

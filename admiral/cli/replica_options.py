@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 import click
 
+from admiral.requirements import check_extra
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 # Option -> field of `admiral.serving.ray_replicas.ReplicaOptions`.
@@ -78,6 +80,9 @@ def replica_options(command: Command) -> Command:
         least, most = given.get("replicas", 1), given.get("max_replicas")
         if most is not None and most < least:
             raise click.UsageError(f"--max-replicas {most} is less than --replicas {least}.")
+        from admiral.cluster.ray_session import RAY_MESSAGE
+
+        check_extra("rayserve", *RAY_MESSAGE)
         return command(replicas=given, **values)
 
     wrapped: Any = wrapper

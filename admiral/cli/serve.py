@@ -13,7 +13,6 @@ from admiral.cli.replica_options import replica_options
 from admiral.cli.service_options import (
     check_access,
     check_port,
-    needed_package,
     open_service,
     service_options,
 )
@@ -44,14 +43,14 @@ def serve_command(
     """
     check_access(host, keys_path, no_auth)
     check_port(host, port)
-    with needed_package("serve"):
-        import uvicorn
+    import uvicorn
 
-        from admiral.serving.access import read_api_keys
-        from admiral.serving.application import create_app
-        from admiral.serving.ray_replicas import ReplicaOptions, front_of_replicas
-        from admiral.serving.service import ServiceLimits
-        from admiral.serving.timed_connections import timed_connections
+    from admiral.serving.access import read_api_keys
+    from admiral.serving.application import create_app
+    from admiral.serving.ray_replicas import ReplicaOptions, front_of_replicas
+    from admiral.serving.service import ServiceLimits
+    from admiral.serving.timed_connections import timed_connections
+
     api_keys = read_api_keys(keys_path) if keys_path is not None else []
     logging.getLogger("admiral.serving").setLevel(logging.INFO)
     limits = ServiceLimits(places=places, deadline=deadline)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import functools
 import ipaddress
 import socket
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -42,9 +41,11 @@ def service_options(port: int) -> Callable[[Command], Command]:
             config_path: Path | None, assignments: tuple[str, ...], **given: Any
         ) -> object:
             from admiral.config import load_config
+            from admiral.reranking.minilm_files import check_reranker
 
             flags = {name: given.pop(name) for name in _SETTINGS}
             config = load_config(config_path, overrides(assignments, flags))
+            check_reranker(config.reranker)  # now, rather than after the model is loaded
             return command(config=config, **given)
 
         for option in reversed((*_options(port), setting_options(*_SETTINGS), config_options)):
@@ -123,24 +124,6 @@ def check_port(host: str, port: int) -> None:
         ) from error
 
 
-@contextmanager
-def needed_package(extra: str) -> Iterator[None]:
-    """Report a package that cannot be imported during the block, with the extra that has it.
-
-    Raises
-    ------
-    AdmiralError
-        If a package is not installed.
-    """
-    try:
-        yield
-    except ImportError as error:
-        raise AdmiralError(
-            f"a package is not installed ({error}). Install it with "
-            f"`pip install 'admiral-retrieval[{extra}]'`"
-        ) from error
-
-
 def open_service(
     kbs: tuple[str, ...], config: RetrievalConfig, places: int, deadline: float
 ) -> Service:
@@ -149,14 +132,13 @@ def open_service(
     Raises
     ------
     AdmiralError
-        If one cannot be opened, or a package is not installed.
+        If one cannot be opened.
     """
     from admiral.serving.kb_names import check_kbs
+    from admiral.serving.service import Service, ServiceLimits
 
     kbs = kbs or (config.kb,)
     check_kbs(kbs, config)  # before models are loaded
-    with needed_package("serve"):
-        from admiral.serving.service import Service, ServiceLimits
     return Service.open(kbs, config, ServiceLimits(places=places, deadline=deadline))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from admiral.cli.citation_options import citation_settings_options, verdict_lines
+from admiral.cli.citation_options import citation_config, citation_settings_options, verdict_lines
 from admiral.cli.options import check_outside_folders, checked_text, overrides
 from admiral.errors import AdmiralError
 from admiral.io.progress import track_claims
@@ -63,8 +63,6 @@ def verify_citation_command(
 
     This has nothing to do with `admiral verify`, which checks the files of a knowledge base.
     """
-    from admiral.citations.citation_settings import load_citation_config
-
     given = overrides(assignments, flags)
     if paper_rule:
         given.append("paper_rule=true")
@@ -74,14 +72,14 @@ def verify_citation_command(
                 "--claim takes --source, and none of --library, --input and --output. For sources "
                 "of a library, use `admiral cite`."
             )
-        config = load_citation_config(config_path, [*given, "suggest=false"])
+        config = citation_config(config_path, [*given, "suggest=false"])
         flagged = _print_all(_check_pair(config, claim, source_path, page), as_json)
     else:
         if library is None or input_path is None:
             raise click.UsageError("Give --library and --input, or --claim and --source.")
         if overwrite and output is None:
             raise click.UsageError("--overwrite needs --output.")
-        config = load_citation_config(config_path, given)
+        config = citation_config(config_path, given)
         if output is not None:
             check_distinct_paths(output, input_path, config_path)
             check_outside_folders(output, library, config.classifier)

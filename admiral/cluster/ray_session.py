@@ -14,8 +14,11 @@ from importlib import import_module
 from typing import Any
 
 from admiral.errors import AdmiralError, first_line
+from admiral.requirements import missing_extra
 
 LOCAL = "local"
+#: What needs Ray, and what to do without it.
+RAY_MESSAGE = ("--engine ray, on every node,", "use --engine local")
 _CONNECT_SECONDS = 10.0
 _FAULT_SIGNALS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
 _SIGACTION_BYTES = 1024  # an upper bound; a struct sigaction has 152 bytes on Linux x86-64
@@ -56,19 +59,19 @@ class ClusterOptions:
                 raise AdmiralError(f"setting {name!r} of the cluster: {problem}")
 
 
-def load_ray(module: str = "ray", extras: str = "ray") -> Any:
+def load_ray(module: str = "ray", extra: str = "ray") -> Any:
     """Import Ray or one of its modules, and return it.
 
     Parameters
     ----------
     module
         The module.
-    extras
-        The extras of this package that install it, for the error.
+    extra
+        The extra that installs it.
 
     Raises
     ------
-    AdmiralError
+    MissingPackagesError
         If it is not installed.
     """
     # Ray reads this when it is imported: send no usage statistics.
@@ -76,10 +79,7 @@ def load_ray(module: str = "ray", extras: str = "ray") -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        raise AdmiralError(
-            f"--engine ray needs a package that is not installed ({error}). Install it on every "
-            f"node with `pip install 'admiral-retrieval[{extras}]'`, or use --engine local"
-        ) from error
+        raise missing_extra(extra, *RAY_MESSAGE) from error
 
 
 @contextmanager

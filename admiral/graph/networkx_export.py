@@ -50,14 +50,10 @@ def to_networkx(
     Raises
     ------
     AdmiralError
-        If NetworkX is not installed, or there are too many documents.
+        If there are too many documents.
     """
-    try:
-        import networkx as nx
-    except ImportError as error:
-        raise AdmiralError(
-            "NetworkX is not installed. Install it with `pip install 'admiral-retrieval[graph]'`."
-        ) from error
+    import networkx as nx
+
     rows = kb.rows() if rows is None else np.unique(rows)
     if len(rows) > MAX_DOCUMENTS:
         raise AdmiralError(

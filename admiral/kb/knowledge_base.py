@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from admiral.errors import AdmiralError
 from admiral.io.text_cleaning import clean_prefix, clean_title
-from admiral.kb.bm25 import TEXT_WEIGHT, TITLE_WEIGHT, RowIndex, open_bm25
-from admiral.kb.bm25.bm25s_index import import_analysis
+from admiral.kb.bm25 import TEXT_WEIGHT, TITLE_WEIGHT, RowIndex, analysis, open_bm25
 from admiral.kb.bm25.parameters import clean_query
 from admiral.kb.embeddings.sentence_encoder import SentenceEncoder
 from admiral.kb.joined.duplicate_titles import open_contents
@@ -282,7 +281,7 @@ class KnowledgeBase:
 
         It is Lucene's, ``log(1 + (N - n + 0.5) / (n + 0.5))`` for a term in `n` of `N` passages.
         """
-        terms = list(dict.fromkeys(import_analysis().terms(clean_query(text))))
+        terms = list(dict.fromkeys(analysis.terms(clean_query(text))))
         if self._collection.manifest.bm25 == NO_BM25:
             return dict.fromkeys(terms, 1.0)
         index = self._row_index()

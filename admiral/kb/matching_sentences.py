@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from admiral.kb.bm25.bm25s_index import import_analysis
+from admiral.kb.bm25 import analysis
 from admiral.records import Document, Sentence
 
 
@@ -23,7 +23,7 @@ def best_sentences(query: str, documents: Sequence[Document]) -> list[Sentence |
     documents
         The documents.
     """
-    terms = import_analysis().terms
+    terms = analysis.terms
     wanted = set(terms(query))
     shared = [[wanted.intersection(terms(text)) for text in d.sentences] for d in documents]
     counts = Counter(term for document in shared for sentence in document for term in sentence)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from admiral.kb.bm25 import analysis
 from admiral.kb.bm25.bm25s_build import import_bm25s
-from admiral.kb.bm25.bm25s_index import import_analysis
 from admiral.records import Document, Sentence
 from admiral.reranking.sentence_scores import non_blank_sentences, with_scores
 
@@ -21,7 +21,7 @@ class BM25Reranker:
     """
 
     def __init__(self) -> None:
-        self._terms = import_analysis().terms
+        self._terms = analysis.terms
 
     def score(
         self,

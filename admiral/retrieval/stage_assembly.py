@@ -29,7 +29,8 @@ from admiral.reranking.bm25_sentences import BM25Reranker
 from admiral.reranking.combined import CombinedReranker
 from admiral.reranking.cross_encoder import CrossEncoderReranker
 from admiral.reranking.mean_pooling import PASSAGE_TOKENS, MeanPoolingEncoder
-from admiral.reranking.similarity import MINILM, SimilarityReranker, minilm_directory
+from admiral.reranking.minilm_files import MINILM, minilm_directory
+from admiral.reranking.similarity import SimilarityReranker
 from admiral.retrieval.document_reader import PassageReader
 from admiral.retrieval.first_stage import Bm25FirstStage, FusedFirstStage
 from admiral.retrieval.hop_retriever import TrieHopRetriever

@@ -1,1 +1,1 @@
-"""The HTTP service of `admiral serve`; needs the extra ``serve``."""
+"""The HTTP service of `admiral serve`."""

@@ -175,7 +175,7 @@ def load_serve() -> Any:
     AdmiralError
         If it is not installed.
     """
-    return load_ray("ray.serve", "serve,rayserve")
+    return load_ray("ray.serve", "rayserve")
 
 
 @contextmanager

@@ -105,13 +105,8 @@ def _lexnames() -> str:
 def main(folders: tuple[Path, ...], nltk_data: Path) -> None:
     """Install WordNet's data for NLTK from unpacked FOLDERS, or with NLTK's downloader."""
     if not folders:
-        try:
-            import nltk
-        except ModuleNotFoundError as error:
-            raise click.ClickException(
-                "NLTK is not installed. Install the extra `wordnet`: "
-                "pip install 'admiral-retrieval[wordnet]'"
-            ) from error
+        import nltk
+
         if not nltk.download("wordnet", download_dir=str(nltk_data)):
             raise click.ClickException("NLTK's downloader could not fetch WordNet")
         return

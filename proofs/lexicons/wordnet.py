@@ -90,13 +90,11 @@ def _hypernyms(synset: Any) -> list[Any]:
 
 @lru_cache(maxsize=1)
 def open_wordnet() -> WordNetLexicon | None:
-    """Return the WordNet lexicon, or None, with one warning, if NLTK or its data is absent."""
+    """Return the WordNet lexicon, or None, with one warning, if its data is absent."""
     try:
         from nltk.corpus import wordnet
 
         wordnet.ensure_loaded()
-    except ImportError:
-        logger.warning("NLTK is not installed: proofs are written without WordNet")
     except (LookupError, OSError):
         logger.warning(
             "NLTK has no WordNet data: proofs are written without it; "

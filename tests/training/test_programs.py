@@ -120,13 +120,6 @@ def test_errors_are_reported_in_one_line(
     assert not Path(config.out).exists()
 
 
-def test_a_missing_extra_is_named(settings: TrainConfig, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "training.loop.training_loop", None)
-    done = run("joint", elsewhere(settings, "bad"))
-    assert done.exit_code == 1
-    assert "pip install 'admiral-retrieval[training]'" in done.output
-
-
 def test_tracked_values_equal_those_of_the_log(settings: TrainConfig) -> None:
     pytest.importorskip("tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator

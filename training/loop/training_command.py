@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from admiral.errors import AdmiralError
+from admiral.requirements import check_extra
 from training.loop.run_config import load_config
 
 
@@ -63,12 +64,8 @@ def run_command(
     def main(path: Path, overrides: tuple[str, ...], overwrite: bool) -> None:
         logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(message)s")
         try:
+            check_extra("training", "training")
             start(path, overrides, overwrite)
-        except ModuleNotFoundError as error:
-            raise click.ClickException(
-                f"{error.name or error} is not installed. Install the extra `training`: "
-                "pip install 'admiral-retrieval[training]'"
-            ) from error
         except AdmiralError as error:
             raise click.ClickException(str(error)) from error
 

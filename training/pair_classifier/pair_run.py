@@ -9,7 +9,7 @@ from pathlib import Path
 from accelerate import Accelerator
 
 from admiral.errors import AdmiralError
-from admiral.reranking.similarity import minilm_directory
+from admiral.reranking.minilm_files import minilm_directory
 from proofs.verifier.classifier_files import (
     ClassifierFiles,
     new_classifier,

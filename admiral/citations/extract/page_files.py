@@ -66,17 +66,8 @@ def claims_of_file(
     Raises
     ------
     AdmiralError
-        If the file cannot be read, is not UTF-8, or is longer than `LONGEST_PAGE`; or an extra is
-        not installed.
+        If the file cannot be read, is not UTF-8, or is longer than `LONGEST_PAGE`.
     """
-    try:
-        import lxml  # noqa: F401
-        import mwparserfromhell  # noqa: F401
-    except ImportError as error:
-        raise AdmiralError(
-            f"{error.name} is not installed, but pages are read with it. Install the extra: "
-            "pip install 'admiral-retrieval[citations]'"
-        ) from error
     from admiral.citations.extract.wiki_dump import is_dump, read_dump
 
     if format in ("auto", "dump"):

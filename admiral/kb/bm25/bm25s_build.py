@@ -14,31 +14,17 @@ import numpy as np
 import numpy.typing as npt
 
 from admiral.errors import AdmiralError
+from admiral.kb.bm25 import analysis
 from admiral.kb.bm25.bm25s_files import LENGTHS, VOCABULARY, IndexFiles
-from admiral.kb.bm25.bm25s_index import import_analysis, missing_package_error
 from admiral.kb.bm25.parameters import FIELDS, Saturation, clean_index_text, common_saturation
 from admiral.kb.bm25.passages import Entry
 from admiral.kb.bm25.rescoring import FieldStatistics, bm25_scores, term_frequencies
 
 
-def check_available() -> None:
-    """Raise `AdmiralError`, naming the remedy, unless all required packages are installed."""
-    import_analysis()
-    import_bm25s()
-
-
 def import_bm25s() -> Any:
-    """Import and return bm25s, which imports numba if it is installed.
+    """Import and return bm25s, which imports numba if it is installed."""
+    import bm25s
 
-    Raises
-    ------
-    AdmiralError
-        If bm25s is not installed.
-    """
-    try:
-        import bm25s
-    except ImportError as error:
-        raise missing_package_error(error) from error
     # bm25s sets its own logger to DEBUG, and would report every index that is built.
     logging.getLogger("bm25s").setLevel(logging.WARNING)
     return bm25s
@@ -97,7 +83,7 @@ def build(entries: Iterable[Entry], directory: Path, saturation: Saturation) -> 
     AdmiralError
         If a package is missing or the index cannot be written.
     """
-    terms, library = import_analysis().terms, import_bm25s()
+    terms, library = analysis.terms, import_bm25s()
     fields = {name: _FieldTokens() for name in FIELDS}
     term_ids: dict[str, int] = {}
     count = 0

@@ -15,12 +15,13 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
 from admiral.errors import AdmiralError
+from admiral.kb.bm25 import analysis
 from admiral.kb.bm25.bm25s_files import CombinedField, IndexFiles
 from admiral.kb.bm25.parameters import (
     check_depth,
@@ -32,29 +33,6 @@ from admiral.kb.bm25.parameters import (
 from admiral.kb.bm25.passages import Passages, first_entries
 
 BACKEND = "bm25s"
-
-
-def import_analysis() -> Any:
-    """Import and return `admiral.kb.bm25.analysis`.
-
-    Raises
-    ------
-    AdmiralError
-        If one of its packages is not installed.
-    """
-    try:
-        from admiral.kb.bm25 import analysis
-    except ImportError as error:
-        raise missing_package_error(error) from error
-    return analysis
-
-
-def missing_package_error(error: ImportError) -> AdmiralError:
-    """Return the error for a package that is not installed."""
-    return AdmiralError(
-        f"The bm25s backend needs a package that is not installed ({error}). "
-        "Install it with `pip install bm25s PyStemmer regex`, or use `--bm25 lucene`."
-    )
 
 
 def check_updatable(directory: Path) -> None:
@@ -85,7 +63,7 @@ class Bm25sIndex:
     ) -> None:
         self._weights = positive_weights(title_weight, text_weight)
         self._directory = directories[0]
-        self._terms = import_analysis().terms
+        self._terms = analysis.terms
         self.passages = Passages.open(*directories)
         firsts = first_entries(directories)
         common_saturation(directories)  # raises if they differ

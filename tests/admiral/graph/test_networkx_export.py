@@ -63,14 +63,6 @@ def test_too_many_documents(
     assert len(claim_network(kb, graph, "Ridley Scott lives in London.", 100)) == 3
 
 
-def test_without_networkx(
-    kb: KnowledgeBase, graph: MentionGraph, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "networkx", None)
-    with pytest.raises(AdmiralError, match=r"pip install 'admiral-retrieval\[graph\]'"):
-        to_networkx(kb, graph)
-
-
 def test_files(kb: KnowledgeBase, graph: MentionGraph, tmp_path: Path) -> None:
     network = to_networkx(kb, graph)
     write_network(network, tmp_path / "graph.json", "node-link")

@@ -10,7 +10,7 @@ from admiral import Admiral
 from admiral.records import Document
 from admiral.reranking.cross_encoder import CrossEncoderReranker
 from admiral.reranking.encoder_inputs import reranker_inputs
-from admiral.reranking.similarity import minilm_directory
+from admiral.reranking.minilm_files import minilm_directory
 from training.loop.minilm_warm_start import mini_tokenizer
 from trie import SafeTokenizer
 

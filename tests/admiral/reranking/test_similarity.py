@@ -17,12 +17,8 @@ from admiral.kb.embeddings.sentence_encoder import EncoderIdentity
 from admiral.records import Document, Sentence
 from admiral.reranking import similarity
 from admiral.reranking.mean_pooling import MeanPoolingEncoder
-from admiral.reranking.similarity import (
-    MAX_CLAIM_TOKENS,
-    MINILM,
-    SimilarityReranker,
-    minilm_directory,
-)
+from admiral.reranking.minilm_files import MINILM, minilm_directory
+from admiral.reranking.similarity import MAX_CLAIM_TOKENS, SimilarityReranker
 from trie.model import int8
 from trie.model.quiet_transformers import quiet_transformers
 

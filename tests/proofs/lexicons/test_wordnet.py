@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import nltk
 import pytest
 from click.testing import CliRunner
 
@@ -14,8 +14,6 @@ from proofs import LexicalJudge, NatOp, annotate, default_lexicon
 from proofs.lexicons.install_wordnet import WordNetError, install, main
 from proofs.lexicons.wordnet import WordNetLexicon, open_wordnet
 from tests.proofs import tiny_wordnet
-
-nltk = pytest.importorskip("nltk", reason="NLTK, the extra wordnet, is not installed")
 
 CONVERSE = {NatOp.FORWARD: NatOp.REVERSE, NatOp.REVERSE: NatOp.FORWARD}
 WORDS = [word for _, words, _ in tiny_wordnet.SYNSETS.values() for word in words]
@@ -159,11 +157,3 @@ def test_the_real_wordnet() -> None:
         ("oslo", "comedian", None),
     ]:
         assert lexicon.word_relation(claim, evidence) is expected
-
-
-def test_without_nltk_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setitem(sys.modules, "nltk", None)
-    done = CliRunner().invoke(main, ["--to", str(tmp_path)])
-    assert done.exit_code == 1
-    assert done.output.startswith("Error: NLTK is not installed")
-    assert "pip install 'admiral-retrieval[wordnet]'" in done.output

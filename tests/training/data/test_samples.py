@@ -14,7 +14,7 @@ import torch
 from admiral.errors import RecordError
 from admiral.gold import GoldClaim, read_gold
 from admiral.kb import KnowledgeBase, demo_kb
-from admiral.reranking.similarity import minilm_directory
+from admiral.reranking.minilm_files import minilm_directory
 from training.data.batches import IGNORED, RerankBatch, SequenceBatch, bucket, collate
 from training.data.claim_sampler import BuildSettings
 from training.data.sample_builder import SampleBuilder

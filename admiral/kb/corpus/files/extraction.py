@@ -12,10 +12,8 @@ The rules are the same for every format:
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import NamedTuple
 
-from admiral.errors import AdmiralError
 from admiral.kb.corpus.sentence_splitter import LONGEST_SENTENCE, sentence_spans
 
 # A longer text is not read, so that no single file fills the memory.
@@ -159,18 +157,6 @@ def closed(text: str) -> str:
 def word_set(words: str) -> frozenset[str]:
     """Return the words of a text, for constants."""
     return frozenset(words.split())
-
-
-@contextmanager
-def parser(package: str, formats: str, pattern: str) -> Iterator[None]:
-    """Explain how to install a package that is imported in the block."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        raise AdmiralError(
-            f"{package} is not installed, which reads {formats}. Install it with `pip install "
-            f"'admiral-retrieval[files]'`, or leave these files out with --exclude '{pattern}'"
-        ) from error
 
 
 def _with_joined_items(blocks: Sequence[Block]) -> Iterator[Block]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from admiral.kb.corpus.files.extraction import TextBuilder, UnreadableFileError, parser, word_set
+from admiral.kb.corpus.files.extraction import TextBuilder, UnreadableFileError, word_set
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
@@ -41,8 +41,8 @@ def read_html(data: bytes, text: TextBuilder) -> None:
 
 def add_html(html: str, text: TextBuilder) -> None:
     """Add the text of an HTML page."""
-    with parser("selectolax", "HTML and EPUB", "*.html"):
-        from selectolax.lexbor import LexborHTMLParser
+    from selectolax.lexbor import LexborHTMLParser
+
     if len(_NESTING.findall(html)) - html.count("</") > _DEEPEST:
         raise UnreadableFileError("nested too deeply")
     tree = LexborHTMLParser(html)

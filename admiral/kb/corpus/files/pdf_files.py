@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from admiral.kb.corpus.files.extraction import TOO_LONG, TextBuilder, UnreadableFileError, parser
+from admiral.kb.corpus.files.extraction import TOO_LONG, TextBuilder, UnreadableFileError
 
 MOST_PAGES = 5000
 _LIGATURES = str.maketrans({"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl"})
@@ -22,8 +22,8 @@ _RUNNING_SHARE = 0.5
 
 def read_pdf(data: bytes, text: TextBuilder) -> None:
     """Read a PDF file. The section of a sentence is its page."""
-    with parser("pypdf", "PDF", "*.pdf"):
-        import pypdf
+    import pypdf
+
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it reports every oddity of a file
     reader = pypdf.PdfReader(io.BytesIO(data))
     if reader.is_encrypted and not reader.decrypt(""):

@@ -6,7 +6,7 @@ import re
 from textwrap import dedent
 from typing import TYPE_CHECKING
 
-from admiral.kb.corpus.files.extraction import TextBuilder, parser, word_set
+from admiral.kb.corpus.files.extraction import TextBuilder, word_set
 
 if TYPE_CHECKING:
     from docutils import nodes
@@ -50,8 +50,8 @@ class _Tree:
     """Add the nodes of documents that docutils has parsed."""
 
     def __init__(self, text: TextBuilder) -> None:
-        with parser("docutils", "reStructuredText", "*.rst"):
-            from docutils import core, nodes
+        from docutils import core, nodes
+
         self._text, self._nodes, self._publish = text, nodes, core.publish_doctree
         self._skipped = (
             nodes.comment, nodes.literal_block, nodes.doctest_block, nodes.math_block, nodes.raw,

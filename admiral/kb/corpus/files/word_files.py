@@ -6,7 +6,7 @@ import io
 import re
 from typing import TYPE_CHECKING
 
-from admiral.kb.corpus.files.extraction import TextBuilder, parser
+from admiral.kb.corpus.files.extraction import TextBuilder
 from admiral.kb.corpus.files.zip_archives import open_archive
 
 if TYPE_CHECKING:
@@ -17,9 +17,9 @@ _HEADING = re.compile(r"heading (\d)", re.IGNORECASE)
 
 def read_docx(data: bytes, text: TextBuilder) -> None:
     """Read a DOCX file."""
-    with parser("python-docx", "DOCX", "*.docx"):
-        import docx
-        from docx.text.paragraph import Paragraph
+    import docx
+    from docx.text.paragraph import Paragraph
+
     open_archive(data, (".xml", ".rels")).close()
     document = docx.Document(io.BytesIO(data))
     text.propose_title(document.core_properties.title)

@@ -21,13 +21,7 @@ from admiral.records import SECTION_SEPARATOR, Document
 
 
 def read_file(file: Place) -> RecordOrError | SkippedFile:
-    """Return the document of a file, the reason why it has none, or an error if it is damaged.
-
-    Raises
-    ------
-    AdmiralError
-        If the parser of its format is not installed.
-    """
+    """Return the document of a file, the reason why it has none, or an error if it is damaged."""
     kind = file_type(file.name)
     where = f"{file}:1"
     if kind is None:

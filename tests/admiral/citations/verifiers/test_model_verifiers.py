@@ -22,7 +22,7 @@ from admiral.citations.verifiers.term_weights import TermWeights
 from admiral.citations.verifiers.verifier_protocol import CitationVerifier
 from admiral.kb.corpus.sentence_splitter import split_sentences
 from admiral.reranking.mean_pooling import MeanPoolingEncoder
-from admiral.reranking.similarity import MINILM, minilm_directory
+from admiral.reranking.minilm_files import MINILM, minilm_directory
 from proofs.verifier.pair_verifier import Verifier
 from tests.admiral.citations.cited_pages import BRIDGE, CLAIM, HARBOUR, claim, passage
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory

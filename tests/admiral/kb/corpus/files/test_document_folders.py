@@ -1,9 +1,7 @@
 """A folder of mixed files becomes a knowledge base whose answers lead back to the files."""
 
-import builtins
 import json
 import logging
-import sys
 from pathlib import Path
 
 import pytest
@@ -105,28 +103,6 @@ def test_patterns_reach_the_walk(folder: Path, tmp_path: Path) -> None:
     assert report.documents == 1
     with KnowledgeBase.open(tmp_path / "kb") as kb:
         assert list(kb.titles()) == ["mount(8)"]
-
-
-def test_a_missing_parser_names_the_extra(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real = builtins.__import__
-
-    def without(name: str, *arguments: object, **options: object) -> object:
-        if name.partition(".")[0] in ("docutils", "selectolax"):
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-        return real(name, *arguments, **options)  # type: ignore[arg-type]
-
-    for name in [n for n in sys.modules if n.partition(".")[0] in ("docutils", "selectolax")]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(
-        AdmiralError, match=r"selectolax is not installed.*admiral-retrieval\[files"
-    ):
-        build(folder, tmp_path / "kb", bm25="none", progress=False, skip_bad=True)
-    exclude = ["*.html", "*.rst"]
-    report = build(folder, tmp_path / "kb", bm25="none", progress=False, exclude=exclude)
-    assert report.documents == 3
 
 
 def test_files_are_added_and_replaced(folder: Path, tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""Verifiers: whether passages of a source support a claim."""

@@ -1,0 +1,121 @@
+"""The packages that this installation needs, by its own metadata, and how to install missing ones.
+
+AdMIRaL is on no package index, so a remedy names the packages themselves, and the interpreter that
+lacks them. Nothing but metadata is read, so a command can say at once what it lacks.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+
+from packaging.requirements import Requirement
+
+from admiral.errors import AdmiralError
+
+DISTRIBUTION = "admiral-retrieval"
+
+
+class MissingPackagesError(AdmiralError, ImportError):
+    """Packages are not installed; the message has the command that installs them."""
+
+
+def requirements_of(distribution: metadata.Distribution, extra: str = "") -> Iterator[Requirement]:
+    """Yield what a distribution needs for an extra; without one, what it needs in any case."""
+    for line in distribution.requires or ():
+        requirement = Requirement(line)
+        if (marker := requirement.marker) is None:
+            holds = not extra
+        elif extra:
+            holds = marker.evaluate({"extra": extra}) and not marker.evaluate({"extra": ""})
+        else:
+            holds = marker.evaluate({"extra": ""})
+        if holds:
+            requirement.marker = None  # it is printed without
+            yield requirement
+
+
+def pip_install(*arguments: str) -> str:
+    """Return the shell command that passes requirements and options to pip's ``install``."""
+    return shlex.join([sys.executable, "-m", "pip", "install", *arguments])
+
+
+def check_requirements() -> None:
+    """Check that the packages that every installation has are there, in any version.
+
+    Raises
+    ------
+    MissingPackagesError
+        If one is not.
+    """
+    if missing := [each for each in _needed("") if _version(each) is None]:
+        raise MissingPackagesError(
+            f"packages are not installed: {_names(missing)}. Install them with "
+            f"`{pip_install(*map(str, missing))}`"
+        )
+
+
+def check_extra(extra: str, purpose: str, otherwise: str = "") -> None:
+    """Raise `missing_extra` unless the packages of an extra are installed, in versions that fit."""
+    if _unfit(extra):
+        raise missing_extra(extra, purpose, otherwise)
+
+
+def missing_extra(extra: str, purpose: str, otherwise: str = "") -> MissingPackagesError:
+    """Return the error for an extra of which a package cannot be used.
+
+    Parameters
+    ----------
+    extra
+        Name of the extra in setup.py.
+    purpose
+        What needs it.
+    otherwise
+        What the user can do instead.
+    """
+    unfit = _unfit(extra)
+    names = f": {_names(unfit)}" if unfit else ""
+    # Where none is missing, one is damaged or lacks a package of its own.
+    install = pip_install(*(map(str, unfit) if unfit else requirements(extra)))
+    remedy = f"Install them with `{install}`"
+    return MissingPackagesError(
+        f"{purpose} needs packages that are not installed{names}. "
+        + (f"{remedy}, or {otherwise}" if otherwise else remedy)
+    )
+
+
+def requirements(extra: str) -> list[str]:
+    """Return what an extra needs, as arguments of pip."""
+    # A clone on the path that is not installed has no metadata, but pip can read it.
+    return list(map(str, _needed(extra))) or [f"{Path(__file__).parents[1]}[{extra}]"]
+
+
+def _needed(extra: str) -> list[Requirement]:
+    try:
+        return list(requirements_of(metadata.distribution(DISTRIBUTION), extra))
+    except metadata.PackageNotFoundError:
+        return []
+
+
+def _unfit(extra: str) -> list[Requirement]:
+    """Return the requirements of an extra that are not installed in a version that fits."""
+    return [
+        each
+        for each in _needed(extra)
+        if (version := _version(each)) is None
+        or not each.specifier.contains(version, prereleases=True)
+    ]
+
+
+def _version(requirement: Requirement) -> str | None:
+    try:
+        return metadata.version(requirement.name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _names(requirements: list[Requirement]) -> str:
+    return ", ".join(requirement.name for requirement in requirements)

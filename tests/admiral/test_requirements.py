@@ -1,0 +1,140 @@
+"""Missing packages are reported at once, with a command that installs them."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from admiral.errors import AdmiralError
+from admiral.requirements import (
+    DISTRIBUTION,
+    MissingPackagesError,
+    check_extra,
+    check_requirements,
+    missing_extra,
+    requirements,
+    requirements_of,
+)
+
+ROOT = Path(__file__).parents[2]
+EXTRAS = ("mcp", "ray", "rayserve", "training", "lucene")
+
+
+@pytest.fixture
+def lacking(tmp_path: Path) -> Path:
+    """Return a folder for the path in which AdMIRaL's extras need packages that do not exist.
+
+    Importing torch from there is an error: a command that lacks a package must not wait for it.
+    """
+    info = tmp_path / "admiral_retrieval-0.2.0.dist-info"
+    info.mkdir()
+    lines = ["Metadata-Version: 2.1", f"Name: {DISTRIBUTION}", "Version: 0.2.0"]
+    lines += [f"Provides-Extra: {extra}" for extra in EXTRAS]
+    lines += [f"Requires-Dist: absent-{e}[x]<3,>=2; extra == '{e}'" for e in EXTRAS]
+    lines += ["Requires-Dist: click<1; extra == 'mcp'"]  # installed, but too new
+    (info / "METADATA").write_text("\n".join(lines) + "\n")
+    (tmp_path / "torch.py").write_text("raise SystemExit('torch was imported')\n")
+    return tmp_path
+
+
+def run(lacking: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join(map(str, (lacking, ROOT)))
+    return subprocess.run(
+        [sys.executable, "-m", *arguments],
+        cwd=lacking,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def pip_arguments(message: str) -> list[list[str]]:
+    """Return what the pip commands of a message install."""
+    commands = [shlex.split(text) for text in re.findall("`([^`]* -m pip install [^`]*)`", message)]
+    assert commands, message
+    for command in commands:
+        assert command[:4] == [sys.executable, "-m", "pip", "install"]
+    return [command[4:] for command in commands]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wanted"),
+    [
+        (["admiral", "mcp"], ["absent-mcp[x]<3,>=2", "click<1"]),
+        (
+            ["admiral", "retrieve", "--engine", "ray", "--output", "r.jsonl", "A claim."],
+            ["absent-ray[x]<3,>=2"],
+        ),
+        (
+            ["admiral", "index", "corpus.jsonl", "--kb", "kb", "--engine", "ray"],
+            ["absent-ray[x]<3,>=2"],
+        ),
+        (["admiral", "serve", "--engine", "ray"], ["absent-rayserve[x]<3,>=2"]),
+        (["training.joint", "--config", "config.yaml"], ["absent-training[x]<3,>=2"]),
+        (["training.verifier", "--config", "config.yaml"], ["absent-training[x]<3,>=2"]),
+    ],
+)
+def test_a_command_that_lacks_an_extra_says_so_before_torch_is_imported(
+    lacking: Path, arguments: list[str], wanted: list[str]
+) -> None:
+    done = run(lacking, *arguments)
+    assert done.returncode == 1, done.stderr
+    assert "torch was imported" not in done.stderr
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert pip_arguments(done.stderr) == [wanted]
+
+
+def test_a_missing_requirement_is_reported_by_every_command(lacking: Path) -> None:
+    with (lacking / "admiral_retrieval-0.2.0.dist-info" / "METADATA").open("a") as file:
+        file.write("Requires-Dist: absent-parser>=1.2\n")
+        file.write("Requires-Dist: absent-elsewhere; sys_platform == 'none'\n")
+        file.write("Requires-Dist: click<1\n")  # present; versions are pip's business
+    for arguments in (["retrieve", "A claim."], ["index", ".", "--kb", "kb"], ["serve"]):
+        done = run(lacking, "admiral", *arguments)
+        assert done.returncode == 1
+        assert done.stderr.startswith("error: packages are not installed: absent-parser.")
+        assert pip_arguments(done.stderr) == [["absent-parser>=1.2"]]
+    for arguments in (["--help"], ["--version"]):
+        assert run(lacking, "admiral", *arguments).returncode == 0
+
+
+def test_the_remedy_for_lucene_names_both_commands(lacking: Path) -> None:
+    (lacking / "pyserini.py").write_text("")  # a module without the jar
+    code = "from admiral.kb.bm25.jvm import lucene_jar; lucene_jar()"
+    (lacking / "probe.py").write_text(code)
+    done = run(lacking, "probe")
+    assert pip_arguments(done.stderr) == [["absent-lucene[x]<3,>=2"], ["--no-deps", "pyserini"]]
+
+
+def test_what_this_environment_has_is_not_missing() -> None:
+    check_requirements()
+    check_extra("lucene", "BM25")
+
+
+def test_the_error_is_of_both_kinds_and_names_the_alternative() -> None:
+    error = missing_extra("lucene", "the subject", "do without")
+    assert isinstance(error, AdmiralError)
+    assert isinstance(error, ImportError)
+    assert isinstance(error, MissingPackagesError)
+    assert str(error).startswith("the subject needs packages that are not installed. ")
+    assert pip_arguments(str(error)) == [requirements("lucene")]
+    assert str(error).endswith("`, or do without")
+
+
+def test_extras_and_requirements_are_those_of_the_metadata() -> None:
+    own = metadata.distribution(DISTRIBUTION)
+    base = {requirement.name for requirement in requirements_of(own)}
+    assert {"torch", "pypdf", "trafilatura", "uvicorn"} <= base
+    for extra in own.metadata.get_all("Provides-Extra"):
+        parsed = [Requirement(text) for text in requirements(extra)]
+        assert all(requirement.marker is None for requirement in parsed)
+        assert not base & {requirement.name for requirement in parsed}, extra

@@ -1,0 +1,117 @@
+"""What `make` finds missing in an environment: hand-written ones, and that of the tests."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tools.check_environment import ROOT, WITHOUT_DEPENDENCIES, problems
+
+Install = Callable[..., Path]
+
+
+@pytest.fixture
+def install(tmp_path: Path) -> Install:
+    """Return a function that installs the metadata of a distribution into a folder."""
+
+    def write(name: str, version: str, *requirements: str) -> Path:
+        info = tmp_path / f"{name.replace('-', '_')}-{version}.dist-info"
+        info.mkdir()
+        lines = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}"]
+        lines += [f"Requires-Dist: {requirement}" for requirement in requirements]
+        (info / "METADATA").write_text("\n".join(lines) + "\n")
+        return info
+
+    return write
+
+
+@pytest.fixture
+def environment(install: Install, tmp_path: Path) -> Path:
+    """Return a folder in which nothing is missing without extras, or for the extra `b`."""
+    own = install(
+        "admiral-retrieval", "1", "base", "a; extra == 'a'", "b[c]; extra == 'b'",
+        "elsewhere; sys_platform == 'none'",
+    )  # fmt: skip
+    url = {"dir_info": {"editable": True}, "url": ROOT.as_uri()}
+    (own / "direct_url.json").write_text(json.dumps(url))
+    install("base", "1", "under-base")
+    install("Under.Base", "1")
+    install("b", "1", "deep; extra == 'c'")
+    install("deep", "1")
+    pins = dict(
+        line.split("==") for line in (ROOT / "constraints.txt").read_text().splitlines()[1:]
+    )
+    for name in WITHOUT_DEPENDENCIES:
+        install(name, pins[name], "not-needed")
+    return tmp_path
+
+
+def test_nothing_is_missing(environment: Path) -> None:
+    assert list(problems([], environment)) == []
+    assert list(problems(["b"], environment)) == []
+
+
+@pytest.mark.parametrize(
+    ("gone", "problem"),
+    [
+        ("base-1", "base is missing"),
+        ("Under.Base-1", "under-base is missing"),
+        ("deep-1", "deep is missing"),
+        ("admiral_retrieval-1", "AdMIRaL is not installed"),
+    ],
+)
+def test_what_is_missing_is_named(environment: Path, gone: str, problem: str) -> None:
+    (environment / f"{gone}.dist-info").rename(environment / "gone")
+    assert list(problems(["b"], environment)) == [problem]
+
+
+def test_an_extra_is_missing(environment: Path) -> None:
+    assert list(problems(["a", "b"], environment)) == ["a is missing"]
+
+
+def test_another_version_than_the_pin(environment: Path, install: Install) -> None:
+    (jar,) = environment.glob("pyserini-*")
+    jar.rename(environment / "gone")
+    install("pyserini", "0.1")
+    (problem,) = problems([], environment)
+    assert problem.startswith("pyserini is 0.1, not ==")
+
+
+def test_a_build_for_a_device_has_the_version_of_its_pin(
+    environment: Path, install: Install
+) -> None:
+    (jar,) = environment.glob("pyserini-*")
+    version = jar.name.removeprefix("pyserini-").removesuffix(".dist-info")
+    jar.rename(environment / "gone")
+    install("pyserini", f"{version}+cu130")
+    assert list(problems([], environment)) == []
+
+
+@pytest.mark.parametrize(
+    "url",
+    [{}, {"url": ROOT.as_uri(), "dir_info": {}}, {"url": "x", "dir_info": {"editable": True}}],
+)
+def test_an_installation_that_is_not_this_clone(environment: Path, url: dict[str, object]) -> None:
+    (environment / "admiral_retrieval-1.dist-info" / "direct_url.json").write_text(json.dumps(url))
+    assert list(problems([], environment)) == ["AdMIRaL is not this folder"]
+
+
+def test_an_installation_older_than_setup(environment: Path) -> None:
+    os.utime(environment / "admiral_retrieval-1.dist-info", (0, 0))
+    assert list(problems([], environment)) == ["setup.py has changed"]
+
+
+def test_the_program_prints_a_few_problems_and_fails() -> None:
+    extras = [f"no-such-extra-{n}" for n in range(3)]
+    check = [sys.executable, "-m", "tools.check_environment", "lucene", *extras]
+    done = subprocess.run(check, cwd=ROOT, capture_output=True, text=True)
+    found = list(problems(["lucene"], Path(sysconfig.get_path("purelib"))))
+    assert done.returncode == bool(found), done.stderr
+    assert done.stdout.strip() == "; ".join(found)
