@@ -5,7 +5,7 @@ with gold sentences in a format of `admiral.gold`; each is judged with its gold 
 distractors, and without the sentences of one document, where the verdict should be NOT ENOUGH
 INFO. ``--plot FILE`` draws how often verdicts of the last verifier are right, by their probability.
 ``--results`` adds the evidence that `admiral retrieve` selected for the same claims, and
-``--pairs`` pairs of `training.build_pairs`. The first system has no verifier: its verdict is what
+``--pairs`` examples of `training.build_examples`. The first system has no verifier: its verdict is what
 the steps of the proof add up to.
 """
 
@@ -28,15 +28,15 @@ from admiral.retrieval.stage_assembly import build_judge
 from benchmarks.charts import Axis, Point, line_chart
 from proofs import Judgement, Verdict
 from training.data.evidence_corpora import ExtendedCorpus, read_documents
-from training.data.verification_pairs import read_pairs
+from training.data.examples import read_examples
 from training.fitting.verdict_examples import (
     VerdictExample,
     gold_examples,
     retrieved_examples_of_results,
 )
 from training.fitting.verified_fit import is_right
-from training.pair_classifier.pair_batches import draw_pairs
-from training.pair_classifier.pair_measures import calibration_error, roc_area
+from training.verification.example_batches import draw_examples
+from training.verification.label_measures import calibration_error, roc_area
 
 _BATCH = 16
 _FIFTHS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
@@ -52,8 +52,8 @@ _FILE = click.Path(path_type=Path, exists=True)
 
 def pair_examples(path: Path, limit: int, seed: int) -> Iterator[VerdictExample]:
     """Yield at most `limit` pairs of each source; evidence without titles has an empty one."""
-    for pair in draw_pairs(list(read_pairs(path)), limit, seed):
-        yield VerdictExample(pair.claim, (("", pair.evidence),), _LABELS[pair.label], pair.source)
+    for one in draw_examples(list(read_examples([path])), limit, seed):
+        yield VerdictExample(one.claim, one.evidence, _LABELS[one.label], one.source)
 
 
 def probabilities(judgement: Judgement) -> dict[Verdict, float]:

@@ -10,7 +10,7 @@ from itertools import islice
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training.pair_classifier.pair_batches import EncodedPair, batches_of_pairs, pair_epoch
+from training.verification.pair_batches import EncodedPair, batches_of_pairs, pair_epoch
 
 
 def item(length: int, weight: float = 1.0, label: int = 0) -> EncodedPair:

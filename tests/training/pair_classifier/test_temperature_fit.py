@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from training.data.verification_pairs import PAIR_LABELS
-from training.pair_classifier.pair_measures import measure
-from training.pair_classifier.pair_model import label_losses
-from training.pair_classifier.temperature_fit import at_temperature, fit_temperature
+from training.verification.label_measures import measure
+from training.verification.pair_model import label_losses
+from training.verification.temperature_fit import at_temperature, fit_temperature
 
 
 @pytest.mark.parametrize("truth", [0.4, 1.0, 2.5])

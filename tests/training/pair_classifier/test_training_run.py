@@ -24,9 +24,9 @@ from tests.training.tiny import (
     to_yaml,
 )
 from training.data.verification_pairs import PAIR_LABELS, Pair, write_pairs
-from training.pair_classifier.pair_model import label_losses
-from training.pair_classifier.training_run import train_verifier
-from training.pair_classifier.verifier_settings import VerifierConfig, load_verifier_config
+from training.verification.pair_model import label_losses
+from training.verification.training_run import train_verifier
+from training.verification.verifier_settings import VerifierConfig, load_verifier_config
 from training.verifier import main
 
 ROOT = Path(__file__).parents[3]
@@ -118,7 +118,7 @@ def test_a_finished_run_exports_a_missing_verifier(
 ) -> None:
     config = replace(elsewhere(settings, "done"), steps=2, dev="")
     with monkeypatch.context() as patch:
-        patch.setattr("training.pair_classifier.training_run.write_classifier", no_space)
+        patch.setattr("training.verification.training_run.write_classifier", no_space)
         with pytest.raises(AdmiralError, match="done: cannot be written"):
             train_verifier(config)
     assert not Path(config.out).exists()

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from proofs.verifier.temperature import BOUNDS
-from training.pair_classifier.pair_model import label_losses
+from training.verification.verifier_loss import marginal_losses
 
 
 def fit_temperature(log_probabilities: Tensor, labels: Tensor) -> float:
@@ -19,7 +19,7 @@ def fit_temperature(log_probabilities: Tensor, labels: Tensor) -> float:
     log_probabilities
         Of `LABELS`, at temperature 1, (pairs, 3).
     labels
-        Positions in `PAIR_LABELS`, (pairs,).
+        Possible labels (see `POSSIBLE`), (pairs,).
     """
     scores = log_probabilities.double()
     low, high = map(math.log, BOUNDS)
@@ -28,7 +28,7 @@ def fit_temperature(log_probabilities: Tensor, labels: Tensor) -> float:
 
     def loss() -> Tensor:
         optimizer.zero_grad()
-        value = label_losses(at_temperature(scores, logarithm.clamp(low, high).exp()), labels)
+        value = marginal_losses(at_temperature(scores, logarithm.clamp(low, high).exp()), labels)
         mean = value.mean()
         mean.backward()
         return mean

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from proofs.verifier.label_names import LABELS
-from training.data.verification_pairs import NOT_ENTAILMENT
+from training.data.examples import NOT_ENTAILMENT
 
 METRICS = ("accuracy", "macro_f1", "auc", "ece")
 _BINS = 10

@@ -10,16 +10,8 @@ from pathlib import Path
 
 from admiral.storage.declared_settings import documented, setting
 from admiral.storage.yaml_settings import read_settings
-from training.loop.loop_settings import (
-    COUNT,
-    PROBABILITY,
-    RATE,
-    loop_problems,
-    loop_setting,
-)
-
-#: The name of MiniLM as a start.
-MINILM = "minilm"
+from proofs.verifier.evidence_model import MAX_LENGTH
+from training.loop.loop_settings import COUNT, PROBABILITY, RATE, loop_problems, loop_setting
 
 
 @documented
@@ -28,19 +20,19 @@ class VerifierConfig:
     """Settings of a training run of the verifier."""
 
     start: str = setting(
-        MINILM,
-        "Encoder or pair classifier to start from: a directory, or `minilm`, all-MiniLM-L6-v2.",
+        "runs/bge-small",
+        "Directory of the encoder or verifier to start from.",
         section="Files",
         pattern=".+",
-        format="a directory or 'minilm'",
+        format="a directory",
     )
-    pairs: str = setting(
-        "runs/pairs.jsonl",
-        "Training pairs, written by `training.build_pairs`.",
+    examples: str = setting(
+        "runs/examples.jsonl",
+        "Files of training examples, separated by commas.",
         pattern=".+",
-        format="a file",
+        format="files",
     )
-    dev: str = setting("", "Development pairs; empty: no evaluation.")
+    dev: str = setting("", "Files of development examples; empty: no evaluation.")
     out: str = loop_setting(
         "out",
         default="runs/verifier",
@@ -48,9 +40,9 @@ class VerifierConfig:
     )
 
     max_length: int = setting(
-        256,
-        "Maximum number of tokens of a pair. Longer evidence is cut at its end.",
-        section="Pairs",
+        MAX_LENGTH,
+        "Maximum number of tokens of an example. Longer ones are left out.",
+        section="Examples",
         bounds=(16, 512),
     )
     steps: int = loop_setting("steps", default=6000)
@@ -59,31 +51,25 @@ class VerifierConfig:
     gradient_accumulation_steps: int = loop_setting("gradient_accumulation_steps")
 
     lr: float = setting(
-        1e-4, "Peak learning rate of the encoder.", section="Optimisation", bounds=RATE
+        2e-4, "Peak learning rate of the encoder.", section="Optimisation", bounds=RATE
     )
-    head_lr: float = setting(1e-3, "Peak learning rate of the two heads.", bounds=RATE)
+    head_lr: float = setting(1e-3, "Peak learning rate of the heads.", bounds=RATE)
     weight_decay: float = loop_setting("weight_decay")
     warmup_steps: int = loop_setting("warmup_steps", default=300)
     lr_schedule: str = loop_setting("lr_schedule")
     max_grad_norm: float = loop_setting("max_grad_norm")
-    dropout: float = setting(
-        0.1, "Dropout of hidden states and attention weights.", bounds=PROBABILITY
-    )
-    label_smoothing: float = setting(0.0, "Label smoothing.", bounds=PROBABILITY)
-    relevance_loss_weight: float = setting(
-        0.2, "Weight of the loss of the relevance head.", bounds=RATE
-    )
+    dropout: float = setting(0.1, "Dropout of hidden states.", bounds=PROBABILITY)
 
     precision: str = loop_setting("precision")
     device: str = loop_setting("device")
     seed: int = loop_setting("seed")
 
     eval_every: int = loop_setting("eval_every", default=500)
-    eval_pairs: int = setting(400, "Development pairs of each source.", bounds=COUNT)
+    eval_examples: int = setting(200, "Development examples of each source.", bounds=COUNT)
     best_metric: str = setting(
         "score",
         "Metric that decides which state is the best: `score`, `loss`, or `SOURCE/METRIC`.",
-        pattern=r"score|loss|[^/]+/(accuracy|macro_f1|auc)",
+        pattern=r"score|loss|[^/]+/(accuracy|macro_f1|auc|pairs)",
         format="score, loss, or one such as fever/auc",
     )
 
@@ -97,3 +83,8 @@ class VerifierConfig:
 def load_verifier_config(path: Path, overrides: tuple[str, ...] = ()) -> VerifierConfig:
     """Return the validated settings of a run (see `read_settings`)."""
     return read_settings(VerifierConfig, loop_problems, path, overrides)
+
+
+def paths_of(text: str) -> list[Path]:
+    """Return the files that a setting lists."""
+    return [Path(part.strip()) for part in text.split(",") if part.strip()]
