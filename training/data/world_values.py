@@ -1,22 +1,38 @@
-"""Numbers and times in words: how evidence words them, and what claims may say of them."""
+"""Numbers and times in words: how evidence words them, and what claims may say of them.
+
+What the evidence says of a value is a range of numbers, and so is what a claim says of it.
+Their relation is the label: a claim whose range contains that of the evidence is entailed, one that
+shares nothing with it is contradicted, and any other is open.
+"""
 
 from __future__ import annotations
 
+import math
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 TRUE, OPEN, FALSE = "entailment", "neutral", "contradiction"
-_SMALL = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-    "sixteen seventeen eighteen nineteen twenty"
-).split()
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-_ORDINALS = {
+_SMALL = [
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+    "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+    "twenty",
+]  # fmt: skip
+_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+_CENTURIES = {
     12: "twelfth", 13: "thirteenth", 14: "fourteenth", 15: "fifteenth", 16: "sixteenth",
     17: "seventeenth", 18: "eighteenth", 19: "nineteenth", 20: "twentieth", 21: "twenty-first",
 }  # fmt: skip
-_MONTHS = "January February March April May June July August September October November December".split()
+MONTHS = [
+    "January", "February", "March", "April", "May", "June", "July", "August", "September",
+    "October", "November", "December",
+]  # fmt: skip
+#: Units that are measured, not counted: less of them, not fewer.
+_MEASURED = frozenset(("metres", "kilometres", "centimetres", "minutes", "days", "weeks"))
+_INF = math.inf
+_NOW = 2024
+_LAST = 2020  # year that a claim may name
+_LONG_AGO = {"a century": 100, "fifty years": 50, "two centuries": 200}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +41,30 @@ class Phrase:
 
     text: str
     label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Words for a range of numbers, from `low` to `high`, both included.
+
+    Some words are vague, or depend on the present. `doubt` is how far below and above the range
+    readers may still think that they hold.
+    """
+
+    text: str
+    low: float
+    high: float
+    doubt: tuple[float, float] = (0, 0)
+
+    def label(self, low: float, high: float) -> str | None:
+        """Return the label of a claim of this range on evidence of a range; None if in doubt."""
+        if self.low <= low and high <= self.high:
+            return TRUE
+        first, last = self.low - self.doubt[0], self.high + self.doubt[1]
+        if high < first or last < low:
+            return FALSE
+        meets = low <= self.high and self.low <= high
+        return OPEN if meets and (low < first or last < high) else None
 
 
 def number_words(number: int) -> str:
@@ -54,27 +94,9 @@ def time_phrase(year: int, rng: random.Random) -> str:
     roll = rng.random()
     if roll < 0.7:
         return f"in {year}"
-    month = _month_of(year)
-    if roll < 0.85:
-        return f"in {month} {year}"
-    return f"on {_day_of(year)} {month} {year}"
-
-
-def _month_of(year: int) -> str:
-    return _MONTHS[(year * 7) % 12]
-
-
-def _day_of(year: int) -> int:
-    return (year * 11) % 28 + 1
-
-
-def century_words(year: int, rng: random.Random) -> str:
-    """Return the century of a year, as a time."""
-    number = (year - 1) // 100 + 1
-    if number in _ORDINALS and rng.random() < 0.6:
-        return f"in the {_ORDINALS[number]} century"
-    ending = "st" if number == 21 else "th"
-    return f"in the {number}{ending} century"
+    # The month and the day of a year are always the same, so that evidence is consistent.
+    month, day = MONTHS[(year * 7) % 12], (year * 11) % 28 + 1
+    return f"in {month} {year}" if roll < 0.85 else f"on {day} {month} {year}"
 
 
 def time_claims(year: int, others: Sequence[int], rng: random.Random, count: int) -> list[Phrase]:
@@ -91,128 +113,140 @@ def time_claims(year: int, others: Sequence[int], rng: random.Random, count: int
     count
         Number of phrases.
     """
-    decade = year // 10 * 10
-    wrong = rng.choice(others) if others and rng.random() < 0.6 else year + rng.choice((-40, -12, -3, -1, 1, 2, 7, 25))
-    wrong = wrong if wrong != year else year + 9
-    step = rng.randint(2, 30)
-    true = [
-        f"in {year}", f"in {year}", f"in the {decade}s", century_words(year, rng), f"before {year + step}",
-        f"after {year - step}", f"between {year - step} and {year + rng.randint(2, 30)}",
-        f"no later than {year + step // 2}", f"more than {_ago(year)} ago",
-    ]  # fmt: skip
-    if decade + 10 <= 2020:
-        true.append(f"before the {decade + 10}s")
-    if year >= 1946:
-        true.append("after the Second World War")
-    if year <= 1938:
-        true.append("before the Second World War")
-    false = [
-        f"in {wrong}", f"in {wrong}", f"in the {decade + rng.choice((-30, -20, -10, 10, 20))}s",
-        century_words(year + rng.choice((-200, -100, 100 if year < 1920 else -100)), rng), f"before {year - step}",
-        f"after {year + step}", f"between {year + 2} and {year + 2 + step}", f"no later than {year - step}",
-    ]  # fmt: skip
-    if year >= 1946:
-        false.append("before the Second World War")
-    if year <= 1938:
-        false.append("after the Second World War")
-    return [
-        Phrase(rng.choice(true), TRUE) if number % 2 == 0 else Phrase(rng.choice(false), FALSE)
-        for number in range(count)
-    ]
-
-
-def _ago(year: int) -> str:
-    years = 2024 - year
-    if years >= 110:
-        return "a century"
-    return f"{max(years // 10 * 10 - 5, 2)} years"
+    labels = [TRUE if at % 2 == 0 else FALSE for at in range(count)]
+    return [_time_claim(year, year, others, label, rng) for label in labels]
 
 
 def vague_time(year: int, rng: random.Random) -> tuple[str, list[Phrase]]:
-    """Return a time that is less exact than a year, and times for claims on it."""
+    """Return a time that is less exact than a year, and two claims on it, of different labels."""
     decade = year // 10 * 10
-    if rng.random() < 0.5:
-        words = f"in the {decade}s"
-        phrases = [
-            Phrase(rng.choice((century_words(decade + 5, rng), f"before {decade + 10}", f"after {decade - 1}")), TRUE),
-            Phrase(rng.choice((f"in {decade - rng.randint(1, 30)}", f"in {decade + rng.randint(10, 40)}", f"after {decade + 10}")), FALSE),
-            Phrase(f"in {year}", OPEN),
-        ]  # fmt: skip
-    else:
-        after = rng.random() < 0.5
-        words = f"{'after' if after else 'before'} {year}"
-        early, late = f"in {year - rng.randint(2, 30)}", f"in {year + rng.randint(2, 30)}"
-        further = year - 10 if after else year + 10
-        phrases = [
-            Phrase(f"{'after' if after else 'before'} {further}", TRUE),
-            Phrase(early if after else late, FALSE),
-            Phrase(late if after else early, OPEN),
-        ]
-    return words, rng.sample(phrases, 2)
+    given = [Range(f"before {year}", -_INF, year - 1), Range(f"after {year}", year + 1, _INF)]
+    if decade % 100:  # "the 1900s" may be a century
+        given += [Range(f"in the {decade}s", decade, decade + 9)] * 2
+    words = rng.choice(given)
+    labels = rng.sample((TRUE, OPEN, FALSE), 2)
+    return words.text, [_time_claim(words.low, words.high, [year], label, rng) for label in labels]
+
+
+def _time_claim(
+    low: float, high: float, others: Sequence[int], label: str, rng: random.Random
+) -> Phrase:
+    """Return a claim of a label on a time of which the evidence gives a range."""
+    middle = round(low if high == _INF else high if low == -_INF else (low + high) / 2)
+    steps = [rng.choice((-1, 1)) * rng.randint(1, 30) for _ in range(4)]
+    steps += rng.sample((-200, -100, -60, -40, -12, -1, 1, 12, 40), 3)
+    anchors = [middle, *others, *(min(middle + step, _LAST) for step in steps)]
+    forms: dict[str, list[Range]] = {}
+    for anchor in anchors:
+        for name, claim in _time_ranges(anchor, rng):
+            if claim.label(low, high) == label:
+                forms.setdefault(name, []).append(claim)
+    return _chosen(forms, label, rng)
+
+
+def _time_ranges(year: int, rng: random.Random) -> list[tuple[str, Range]]:
+    """Return times that begin, end or lie at a year, by form."""
+    decade, span = year // 10 * 10, rng.randint(3, 30)
+    number = (year - 1) // 100 + 1
+    century = f"{number}{'st' if number == 21 else 'th'}"
+    century = _CENTURIES.get(number, century) if rng.random() < 0.6 else century
+    # Whether 1900 belongs to a century, or 1950 lies between 1950 and 1960, is disputed.
+    edges = (1, 1)
+    ranges = [
+        ("exact", Range(f"in {year}", year, year)),
+        ("before", Range(f"before {year}", -_INF, year - 1)),
+        ("after", Range(f"after {year}", year + 1, _INF)),
+        ("until", Range(f"no later than {year}", -_INF, year)),
+        ("between", Range(f"between {year - span} and {year}", year - span + 1, year - 1, edges)),
+        ("between", Range(f"between {year} and {year + span}", year + 1, year + span - 1, edges)),
+        ("war", Range("after the Second World War", 1946, _INF, (7, 0))),
+        ("war", Range("before the Second World War", -_INF, 1938, (0, 7))),
+        (
+            "century",
+            Range(f"in the {century} century", 100 * number - 98, 100 * number - 1, (2, 1)),
+        ),
+    ]
+    if decade % 100:
+        ranges.append(("decade", Range(f"in the {decade}s", decade, decade + 9)))
+        ranges.append(("before", Range(f"before the {decade}s", -_INF, decade - 1)))
+    for length, years in _LONG_AGO.items():
+        ranges.append(("ago", Range(f"more than {length} ago", -_INF, _NOW - years - 9, (0, 40))))
+        ranges.append(("ago", Range(f"less than {length} ago", _NOW - years + 31, _INF, (40, 0))))
+    return ranges
 
 
 def number_claims(
     number: int, unit: str, others: Sequence[int], rng: random.Random, count: int
 ) -> list[Phrase]:
     """Return quantities for claims on a number, true and false in turn (see `time_claims`)."""
-    step = max(1, round(number * rng.uniform(0.05, 0.5)))
-    low, high = number - step, number + step
-    wrong = rng.choice(others) if others and rng.random() < 0.6 else _changed(number, rng)
-    wrong = wrong if wrong != number else _changed(number, rng)
-    exact = [f"{number:,} {unit}", f"{number} {unit}", f"exactly {number:,} {unit}"]
-    if number < 100:
-        exact.append(f"{number_words(number)} {unit}")
-    if number >= 1_000_000 and number % 100_000 == 0:
-        exact.append(f"{number / 1_000_000:g} million {unit}")
-    bounds = [(f"more than {low:,} {unit}", low > 0), (f"over {low:,} {unit}", low > 0), (f"at least {number:,} {unit}", True),
-              (f"fewer than {high:,} {unit}", True), (f"at most {high:,} {unit}", True),
-              (f"between {max(low, 1):,} and {high:,} {unit}", True), (f"not more than {number:,} {unit}", True),
-              (f"several {unit}", number > 2)]  # fmt: skip
-    if number >= 1000:
-        rounded = round(number, -(len(str(number)) - 2))
-        bounds.append((f"about {rounded:,} {unit}", True))
-    false = [f"{wrong:,} {unit}", f"{wrong} {unit}", f"more than {high:,} {unit}", f"at least {high:,} {unit}",
-             f"exactly {high:,} {unit}", f"over {high:,} {unit}", f"between {high:,} and {high + step:,} {unit}"]  # fmt: skip
-    if low > 1:
-        false += [f"fewer than {low:,} {unit}", f"at most {low:,} {unit}", f"no more than {low:,} {unit}"]
-    if wrong < 100:
-        false.append(f"{number_words(wrong)} {unit}")
-    phrases = []
-    for position in range(count):
-        if position % 2:
-            phrases.append(Phrase(rng.choice(false), FALSE))
-        elif rng.random() < 0.5:
-            phrases.append(Phrase(rng.choice(exact), TRUE))
-        else:
-            phrases.append(Phrase(rng.choice([text for text, holds in bounds if holds]), TRUE))
-    return phrases
+    labels = [TRUE if at % 2 == 0 else FALSE for at in range(count)]
+    return [_number_claim(number, number, unit, others, label, rng) for label in labels]
 
 
 def vague_number(number: int, unit: str, rng: random.Random) -> tuple[str, list[Phrase]]:
-    """Return a bound of a number, and quantities for claims on it."""
-    above = rng.random() < 0.6
-    far = max(number // 2, 1)
-    if above:
-        words = rng.choice((f"more than {number:,} {unit}", f"over {number:,} {unit}", f"at least {number:,} {unit}"))
-        phrases = [
-            Phrase(f"more than {far:,} {unit}", TRUE),
-            Phrase(rng.choice((f"fewer than {max(far, 2):,} {unit}", f"only {far:,} {unit}")), FALSE),
-            Phrase(f"{number * 2:,} {unit}", OPEN),
-        ]
-    else:
-        words = rng.choice((f"fewer than {number:,} {unit}", f"less than {number:,} {unit}", f"at most {number:,} {unit}"))
-        phrases = [
-            Phrase(f"fewer than {number * 2:,} {unit}", TRUE),
-            Phrase(f"more than {number * 2:,} {unit}", FALSE),
-            Phrase(f"{far:,} {unit}", OPEN),
-        ]
-    if far == number:
-        phrases.pop(0)
-    return words, rng.sample(phrases, 2)
+    """Return a bound of a number, and two claims on it, of different labels."""
+    ranges = [given for _, given in _number_ranges(max(number, 4), unit, rng)]
+    words = rng.choice([given for given in ranges if _INF in (given.high, -given.low)])
+    labels = rng.sample((TRUE, OPEN, FALSE), 2)
+    return words.text, [
+        _number_claim(words.low, words.high, unit, [], label, rng) for label in labels
+    ]
+
+
+def _number_claim(
+    low: float, high: float, unit: str, others: Sequence[int], label: str, rng: random.Random
+) -> Phrase:
+    """Return a claim of a label on a number of which the evidence gives a range."""
+    middle = math.ceil(low) if high == _INF else math.floor(high)
+    anchors = [middle, middle - 1, *others, _changed(middle, rng), middle + rng.randint(1, 9)]
+    anchors += [max(round(middle * rng.uniform(0.3, 2.5)), 2) for _ in range(4)]
+    forms: dict[str, list[Range]] = {}
+    for anchor in anchors:
+        for name, claim in _number_ranges(anchor, unit, rng):
+            if claim.label(low, high) == label:
+                forms.setdefault(name, []).append(claim)
+    return _chosen(forms, label, rng)
+
+
+def _number_ranges(number: int, unit: str, rng: random.Random) -> list[tuple[str, Range]]:
+    """Return quantities at a number of at least 2, by form."""
+    if number < 2:  # the unit is a plural
+        return []
+    shown, is_measured = f"{number:,} {unit}", unit.split(" ")[-1] in _MEASURED
+    # More than 5 metres may be less than 6, but more than 5 rooms are at least 6.
+    less, step = ("less", 0.5) if is_measured else ("fewer", 1)
+    above, up_to = rng.choice(("more than", "over")), rng.choice(("at most", "no more than"))
+    high = number + max(round(number * rng.uniform(0.1, 0.6)), 2)
+    ranges = [
+        ("exact", Range(shown, number, number)),
+        ("exact", Range(f"{number} {unit}", number, number)),
+        ("exactly", Range(f"exactly {shown}", number, number)),
+        ("above", Range(f"{above} {shown}", number + step, _INF)),
+        ("least", Range(f"at least {shown}", number, _INF)),
+        ("below", Range(f"{less} than {shown}", -_INF, number - step)),
+        ("most", Range(f"{up_to} {shown}", -_INF, number)),
+        ("between", Range(f"between {number:,} and {high:,} {unit}", number + 1, high - 1, (1, 1))),
+    ]
+    if number < 100:
+        ranges.append(("exact", Range(f"{number_words(number)} {unit}", number, number)))
+    if number >= 1_000_000 and number % 100_000 == 0:
+        ranges.append(("exact", Range(f"{number / 1_000_000:g} million {unit}", number, number)))
+    if number >= 1000:
+        near = round(number, 2 - len(str(number)))
+        margin = near * 0.1
+        text = f"about {near:,} {unit}"
+        ranges.append(("about", Range(text, near * 0.95, near * 1.05, (margin, margin))))
+    return ranges
+
+
+def _chosen(forms: Mapping[str, list[Range]], label: str, rng: random.Random) -> Phrase:
+    names = list(forms)
+    name = "exact" if "exact" in forms and rng.random() < 0.25 else rng.choice(names)
+    return Phrase(rng.choice(forms[name]).text, label)
 
 
 def _changed(number: int, rng: random.Random) -> int:
-    """Return another number: two digits exchanged, a digit changed, or one near by."""
+    """Return another number: two digits exchanged, or one near by."""
     digits = list(str(number))
     if len(digits) > 1 and rng.random() < 0.4:
         at = rng.randrange(len(digits) - 1)
