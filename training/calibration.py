@@ -1,9 +1,10 @@
 """Fit the temperature of a verifier, so that its probabilities are calibrated.
 
-Run as ``python -m training.calibration --verifier DIR --examples EXAMPLES``. It takes the time of reading
-the examples once. The examples, which `training.build_examples` writes, should not be those that the
-verifier was trained on. The temperature is written to ``temperature.json`` in the directory, and
-used whenever the verifier is opened. Any local Hugging Face pair classifier can be calibrated.
+Run as ``python -m training.calibration --verifier DIR --examples EXAMPLES``. It takes the time of
+reading the examples once. The examples, which `training.build_examples` writes, should not be those
+that the verifier was trained on. The temperature is written to ``temperature.json`` in the
+directory, and used whenever the verifier is opened. Any local Hugging Face pair classifier can be
+calibrated.
 """
 
 from __future__ import annotations
@@ -57,10 +58,8 @@ def main(verifier: Path, examples: Path, dev: Path | None, limit: int, seed: int
         raise click.ClickException(str(error)) from error
     names = ("source", "examples", "accuracy", "calibration error before", "after")
     click.echo("\n".join(markdown_table(names, rows)))
-    click.echo(
-        f"{verifier / TEMPERATURE}: temperature {temperature:.3f}, fitted on {len(labels):,} examples",
-        err=True,
-    )
+    result = f"temperature {temperature:.3f}, fitted on {len(labels):,} examples"
+    click.echo(f"{verifier / TEMPERATURE}: {result}", err=True)
 
 
 def _open_uncalibrated(directory: Path) -> Verifier:

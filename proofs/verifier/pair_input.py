@@ -31,7 +31,8 @@ def evidence_text(sentences: Iterable[tuple[str, str]]) -> str:
     Parameters
     ----------
     sentences
-        Pairs of title, which may be empty, and sentence. Documents are in the order of their first sentence.
+        Pairs of title, which may be empty, and sentence. Documents are in the order of their first
+        sentence.
     """
     return " ".join(document_texts(sentences))
 

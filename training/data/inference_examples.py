@@ -204,10 +204,11 @@ def surrounded_examples(
             if text not in own and not _covers([("", text)], example.claim)
         ]
         if around:
-            labelled = list(
-                zip(example.evidence, example.sentences or (None,) * len(example.evidence))
-            )
-            labelled += [(sentence, "neutral") for sentence in around]
+            unknown = (None,) * len(example.evidence)
+            labelled: list[tuple[tuple[str, str], str | None]] = [
+                *zip(example.evidence, example.sentences or unknown, strict=True),
+                *((sentence, "neutral") for sentence in around),
+            ]
             rng.shuffle(labelled)
             yield replace(
                 example,

@@ -152,7 +152,7 @@ def read_example_set(
 
 
 def draw_examples(examples: Sequence[Example], limit: int, seed: int) -> list[Example]:
-    """Return about `limit` examples of each source, whole groups drawn at random, in their order."""
+    """Return about `limit` examples of each source, in whole groups drawn at random."""
     groups: dict[str, dict[str, list[int]]] = {}
     for at, example in enumerate(examples):
         name = example.group or f" {at}"

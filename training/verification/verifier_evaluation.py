@@ -7,11 +7,12 @@ from collections import defaultdict
 import numpy as np
 import torch
 from accelerate import Accelerator
+from torch import Tensor
 
 from proofs.verifier.evidence_input import EvidenceEncoder
 from proofs.verifier.pair_input import length_batches
-from training.verification.label_measures import METRICS, measure
 from training.verification.example_batches import UNKNOWN, ExampleSet, collate
+from training.verification.label_measures import METRICS, measure
 from training.verification.verifier_loss import VerifierLoss, marginal_losses
 
 
@@ -62,17 +63,15 @@ class ExampleEvaluator:
             values |= {f"{name}/{metric}": value for metric, value in each.items()}
         return values
 
-    def _measured(
-        self, source: str, probabilities: np.ndarray, table: torch.Tensor
-    ) -> dict[str, float]:
+    def _measured(self, source: str, probabilities: np.ndarray, table: Tensor) -> dict[str, float]:
         dev = self._dev
         at = [n for n, example in enumerate(dev.examples) if example.source == source]
         values = measure([dev.examples[n].label for n in at], probabilities[at])
         groups: defaultdict[str, list[bool]] = defaultdict(list)
         for n in at:
-            right = dev.items[n].label >> int(probabilities[n].argmax()) & 1
+            is_right = bool(dev.items[n].label >> int(probabilities[n].argmax()) & 1)
             if dev.examples[n].group:
-                groups[dev.examples[n].group].append(bool(right))
+                groups[dev.examples[n].group].append(is_right)
         whole = [all(rights) for rights in groups.values() if len(rights) > 1]
         if whole:
             values["pairs"] = float(np.mean(whole))
@@ -95,11 +94,16 @@ class ExampleEvaluator:
                 table[positions, :3] = whole
                 labels = (batch.sentences, batch.token_labels)
                 for column, logits, possible in zip((3, 5), others, labels, strict=True):
-                    possible = possible.to(accelerator.device)
-                    known = possible != UNKNOWN
-                    right = (possible >> logits.argmax(-1)) & 1 == 1
-                    table[positions, column] = (right & known).sum(1).float()
-                    table[positions, column + 1] = known.sum(1).float()
+                    right, known = _right_and_known(logits, possible.to(accelerator.device))
+                    table[positions, column] = right
+                    table[positions, column + 1] = known
         module.train()
         summed: np.ndarray = accelerator.reduce(table, "sum").double().cpu().numpy()
         return summed
+
+
+def _right_and_known(logits: Tensor, possible: Tensor) -> tuple[Tensor, Tensor]:
+    """Return how many labels of each row are right, and how many are known."""
+    known = possible != UNKNOWN
+    right = torch.bitwise_right_shift(possible, logits.argmax(-1)) % 2 == 1
+    return (right & known).sum(1).float(), known.sum(1).float()
