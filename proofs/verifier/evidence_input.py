@@ -25,6 +25,7 @@ _MARKER = "[unused1]"
 MAX_CLAIM_TOKENS = 160
 MAX_SENTENCE_TOKENS = 160
 Sentence = tuple[str, str]
+_SPECIAL_TOKENS = 3  # the first one and two separators
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +112,13 @@ class EvidenceEncoder:
     def _joined(
         self, claim: list[int], offsets: list[tuple[int, int]], texts: list[list[int]]
     ) -> EvidenceInput:
-        kept, ids, markers = claim[:MAX_CLAIM_TOKENS], [self._start], []
-        room = self._max_length - len(kept) - 3
+        most = self._max_length - _SPECIAL_TOKENS
+        kept, ids, markers = claim[: min(MAX_CLAIM_TOKENS, most)], [self._start], []
+        room = most - len(kept)
         cut = len(kept) < len(claim)
         for text in texts:
-            part = text[: min(MAX_SENTENCE_TOKENS, room - 1)]
-            if not part and text:
+            part = text[: max(min(MAX_SENTENCE_TOKENS, room - 1), 0)]
+            if room < 1 or (text and not part):
                 cut = True
                 break
             cut = cut or len(part) < len(text)
