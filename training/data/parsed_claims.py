@@ -24,6 +24,8 @@ _QUANTITIES = {"DATE", "CARDINAL", "ORDINAL", "QUANTITY", "MONEY", "PERCENT"}
 _VALUES = _QUANTITIES | {
     "PERSON", "GPE", "LOC", "ORG", "NORP", "FAC", "WORK_OF_ART", "LANGUAGE", "EVENT",
 }  # fmt: skip
+#: Prepositions of what others may share, as in "directed with Anna Berg".
+_COMPANY = {"with", "alongside", "including", "like", "as", "for"}
 _NEGATION = re.compile(
     r"\b(?:no|not|nor|never|neither|none|without|cannot|hardly|unless)\b|n't\b", re.I
 )
@@ -217,9 +219,10 @@ def _values_of(parse: Any, places: dict[int, tuple[int, int]], root: Any) -> Ite
             begin, end = places[entity[0].i][0], places[entity[-1].i][1]
             head = entity.root
             verb = next((a for a in [head, *head.ancestors] if a.pos_ in ("VERB", "AUX")), root)
+            is_company = head.dep_ == "pobj" and head.head.lower_ in _COMPANY
             single = (
                 entity.label_ in _QUANTITIES
-                or verb.lemma_.lower() in twin_words().single
+                or (verb.lemma_.lower() in twin_words().single and not is_company)
                 or (entity.label_ == "NORP" and verb.lemma_ == "be")
             )
             joined = any(t.dep_ in ("conj", "cc") for t in head.children) or head.dep_ == "conj"
@@ -254,7 +257,7 @@ def _other_roles(
     if agents and len(agents) == 1 and root.tag_ == "VBN":
         past = root.text  # regular verbs only: the participle is the past tense
         if past.endswith("ed"):
-            rest = text[places[root.i][1] : places[agents[0].i][0]] + text[end:]
+            rest = text[places[root.i][1] : places[agents[0].i][0]].rstrip() + text[end:]
             if "," not in rest:
                 passive = f"{other[:1].upper()}{other[1:]} {past} {name}{rest}".rstrip() + "."
     elif objects and root.text.endswith("ed"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import random
 from collections.abc import Iterator
 from typing import Any
@@ -79,7 +80,7 @@ def test_values_from_elsewhere_contradict_and_those_of_the_sentence_are_not_used
 ) -> None:
     found = labels(groups(parsed, "Marta Velin"))
     assert found["Marta Velin was born in Oslo in 1931."] == {"entailment"}
-    assert found["Marta Velin was born in Bergen in 1931."] == {"contradiction"}
+    assert found["Marta Velin was born in Vienna in 1931."] == {"contradiction"}
     assert "Marta Velin was born in Oslo in 1948." in found
     # The other person of the sentence may also have directed it.
     assert not any("directed The Silver Kite with Marta" in claim for claim in found)
@@ -95,19 +96,18 @@ def test_negations_contradict(parsed: dict[str, ParsedDocument]) -> None:
 
 def test_roles_are_exchanged_and_voices_changed(parsed: dict[str, ParsedDocument]) -> None:
     found = labels(groups(parsed, "Harbour Museum"))
-    assert found["Peter Holm was designed by Harbour Museum."] == {"contradiction"}
-    assert found["Peter Holm designed Harbour Museum."] == {"entailment"}
+    assert found["Peter Holm was designed by Harbour Museum and has 40 rooms."] == {"contradiction"}
+    assert found["Peter Holm designed Harbour Museum and has 40 rooms."] == {"entailment"}
 
 
 def test_times_and_numbers_follow_or_contradict(parsed: dict[str, ParsedDocument]) -> None:
     found = labels(groups(parsed, "Jonas Falk", 200))
     for claim, own in found.items():
-        for word, later in (("before", True), ("after", False)):
-            _, _, rest = claim.partition(f" in Bergen {word} ")
-            if rest.rstrip(".").isdigit():
-                assert own == {
-                    "entailment" if (int(rest[:-1]) > 1948) == later else "contradiction"
-                }
+        for word, is_right in (("before", operator.gt), ("after", operator.lt)):
+            _, _, bound = claim.rstrip(".").partition(f" in Bergen {word} ")
+            if bound.isdigit():
+                name = "entailment" if is_right(int(bound), 1948) else "contradiction"
+                assert own == {name}, claim
     assert any(" before " in claim for claim in found)
 
 
