@@ -63,15 +63,15 @@ from training.verification.example_batches import draw_examples
     "--neutral",
     multiple=True,
     metavar="SOURCE",
-    help="Add neutral pairs to a source of --nli that has none: its claims with evidence of other "
-    "claims about the same; repeatable.",
+    help="Add neutral examples to a source of --nli that has none: its claims with evidence of "
+    "other claims about the same; repeatable.",
 )
 @click.option(
     "--surround",
     multiple=True,
     metavar="SOURCE",
-    help="Repeat the entailed and contradicted pairs of a source of --nli with further sentences "
-    "that BM25 finds for the claim; repeatable.",
+    help="Repeat the entailed and contradicted examples of a source of --nli with further "
+    "sentences that BM25 finds for the claim; repeatable.",
 )
 @kb_option("name")
 @source_option(f"Claims with gold evidence; repeatable. Formats: {', '.join(FORMATS)}.")
@@ -98,14 +98,14 @@ from training.verification.example_batches import draw_examples
     "weights",
     multiple=True,
     metavar="SOURCE=WEIGHT",
-    help="How often an epoch contains a pair of the source; 0 leaves it out; repeatable.",
+    help="How often an epoch contains an example of the source; 0 leaves it out; repeatable.",
 )
 @click.option(
     "--temperature",
     type=click.FloatRange(0, 1),
     default=1.0,
     show_default=True,
-    help="Weights of the other sources: 1 takes each pair once, 0 as many pairs from each source.",
+    help="Weights of the other sources: 1 takes each example once, 0 as many of each source.",
 )
 @hold_out_option
 @seed_option

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -85,13 +84,6 @@ def test_excluded_documents_are_left_out(kb_path: str, tmp_path: Path) -> None:
     titles = {title for example in read_examples([out]) for title, _ in example.evidence}
     assert titles
     assert titles.isdisjoint(titles_of([CLAIMS]))
-
-
-def test_other_formats_of_claims_can_be_excluded(tmp_path: Path) -> None:
-    path = tmp_path / "creak.jsonl"
-    record = {"ex_id": "1", "sentence": "Rome is old.", "label": "true", "entity": "Rome"}
-    path.write_text(json.dumps(record) + "\n")
-    assert titles_of([Path(f"creak:{path}")]) == {"Rome"}
 
 
 def test_a_missing_model_is_named_with_its_remedy(tmp_path: Path) -> None:

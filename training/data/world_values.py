@@ -139,7 +139,8 @@ def _time_claim(
     forms: dict[str, list[Range]] = {}
     for anchor in anchors:
         for name, claim in _time_ranges(anchor, rng):
-            if claim.label(low, high) == label:
+            is_past = claim.high == _INF or claim.high <= _NOW
+            if is_past and claim.label(low, high) == label:
                 forms.setdefault(name, []).append(claim)
     return _chosen(forms, label, rng)
 

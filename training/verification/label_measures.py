@@ -1,6 +1,6 @@
-"""Measures of a pair classifier on development pairs, by source.
+"""Measures of a verifier on development examples, by source.
 
-A source with pairs labelled ``not_entailment`` is measured with two classes, entailment or not.
+A source with examples labelled ``not_entailment`` is measured with two classes, entailment or not.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ _ENTAILMENT = LABELS.index("entailment")
 
 
 def measure(labels: list[str], probabilities: np.ndarray) -> dict[str, float]:
-    """Return the measures of pairs.
+    """Return the measures of examples.
 
     Parameters
     ----------
     labels
-        The label of each pair.
+        The label of each example.
     probabilities
-        Probability of each of `LABELS`, (pairs, 3).
+        Probability of each of `LABELS`, (examples, 3).
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Fit the temperature of a verifier on labelled pairs."""
+"""Fit the temperature of a verifier on labelled examples."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def fit_temperature(log_probabilities: Tensor, labels: Tensor) -> float:
     Parameters
     ----------
     log_probabilities
-        Of `LABELS`, at temperature 1, (pairs, 3).
+        Of `LABELS`, at temperature 1, (examples, 3).
     labels
-        Possible labels (see `POSSIBLE`), (pairs,).
+        Possible labels (see `POSSIBLE`), (examples,).
     """
     scores = log_probabilities.double()
     low, high = map(math.log, BOUNDS)
@@ -38,5 +38,5 @@ def fit_temperature(log_probabilities: Tensor, labels: Tensor) -> float:
 
 
 def at_temperature(log_probabilities: Tensor, temperature: float | Tensor) -> Tensor:
-    """Return the log-probabilities of pairs at another temperature than 1."""
+    """Return the log-probabilities of examples at another temperature than 1."""
     return (log_probabilities / temperature).log_softmax(-1)
