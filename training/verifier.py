@@ -12,8 +12,8 @@ from training.loop.training_command import run_command
 
 
 def _start(path: Path, overrides: tuple[str, ...], overwrite: bool) -> None:
-    from training.pair_classifier.training_run import train_verifier
-    from training.pair_classifier.verifier_settings import load_verifier_config
+    from training.verification.verifier_run import train_verifier
+    from training.verification.verifier_settings import load_verifier_config
 
     train_verifier(load_verifier_config(path, overrides), overwrite=overwrite)
 

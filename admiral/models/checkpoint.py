@@ -41,7 +41,9 @@ _LAYER = re.compile(r"\.(layers|block)\.")
 _FILES = {
     *("config.json", "generation_config.json", "model.safetensors"),
     *(RERANK_HEAD, SUFFICIENCY_HEAD, STEP_DECISION),
-    *("relevance_head.safetensors", "temperature.json", JUDGE_WEIGHTS),  # of a verifier
+    # Of a verifier.
+    *("evidence_heads.safetensors", "relevance_head.safetensors", "temperature.json"),
+    JUDGE_WEIGHTS,
     *("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"),
     *("vocab.json", "vocab.txt", "merges.txt", "spiece.model"),
     *("README.md", "SHA256SUMS", ".gitattributes"),

@@ -31,7 +31,8 @@ def evidence_text(sentences: Iterable[tuple[str, str]]) -> str:
     Parameters
     ----------
     sentences
-        Pairs of title and sentence. Documents are in the order of their first sentence.
+        Pairs of title, which may be empty, and sentence. Documents are in the order of their first
+        sentence.
     """
     return " ".join(document_texts(sentences))
 
@@ -41,7 +42,9 @@ def document_texts(sentences: Iterable[tuple[str, str]]) -> list[str]:
     documents: dict[str, list[str]] = {}
     for title, sentence in sentences:
         documents.setdefault(title, []).append(sentence)
-    return [f"{title}: {' '.join(texts)}" for title, texts in documents.items()]
+    return [
+        f"{f'{title}: ' if title else ''}{' '.join(texts)}" for title, texts in documents.items()
+    ]
 
 
 class PairEncoder:

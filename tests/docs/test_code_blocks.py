@@ -31,7 +31,7 @@ from tests.docs.code_blocks import (
     runnable,
 )
 from training.loop import run_config
-from training.pair_classifier.verifier_settings import VerifierConfig
+from training.verification.verifier_settings import VerifierConfig
 
 LANGUAGES = {"python", "sh", "text", "json", "yaml", "bibtex"}
 # Pages whose Python is run by a test of their own, which checks what it does.

@@ -13,7 +13,7 @@ import yaml
 from admiral import RetrievalConfig
 from tests.docs.code_blocks import GENERATED, OF_EXPERIMENTS, PAGES, ROOT
 from training.loop.run_config import TrainConfig
-from training.pair_classifier.verifier_settings import VerifierConfig
+from training.verification.verifier_settings import VerifierConfig
 
 CHANGELOG = ROOT / "CHANGELOG.md"
 WRITTEN = [page for page in (*PAGES, CHANGELOG) if page != GENERATED]

@@ -13,7 +13,7 @@ from proofs.verifier.pair_verifier import Verifier
 from proofs.verifier.temperature import TEMPERATURE, read_temperature
 from tests.proofs.verifier.tiny_classifier import TEXT, write_classifier_directory
 from training.calibration import main
-from training.data.verification_pairs import Pair, write_pairs
+from training.data.examples import Example, write_examples
 
 CITIES = ("Rome", "Paris", "Oslo", "Bern")
 
@@ -28,13 +28,13 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def pairs(tmp_path: Path) -> Path:
+def examples(tmp_path: Path) -> Path:
     labels = ("entailment", "neutral", "contradiction", "not_entailment")
-    path = tmp_path / "pairs.jsonl"
-    write_pairs(
+    path = tmp_path / "examples.jsonl"
+    write_examples(
         path,
         [
-            Pair(f"{city} is a city.", f"{TEXT[at:]} {city}", label, source)
+            Example(f"{city} is a city.", (("", f"{TEXT[at:]} {city}"),), label, source)
             for city in CITIES
             for at, label in enumerate(labels)
             for source in ("towns", "rivers")
@@ -43,41 +43,46 @@ def pairs(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_temperature_is_written_and_read(folder: Path, pairs: Path) -> None:
-    done = calibrate("--verifier", folder, "--pairs", pairs)
+def test_the_temperature_is_written_and_read(folder: Path, examples: Path) -> None:
+    done = calibrate("--verifier", folder, "--examples", examples)
     assert done.exit_code == 0, done.output
     temperature = read_temperature(folder)
     assert temperature != 1
     assert read_classifier(folder).temperature == temperature
-    assert f"temperature {temperature:.3f}, fitted on 32 pairs" in done.output
+    assert f"temperature {temperature:.3f}, fitted on 32 examples" in done.output
     assert "| rivers | 16 | " in done.output
     assert "| mean of the sources | 32 | " in done.output
     # Fitted to uncalibrated outputs, so that a second time changes nothing.
-    assert calibrate("--verifier", folder, "--pairs", pairs).exit_code == 0
+    assert calibrate("--verifier", folder, "--examples", examples).exit_code == 0
     assert read_temperature(folder) == temperature
     assert Verifier.open(folder, dtype=torch.float32).predict(["a"], ["b"]).labels.isfinite().all()
 
 
-def test_errors_are_measured_on_other_pairs(folder: Path, pairs: Path, tmp_path: Path) -> None:
+def test_errors_are_measured_on_other_examples(
+    folder: Path, examples: Path, tmp_path: Path
+) -> None:
     dev = tmp_path / "dev.jsonl"
-    write_pairs(dev, [Pair("Rome", "Rome", "entailment", "one")])
-    done = calibrate("--verifier", folder, "--pairs", pairs, "--dev", dev, "--limit", 5)
+    write_examples(dev, [Example("Rome", (("", "Rome"),), "entailment", "one")])
+    done = calibrate("--verifier", folder, "--examples", examples, "--dev", dev, "--limit", 5)
     assert done.exit_code == 0, done.output
-    assert "fitted on 10 pairs" in done.output
+    assert "fitted on 10 examples" in done.output
     assert "| one | 1 | " in done.output and "towns" not in done.output
 
 
 def test_bad_input_is_named_and_nothing_is_written(
-    folder: Path, pairs: Path, tmp_path: Path
+    folder: Path, examples: Path, tmp_path: Path
 ) -> None:
     empty, bare = tmp_path / "empty.jsonl", tmp_path / "bare"
     empty.write_text("")
     bare.mkdir()
     for given, says in [
-        (("--verifier", bare, "--pairs", pairs), "--verifier: "),
-        (("--verifier", bare, "--pairs", pairs), "config.json: no such file"),
-        (("--verifier", folder, "--pairs", empty), "empty.jsonl: holds no pairs"),
-        (("--verifier", folder, "--pairs", pairs, "--dev", empty), "empty.jsonl: holds no pairs"),
+        (("--verifier", bare, "--examples", examples), "--verifier: "),
+        (("--verifier", bare, "--examples", examples), "config.json: no such file"),
+        (("--verifier", folder, "--examples", empty), "empty.jsonl: no examples"),
+        (
+            ("--verifier", folder, "--examples", examples, "--dev", empty),
+            "empty.jsonl: no examples",
+        ),
     ]:
         done = calibrate(*given)
         assert done.exit_code == 1, done.output

@@ -31,7 +31,7 @@ from training.data.samples import (
     write_samples,
 )
 from training.loop.run_config import TrainConfig
-from training.pair_classifier.verifier_settings import VerifierConfig
+from training.verification.verifier_settings import VerifierConfig
 from trie.model.quiet_transformers import quiet_transformers
 
 Config = TypeVar("Config", TrainConfig, VerifierConfig)

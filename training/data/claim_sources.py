@@ -147,5 +147,14 @@ def _with_known_documents(claim: GoldClaim, corpus: Corpus) -> GoldClaim:
 
 
 def titles_of(paths: Iterable[Path]) -> set[str]:
-    """Return the titles of all gold documents in files of claims, in any format of `read_gold`."""
-    return {title for path in paths for claim in read_gold(path) for title in claim.all_titles}
+    """Return the titles of all gold documents in files of claims.
+
+    A file that is not in a format of `read_gold` is given as ``FORMAT:FILE`` (see `Source.parse`).
+    """
+    return {title for path in paths for claim in _gold_claims(path) for title in claim.all_titles}
+
+
+def _gold_claims(path: Path) -> Iterator[GoldClaim]:
+    if not path.exists() and str(path).partition(":")[0] in _FORMATS:
+        return (item.claim for item in Source.parse(str(path)).claims())
+    return read_gold(path)

@@ -1,0 +1,156 @@
+"""The input of the verifier: a claim and sentences of evidence as token ids.
+
+The evidence comes first and the claim second, as premise and hypothesis do in data sets of natural
+language inference::
+
+    [CLS] * Title : a sentence * Title : another one [SEP] claim [SEP]
+
+A marker (here ``*``) stands before each sentence; what the model says of a sentence is read there.
+It is ``[unused1]`` of BERT's vocabulary, which no pretraining used, or else the mask token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from tokenizers import Tokenizer
+from torch import Tensor
+from transformers import PreTrainedTokenizerBase
+
+from trie.model.padding import pad_batch
+
+_MARKER = "[unused1]"
+MAX_CLAIM_TOKENS = 160
+MAX_SENTENCE_TOKENS = 160
+Sentence = tuple[str, str]
+_SPECIAL_TOKENS = 3  # the first one and two separators
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceInput:
+    """A claim with sentences of evidence as numbers.
+
+    Attributes
+    ----------
+    ids, segments
+        Token ids, and 0 for evidence and 1 for the claim.
+    markers
+        Position of the marker of each sentence that is read.
+    claim
+        Position of the first token of the claim.
+    offsets
+        Begin and end of each token of the claim in its text.
+    cut
+        Whether a part of the claim or of a sentence, or a whole sentence, is not read.
+    """
+
+    ids: list[int]
+    segments: list[int]
+    markers: list[int]
+    claim: int
+    offsets: list[tuple[int, int]]
+    cut: bool
+
+
+class EvidenceEncoder:
+    """Encodes claims with their evidence.
+
+    Parameters
+    ----------
+    tokenizer
+        The tokenizer of an encoder. It is copied.
+    max_length
+        Maximum number of tokens of an input.
+
+    Raises
+    ------
+    ValueError
+        If the tokenizer lacks a special token.
+    """
+
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, max_length: int) -> None:
+        # Configured once: several threads may use a tokenizer, but not while one configures it.
+        self._tokenizer = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+        special = {
+            "cls_token": tokenizer.cls_token_id,
+            "sep_token": tokenizer.sep_token_id,
+            "pad_token": tokenizer.pad_token_id,
+            "mask_token": tokenizer.mask_token_id,
+        }
+        missing = [name for name, number in special.items() if number is None]
+        if missing:
+            raise ValueError(f"the tokenizer has no {missing[0]}; choose an encoder such as BERT")
+        self._start, self._separator, self._pad, mask = special.values()
+        unused = self._tokenizer.token_to_id(_MARKER)
+        self._marker = mask if unused is None else unused
+        self._max_length = max_length
+
+    def encode(
+        self, claims: Sequence[str], evidences: Sequence[Sequence[Sentence]]
+    ) -> list[EvidenceInput]:
+        """Return the input of each claim with its sentences, pairs of title and text.
+
+        Sentences are read in their order until `max_length` is reached. An empty title is left out.
+        """
+        flat = [
+            _clean(f"{title}: {text}" if title else text)
+            for sentences in evidences
+            for title, text in sentences
+        ]
+        encoded = iter(self._tokenizer.encode_batch(flat, add_special_tokens=False))
+        own = self._tokenizer.encode_batch(list(map(_clean, claims)), add_special_tokens=False)
+        inputs = []
+        for claim, sentences in zip(own, evidences, strict=True):
+            texts = [next(encoded).ids for _ in sentences]
+            inputs.append(self._joined(claim.ids, claim.offsets, texts))
+        return inputs
+
+    def _joined(
+        self, claim: list[int], offsets: list[tuple[int, int]], texts: list[list[int]]
+    ) -> EvidenceInput:
+        most = self._max_length - _SPECIAL_TOKENS
+        kept, ids, markers = claim[: min(MAX_CLAIM_TOKENS, most)], [self._start], []
+        room = most - len(kept)
+        cut = len(kept) < len(claim)
+        for text in texts:
+            part = text[: max(min(MAX_SENTENCE_TOKENS, room - 1), 0)]
+            if room < 1 or (text and not part):
+                cut = True
+                break
+            cut = cut or len(part) < len(text)
+            markers.append(len(ids))
+            ids += [self._marker, *part]
+            room -= len(part) + 1
+        ids.append(self._separator)
+        begin = len(ids)
+        ids += [*kept, self._separator]
+        segments = [0] * begin + [1] * (len(ids) - begin)
+        return EvidenceInput(ids, segments, markers, begin, offsets[: len(kept)], cut)
+
+    def collate(
+        self, ids: Sequence[Sequence[int]], segments: Sequence[Sequence[int]]
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Return token ids, attention mask and segments of inputs, (inputs, longest input)."""
+        padded, mask = pad_batch(ids, self._pad)
+        padded_segments, _ = pad_batch(segments, 0)
+        return padded, mask, padded_segments
+
+
+def padded_positions(rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
+    """Return lists of positions as a tensor, (rows, longest row), and which are padding."""
+    width = max(map(len, rows), default=0)
+    positions = torch.zeros(len(rows), width, dtype=torch.long)
+    missing = torch.ones(len(rows), width, dtype=torch.bool)
+    for number, row in enumerate(rows):
+        positions[number, : len(row)] = torch.tensor(row, dtype=torch.long)
+        missing[number, : len(row)] = False
+    return positions, missing
+
+
+def _clean(text: str) -> str:
+    """Replace lone surrogates, which a tokenizer refuses."""
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,120 @@
+"""Examples of gold claims: complete evidence, evidence without a part, and other documents."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from admiral.gold import GoldClaim, Label
+from admiral.records import Document
+from training.data.evidence_corpora import PassageCorpus
+from training.data.evidence_examples import ExampleSettings, evidence_examples, page_examples
+from training.data.examples import Example
+
+DOCUMENTS = [
+    Document("Rome", ("Rome is in Italy.", "It has seven hills.", "Rome is old.")),
+    Document("Italy", ("Italy is in Europe.", "Its capital is Rome.")),
+    Document("Oslo", ("Oslo is in Norway.", "It is cold.", "It has trams.")),
+]
+CORPUS = PassageCorpus(DOCUMENTS)
+ONE = (("Rome", 1),)
+TWO = (("Rome", 0), ("Italy", 0))
+PAGES = PassageCorpus(
+    [
+        Document("Rome", ("Old.", "It has hills.", "It is a capital.", "Big.", "It has trams.")),
+        Document("Oslo", ("It is cold.",)),
+    ]
+)
+
+
+def examples(
+    label: Label | None, *evidence: tuple[tuple[str, int], ...], seed: int = 0
+) -> list[Example]:
+    claim = GoldClaim("1", "A claim.", label, evidence)
+    settings = ExampleSettings()
+    return list(evidence_examples(claim, CORPUS, "s", settings, random.Random(seed)))
+
+
+def labels(example: Example) -> dict[str, str | None]:
+    """Return the label of each sentence by its text."""
+    texts = (text for _, text in example.evidence)
+    return dict(zip(texts, example.sentences, strict=True))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_label_depends_on_what_is_missing(seed: int) -> None:
+    whole, part, other = examples(Label.SUPPORTS, TWO, seed=seed)
+    assert whole.label == "entailment"
+    assert (
+        labels(whole)["Rome is in Italy."] == labels(whole)["Italy is in Europe."] == "entailment"
+    )
+    assert part.label == "neutral"
+    assert ("Rome is in Italy." in labels(part)) != ("Italy is in Europe." in labels(part))
+    assert other.label == "neutral"
+    assert {title for title, _ in other.evidence} == {"Oslo"}
+    assert set(other.sentences) == {"neutral"}
+    assert {example.group for example in (whole, part, other)} == {"1"}
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_sentences_of_refuting_evidence_may_do_either(seed: int) -> None:
+    whole, part, _ = examples(Label.REFUTES, TWO, seed=seed)
+    assert (whole.label, part.label) == ("contradiction", "not_entailment")
+    assert labels(whole)["Rome is in Italy."] == "relevant"
+    assert set(part.sentences) == {None}
+    whole, part, _ = examples(Label.REFUTES, ONE, seed=seed)
+    assert labels(whole)["It has seven hills."] == "contradiction"
+    assert part.label == "neutral"
+    assert "It has seven hills." not in labels(part)
+    whole, part, _ = examples(Label.NOT_SUPPORTED, TWO, seed=seed)
+    assert whole.label == part.label == "not_entailment"
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_sentences_of_alternative_sets_are_never_missing_evidence(seed: int) -> None:
+    _, part, _ = examples(Label.SUPPORTS, ONE, (("Rome", 2),), seed=seed)
+    assert part.evidence == (("Rome", "Rome is in Italy."),)
+
+
+def test_claims_without_label_or_sentences_give_no_examples() -> None:
+    assert not examples(None, ONE)
+    assert not examples(Label.SUPPORTS)
+    assert not examples(Label.SUPPORTS, (("Bern", 0),))
+
+
+def of_pages(label: Label | None, *titles: str) -> list[Example]:
+    sets = tuple(((title, None),) for title in titles)
+    claim = GoldClaim("1", "The capital has seven hills and trams.", label, sets)
+    return list(page_examples(claim, PAGES, "s", random.Random(0)))
+
+
+def test_the_closest_sentences_of_a_known_page_are_the_evidence() -> None:
+    alone, among = of_pages(Label.REFUTES, "Bern", "Rome")
+    for example in (alone, among):
+        assert (example.label, example.weight) == ("contradiction", 0.5)
+        assert set(example.sentences) == {None}
+    assert {"It has hills.", "It is a capital.", "It has trams."} <= labels(alone).keys()
+    assert "Big." not in labels(alone)
+    assert ("Oslo", "It is cold.") in among.evidence
+    assert sum(title == "Rome" for title, _ in among.evidence) == 2
+
+
+def test_without_enough_information_the_evidence_is_what_retrieval_finds() -> None:
+    (example,) = of_pages(Label.NOT_ENOUGH_INFO)
+    assert example.label == "neutral"
+    assert {title for title, _ in example.evidence} == {"Rome", "Oslo"}
+
+
+@pytest.mark.parametrize(
+    ("label", "titles"), [(None, ("Rome",)), (Label.SUPPORTS, ()), (Label.SUPPORTS, ("Bern",))]
+)
+def test_other_claims_give_no_example_of_pages(
+    label: Label | None, titles: tuple[str, ...]
+) -> None:
+    assert not of_pages(label, *titles)
+
+
+def test_claims_with_gold_sentences_are_left_to_others() -> None:
+    claim = GoldClaim("1", "A claim.", Label.SUPPORTS, ((("Rome", 0),),))
+    assert not list(page_examples(claim, PAGES, "s", random.Random(0)))

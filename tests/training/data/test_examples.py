@@ -1,0 +1,113 @@
+"""Training examples: their file form, bad records, and weights by source."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from admiral.errors import AdmiralError, RecordError
+from proofs.verifier.label_names import LABELS
+from training.data.examples import (
+    EXAMPLE_LABELS,
+    NOT_ENTAILMENT,
+    Example,
+    read_examples,
+    weighted,
+    write_examples,
+)
+
+SENTENCES = st.lists(st.tuples(st.text(), st.text(), st.sampled_from((*EXAMPLE_LABELS, None))))
+
+
+@st.composite
+def some_examples(draw: st.DrawFn) -> Example:
+    sentences, spans = (
+        draw(SENTENCES),
+        draw(st.lists(st.tuples(st.integers(0, 9), st.integers(10, 20)))),
+    )
+    return Example(
+        draw(st.text()),
+        tuple((title, text) for title, text, _ in sentences),
+        draw(st.sampled_from((*LABELS, NOT_ENTAILMENT))),
+        draw(st.sampled_from(("snli", "fever", "twins"))),
+        tuple(name for _, _, name in sentences) if draw(st.booleans()) else (),
+        tuple((begin, end, draw(st.sampled_from(LABELS))) for begin, end in spans),
+        draw(st.text()),
+        draw(st.floats(0, 9, allow_subnormal=False)),
+    )
+
+
+@given(st.lists(some_examples(), min_size=1, max_size=5))
+def test_examples_round_trip(
+    tmp_path_factory: pytest.TempPathFactory, examples: list[Example]
+) -> None:
+    path = tmp_path_factory.mktemp("examples") / "examples.jsonl"
+    write_examples(path, examples)
+    assert list(read_examples([path])) == examples
+
+
+def test_files_are_read_after_each_other_and_empty_ones_are_an_error(tmp_path: Path) -> None:
+    paths = [tmp_path / name for name in ("a.jsonl", "b.jsonl")]
+    one = Example("c", (("", "e"),), "neutral", "snli")
+    write_examples(paths[0], [one])
+    write_examples(paths[1], [])
+    assert list(read_examples(paths)) == [one]
+    with pytest.raises(AdmiralError, match=r"b\.jsonl: no examples; build them first"):
+        list(read_examples(paths[1:]))
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"claim": None}, "claim"),
+        ({"evidence": 3}, "evidence"),
+        ({"evidence": [["a", "b", "c"]]}, "evidence"),
+        ({"evidence": "b"}, "evidence"),
+        ({"label": "maybe"}, "label"),
+        ({"label": "relevant"}, "label"),
+        ({"weight": -1}, "weight"),
+        ({"sentences": ["neutral", None]}, "sentences"),
+        ({"sentences": ["maybe"]}, "sentences"),
+        ({"spans": [[2, 1, "neutral"]]}, "spans"),
+        ({"spans": [[0, 1, "relevant"]]}, "spans"),
+    ],
+)
+def test_bad_records_name_file_line_and_field(
+    tmp_path: Path, change: dict[str, object], field: str
+) -> None:
+    record = {"claim": "a", "evidence": [["", "b"]], "label": "neutral", "source": "snli"}
+    path = tmp_path / "examples.jsonl"
+    path.write_text(f"{json.dumps(record)}\n{json.dumps(record | change)}\n")
+    with pytest.raises(RecordError, match=rf"examples\.jsonl:2.*{field}"):
+        list(read_examples([path]))
+
+
+def some(counts: dict[str, int]) -> list[Example]:
+    return [Example("c", (), "neutral", name) for name, n in counts.items() for _ in range(n)]
+
+
+def taken(examples: list[Example]) -> dict[str, float]:
+    sums: Counter[str] = Counter()
+    for example in examples:
+        sums[example.source] += example.weight  # type: ignore[assignment]
+    return {name: round(total, 3) for name, total in sums.items()}
+
+
+def test_the_temperature_balances_sources() -> None:
+    examples = some({"a": 16, "b": 4})
+    assert taken(list(weighted(examples, {}, 1.0))) == {"a": 16, "b": 4}
+    assert taken(list(weighted(examples, {}, 0.0))) == {"a": 10, "b": 10}
+    half = taken(list(weighted(examples, {}, 0.5)))
+    assert half["a"] == pytest.approx(2 * half["b"], rel=1e-3)
+
+
+def test_given_weights_take_precedence_and_zero_leaves_out() -> None:
+    examples = some({"a": 16, "b": 4, "c": 2})
+    assert taken(list(weighted(examples, {"a": 0, "b": 2.5}, 0.0))) == {"b": 10, "c": 2}
+    with pytest.raises(AdmiralError, match="--weight d: there are no examples"):
+        list(weighted(examples, {"d": 1}, 1.0))

@@ -1,0 +1,163 @@
+"""Examples of natural language inference: files, mismatched and surrounded evidence, names."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from admiral.errors import AdmiralError, RecordError
+from admiral.records import Document
+from training.data.evidence_corpora import PassageCorpus
+from training.data.examples import Example
+from training.data.inference_examples import (
+    TitleNames,
+    inference_files,
+    mismatched_examples,
+    read_inference_examples,
+    surrounded_examples,
+)
+
+
+def write(path: Path, *records: dict[str, str]) -> Path:
+    with gzip.open(path, "wt") as file:
+        file.writelines(json.dumps(record) + "\n" for record in records)
+    return path
+
+
+def record(source: str, label: str, premise: str = "A dog.") -> dict[str, str]:
+    return {"premise": premise, "hypothesis": "An animal.", "label": label, "source": source}
+
+
+def untitled(claim: str, *texts: str, label: str = "entailment", source: str = "fever") -> Example:
+    return Example(claim, tuple(("", text) for text in texts), label, source)
+
+
+def test_each_sentence_of_a_premise_is_one_of_the_evidence(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "all.jsonl.gz",
+        record("snli", "entailment"),
+        record("snli", "contradiction", "A cat sleeps. It snores."),
+        record("snli", "not_entailment"),
+        record("anli", "contradiction"),
+    )
+    one, two, three = read_inference_examples(path)
+    assert one == Example("An animal.", (("", "A dog."),), "entailment", "snli", ("entailment",))
+    assert two.evidence == (("", "A cat sleeps."), ("", "It snores."))
+    assert two.sentences == three.sentences == ()  # which of them decides is not known
+    assert three.label == "not_entailment"
+    assert len(list(read_inference_examples(path, non_commercial=True))) == 4
+
+
+def test_a_folder_gives_the_files_of_a_split(tmp_path: Path) -> None:
+    train = write(tmp_path / "b.train.jsonl.gz", record("b", "neutral"))
+    dev = write(tmp_path / "b.dev.jsonl.gz", record("b", "neutral"))
+    assert inference_files(tmp_path, "train") == [train]
+    assert inference_files(dev, "train") == [dev]
+    with pytest.raises(AdmiralError, match="another --split"):
+        inference_files(tmp_path, "test")
+
+
+def test_a_missing_field_is_named(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl.gz", {"premise": "A dog.", "label": "neutral"})
+    with pytest.raises(RecordError, match=r"a\.jsonl\.gz:1.*hypothesis"):
+        list(read_inference_examples(path))
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("He moved to New York in May.", True),
+        ("New York", True),
+        ("the new york", False),
+        ("New Yorkers moved.", False),
+        ("The film Alien is old.", True),
+        ("an alien film", False),
+        ("In 1984, it rained.", True),
+        ("She read Seven Samurai.", True),
+        ("Ada Brook", False),
+        ("", False),
+    ],
+)
+def test_titles_are_found_as_whole_names(text: str, named: bool) -> None:
+    names = TitleNames(["New York", "Alien (film)", "1984", "Seven_Samurai", "(band)"])
+    assert names.in_text(text) is named
+    assert names.in_example(untitled(text, "A dog.")) is named
+    assert names.in_example(untitled("A dog.", "A cat.", text)) is named
+    assert names.in_example(Example("A dog.", ((text, "It is."),), "neutral", "s")) is named
+
+
+@given(
+    st.lists(st.text("AaBb ", min_size=1, max_size=6), max_size=3), st.text("AaBb .", max_size=12)
+)
+def test_names_are_runs_of_words_that_begin_with_a_capital(titles: list[str], text: str) -> None:
+    words = text.replace(".", " ").split()
+    runs = {
+        tuple(words[begin:end])
+        for begin in range(len(words))
+        for end in range(begin + 1, len(words) + 1)
+        if words[begin][0].isupper()
+    }
+    expected = any(tuple(title.split()) in runs for title in titles if title.strip())
+    assert TitleNames(titles).in_text(text) is expected
+
+
+def test_mismatched_evidence_names_the_same_and_shares_no_sentence() -> None:
+    examples = [
+        untitled("Ada Brook was born in Wales.", "Ada Brook is Welsh.", "She was born there."),
+        untitled("Ada Brook is a painter.", "Ada Brook painted."),
+        untitled("Ada Brook is famous.", "Ada Brook painted.", "Ada Brook was born in 1941."),
+        untitled("Ada Brook is rich.", "Ada Brook has a house.", source="other"),
+        untitled("Oslo is cold.", "Oslo has snow."),
+        untitled("It is cold.", "It has snow."),
+    ]
+    made = list(mismatched_examples(examples, "fever", 0))
+    assert made == list(mismatched_examples(examples, "fever", 0))
+    assert {one.claim for one in made} == {one.claim for one in examples[:3]}
+    own = {example.claim: set(example.evidence) for example in examples}
+    for one in made:
+        assert (one.label, one.source) == ("neutral", "fever")
+        assert set(one.sentences) == {"neutral"}
+        assert own[one.claim].isdisjoint(one.evidence)
+        assert any("Ada Brook" in text for _, text in one.evidence)
+        assert ("", "Ada Brook has a house.") not in one.evidence
+    assert not list(mismatched_examples(examples, "snli", 0))
+
+
+CORPUS = PassageCorpus(
+    [
+        Document("Rome", ("Rome is old.", "Rome has seven hills and old trams.")),
+        Document("Trams", ("Trams are on hills.",)),
+    ]
+)
+CLAIM, EVIDENCE = "Rome has steep hills and trams.", "The city lies on seven steep hills."
+EXAMPLE = untitled(CLAIM, EVIDENCE)
+
+
+def test_the_evidence_stands_among_the_closest_sentences() -> None:
+    made = [e for seed in range(20) for e in surrounded_examples([EXAMPLE], "fever", CORPUS, seed)]
+    assert {(e.claim, e.label) for e in made} == {(CLAIM, "entailment")}
+    places = [example.evidence.index(("", EVIDENCE)) for example in made]
+    assert {0, 1} <= set(places)
+    for example, at in zip(made, places, strict=True):
+        assert len(example.evidence) > 1
+        assert example.sentences[at] is None
+        assert {name for n, name in enumerate(example.sentences) if n != at} == {"neutral"}
+    added = {text for example in made for _, text in example.evidence}
+    assert "Trams are on hills." in added
+    assert "Rome is old." not in added
+
+
+def test_neutral_examples_and_other_sources_are_not_surrounded() -> None:
+    neutral = untitled(CLAIM, EVIDENCE, label="neutral")
+    other = untitled(CLAIM, EVIDENCE, source="snli")
+    assert not list(surrounded_examples([neutral, other], "fever", CORPUS, 0))
+
+
+def test_evidence_that_has_all_that_is_found_is_not_repeated() -> None:
+    whole = untitled(CLAIM, "Rome has seven hills and old trams.", "Trams are on hills.")
+    assert not list(surrounded_examples([whole], "fever", CORPUS, 0))

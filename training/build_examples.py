@@ -1,0 +1,235 @@
+"""Build training examples of the verifier: claims and sentences of evidence, with labels.
+
+Run as ``python -m training.build_examples --nli FOLDER --kb KB --source hover:claims.jsonl
+--worlds 50000 OUT.jsonl``.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from itertools import islice
+from pathlib import Path
+
+import click
+
+from admiral.errors import AdmiralError
+from admiral.kb import KnowledgeBase, locate
+from admiral.kb.kb_paths import check_outside_folders
+from admiral.storage.output_paths import check_distinct_paths, check_output_path
+from training.command_options import (
+    documents_option,
+    exclude_option,
+    hold_out_option,
+    kb_option,
+    seed_option,
+    source_option,
+)
+from training.data.claim_sources import FORMATS, Source, titles_of
+from training.data.evidence_corpora import Corpus, PassageCorpus, with_documents
+from training.data.evidence_examples import ExampleSettings, evidence_examples, page_examples
+from training.data.examples import Example, weighted, write_examples
+from training.data.held_out import is_held_out
+from training.data.inference_examples import (
+    NON_COMMERCIAL,
+    TitleNames,
+    inference_files,
+    mismatched_examples,
+    read_inference_examples,
+    surrounded_examples,
+)
+from training.data.worlds import world_examples
+from training.verification.example_batches import draw_examples
+
+
+@click.command()
+@click.argument("out", type=click.Path(path_type=Path))
+@click.option(
+    "--nli",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True),
+    help="Inference pairs: a file, or a folder of files *.SPLIT.jsonl.gz; repeatable.",
+)
+@click.option("--split", default="train", show_default=True, help="Split of the folders of --nli.")
+@click.option(
+    "--non-commercial",
+    is_flag=True,
+    help=f"Also use {' and '.join(sorted(NON_COMMERCIAL))}, whose licences forbid commercial use.",
+)
+@click.option(
+    "--neutral",
+    multiple=True,
+    metavar="SOURCE",
+    help="Add neutral examples to a source of --nli that has none: its claims with evidence of "
+    "other claims about the same; repeatable.",
+)
+@click.option(
+    "--surround",
+    multiple=True,
+    metavar="SOURCE",
+    help="Repeat the entailed and contradicted examples of a source of --nli with further "
+    "sentences that BM25 finds for the claim; repeatable.",
+)
+@kb_option("name")
+@source_option(f"Claims with gold evidence; repeatable. Formats: {', '.join(FORMATS)}.")
+@documents_option
+@click.option(
+    "--worlds",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Examples about invented people, places and things.",
+)
+@click.option(
+    "--limit",
+    "limits",
+    multiple=True,
+    metavar="SOURCE=COUNT",
+    help="Most examples of a source of --nli, drawn at random with their groups; repeatable.",
+)
+@exclude_option(
+    "claims that share a document with them, and examples of --nli that name one, are left out"
+)
+@click.option(
+    "--weight",
+    "weights",
+    multiple=True,
+    metavar="SOURCE=WEIGHT",
+    help="How often an epoch contains an example of the source; 0 leaves it out; repeatable.",
+)
+@click.option(
+    "--temperature",
+    type=click.FloatRange(0, 1),
+    default=1.0,
+    show_default=True,
+    help="Weights of the other sources: 1 takes each example once, 0 as many of each source.",
+)
+@hold_out_option
+@seed_option
+def main(
+    out: Path,
+    nli: tuple[Path, ...],
+    split: str,
+    non_commercial: bool,
+    neutral: tuple[str, ...],
+    surround: tuple[str, ...],
+    name: str,
+    sources: tuple[str, ...],
+    documents: tuple[Path, ...],
+    worlds: int,
+    limits: tuple[str, ...],
+    exclude: tuple[Path, ...],
+    weights: tuple[str, ...],
+    temperature: float,
+    hold_out: float,
+    seed: int,
+) -> None:
+    """Write examples to OUT (JSON Lines), the same ones for the same seed."""
+    if not nli and not sources and not worlds:
+        raise click.UsageError("There is nothing to build from: give --nli, --source or --worlds.")
+    try:
+        parsed = [Source.parse(text).without_held_out(hold_out) for text in sources]
+        by_source = dict(_parse_number("--weight", text) for text in weights)
+        most = dict(_parse_number("--limit", text) for text in limits)
+        files = [file for path in nli for file in inference_files(path, split)]
+        inputs = (*files, *(source.path for source in parsed), *documents, *exclude)
+        check_output_path(out)
+        check_distinct_paths(out, *inputs)
+        check_outside_folders(out, name)
+        excluded = titles_of(exclude)
+        examples = _inference_examples(files, non_commercial, TitleNames(excluded), most, seed)
+        examples = [one for one in examples if not is_held_out(one.claim, hold_out)]
+        examples += [
+            new for source in neutral for new in mismatched_examples(examples, source, seed)
+        ]
+        if parsed or surround:
+            with ExitStack() as stack:
+                kb = stack.enter_context(KnowledgeBase.open(locate(name)))
+                corpus = with_documents(kb, documents)
+                for source in surround:
+                    examples += list(surrounded_examples(examples, source, kb, seed))
+                for claims in parsed:
+                    examples += _claim_examples(claims, corpus, excluded, seed)
+        examples += islice(world_examples(seed), worlds)
+        chosen = list(weighted(examples, by_source, temperature))
+        if not chosen:
+            raise AdmiralError(f"{out}: no examples are left; check the sources and their weights")
+        write_examples(out, chosen)
+    except AdmiralError as error:
+        raise click.ClickException(str(error)) from error
+    for line in _summary(chosen):
+        click.echo(line, err=True)
+    click.echo(f"{out}: {len(chosen):,} examples", err=True)
+
+
+def _parse_number(option: str, text: str) -> tuple[str, float]:
+    name, _, value = text.rpartition("=")
+    try:
+        number = float(value)
+    except ValueError:
+        number = -1.0
+    if not name or not (math.isfinite(number) and number >= 0):
+        raise AdmiralError(f"{option} {text}: is not SOURCE=NUMBER, such as fever=2")
+    return name, number
+
+
+def _inference_examples(
+    files: Sequence[Path],
+    non_commercial: bool,
+    names: TitleNames,
+    limits: Mapping[str, float],
+    seed: int,
+) -> list[Example]:
+    """Return the examples of --nli that name no excluded document, by file."""
+    kept: list[Example] = []
+    for file in files:
+        read = list(read_inference_examples(file, non_commercial=non_commercial))
+        allowed = [example for example in read if not names.in_example(example)]
+        if len(allowed) < len(read):
+            left_out = len(read) - len(allowed)
+            click.echo(f"{file}: {left_out:,} of {len(read):,} left out: excluded", err=True)
+        for source in dict.fromkeys(example.source for example in allowed):
+            own = [example for example in allowed if example.source == source]
+            limit = limits.get(source)
+            kept += own if limit is None else draw_examples(own, int(limit), seed)
+    return kept
+
+
+def _claim_examples(
+    source: Source, corpus: Corpus, excluded: set[str], seed: int
+) -> Iterator[Example]:
+    """Yield the examples of a file of claims, with the names of folder and file as their source."""
+    count = left_out = 0
+    path = source.path.resolve()
+    name = f"{path.parent.name}-{path.name.split('.')[0]}"
+    for count, item in enumerate(source.claims(), start=1):  # noqa: B007
+        own: Corpus = PassageCorpus(item.passages) if item.passages else corpus
+        rng = random.Random(f"{seed} {item.claim.claim}")
+        examples: list[Example] = []
+        if excluded.isdisjoint(item.claim.all_titles):
+            examples = list(evidence_examples(item.claim, own, name, ExampleSettings(), rng))
+            examples += page_examples(item.claim, own, name, rng)
+        left_out += not examples
+        yield from examples
+    click.echo(
+        f"{source.path}: {count - left_out:,} claims, {left_out:,} left out: excluded, or without "
+        "label or gold documents here",
+        err=True,
+    )
+
+
+def _summary(examples: Sequence[Example]) -> Iterator[str]:
+    """Yield a line for each source: its examples by label, and how many an epoch takes."""
+    counts = Counter((one.source, one.label) for one in examples)
+    for source in sorted({one.source for one in examples}):
+        by_label = {label: n for (name, label), n in sorted(counts.items()) if name == source}
+        shown = ", ".join(f"{n:,} {label}" for label, n in by_label.items())
+        taken = sum(one.weight for one in examples if one.source == source)
+        yield f"{source}: {shown}; {taken:,.0f} in an epoch"
+
+
+if __name__ == "__main__":
+    main()

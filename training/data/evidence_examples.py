@@ -1,0 +1,192 @@
+"""Examples from claims with gold documents: their evidence, and evidence that lacks a part.
+
+An example that lacks gold sentences has other sentences of the same documents in their place, so
+that its length and its topic do not give the label away.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from admiral.gold import GoldClaim, Label
+from training.data.evidence_corpora import Corpus, holds_gold
+from training.data.examples import NOT_ENTAILMENT, RELEVANT, Example
+
+#: The label of a claim's evidence.
+LABELS = {
+    Label.SUPPORTS: "entailment",
+    Label.REFUTES: "contradiction",
+    Label.NOT_SUPPORTED: NOT_ENTAILMENT,
+    Label.NOT_ENOUGH_INFO: "neutral",
+}
+#: Weight of an example whose evidence need not be the one that decides the claim.
+UNCERTAIN = 0.5
+_SEARCHED_DOCUMENTS = 5
+_SENTENCES_PER_PAGE = 4
+_SENTENCES_AMONG_OTHERS = 2
+_WORD = re.compile(r"\d+|\w{4,}")
+Sentence = tuple[str, str]
+Labelled = tuple[Sentence, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleSettings:
+    """Settings of the examples that are built from a claim.
+
+    Attributes
+    ----------
+    max_sentences
+        Maximum number of evidence sentences, unless more are gold.
+    """
+
+    max_sentences: int = 6
+
+
+def evidence_examples(
+    claim: GoldClaim,
+    corpus: Corpus,
+    source: str,
+    settings: ExampleSettings,
+    rng: random.Random,
+) -> Iterator[Example]:
+    """Yield the examples of a claim; none if the corpus lacks its gold sentences, or its label.
+
+    These are its evidence with its label; its evidence without the sentences of one document, or
+    without its only one; and sentences of documents that are not gold.
+
+    Parameters
+    ----------
+    claim
+        A claim.
+    corpus
+        The documents.
+    source
+        Name of the data set.
+    settings, rng
+        Settings, and the generator of the choices.
+    """
+    if claim.label is None or not holds_gold(corpus, claim):
+        return
+    label = LABELS[claim.label]
+    gold = [(title, corpus.document(title).sentences[n]) for title, n in claim.sentences]
+    one = (
+        label if label == "entailment" or (len(gold) == 1 and label != NOT_ENTAILMENT) else RELEVANT
+    )
+    labelled: list[Labelled] = [(sentence, one) for sentence in gold]
+    # Sentences of all alternative evidence sets are gold, so they cannot be distractors.
+    others = {title: _other_sentences(claim, corpus, title) for title in claim.titles}
+    found = _searched(claim, corpus)
+    pool = [*(sentence for of_title in others.values() for sentence in of_title), *found]
+    room = max(settings.max_sentences - len(gold), 0)
+    distractors = rng.sample(pool, min(rng.randint(0, room), len(pool)))
+    yield _example(claim, [*labelled, *((s, None) for s in distractors)], label, source, rng)
+
+    hidden = rng.choice(claim.titles)
+    rest = [item for item in labelled if item[0][0] != hidden]
+    removed = len(gold) - len(rest)
+    filling = rng.sample(others[hidden], min(max(removed, 2), len(others[hidden])))
+    if rest or filling:
+        # What is left of a refuting set may still refute, so only "not entailed" is certain.
+        certain = label == "entailment" or (label == "contradiction" and not rest)
+        kept: list[Labelled] = [(s, name if label == "entailment" else None) for s, name in rest]
+        yield _example(
+            claim,
+            [*kept, *((s, None) for s in filling)],
+            "neutral" if certain else NOT_ENTAILMENT,
+            source,
+            rng,
+        )
+    if found:
+        count = min(rng.randint(1, settings.max_sentences), len(found))
+        chosen: list[Labelled] = [(s, "neutral") for s in rng.sample(found, count)]
+        yield _example(claim, chosen, "neutral", source, rng, weight=0.5)
+
+
+def page_examples(
+    claim: GoldClaim, corpus: Corpus, source: str, rng: random.Random
+) -> Iterator[Example]:
+    """Yield the examples of a claim of which only the gold documents are known, or not even these.
+
+    The sentences of the gold documents that share most words with the claim are the evidence, alone
+    and among sentences that retrieval finds. They need not decide the claim, so such examples count
+    less. Claims with too little information have the sentences that retrieval finds.
+
+    Parameters
+    ----------
+    claim
+        A claim without gold sentences.
+    corpus
+        The documents.
+    source
+        Name of the data set.
+    rng
+        Generator of the order of the sentences.
+    """
+    if claim.label is None or claim.sentences:
+        return
+    known = (
+        titles
+        for titles in claim.title_sets
+        if all(corpus.row(title) is not None for title in titles)
+    )
+    titles = next(known, ())
+    (results,) = corpus.search([claim.claim], _SEARCHED_DOCUMENTS)
+    found = [result.title for result in results if result.title not in claim.all_titles]
+    label = LABELS[claim.label]
+    if claim.label is Label.NOT_ENOUGH_INFO:
+        readings = [closest_sentences(claim.claim, corpus, found[:3], _SENTENCES_PER_PAGE // 2)]
+    else:
+        own = closest_sentences(claim.claim, corpus, titles, _SENTENCES_PER_PAGE)
+        fewer = closest_sentences(claim.claim, corpus, titles, _SENTENCES_AMONG_OTHERS)
+        readings = [own]
+        if own and found:
+            readings.append([*fewer, *closest_sentences(claim.claim, corpus, found[:3], 1)])
+    for sentences in readings:
+        if sentences:
+            items: list[Labelled] = [(sentence, None) for sentence in sentences]
+            yield _example(claim, items, label, source, rng, weight=UNCERTAIN)
+
+
+def closest_sentences(
+    claim: str, corpus: Corpus, titles: Sequence[str], per_page: int
+) -> list[Sentence]:
+    """Return the sentences of each document that share most words with a claim."""
+    words = set(_WORD.findall(claim.casefold()))
+    closest: list[Sentence] = []
+    for title in titles:
+        texts = [text for text in corpus.document(title).sentences if text.strip()]
+        texts.sort(key=lambda text: -len(words.intersection(_WORD.findall(text.casefold()))))
+        closest += [(title, text) for text in texts[:per_page]]
+    return closest
+
+
+def _other_sentences(claim: GoldClaim, corpus: Corpus, title: str) -> list[Sentence]:
+    numbers = set(claim.sentence_numbers(title))
+    texts = corpus.document(title).sentences
+    return [(title, text) for n, text in enumerate(texts) if n not in numbers and text.strip()]
+
+
+def _searched(claim: GoldClaim, corpus: Corpus) -> list[Sentence]:
+    """Return the first sentences of documents that BM25 finds and that are not gold."""
+    (results,) = corpus.search([claim.claim], _SEARCHED_DOCUMENTS)
+    gold = set(claim.all_titles)
+    documents = [corpus.document(r.title) for r in results if r.title not in gold]
+    return [(d.title, text) for d in documents for text in d.sentences[:2] if text.strip()]
+
+
+def _example(
+    claim: GoldClaim,
+    items: Sequence[Labelled],
+    label: str,
+    source: str,
+    rng: random.Random,
+    weight: float = 1.0,
+) -> Example:
+    """Return an example with its sentences in random order, as a hop selects them."""
+    shuffled = rng.sample(items, len(items))
+    evidence = tuple(sentence for sentence, _ in shuffled)
+    names = tuple(name for _, name in shuffled)
+    return Example(claim.claim, evidence, label, source, names, group=claim.id, weight=weight)

@@ -1,0 +1,163 @@
+"""Training examples of the verifier: a claim with sentences of evidence, and their JSON Lines form.
+
+What is known of an example may be its label, the labels of some sentences, and those of some spans
+of the claim. Labels that do not say which of two holds are `NOT_ENTAILMENT` for evidence that does
+not entail a claim, and `RELEVANT` for a sentence that entails a part of it or contradicts it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from admiral.errors import AdmiralError, RecordError
+from admiral.io.streams import json_objects
+from admiral.storage.atomic_files import encode_record, write_atomically
+from proofs.verifier.label_names import LABELS
+
+NOT_ENTAILMENT = "not_entailment"
+RELEVANT = "relevant"
+EXAMPLE_LABELS = (*LABELS, NOT_ENTAILMENT, RELEVANT)
+_REMEDY = "Correct the record, or build the examples again"
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A claim with evidence.
+
+    Attributes
+    ----------
+    claim
+        The claim.
+    evidence
+        Its sentences, pairs of title and text; a title may be empty.
+    label
+        What the evidence as a whole does to the claim, one of `LABELS` or `NOT_ENTAILMENT`.
+    source
+        Name of the data set.
+    sentences
+        What each sentence does, one of `EXAMPLE_LABELS` or None if unknown; empty if nothing is
+        known.
+    spans
+        Begin, end and label of spans of the claim, one of `LABELS`.
+    group
+        Examples of a source with the same group belong together and stand in one batch.
+    weight
+        How often an epoch contains the example, on average.
+    """
+
+    claim: str
+    evidence: tuple[tuple[str, str], ...]
+    label: str
+    source: str
+    sentences: tuple[str | None, ...] = ()
+    spans: tuple[tuple[int, int, str], ...] = ()
+    group: str = ""
+    weight: float = 1.0
+
+
+def write_examples(path: Path, examples: Iterable[Example]) -> None:
+    """Write examples as JSON Lines to a file, which replaces an existing one when complete."""
+    write_atomically(path, (encode_record(asdict(example)) for example in examples))
+
+
+def read_examples(paths: Sequence[Path]) -> Iterator[Example]:
+    """Yield the examples of files.
+
+    Raises
+    ------
+    RecordError
+        For a bad record, with file, line and field.
+    AdmiralError
+        If a file cannot be read, or all are empty.
+    """
+    found = False
+    for path in paths:
+        for item in json_objects(path):
+            if isinstance(item, RecordError):
+                raise item
+            number, record = item
+            found = True
+            yield parse_example(record, f"{path}:{number}")
+    if not found:
+        raise AdmiralError(f"{', '.join(map(str, paths))}: no examples; build them first")
+
+
+def parse_example(record: Mapping[str, Any], where: str) -> Example:
+    """Return the example of a record.
+
+    Raises
+    ------
+    RecordError
+        If a field is missing or bad.
+    """
+
+    def refuse(name: str, problem: str) -> RecordError:
+        return RecordError(where, name, problem, _REMEDY)
+
+    for name in ("claim", "label", "source"):
+        if not isinstance(record.get(name), str):
+            raise refuse(name, "is missing" if name not in record else "is not a text")
+    if record["label"] not in (*LABELS, NOT_ENTAILMENT):
+        raise refuse("label", f"{record['label']!r} is none of {', '.join(LABELS)}")
+    try:
+        evidence = tuple((str(title), str(text)) for title, text in record["evidence"])
+        sentences = tuple(record.get("sentences") or ())
+        spans = tuple((int(b), int(e), str(name)) for b, e, name in record.get("spans") or ())
+        weight = float(record.get("weight", 1.0))
+    except (KeyError, TypeError, ValueError) as error:
+        raise refuse("evidence", f"or another list is malformed ({error})") from None
+    if sentences and len(sentences) != len(evidence):
+        raise refuse("sentences", f"has {len(sentences)} labels of {len(evidence)} sentences")
+    if any(name not in EXAMPLE_LABELS for name in sentences if name is not None):
+        raise refuse("sentences", f"holds a label that is none of {', '.join(EXAMPLE_LABELS)}")
+    if any(name not in LABELS or not 0 <= b < e for b, e, name in spans):
+        raise refuse("spans", "holds a bad span; one is [begin, end, label]")
+    if not (math.isfinite(weight) and weight >= 0):
+        raise refuse("weight", f"{weight} is not a number of at least 0")
+    texts = (record["claim"], evidence, record["label"], record["source"])
+    return Example(*texts, sentences, spans, str(record.get("group") or ""), weight)
+
+
+def weighted(
+    examples: Sequence[Example], weights: Mapping[str, float], temperature: float
+) -> Iterator[Example]:
+    """Yield the examples with weights by source; those of weight 0 are left out.
+
+    Parameters
+    ----------
+    examples
+        The examples. Their own weights are kept as factors.
+    weights
+        Weights of sources. They take precedence over the temperature.
+    temperature
+        The number of examples that an epoch takes from a source of n examples is proportional to
+        n ** `temperature`: 1 takes each once, 0 takes as many from each source. The sources
+        together keep their size.
+
+    Raises
+    ------
+    AdmiralError
+        If a weight is given for a source of which there are no examples.
+    """
+    counts = Counter(example.source for example in examples)
+    for source in weights:
+        if source not in counts:
+            raise AdmiralError(
+                f"--weight {source}: there are no examples of this source; there are "
+                f"{', '.join(sorted(counts)) or 'none'}"
+            )
+    tempered = {name: count for name, count in counts.items() if name not in weights}
+    total = sum(tempered.values())
+    shares = {name: count**temperature for name, count in tempered.items()}
+    scale = total / (sum(shares.values()) or 1)
+    factors = {name: scale * shares[name] / count for name, count in tempered.items()}
+    factors |= weights
+    for example in examples:
+        weight = example.weight * factors[example.source]
+        if weight > 0:
+            yield replace(example, weight=round(weight, 6))

@@ -1,1 +1,0 @@
-"""Training of the verifier: settings, pairs, loss, measures and the loop."""

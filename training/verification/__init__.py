@@ -1,0 +1,1 @@
+"""Training of the verifier: settings, examples, loss, measures and the loop."""

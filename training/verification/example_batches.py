@@ -1,0 +1,280 @@
+"""Encoded examples, and the endless stream of batches of an epoch after the other."""
+
+from __future__ import annotations
+
+import random
+from array import array
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from admiral.errors import AdmiralError
+from proofs.verifier.evidence_input import EvidenceEncoder, padded_positions
+from proofs.verifier.label_names import LABELS
+from training.data.examples import NOT_ENTAILMENT, RELEVANT, Example, read_examples
+from training.loop.model_card import SourceFile
+
+_CHUNK = 4096  # examples that are encoded together
+_LENGTH_STEP = 16  # lengths that count as equal
+_LARGEST_GROUP = 8
+#: The labels that are possible, a bit each in the order of `LABELS`.
+POSSIBLE = {name: 1 << at for at, name in enumerate(LABELS)}
+POSSIBLE |= {NOT_ENTAILMENT: 0b110, RELEVANT: 0b101}
+UNKNOWN = 0b111
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedExample:
+    """An example as numbers; arrays, since there are hundreds of thousands.
+
+    Attributes
+    ----------
+    ids, segments, markers, claim
+        See `EvidenceInput`.
+    label
+        Possible labels of the whole.
+    sentences
+        Possible labels of each sentence.
+    tokens
+        Possible labels of each token of the claim.
+    weight
+        How often an epoch contains the example, on average.
+    number
+        Position of the example in its set.
+    """
+
+    ids: array[int]
+    markers: array[int]
+    claim: int
+    label: int
+    sentences: array[int]
+    tokens: array[int]
+    weight: float
+    number: int
+
+    @property
+    def segments(self) -> list[int]:
+        """The segment of each token."""
+        return [0] * self.claim + [1] * (len(self.ids) - self.claim)
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleBatch:
+    """Padded examples.
+
+    Attributes
+    ----------
+    ids, mask, segments
+        Inputs of the model, (examples, length).
+    labels
+        Possible labels of the whole, (examples,).
+    markers, sentences
+        Positions and possible labels of sentences, (examples, most sentences).
+    tokens, token_labels
+        Positions and possible labels of the tokens of claims, (examples, most tokens).
+    """
+
+    ids: Tensor
+    mask: Tensor
+    segments: Tensor
+    labels: Tensor
+    markers: Tensor
+    sentences: Tensor
+    tokens: Tensor
+    token_labels: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleSet:
+    """The examples of files.
+
+    Attributes
+    ----------
+    examples, items
+        The examples that fit the model, and their encodings.
+    files
+        The files, with the number of examples by source.
+    """
+
+    examples: list[Example]
+    items: list[EncodedExample]
+    files: list[SourceFile]
+
+
+def read_example_set(
+    role: str,
+    paths: Sequence[Path],
+    encoder: EvidenceEncoder,
+    limit: int | None = None,
+    seed: int = 0,
+) -> ExampleSet:
+    """Read and encode the examples of files. Those that are too long for the model are left out.
+
+    Parameters
+    ----------
+    role
+        Use of the files, for the model card.
+    paths
+        The files.
+    encoder
+        Encoder of the examples.
+    limit
+        Most examples of each source, drawn at random with their groups; None for all.
+    seed
+        Seed of the draw.
+
+    Raises
+    ------
+    AdmiralError
+        If a file cannot be read, holds a bad record, or no example is left.
+    """
+    examples: list[Example] = []
+    items: list[EncodedExample] = []
+    files = []
+    for path in paths:
+        read = [one for one in read_examples([path]) if one.weight > 0]
+        if limit is not None:
+            read = draw_examples(read, limit, seed)
+        for begin in range(0, len(read), _CHUNK):
+            chunk = read[begin : begin + _CHUNK]
+            for item in _encoded(chunk, encoder, len(items)):
+                examples.append(chunk[item[0]])
+                items.append(item[1])
+        counts = dict(sorted(Counter(one.source for one in read).items()))
+        files.append(SourceFile.of(role, path, counts))
+    if not items:
+        raise AdmiralError(f"{', '.join(map(str, paths))}: no example fits the model")
+    return ExampleSet(examples, items, files)
+
+
+def draw_examples(examples: Sequence[Example], limit: int, seed: int) -> list[Example]:
+    """Return about `limit` examples of each source, in whole groups drawn at random."""
+    groups: dict[str, dict[str, list[int]]] = {}
+    for at, example in enumerate(examples):
+        name = example.group or f" {at}"
+        groups.setdefault(example.source, {}).setdefault(name, []).append(at)
+    rng = random.Random(seed)
+    chosen: list[int] = []
+    for by_name in groups.values():
+        names, taken = list(by_name), 0
+        rng.shuffle(names)
+        for name in names:
+            if taken >= limit:
+                break
+            chosen += by_name[name]
+            taken += len(by_name[name])
+    return [examples[at] for at in sorted(chosen)]
+
+
+def _encoded(
+    chunk: Sequence[Example], encoder: EvidenceEncoder, first: int
+) -> Iterator[tuple[int, EncodedExample]]:
+    """Yield the position and the encoding of each example that fits."""
+    inputs = encoder.encode([e.claim for e in chunk], [e.evidence for e in chunk])
+    for at, (example, one) in enumerate(zip(chunk, inputs, strict=True)):
+        if one.cut:
+            continue
+        unknown = [None] * len(one.markers)
+        sentences = [
+            UNKNOWN if name is None else POSSIBLE[name] for name in example.sentences or unknown
+        ]
+        spans = example.spans
+        if not spans and example.label == "entailment":
+            spans = ((0, len(example.claim), "entailment"),)
+        tokens = [_token_label(offsets, spans) for offsets in one.offsets]
+        yield (
+            at,
+            EncodedExample(
+                ids=array("H", one.ids),
+                markers=array("H", one.markers),
+                claim=one.claim,
+                label=POSSIBLE[example.label],
+                sentences=array("B", sentences),
+                tokens=array("B", tokens),
+                weight=example.weight,
+                number=first,
+            ),
+        )
+        first += 1
+
+
+def _token_label(offsets: tuple[int, int], spans: Sequence[tuple[int, int, str]]) -> int:
+    for begin, end, name in spans:
+        if offsets[0] < end and begin < offsets[1]:
+            return POSSIBLE[name]
+    return UNKNOWN
+
+
+def batches_of(data: ExampleSet, max_tokens: int, seed: int) -> Iterator[list[EncodedExample]]:
+    """Yield batches forever, epoch after epoch, in an order that depends on the seed alone."""
+    epoch = 0
+    while True:
+        yield from epoch_batches(data, max_tokens, random.Random(f"{seed} {epoch}"))
+        epoch += 1
+
+
+def epoch_batches(
+    data: ExampleSet, max_tokens: int, rng: random.Random
+) -> list[list[EncodedExample]]:
+    """Return the batches of an epoch, which contains each example as often as its weight says.
+
+    Examples of a group stand in one batch, with groups of similar length.
+
+    Parameters
+    ----------
+    data
+        The examples. One of weight 1.5 occurs once or twice.
+    max_tokens
+        Maximum number of padded tokens of a batch, unless a single group is longer.
+    rng
+        Generator of the order.
+    """
+    groups: dict[object, list[EncodedExample]] = {}
+    for example, item in zip(data.examples, data.items, strict=True):
+        whole = int(item.weight)
+        for copy in range(whole + (rng.random() < item.weight - whole)):
+            key = (example.source, example.group, copy) if example.group else (item.number, copy)
+            groups.setdefault(key, []).append(item)
+    units: list[list[EncodedExample]] = []
+    for members in groups.values():
+        rng.shuffle(members)
+        size = _LARGEST_GROUP
+        units += [members[at : at + size] for at in range(0, len(members), size)]
+    rng.shuffle(units)
+    # The sort is stable, so units of about the same length stay shuffled.
+    units.sort(key=lambda unit: max(len(item.ids) for item in unit) // _LENGTH_STEP)
+    batches: list[list[EncodedExample]] = []
+    longest = 0
+    for unit in units:
+        longest = max(longest, *(len(item.ids) for item in unit))
+        if batches and (len(batches[-1]) + len(unit)) * longest <= max_tokens:
+            batches[-1] += unit
+        else:
+            batches.append(list(unit))
+            longest = max(len(item.ids) for item in unit)
+    rng.shuffle(batches)
+    return batches
+
+
+def collate(items: Sequence[EncodedExample], encoder: EvidenceEncoder) -> ExampleBatch:
+    """Pad examples to a batch."""
+    inputs = encoder.collate([i.ids.tolist() for i in items], [i.segments for i in items])
+    markers, _ = padded_positions([i.markers.tolist() for i in items])
+    tokens, _ = padded_positions([list(range(i.claim, i.claim + len(i.tokens))) for i in items])
+    return ExampleBatch(
+        *inputs,
+        torch.tensor([i.label for i in items]),
+        markers,
+        _padded_labels([i.sentences.tolist() for i in items]),
+        tokens,
+        _padded_labels([i.tokens.tolist() for i in items]),
+    )
+
+
+def _padded_labels(rows: Sequence[Sequence[int]]) -> Tensor:
+    values, missing = padded_positions(rows)
+    return values.masked_fill(missing, UNKNOWN)

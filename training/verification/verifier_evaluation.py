@@ -1,0 +1,109 @@
+"""Measure a verifier in training on its development examples, by source."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+import torch
+from accelerate import Accelerator
+from torch import Tensor
+
+from proofs.verifier.evidence_input import EvidenceEncoder
+from proofs.verifier.pair_input import length_batches
+from training.verification.example_batches import UNKNOWN, ExampleSet, collate
+from training.verification.label_measures import METRICS, measure
+from training.verification.verifier_loss import VerifierLoss, marginal_losses
+
+
+class ExampleEvaluator:
+    """Measures a model on development examples, which the processes of a run share.
+
+    Parameters
+    ----------
+    dev
+        The examples.
+    encoder
+        Their encoder.
+    max_tokens
+        Maximum number of padded tokens of a batch.
+    accelerator
+        The accelerator of the run.
+    """
+
+    def __init__(
+        self, dev: ExampleSet, encoder: EvidenceEncoder, max_tokens: int, accelerator: Accelerator
+    ) -> None:
+        self._dev, self._encoder, self._accelerator = dev, encoder, accelerator
+        self._batches = length_batches([len(item.ids) for item in dev.items], max_tokens)
+        self.sources = sorted({example.source for example in dev.examples})
+
+    def metrics(self, module: VerifierLoss) -> dict[str, float]:
+        """Return all metrics of the current weights.
+
+        ``loss`` is the mean loss of the labels and ``score`` the mean of the macro-F1 of the
+        sources. The others are ``SOURCE/METRIC``: those of `measure`; ``pairs``, the share of
+        groups of several examples that are right throughout; and ``sentences`` and ``tokens``, the
+        share of known labels of sentences and of tokens of the claim that are right.
+        """
+        table = torch.from_numpy(self._table(module))
+        probabilities = table[:, :3].softmax(1).numpy()
+        labels = torch.tensor([item.label for item in self._dev.items])
+        losses = marginal_losses(table[:, :3], labels)
+        by_source = {name: self._measured(name, probabilities, table) for name in self.sources}
+        values = {
+            "score": float(np.mean([each["macro_f1"] for each in by_source.values()])),
+            "loss": float(losses.mean()),
+        }
+        for name in (*METRICS, "pairs", "sentences", "tokens"):
+            of_sources = [each[name] for each in by_source.values() if name in each]
+            if of_sources:
+                values[f"mean_{name}"] = float(np.mean(of_sources))
+        for name, each in by_source.items():
+            values |= {f"{name}/{metric}": value for metric, value in each.items()}
+        return values
+
+    def _measured(self, source: str, probabilities: np.ndarray, table: Tensor) -> dict[str, float]:
+        dev = self._dev
+        at = [n for n, example in enumerate(dev.examples) if example.source == source]
+        values = measure([dev.examples[n].label for n in at], probabilities[at])
+        groups: defaultdict[str, list[bool]] = defaultdict(list)
+        for n in at:
+            is_right = bool(dev.items[n].label >> int(probabilities[n].argmax()) & 1)
+            if dev.examples[n].group:
+                groups[dev.examples[n].group].append(is_right)
+        whole = [all(rights) for rights in groups.values() if len(rights) > 1]
+        if whole:
+            values["pairs"] = float(np.mean(whole))
+        for name, column in (("sentences", 3), ("tokens", 5)):
+            right, known = table[at, column].sum(), table[at, column + 1].sum()
+            if known:
+                values[name] = float(right / known)
+        return values
+
+    @torch.no_grad()
+    def _table(self, module: VerifierLoss) -> np.ndarray:
+        """Return the logits, and right and known labels of sentences and tokens, (examples, 7)."""
+        accelerator = self._accelerator
+        table = torch.zeros(len(self._dev.items), 7, device=accelerator.device)
+        module.eval()
+        with accelerator.autocast():
+            for positions in self._batches[accelerator.process_index :: accelerator.num_processes]:
+                batch = collate([self._dev.items[at] for at in positions], self._encoder)
+                whole, *others = module.scores(batch, accelerator.device)
+                table[positions, :3] = whole
+                labels = (batch.sentences, batch.token_labels)
+                for column, logits, possible in zip((3, 5), others, labels, strict=True):
+                    right, known = _right_and_known(logits, possible.to(accelerator.device))
+                    table[positions, column] = right
+                    table[positions, column + 1] = known
+        module.train()
+        summed: np.ndarray = accelerator.reduce(table, "sum").double().cpu().numpy()
+        return summed
+
+
+def _right_and_known(logits: Tensor, possible: Tensor) -> tuple[Tensor, Tensor]:
+    """Return how many labels of each row are right, and how many are known."""
+    known = possible != UNKNOWN
+    right = torch.bitwise_right_shift(possible, logits.argmax(-1)) % 2 == 1
+    return (right & known).sum(1).float(), known.sum(1).float()
