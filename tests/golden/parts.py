@@ -14,6 +14,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+from admiral.reranking.minilm_files import minilm_directory
 from tests.golden.commands import admiral, admiral_records, post, program, service
 
 Records = dict[str, Any]
@@ -315,17 +316,19 @@ def _losses(folder: Path, module: str, **settings: object) -> list[Records]:
 def train(folder: Path, quick: bool) -> Records:
     """Train a model of all three tasks, and the verifier, on the data of four claims."""
     claims = write_lines(folder / "claims.jsonl", list(lines(DEMO_CLAIMS))[:4])
-    samples, pairs = folder / "samples.jsonl", folder / "pairs.jsonl"
+    samples, examples = folder / "samples.jsonl", folder / "examples.jsonl"
     source = ("--kb", "demo", "--source", f"gold:{claims}")
     program("training.build_data", *source, samples)
-    program("training.build_pairs", *source, "--twins", 20, pairs)
+    program("training.build_examples", *source, "--worlds", 20, examples)
     return {
         "samples": len(list(lines(samples))),
-        "pairs": Counter(record["label"] for record in lines(pairs)),
+        "examples": Counter(record["label"] for record in lines(examples)),
         "joint": _losses(
             folder, "training.joint", start="mini", samples=str(samples), rerank_tokens=512
         ),
-        "verifier": _losses(folder, "training.verifier", start="minilm", pairs=str(pairs)),
+        "verifier": _losses(
+            folder, "training.verifier", start=str(minilm_directory()), examples=str(examples)
+        ),
     }
 
 
