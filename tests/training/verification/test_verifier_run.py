@@ -210,7 +210,7 @@ def test_the_shipped_settings_are_valid_and_documented() -> None:
     paper = load_verifier_config(ROOT / "configs" / "paper-side-verifier.yaml")
     assert (paper.start, paper.max_length) == ("roberta-large", 512)
     own = load_verifier_config(ROOT / "configs" / "verifier.yaml")
-    assert (own.start, own.out, own.max_length) == ("runs/ms-marco", "runs/verifier", 384)
+    assert (own.start, own.out, own.max_length) == ("runs/bge-small", "runs/verifier", 384)
     _, _, documented = (ROOT / "docs" / "verifier.md").read_text().partition("\n## Settings\n")
     tables = settings_tables(VerifierConfig, lambda name: None)
     assert documented == tables.replace("\n## ", "\n### ")
