@@ -42,8 +42,10 @@ class EvidenceInput:
         Position of the first token of the claim.
     offsets
         Begin and end of each token of the claim in its text.
-    cut
-        Whether a part of the claim or of a sentence, or a whole sentence, is not read.
+    unread
+        Numbers of the sentences that are not read, or not to their end.
+    claim_cut
+        Whether the claim is not read to its end.
     """
 
     ids: list[int]
@@ -51,7 +53,13 @@ class EvidenceInput:
     markers: list[int]
     claim: int
     offsets: list[tuple[int, int]]
-    cut: bool
+    unread: list[int]
+    claim_cut: bool
+
+    @property
+    def cut(self) -> bool:
+        """Whether anything is not read."""
+        return self.claim_cut or bool(self.unread)
 
 
 class EvidenceEncoder:
@@ -113,15 +121,17 @@ class EvidenceEncoder:
         self, claim: list[int], offsets: list[tuple[int, int]], texts: list[list[int]]
     ) -> EvidenceInput:
         most = self._max_length - _SPECIAL_TOKENS
-        kept, ids, markers = claim[: min(MAX_CLAIM_TOKENS, most)], [self._start], []
+        kept, ids = claim[: min(MAX_CLAIM_TOKENS, most)], [self._start]
+        markers: list[int] = []
+        unread: list[int] = []
         room = most - len(kept)
-        cut = len(kept) < len(claim)
-        for text in texts:
+        for number, text in enumerate(texts):
             part = text[: max(min(MAX_SENTENCE_TOKENS, room - 1), 0)]
             if room < 1 or (text and not part):
-                cut = True
+                unread += range(number, len(texts))
                 break
-            cut = cut or len(part) < len(text)
+            if len(part) < len(text):
+                unread.append(number)
             markers.append(len(ids))
             ids += [self._marker, *part]
             room -= len(part) + 1
@@ -129,7 +139,8 @@ class EvidenceEncoder:
         begin = len(ids)
         ids += [*kept, self._separator]
         segments = [0] * begin + [1] * (len(ids) - begin)
-        return EvidenceInput(ids, segments, markers, begin, offsets[: len(kept)], cut)
+        claim_cut = len(kept) < len(claim)
+        return EvidenceInput(ids, segments, markers, begin, offsets[: len(kept)], unread, claim_cut)
 
     def collate(
         self, ids: Sequence[Sequence[int]], segments: Sequence[Sequence[int]]

@@ -1,0 +1,140 @@
+"""The verifier at work: what evidence, and each sentence of it, does to a claim.
+
+A model reads at most six sentences with a claim. Of longer evidence, windows of six sentences are
+read first, then together the six that say most about the claim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import torch
+
+from proofs.verifier.evidence_input import EvidenceEncoder, EvidenceInput, Sentence
+from proofs.verifier.evidence_model import read_model
+from proofs.verifier.label_names import LABELS
+
+MAX_SENTENCES = 6
+_NEUTRAL = LABELS.index("neutral")
+# Of what is not read, nothing is known.
+_NOTHING = np.eye(len(LABELS))[_NEUTRAL]
+Scores = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a verifier reads in the evidence of a claim.
+
+    Attributes
+    ----------
+    labels
+        Probability of each of `LABELS` for the evidence as a whole, (3,).
+    sentences
+        The same for each sentence, (sentences, 3).
+    tokens
+        The same for each token of the claim, (tokens, 3): whether the evidence says it, does not
+        say it, or says otherwise.
+    offsets
+        Begin and end of each token in the claim.
+    unread
+        Numbers of the sentences that were too long to be read to their end.
+    claim_cut
+        Whether the claim was too long to be read to its end.
+    """
+
+    labels: np.ndarray
+    sentences: np.ndarray
+    tokens: np.ndarray
+    offsets: tuple[tuple[int, int], ...]
+    unread: tuple[int, ...]
+    claim_cut: bool
+
+
+class Backend(Protocol):
+    """Runs a model on one input."""
+
+    def __call__(self, item: EvidenceInput) -> Scores:
+        """Return the logits of the whole, (3,), and of each token by the heads, (length, 3)."""
+        ...
+
+
+class EvidenceVerifier:
+    """Reads claims with their evidence.
+
+    Parameters
+    ----------
+    backend
+        Runs the model. Inputs run one by one, so that a reading does not depend on others.
+    encoder
+        Encodes its inputs.
+    temperature
+        What the logits are divided by.
+    """
+
+    def __init__(
+        self, backend: Backend, encoder: EvidenceEncoder, temperature: float = 1.0
+    ) -> None:
+        self._backend, self._encoder, self._temperature = backend, encoder, temperature
+
+    def read(self, claims: Sequence[str], evidences: Sequence[Sequence[Sentence]]) -> list[Reading]:
+        """Return what the evidence of each claim, pairs of title and sentence, does to it."""
+        return [self._read(c, list(e)) for c, e in zip(claims, evidences, strict=True)]
+
+    def _read(self, claim: str, evidence: list[Sentence]) -> Reading:
+        if not evidence:
+            return Reading(_NOTHING, np.zeros((0, len(LABELS))), np.zeros((0, 3)), (), (), False)
+        if len(evidence) <= MAX_SENTENCES:
+            return self._window(claim, evidence)
+        sentences = np.zeros((len(evidence), len(LABELS)))
+        unread: list[int] = []
+        for begin in range(0, len(evidence), MAX_SENTENCES):
+            part = self._window(claim, evidence[begin : begin + MAX_SENTENCES])
+            sentences[begin : begin + len(part.sentences)] = part.sentences
+            unread += [begin + number for number in part.unread]
+        best = np.sort(np.argsort(sentences[:, _NEUTRAL], kind="stable")[:MAX_SENTENCES])
+        whole = self._window(claim, [evidence[number] for number in best])
+        sentences[best] = whole.sentences
+        return replace(whole, sentences=sentences, unread=tuple(unread))
+
+    def _window(self, claim: str, evidence: list[Sentence]) -> Reading:
+        (item,) = self._encoder.encode([claim], [evidence])
+        whole, sentences, tokens = self._backend(item)
+        own = np.tile(_NOTHING, (len(evidence), 1))
+        own[: len(item.markers)] = self._probabilities(sentences[item.markers])
+        at = slice(item.claim, item.claim + len(item.offsets))
+        return Reading(
+            self._probabilities(whole),
+            own,
+            self._probabilities(tokens[at]),
+            tuple(item.offsets),
+            tuple(item.unread),
+            item.claim_cut,
+        )
+
+    def _probabilities(self, logits: np.ndarray) -> np.ndarray:
+        scaled = logits.astype(np.float64) / self._temperature
+        shares = np.exp(scaled - scaled.max(-1, keepdims=True))
+        values: np.ndarray = shares / shares.sum(-1, keepdims=True)
+        return values
+
+
+class TorchBackend:
+    """Runs a model with torch."""
+
+    def __init__(self, directory: Path, device: str = "cpu") -> None:
+        self._model, self.tokenizer = read_model(directory)
+        self._device = torch.device(device)
+        self._model.to(self._device)
+
+    @torch.inference_mode()
+    def __call__(self, item: EvidenceInput) -> Scores:
+        """Return the logits (see `Backend`)."""
+        ids = torch.tensor([item.ids], device=self._device)
+        segments = torch.tensor([item.segments], device=self._device)
+        outputs = self._model(ids, torch.ones_like(ids), segments)
+        whole, sentences, tokens = (o[0].float().cpu().numpy() for o in outputs)
+        return whole, sentences, tokens

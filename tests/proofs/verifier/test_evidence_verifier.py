@@ -1,0 +1,141 @@
+"""The verifier at work: long evidence, what is unread, and independence of other claims."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from proofs.verifier.evidence_input import EvidenceEncoder, EvidenceInput
+from proofs.verifier.evidence_model import new_model, write_model
+from proofs.verifier.evidence_verifier import (
+    MAX_SENTENCES,
+    EvidenceVerifier,
+    Reading,
+    Scores,
+    TorchBackend,
+)
+from tests.proofs.verifier.tiny_classifier import write_classifier_directory
+
+CLAIM = "Rome is a city."
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    start = write_classifier_directory(tmp_path_factory.mktemp("verifier") / "start", labels=())
+    model, tokenizer = new_model(start, 1)
+    out = start.with_name("verifier")
+    out.mkdir()
+    write_model(out, model, tokenizer, torch.float32, 64)
+    return out
+
+
+@pytest.fixture(scope="module")
+def verifier(folder: Path) -> EvidenceVerifier:
+    backend = TorchBackend(folder)
+    return EvidenceVerifier(backend, EvidenceEncoder(backend.tokenizer, 64))
+
+
+def ends_of(item: EvidenceInput) -> list[int]:
+    """Return the end of each sentence of an input."""
+    return [*item.markers, item.claim - 1][1:]
+
+
+class CountingBackend:
+    """Decides a sentence by its length: the more tokens, the less neutral; records its inputs."""
+
+    def __init__(self) -> None:
+        self.inputs: list[EvidenceInput] = []
+
+    def __call__(self, item: EvidenceInput) -> Scores:
+        self.inputs.append(item)
+        length = len(item.ids)
+        sentences = np.zeros((length, 3))
+        for begin, end in zip(item.markers, ends_of(item), strict=True):
+            sentences[begin] = [end - begin, 0, 0]
+        whole = np.array([len(item.markers), 0.0, 0.0])
+        return whole, sentences, np.zeros((length, 3))
+
+
+def counting(tokenizer: Any, length: int = 64) -> tuple[EvidenceVerifier, CountingBackend]:
+    backend = CountingBackend()
+    return EvidenceVerifier(backend, EvidenceEncoder(tokenizer, length)), backend
+
+
+def sentences(*lengths: int) -> list[tuple[str, str]]:
+    return [("", " ".join(["Rome"] * length)) for length in lengths]
+
+
+def test_short_evidence_is_read_at_once(folder: Path) -> None:
+    verifier, backend = counting(TorchBackend(folder).tokenizer)
+    (reading,) = verifier.read([CLAIM], [sentences(1, 2, 3)])
+    assert len(backend.inputs) == 1
+    assert reading.labels.argmax() == 0
+    assert np.all(np.diff(reading.sentences[:, 0]) > 0)
+    assert (reading.unread, reading.claim_cut) == ((), False)
+    text = [CLAIM[begin:end] for begin, end in reading.offsets]
+    assert "".join(text) == CLAIM.replace(" ", "")
+    assert reading.tokens.shape == (len(text), 3)
+
+
+def test_of_long_evidence_the_best_sentences_are_read_together(folder: Path) -> None:
+    verifier, backend = counting(TorchBackend(folder).tokenizer)
+    lengths = [1, 5, 1, 6, 1, 7, 1, 1, 8, 1, 9, 1, 1, 4]
+    (reading,) = verifier.read([CLAIM], [sentences(*lengths)])
+    assert [len(item.markers) for item in backend.inputs] == [6, 6, 2, 6]
+    together = backend.inputs[-1]
+    read = [e - b - 1 for b, e in zip(together.markers, ends_of(together), strict=True)]
+    # In the order of the evidence.
+    assert read == [5, 6, 7, 8, 9, 4]
+    assert reading.sentences.shape == (len(lengths), 3)
+    assert np.argsort(reading.sentences[:, 0])[-1] == lengths.index(9)
+    assert len(backend.inputs[-1].markers) == MAX_SENTENCES
+
+
+def test_what_is_not_read_is_said_and_neutral(folder: Path) -> None:
+    verifier, _ = counting(TorchBackend(folder).tokenizer, 24)
+    (reading,) = verifier.read([CLAIM], [sentences(4, 20, 3)])
+    assert reading.unread == (1, 2)
+    np.testing.assert_array_equal(reading.sentences[2], [0, 1, 0])
+    (reading,) = verifier.read(["Rome " * 40], [sentences(1)])
+    assert reading.claim_cut
+
+
+def test_without_evidence_nothing_is_known(folder: Path) -> None:
+    verifier, _ = counting(TorchBackend(folder).tokenizer)
+    assert verifier.read([], []) == []
+    (reading,) = verifier.read([CLAIM], [[]])
+    np.testing.assert_array_equal(reading.labels, [0, 1, 0])
+    assert reading.sentences.shape == (0, 3)
+
+
+def same(one: Reading, other: Reading) -> bool:
+    pairs: Sequence[tuple[np.ndarray, np.ndarray]] = [
+        (one.labels, other.labels),
+        (one.sentences, other.sentences),
+        (one.tokens, other.tokens),
+    ]
+    return all(np.array_equal(first, second) for first, second in pairs)
+
+
+def test_a_reading_depends_on_its_claim_alone(verifier: EvidenceVerifier) -> None:
+    claims = [CLAIM, "Oslo", "Paris is the capital of France."]
+    evidences = [sentences(2, 5), sentences(1), sentences(*[3] * 9)]
+    together = verifier.read(claims, evidences)
+    alone = [verifier.read([c], [e])[0] for c, e in zip(claims, evidences, strict=True)]
+    assert all(map(same, together, alone))
+    for reading in together:
+        np.testing.assert_allclose(reading.labels.sum(), 1)
+        np.testing.assert_allclose(reading.sentences.sum(1), 1)
+
+
+def test_the_temperature_divides_the_logits(folder: Path) -> None:
+    backend = TorchBackend(folder)
+    encoder = EvidenceEncoder(backend.tokenizer, 64)
+    cold = EvidenceVerifier(backend, encoder).read([CLAIM], [sentences(2)])[0].labels
+    warm = EvidenceVerifier(backend, encoder, 2.0).read([CLAIM], [sentences(2)])[0].labels
+    np.testing.assert_allclose(warm**2 / (warm**2).sum(), cold, rtol=1e-6)
