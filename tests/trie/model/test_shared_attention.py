@@ -32,7 +32,7 @@ def mini(dtype: torch.dtype) -> Seq2Seq:
     return Seq2Seq(BartForConditionalGeneration.from_pretrained(MINI, dtype=torch.float32), dtype)
 
 
-@pytest.mark.parametrize(("dtype", "gap"), [(torch.float32, 1e-4), (torch.bfloat16, 0.3)])
+@pytest.mark.parametrize(("dtype", "gap"), [(torch.float32, 1e-4), (torch.bfloat16, 0.5)])
 def test_steps_do_not_depend_on_the_batch(
     dtype: torch.dtype, gap: float, set_threads: Callable[[int], None]
 ) -> None:
