@@ -124,8 +124,9 @@ class ParsedDocument:
             places[token.i] = (len(text), len(text) + len(token.text))
             text += token.text
         text = text.rstrip(" ,;:")
-        if re.search(r" [-–'’]\w|\w[-–] |\"", text[len(self.name) :]):
-            return None  # a part of a word or of a quotation was left out
+        predicate = text[len(self.name) :]
+        if re.search(r"^ [A-Z]| [-–'’]\w|\w[-–] |\"", predicate):
+            return None  # no verb first; or a part of a word or of a quotation was left out
         values = tuple(_values_of(parse, places, root))
         swapped, passive = _other_roles(self.name, text, root, tokens, places)
         return Claim(f"{text}.", index, len(self.name), values, swapped, passive)

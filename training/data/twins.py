@@ -1,8 +1,9 @@
 """Twins of claims about real sentences: claims that differ little and whose labels differ.
 
 Twins of a claim have another value, mostly one that stands elsewhere in the evidence, are negated,
-have their roles exchanged, or say what follows from a number or a date. Some keep the claim and
-remove the sentence that decides it.
+have their roles exchanged, or say what follows from a number or a date. Others keep the claim and
+change the evidence: the sentence that decides it is negated, is about something else, or is left
+out. So neither the claim nor the words that it shares with the evidence give the label away.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import random
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from training.data.examples import NOT_ENTAILMENT, Example
@@ -32,14 +33,32 @@ _RANKS = (
     "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth",
 )  # fmt: skip
 
+Sentence = tuple[str, str]
+# Values of a kind, each with the sentence in which it stands.
+Around = Mapping[str, list[tuple[str, Sentence]]]
+
 
 @dataclass(frozen=True, slots=True)
 class Twin:
-    """A changed claim, its label on the evidence of the original, and the changed characters."""
+    """A claim or a changed one, with what decides it.
+
+    Attributes
+    ----------
+    text, label
+        The claim, and what the evidence does to it.
+    span
+        The changed characters; None if no part of the claim can be named.
+    deciding
+        The sentence that decides it, where that was changed as well.
+    beside
+        A sentence that has to stand beside it, since the changed value is from there.
+    """
 
     text: str
     label: str
     span: tuple[int, int] | None = None
+    deciding: Sentence | None = None
+    beside: Sentence | None = None
 
 
 class TwinMaker:
@@ -78,14 +97,15 @@ class TwinMaker:
         if not claims:
             return
         claim = rng.choice(claims)
-        around: defaultdict[str, list[str]] = defaultdict(list)
-        deciding = document.sentences[claim.index]
+        around: defaultdict[str, list[tuple[str, Sentence]]] = defaultdict(list)
         for each in (document, *neighbours):
-            for _, kind, text in each.values():
-                around[kind].append(text)
-        twins = self._twins(claim, around, deciding, rng)
-        true = [t for t in twins if t.label == TRUE]
-        false = [t for t in twins if t.label in (FALSE, NOT_ENTAILMENT)]
+            for index, kind, text in each.values():
+                around[kind].append((text, (each.title, each.sentences[index])))
+        deciding = (document.title, document.sentences[claim.index])
+        twins = self._twins(claim, around, deciding[1], rng)
+        twins += negated_evidence(claim, deciding, rng)
+        true = [twin for twin in twins if twin.label == TRUE]
+        false = [twin for twin in twins if twin.label in (FALSE, NOT_ENTAILMENT)]
         rng.shuffle(true)
         rng.shuffle(false)
         if not false:
@@ -97,18 +117,22 @@ class TwinMaker:
         own = [(document.title, s) for n, s in enumerate(document.sentences) if n != claim.index]
         others = [(d.title, s) for d in neighbours for s in d.sentences[:3]]
         for twin in chosen:
-            sentence = (document.title, deciding)
-            yield _example(twin, sentence, own, others, rng, name, document.name)
-        left_out = rng.choice(chosen)
-        if own or others:
-            # The rest of the document may repeat what the sentence says; then it decides.
-            own = [s for s in own if not _repeats(s[1], left_out.text, document.name)]
+            yield _example(twin, twin.deciding or deciding, own, others, rng, name, document.name)
+        left_out = rng.choice([twin for twin in chosen if twin.deciding is None] or [chosen[0]])
+        # The rest of the document may repeat what the sentence says; then it decides.
+        own = [s for s in own if not _repeats(s[1], left_out.text, document.name)]
+        if neighbours and rng.random() < 0.6:
+            other = rng.choice(neighbours)
+            text = deciding[1].replace(document.name, other.name)
+            twin = Twin(left_out.text, OPEN, deciding=(other.title, text), beside=left_out.beside)
+            yield _example(twin, twin.deciding, own, others, rng, name)
+        elif own or others:
             yield _example(Twin(left_out.text, OPEN), None, own, others, rng, name)
 
     def _twins(
         self,
         claim: Claim,
-        around: Mapping[str, list[str]],
+        around: Around,
         deciding: str,
         rng: random.Random,
     ) -> list[Twin]:
@@ -124,24 +148,32 @@ class TwinMaker:
         return list(dict.fromkeys(twin for maker in makers for twin in maker()))
 
     def _other_values(
-        self, claim: Claim, around: Mapping[str, list[str]], deciding: str, rng: random.Random
+        self, claim: Claim, around: Around, deciding: str, rng: random.Random
     ) -> Iterator[Twin]:
         """Yield the claim with another value, mostly one of the same kind from the evidence.
 
         A value of the sentence itself may be true as well, as in "raised in Wakefield, Yorkshire".
         """
         for value in claim.values:
-            near, far = (
-                [v for v in dict.fromkeys(of_kind) if _differs(v, value.text, deciding)]
-                for of_kind in (around.get(value.kind, ()), self._pool.get(value.kind, ()))
-            )
-            options = near if near and rng.random() < 0.8 else far
-            for other in rng.sample(options, min(2, len(options))):
-                if _shape(other) != _shape(value.text):
-                    continue
+            near = dict(_options(around.get(value.kind, ()), value, deciding))
+            far = _options(((v, None) for v in self._pool.get(value.kind, ())), value, deciding)
+            options = list(near.items()) if near else list(far)
+            if near and rng.random() < 0.1:
+                options = list(far)
+            for other, beside in rng.sample(options, min(2, len(options))):
                 text = claim.text[: value.begin] + other + claim.text[value.end :]
                 label = FALSE if value.single else NOT_ENTAILMENT
-                yield Twin(text, label, (value.begin, value.begin + len(other)))
+                span = (value.begin, value.begin + len(other))
+                yield Twin(text, label, span, beside=beside)
+
+
+def _options(
+    values: Iterable[tuple[str, Sentence | None]], value: Value, deciding: str
+) -> Iterator[tuple[str, Sentence | None]]:
+    """Yield the values that can stand in the place of another, each with its sentence."""
+    for other, sentence in values:
+        if _differs(other, value.text, deciding) and _shape(other) == _shape(value.text):
+            yield other, sentence
 
 
 def _shape(text: str) -> tuple[bool, bool, bool]:
@@ -160,15 +192,13 @@ def _differs(value: str, other: str, text: str) -> bool:
     return first not in second and second not in first and value.casefold() not in text.casefold()
 
 
-def _entailed_values(
-    claim: Claim, around: Mapping[str, list[str]], rng: random.Random
-) -> Iterator[Twin]:
+def _entailed_values(claim: Claim, around: Around, rng: random.Random) -> Iterator[Twin]:
     """Yield what follows from a number or a year, or contradicts it."""
     for value in claim.values:
         before, after = claim.text[: value.begin], claim.text[value.end :]
         if value.kind == "DATE" and _YEAR.fullmatch(value.text) and before.endswith(" in "):
             before = before.removesuffix("in ")
-            dates = around.get("DATE", ())
+            dates = (date for date, _ in around.get("DATE", ()))
             others = [int(v) for v in dates if _YEAR.fullmatch(v) and v != value.text]
             phrases = time_claims(int(value.text), others, rng, 4)
         elif _is_count(value, before, after):
@@ -207,6 +237,37 @@ def _negated(claim: Claim, rng: random.Random) -> Iterator[Twin]:
     elif re.match(r" [a-z]+(?:ed|t|e|w)\b", predicate):
         text = f"{claim.text[: claim.subject]} never{predicate}"
         yield Twin(text, FALSE, (begin, begin + len("never")))
+
+
+def negated_evidence(claim: Claim, deciding: Sentence, rng: random.Random) -> list[Twin]:
+    """Return the claim and its negation on the deciding sentence negated; none if it cannot be.
+
+    Parameters
+    ----------
+    claim
+        The claim.
+    deciding
+        The sentence that entails it.
+    rng
+        Generator of the words.
+    """
+    for negated in _negated(claim, rng):
+        assert negated.span is not None
+        end = negated.span[1]
+        added = len(negated.text) - len(claim.text)
+        word = negated.text[end - added : end]
+        verb, after = negated.text[claim.subject : end - added], negated.text[end:]
+        phrase = verb + re.match(r" ?[\w'-]*", after)[0]  # type: ignore[index]
+        title, text = deciding
+        if text.count(phrase) != 1 or not phrase.strip():
+            continue
+        at = text.index(phrase) + len(verb)
+        other = (title, text[:at] + word + text[at:])
+        return [
+            Twin(claim.text, FALSE, (claim.subject + 1, claim.subject + len(phrase)), other),
+            Twin(negated.text, TRUE, None, other),
+        ]
+    return []
 
 
 def _opposites(claim: Claim) -> Iterator[Twin]:
@@ -267,9 +328,9 @@ def _content(text: str) -> set[str]:
 
 def _example(
     twin: Twin,
-    deciding: tuple[str, str] | None,
-    own: Sequence[tuple[str, str]],
-    others: Sequence[tuple[str, str]],
+    deciding: Sentence | None,
+    own: Sequence[Sentence],
+    others: Sequence[Sentence],
     rng: random.Random,
     group: str,
     subject: str = "",
@@ -278,9 +339,11 @@ def _example(
     count = rng.randint(0 if deciding else 1, _MAX_SENTENCES - 1)
     around = rng.sample(own, min(len(own), rng.randint(0, count)))
     around += rng.sample(others, min(len(others), count - len(around)))
+    if twin.beside is not None and twin.beside not in (*around, deciding):
+        around = [twin.beside, *around[: _MAX_SENTENCES - 2]]
     if not around and deciding is None:
         around = [*own, *others][:1]
-    items: list[tuple[tuple[str, str], str | None]] = [
+    items: list[tuple[Sentence, str | None]] = [
         (sentence, None if deciding and _repeats(sentence[1], twin.text, subject) else OPEN)
         for sentence in around
     ]

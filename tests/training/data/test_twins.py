@@ -23,7 +23,7 @@ DOCUMENTS = {
         "Marta Velin was born in Oslo in 1931.",
         "She directed The Silver Kite with Anna Berg in 1962.",
     ),
-    "Jonas Falk": ("Jonas Falk was born in Bergen in 1948.",),
+    "Jonas Falk": ("Jonas Falk was born in Berlin in 1948.",),
     "Harbour Museum": ("The Harbour Museum was designed by Peter Holm and has 40 rooms.",),
     "Lake Sand": ("Lake Sand was not frozen in 1975.",),
 }
@@ -47,10 +47,12 @@ def groups(parsed: dict[str, ParsedDocument], title: str, count: int = 60) -> It
 
 
 def labels(examples: Iterator[Example]) -> dict[str, set[str]]:
-    """Return the labels of each claim whose deciding sentence is there."""
+    """Return the labels of each claim on sentences of `DOCUMENTS` as they are."""
     found: dict[str, set[str]] = {}
     for example in examples:
-        if example.label != "neutral":
+        if example.label != "neutral" and all(
+            t in DOCUMENTS[title] for title, t in example.evidence
+        ):
             found.setdefault(example.claim, set()).add(example.label)
     return found
 
@@ -80,8 +82,11 @@ def test_values_from_elsewhere_contradict_and_those_of_the_sentence_are_not_used
 ) -> None:
     found = labels(groups(parsed, "Marta Velin"))
     assert found["Marta Velin was born in Oslo in 1931."] == {"entailment"}
-    assert found["Marta Velin was born in Vienna in 1931."] == {"contradiction"}
+    assert found["Marta Velin was born in Berlin in 1931."] == {"contradiction"}
     assert "Marta Velin was born in Oslo in 1948." in found
+    # Mostly from the evidence; now and then from elsewhere.
+    claims = [example.claim for example in groups(parsed, "Marta Velin")]
+    assert sum("Berlin" in c for c in claims) > 2 * sum("Vienna" in c for c in claims) > 0
     # The other person of the sentence may also have directed it.
     assert not any("directed The Silver Kite with Marta" in claim for claim in found)
     assert not any(claim.count("1931") > 1 or claim.count("Oslo") > 1 for claim in found)
@@ -90,8 +95,31 @@ def test_values_from_elsewhere_contradict_and_those_of_the_sentence_are_not_used
 def test_negations_contradict(parsed: dict[str, ParsedDocument]) -> None:
     found = labels(groups(parsed, "Jonas Falk"))
     negated = {claim: own for claim, own in found.items() if " not " in claim or " never " in claim}
-    assert "Jonas Falk was never born in Bergen in 1948." in negated
+    assert "Jonas Falk was never born in Berlin in 1948." in negated
     assert all(own == {"contradiction"} for own in negated.values())
+
+
+def test_what_is_denied_by_the_evidence_is_contradicted(parsed: dict[str, ParsedDocument]) -> None:
+    denials = {
+        "Jonas Falk was never born in Berlin in 1948.",
+        "Jonas Falk was not born in Berlin in 1948.",
+    }
+    found: dict[str, set[str]] = {}
+    for example in groups(parsed, "Jonas Falk"):
+        if denials & {text for _, text in example.evidence} and example.label != "neutral":
+            found.setdefault(example.claim, set()).add(example.label)
+    assert found["Jonas Falk was born in Berlin in 1948."] == {"contradiction"}
+    assert any(own == {"entailment"} for claim, own in found.items() if claim in denials)
+
+
+def test_a_value_of_another_sentence_stands_in_the_evidence(
+    parsed: dict[str, ParsedDocument],
+) -> None:
+    for example in groups(parsed, "Marta Velin"):
+        if example.claim == "Marta Velin was born in Berlin in 1931.":
+            assert ("Jonas Falk", "Jonas Falk was born in Berlin in 1948.") in example.evidence or (
+                example.label == "neutral"
+            )
 
 
 def test_roles_are_exchanged_and_voices_changed(parsed: dict[str, ParsedDocument]) -> None:
@@ -104,7 +132,7 @@ def test_times_and_numbers_follow_or_contradict(parsed: dict[str, ParsedDocument
     found = labels(groups(parsed, "Jonas Falk", 200))
     for claim, own in found.items():
         for word, is_right in (("before", operator.gt), ("after", operator.lt)):
-            _, _, bound = claim.rstrip(".").partition(f" in Bergen {word} ")
+            _, _, bound = claim.rstrip(".").partition(f" in Berlin {word} ")
             if bound.isdigit():
                 name = "entailment" if is_right(int(bound), 1948) else "contradiction"
                 assert own == {name}, claim
@@ -115,11 +143,12 @@ def test_a_claim_without_its_sentence_is_open(parsed: dict[str, ParsedDocument])
     for title in ("Marta Velin", "Jonas Falk"):
         texts = DOCUMENTS[title]
         for example in groups(parsed, title):
-            evidence = {text for _, text in example.evidence}
-            assert example.evidence
+            evidence = set(example.evidence)
+            assert evidence
             assert example.group.startswith(title)
             if example.label == "neutral":
-                assert not evidence.issuperset(texts)
+                # The sentence is left out, or is about something else.
+                assert not evidence.issuperset((title, text) for text in texts)
                 assert set(example.sentences) == {"neutral"}
             else:
                 own = dict(zip(example.evidence, example.sentences, strict=True))
