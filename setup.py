@@ -96,8 +96,10 @@ setup(
         "training": [
             "accelerate>=1.10,<2",
             "huggingface-hub>=2,<3",
-            "onnx>=1.23,<2",  # only training.import_onnx needs it and onnxruntime
+            # These three are for training.import_onnx and training.export_verifier.
+            "onnx>=1.23,<2",
             "onnxruntime>=1.20,<2",
+            "onnxscript>=0.7,<1",
             "tensorboard>=2.18",
         ],
         # `training.build_twins`. The second is spaCy's en_core_web_sm on the package index.
@@ -129,6 +131,7 @@ setup(
             "mcp>=2.3,<3",
             "onnx>=1.23,<2",
             "onnxruntime>=1.20,<2",
+            "onnxscript>=0.7,<1",
             "pillow>=11",
             "playwright>=1.55,<2",
             "psutil>=6",

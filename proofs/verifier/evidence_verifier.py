@@ -19,6 +19,8 @@ from proofs.verifier.evidence_model import read_model
 from proofs.verifier.label_names import LABELS
 
 MAX_SENTENCES = 6
+#: Name of an exported model in the directory of a verifier.
+ONNX_FILE = "verifier.onnx"
 _NEUTRAL = LABELS.index("neutral")
 # Of what is not read, nothing is known.
 _NOTHING = np.eye(len(LABELS))[_NEUTRAL]
@@ -138,3 +140,32 @@ class TorchBackend:
         outputs = self._model(ids, torch.ones_like(ids), segments)
         whole, sentences, tokens = (o[0].float().cpu().numpy() for o in outputs)
         return whole, sentences, tokens
+
+
+class OnnxBackend:
+    """Runs an exported model with onnxruntime.
+
+    Parameters
+    ----------
+    path
+        The ONNX file.
+    threads
+        Number of threads.
+    """
+
+    def __init__(self, path: Path, threads: int) -> None:
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        # Threads that wait for work would take the time of others.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        self._session = onnxruntime.InferenceSession(path, options, ["CPUExecutionProvider"])
+
+    def __call__(self, item: EvidenceInput) -> Scores:
+        """Return the logits (see `Backend`)."""
+        ids = np.array([item.ids], dtype=np.int64)
+        segments = np.array([item.segments], dtype=np.int64)
+        inputs = {"ids": ids, "mask": np.ones_like(ids), "segments": segments}
+        whole, sentences, tokens = self._session.run(["whole", "sentences", "tokens"], inputs)
+        return whole[0], sentences[0], tokens[0]
