@@ -9,18 +9,18 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from torch import nn
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, PreTrainedModel
 
-from proofs.verifier.label_names import LABELS, label_columns, support_columns
+from proofs.verifier.label_names import label_columns, support_columns
 from proofs.verifier.temperature import read_temperature
 from trie.model.quiet_transformers import quiet_transformers
 
@@ -123,87 +123,11 @@ def read_classifier(directory: Path, *, binary: bool = False) -> ClassifierFiles
         missing = sorted(report["missing_keys"])
         if missing:
             raise ValueError(f"it lacks {missing[0]}")
+        check_finite(model)
         if tokenizer.pad_token_id is None:
             raise ValueError("its tokenizer has no padding token")
         head = _read_head(directory / RELEVANCE_HEAD, model.config.hidden_size)
     return ClassifierFiles(model, tokenizer, columns, head, read_temperature(directory))
-
-
-def write_classifier(out: Path, files: ClassifierFiles, dtype: torch.dtype, length: int) -> None:
-    """Write a pair classifier to an existing directory; the loaded one is not changed.
-
-    The temperature is not written: it was not fitted to these weights.
-
-    Parameters
-    ----------
-    out
-        The directory.
-    files
-        What to write.
-    dtype
-        Number format of the weights.
-    length
-        Maximum number of tokens of a pair.
-    """
-
-    def stored(module: nn.Module) -> dict[str, torch.Tensor]:
-        state = module.state_dict().items()
-        return {name: value.detach().to("cpu", dtype).contiguous() for name, value in state}
-
-    save_file(stored(files.model), out / "model.safetensors", metadata={"format": "pt"})
-    if files.relevance is not None:
-        head = stored(files.relevance)
-        save_file(head, out / RELEVANCE_HEAD, metadata={"format": "pt"})
-    record = files.config.to_dict() | {
-        "architectures": [type(files.model).__name__],
-        "dtype": str(dtype).removeprefix("torch."),
-    }
-    record.pop("_name_or_path", None)  # where it was started from, on this machine
-    (out / "config.json").write_text(json.dumps(record, indent=2, sort_keys=True) + "\n")
-    with quiet_transformers():
-        files.tokenizer.save_pretrained(out)
-    settings = out / "tokenizer_config.json"
-    content = json.loads(settings.read_text(encoding="utf-8")) | {"model_max_length": length}
-    settings.write_text(json.dumps(content, indent=2, sort_keys=True) + "\n")
-
-
-def new_classifier(encoder: Path, seed: int) -> ClassifierFiles:
-    """Return an untrained pair classifier on a pretrained encoder, such as MiniLM.
-
-    Parameters
-    ----------
-    encoder
-        Directory of the encoder.
-    seed
-        Seed of the new layers.
-
-    Raises
-    ------
-    ValueError
-        If it cannot be read.
-    """
-    torch.manual_seed(seed)
-    names = dict(enumerate(LABELS))
-    with explained(encoder), quiet_transformers():
-        model = AutoModelForSequenceClassification.from_pretrained(
-            encoder,
-            local_files_only=True,
-            use_safetensors=True,
-            dtype=torch.float32,
-            num_labels=len(LABELS),
-            id2label=names,
-            label2id={name: column for column, name in names.items()},
-        )
-        tokenizer = AutoTokenizer.from_pretrained(encoder, local_files_only=True)
-    columns = tuple(range(len(LABELS)))
-    return ClassifierFiles(model, tokenizer, columns, new_relevance_head(model.config.hidden_size))
-
-
-def with_relevance_head(files: ClassifierFiles) -> ClassifierFiles:
-    """Return a classifier that has a relevance head, a new one if necessary."""
-    if files.relevance is not None:
-        return files
-    return replace(files, relevance=new_relevance_head(files.config.hidden_size))
 
 
 def new_relevance_head(width: int) -> nn.Linear:
@@ -223,6 +147,13 @@ def _read_head(file: Path, width: int) -> nn.Linear | None:
     except _LOADING_ERRORS as error:
         raise ValueError(f"{file.name} is damaged or belongs to another model") from error
     return head
+
+
+def check_finite(model: nn.Module) -> None:
+    """Raise `ValueError` if a weight is not a finite number: such a model says anything."""
+    for name, value in model.state_dict().items():
+        if not torch.isfinite(value).all():
+            raise ValueError(f"the weights {name} are not finite")
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, PreTrainedModel
 
-from proofs.verifier.classifier_files import explained
+from proofs.verifier.classifier_files import check_finite, explained
 from proofs.verifier.label_names import LABELS, label_columns
 from proofs.verifier.pair_input import classifier_inputs
 from trie.model.quiet_transformers import quiet_transformers
@@ -119,9 +119,7 @@ def read_model(directory: Path) -> tuple[EvidenceModel, Any]:
     with explained(directory):
         stored = {name: value.float() for name, value in load_file(heads).items()}
         model.load_state_dict(model.state_dict() | stored)
-    bad = [name for name, value in model.state_dict().items() if not torch.isfinite(value).all()]
-    if bad:
-        raise ValueError(f"{directory}: the weights {bad[0]} are not finite; restore them")
+        check_finite(model)
     return model.eval(), tokenizer
 
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from proofs.verifier.classifier_files import (
     RELEVANCE_HEAD,
-    new_classifier,
+    new_relevance_head,
     read_classifier,
-    with_relevance_head,
-    write_classifier,
 )
 from proofs.verifier.pair_verifier import Verifier
 from tests.proofs.verifier.tiny_classifier import TEXT, write_classifier_directory
@@ -63,7 +64,8 @@ def test_a_classifier_of_the_hub_stands_in(folder: Path) -> None:
 
 def test_predictions_do_not_depend_on_order_or_batches(folder: Path) -> None:
     files = read_classifier(folder)
-    verifier = Verifier(with_relevance_head(files), dtype=torch.float32)
+    head = new_relevance_head(files.config.hidden_size)
+    verifier = Verifier(replace(files, relevance=head), dtype=torch.float32)
     small = Verifier(read_classifier(folder), dtype=torch.float32, batch_tokens=1)
     forward = verifier.predict(CLAIMS, EVIDENCE)
     again = verifier.predict(CLAIMS, EVIDENCE)
@@ -85,28 +87,28 @@ def test_claims_and_evidence_must_pair_up(folder: Path) -> None:
         Verifier.open(folder).predict(["one"], [])
 
 
-def test_a_written_verifier_is_read_again(tmp_path: Path) -> None:
-    encoder = write_classifier_directory(tmp_path / "encoder", labels=())
-    files = new_classifier(encoder, seed=3)
-    assert files.relevance is not None
-    torch.nn.init.ones_(files.relevance.weight)
-    out = tmp_path / "out"
-    out.mkdir()
-    write_classifier(out, files, torch.float16, 32)
-    assert str(tmp_path) not in (out / "config.json").read_text(encoding="utf-8")
-    loaded = read_classifier(out)
-    assert loaded.max_length == 32
-    assert loaded.columns == (0, 1, 2)
+def test_a_relevance_head_is_read_or_refused(folder: Path, tmp_path: Path) -> None:
+    copied = tmp_path / "copied"
+    shutil.copytree(folder, copied)
+    head = new_relevance_head(16)
+    torch.nn.init.ones_(head.weight)
+    save_file(head.state_dict(), copied / RELEVANCE_HEAD)
+    loaded = read_classifier(copied)
     assert loaded.relevance is not None
-    assert torch.equal(loaded.relevance.weight, files.relevance.weight)
-    plain = AutoModelForSequenceClassification.from_pretrained(out)
-    assert plain.config.id2label == {0: "entailment", 1: "neutral", 2: "contradiction"}
-    ours = Verifier(files, dtype=torch.float32).predict(CLAIMS[:2], EVIDENCE[1:3])
-    theirs = Verifier(loaded, dtype=torch.float32).predict(CLAIMS[:2], EVIDENCE[1:3])
-    torch.testing.assert_close(ours.labels, theirs.labels, atol=0.01, rtol=0)
-    (out / RELEVANCE_HEAD).write_bytes(b"damaged")
+    assert torch.equal(loaded.relevance.weight, head.weight)
+    (copied / RELEVANCE_HEAD).write_bytes(b"damaged")
     with pytest.raises(ValueError, match=r"relevance_head\.safetensors is damaged"):
-        Verifier.open(out)
+        Verifier.open(copied)
+
+
+def test_weights_that_are_not_finite_are_refused(folder: Path, tmp_path: Path) -> None:
+    copied = tmp_path / "copied"
+    shutil.copytree(folder, copied)
+    state = load_file(copied / "model.safetensors")
+    state["classifier.bias"][1] = float("nan")
+    save_file(state, copied / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(ValueError, match=r"copied: .*classifier\.bias are not finite"):
+        Verifier.open(copied)
 
 
 def test_bad_directories_are_refused_with_the_file(folder: Path, tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 import torch
 
-from proofs.verifier.classifier_files import read_classifier, write_classifier
 from proofs.verifier.pair_verifier import Verifier
 from proofs.verifier.temperature import TEMPERATURE, read_temperature, temperature_json
 from tests.proofs.verifier.tiny_classifier import TEXT, write_classifier_directory
@@ -31,16 +30,6 @@ def test_outputs_are_divided_by_the_temperature(folder: Path, temperature: float
     assert read_temperature(folder) == temperature
     expected = (plain.log() / temperature).softmax(-1)
     torch.testing.assert_close(predicted(folder), expected)
-
-
-def test_it_is_not_copied_to_other_weights(folder: Path, tmp_path: Path) -> None:
-    (folder / TEMPERATURE).write_text(temperature_json(2.0))
-    files = read_classifier(folder)
-    assert files.temperature == 2.0
-    out = tmp_path / "out"
-    out.mkdir()
-    write_classifier(out, files, torch.float32, 32)
-    assert read_classifier(out).temperature == 1.0
 
 
 @pytest.mark.parametrize(
