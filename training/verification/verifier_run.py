@@ -105,6 +105,11 @@ def open_run(
     output.check(overwrite)
     start = Path(config.start)
     check_start(output, start)
+    if not (start / "config.json").is_file():
+        raise AdmiralError(
+            f"start: {start}: there is no model; import one with training.import_onnx, or give the "
+            "directory of an encoder or a verifier"
+        )
     try:
         is_verifier = (start / HEADS).is_file()
         model, tokenizer = read_model(start) if is_verifier else new_model(start, config.seed)
