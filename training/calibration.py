@@ -25,9 +25,9 @@ from proofs.verifier.pair_input import evidence_text
 from proofs.verifier.pair_verifier import Verifier
 from proofs.verifier.temperature import TEMPERATURE, temperature_json
 from training.command_options import limit_option, seed_option
-from training.data.examples import Example, read_examples
+from training.data.examples import Example, draw_examples, read_examples
 from training.loop.model_card import markdown_table
-from training.verification.example_batches import POSSIBLE, draw_examples
+from training.verification.example_batches import POSSIBLE
 from training.verification.label_measures import measure
 from training.verification.temperature_fit import at_temperature, fit_temperature
 

@@ -81,7 +81,7 @@ def export(verifier: Path, out: Path) -> float:
             EvidenceVerifier(backend, encoder).read(
                 [claim for claim, _ in _PROBES], [[sentence] for _, sentence in _PROBES]
             )
-            for backend in (TorchBackend(verifier), OnnxBackend(folder / ONNX_FILE, 1))
+            for backend in (TorchBackend(model), OnnxBackend(folder / ONNX_FILE, 1))
         )
         gap = max(
             float(np.abs(a.labels - b.labels).max()) for a, b in zip(own, exported, strict=True)

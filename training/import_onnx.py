@@ -210,6 +210,7 @@ def agreement(path: Path, folder: Path) -> float:
     loader: Any = AutoModelForSequenceClassification if is_classifier else AutoModel
     with quiet_transformers():
         model = loader.from_pretrained(folder, local_files_only=True, dtype=torch.float32).eval()
+    size = model.config.num_labels if is_classifier else model.config.hidden_size
     pairs = [(first, second) for first in _PROBES for second in _PROBES]
     own, theirs = [], []
     for encoded in tokenizer.encode_batch(pairs if is_classifier else list(_PROBES)):
@@ -218,7 +219,7 @@ def agreement(path: Path, folder: Path) -> float:
             "attention_mask": np.ones((1, len(encoded.ids)), dtype=np.int64),
             "token_type_ids": np.array([encoded.type_ids]),
         }
-        theirs.append(session.run(None, inputs)[0].reshape(-1)[: _compared(is_classifier, model)])
+        theirs.append(session.run(None, inputs)[0].reshape(-1)[:size])
         with torch.no_grad():
             output = model(**{name: torch.from_numpy(value) for name, value in inputs.items()})
         states = output.logits if is_classifier else output.last_hidden_state[:, 0]
@@ -228,12 +229,6 @@ def agreement(path: Path, folder: Path) -> float:
         left, right = left.T, right.T
     norms = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=1)
     return float(((left * right).sum(1) / norms).min())
-
-
-def _compared(is_classifier: bool, model: Any) -> int:
-    """Return how many numbers of an output are compared: logits, or the first token's state."""
-    size: int = model.config.num_labels if is_classifier else model.config.hidden_size
-    return size
 
 
 def _dequantised(arrays: Mapping[str, np.ndarray], base: str, path: Path) -> np.ndarray:

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from proofs.verifier.evidence_input import EvidenceEncoder, EvidenceInput, Sentence
-from proofs.verifier.evidence_model import read_model
+from proofs.verifier.evidence_model import EvidenceModel
 from proofs.verifier.label_names import LABELS
 
 MAX_SENTENCES = 6
@@ -29,7 +29,7 @@ Scores = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a verifier reads in the evidence of a claim.
+    """What a verifier says of a claim and its evidence.
 
     Attributes
     ----------
@@ -125,12 +125,11 @@ class EvidenceVerifier:
 
 
 class TorchBackend:
-    """Runs a model with torch."""
+    """Runs a model with torch, on the device of the model."""
 
-    def __init__(self, directory: Path, device: str = "cpu") -> None:
-        self._model, self.tokenizer = read_model(directory)
-        self._device = torch.device(device)
-        self._model.to(self._device)
+    def __init__(self, model: EvidenceModel) -> None:
+        self._model = model
+        self._device = next(model.parameters()).device
 
     @torch.inference_mode()
     def __call__(self, item: EvidenceInput) -> Scores:

@@ -8,14 +8,14 @@ from difflib import SequenceMatcher
 from typing import Any
 
 TOLERANCE = 1e-4
-"""How far two scores may lie apart. Whatever is not a score has to be equal."""
+"""Maximum difference between two scores. All other values must be equal."""
 
 
 def differences(before: Any, after: Any, place: str = "") -> Iterator[str]:
     """Yield a line "place: before -> after" for each difference.
 
-    Numbers with a fraction are scores, which may differ by `TOLERANCE`. In a list, items that were
-    added, removed or moved are told from items of which only a score differs.
+    Numbers with a fraction are scores, which may differ by `TOLERANCE`. In a list, an item that was
+    added, removed or moved is reported as such, not as an item with another score.
 
     Parameters
     ----------

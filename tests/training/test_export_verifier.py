@@ -10,7 +10,7 @@ import torch
 from click.testing import CliRunner
 
 from proofs.verifier.evidence_input import EvidenceEncoder
-from proofs.verifier.evidence_model import new_model, write_model
+from proofs.verifier.evidence_model import new_model, read_model, write_model
 from proofs.verifier.evidence_verifier import (
     ONNX_FILE,
     EvidenceVerifier,
@@ -43,9 +43,9 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 def test_the_export_reads_what_the_model_reads(folders: tuple[Path, Path]) -> None:
-    trained = TorchBackend(folders[0])
-    encoder = EvidenceEncoder(trained.tokenizer, 64)
-    own = EvidenceVerifier(trained, encoder).read(CLAIMS, EVIDENCE)
+    model, tokenizer = read_model(folders[0])
+    encoder = EvidenceEncoder(tokenizer, 64)
+    own = EvidenceVerifier(TorchBackend(model), encoder).read(CLAIMS, EVIDENCE)
     exported = EvidenceVerifier(OnnxBackend(folders[1] / ONNX_FILE, 1), encoder)
     readings = exported.read(CLAIMS, EVIDENCE)
     for one, other in zip(own, readings, strict=True):

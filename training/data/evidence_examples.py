@@ -9,7 +9,6 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from admiral.gold import GoldClaim, Label
 from training.data.evidence_corpora import Corpus, holds_gold
@@ -24,6 +23,7 @@ LABELS = {
 }
 #: Weight of an example whose evidence need not be the one that decides the claim.
 UNCERTAIN = 0.5
+_MAX_SENTENCES = 6  # of an example, unless more are gold
 _SEARCHED_DOCUMENTS = 5
 _SENTENCES_PER_PAGE = 4
 _SENTENCES_AMONG_OTHERS = 2
@@ -32,24 +32,10 @@ Sentence = tuple[str, str]
 Labelled = tuple[Sentence, str | None]
 
 
-@dataclass(frozen=True, slots=True)
-class ExampleSettings:
-    """Settings of the examples that are built from a claim.
-
-    Attributes
-    ----------
-    max_sentences
-        Maximum number of evidence sentences, unless more are gold.
-    """
-
-    max_sentences: int = 6
-
-
 def evidence_examples(
     claim: GoldClaim,
     corpus: Corpus,
     source: str,
-    settings: ExampleSettings,
     rng: random.Random,
 ) -> Iterator[Example]:
     """Yield the examples of a claim; none if the corpus lacks its gold sentences, or its label.
@@ -65,8 +51,8 @@ def evidence_examples(
         The documents.
     source
         Name of the data set.
-    settings, rng
-        Settings, and the generator of the choices.
+    rng
+        Generator of the choices.
     """
     if claim.label is None or not holds_gold(corpus, claim):
         return
@@ -80,7 +66,7 @@ def evidence_examples(
     others = {title: _other_sentences(claim, corpus, title) for title in claim.titles}
     found = _searched(claim, corpus)
     pool = [*(sentence for of_title in others.values() for sentence in of_title), *found]
-    room = max(settings.max_sentences - len(gold), 0)
+    room = max(_MAX_SENTENCES - len(gold), 0)
     distractors = rng.sample(pool, min(rng.randint(0, room), len(pool)))
     yield _example(claim, [*labelled, *((s, None) for s in distractors)], label, source, rng)
 
@@ -100,7 +86,7 @@ def evidence_examples(
             rng,
         )
     if found:
-        count = min(rng.randint(1, settings.max_sentences), len(found))
+        count = min(rng.randint(1, _MAX_SENTENCES), len(found))
         chosen: list[Labelled] = [(s, "neutral") for s in rng.sample(found, count)]
         yield _example(claim, chosen, "neutral", source, rng, weight=0.5)
 

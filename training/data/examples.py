@@ -1,14 +1,15 @@
 """Training examples of the verifier: a claim with sentences of evidence, and their JSON Lines form.
 
-What is known of an example may be its label, the labels of some sentences, and those of some spans
-of the claim. Labels that do not say which of two holds are `NOT_ENTAILMENT` for evidence that does
-not entail a claim, and `RELEVANT` for a sentence that entails a part of it or contradicts it.
+Every example has a label; its sentences, and spans of the claim, may have labels of their own. Two
+labels leave open which of two others holds: `NOT_ENTAILMENT`, for evidence that does not entail the
+claim, and `RELEVANT`, for a sentence that entails a part of the claim or contradicts it.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
+import random
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -161,3 +162,39 @@ def weighted(
         weight = example.weight * factors[example.source]
         if weight > 0:
             yield replace(example, weight=round(weight, 6))
+
+
+def draw_examples(examples: Sequence[Example], limit: int, seed: int) -> list[Example]:
+    """Return about `limit` examples of each source, in whole groups drawn at random."""
+    groups: dict[str, dict[str, list[int]]] = {}
+    for at, example in enumerate(examples):
+        name = example.group or f" {at}"
+        groups.setdefault(example.source, {}).setdefault(name, []).append(at)
+    rng = random.Random(seed)
+    chosen: list[int] = []
+    for by_name in groups.values():
+        names, taken = list(by_name), 0
+        rng.shuffle(names)
+        for name in names:
+            if taken >= limit:
+                break
+            chosen += by_name[name]
+            taken += len(by_name[name])
+    return [examples[at] for at in sorted(chosen)]
+
+
+def summary_by_source(examples: Iterable[Example]) -> list[tuple[str, str, str]]:
+    """Return the name, the examples by label and the examples in an epoch of each source."""
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    weights: Counter[str] = Counter()
+    for example in examples:
+        counts[example.source][example.label] += 1
+        weights[example.source] += example.weight  # type: ignore[assignment]
+    return [
+        (
+            source,
+            ", ".join(f"{count:,} {label}" for label, count in sorted(counts[source].items())),
+            f"{weights[source]:,.0f}",
+        )
+        for source in sorted(counts)
+    ]

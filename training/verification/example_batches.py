@@ -15,7 +15,13 @@ from torch import Tensor
 from admiral.errors import AdmiralError
 from proofs.verifier.evidence_input import EvidenceEncoder, padded_positions
 from proofs.verifier.label_names import LABELS
-from training.data.examples import NOT_ENTAILMENT, RELEVANT, Example, read_examples
+from training.data.examples import (
+    NOT_ENTAILMENT,
+    RELEVANT,
+    Example,
+    draw_examples,
+    read_examples,
+)
 from training.loop.model_card import SourceFile
 
 _CHUNK = 4096  # examples that are encoded together
@@ -33,7 +39,7 @@ class EncodedExample:
 
     Attributes
     ----------
-    ids, segments, markers, claim
+    ids, markers, claim
         See `EvidenceInput`.
     label
         Possible labels of the whole.
@@ -43,8 +49,6 @@ class EncodedExample:
         Possible labels of each token of the claim.
     weight
         How often an epoch contains the example, on average.
-    number
-        Position of the example in its set.
     """
 
     ids: array[int]
@@ -54,7 +58,6 @@ class EncodedExample:
     sentences: array[int]
     tokens: array[int]
     weight: float
-    number: int
 
     @property
     def segments(self) -> list[int]:
@@ -140,10 +143,9 @@ def read_example_set(
         if limit is not None:
             read = draw_examples(read, limit, seed)
         for begin in range(0, len(read), _CHUNK):
-            chunk = read[begin : begin + _CHUNK]
-            for item in _encoded(chunk, encoder, len(items)):
-                examples.append(chunk[item[0]])
-                items.append(item[1])
+            for example, item in _encoded(read[begin : begin + _CHUNK], encoder):
+                examples.append(example)
+                items.append(item)
         counts = dict(sorted(Counter(one.source for one in read).items()))
         files.append(SourceFile.of(role, path, counts))
     if not items:
@@ -151,31 +153,12 @@ def read_example_set(
     return ExampleSet(examples, items, files)
 
 
-def draw_examples(examples: Sequence[Example], limit: int, seed: int) -> list[Example]:
-    """Return about `limit` examples of each source, in whole groups drawn at random."""
-    groups: dict[str, dict[str, list[int]]] = {}
-    for at, example in enumerate(examples):
-        name = example.group or f" {at}"
-        groups.setdefault(example.source, {}).setdefault(name, []).append(at)
-    rng = random.Random(seed)
-    chosen: list[int] = []
-    for by_name in groups.values():
-        names, taken = list(by_name), 0
-        rng.shuffle(names)
-        for name in names:
-            if taken >= limit:
-                break
-            chosen += by_name[name]
-            taken += len(by_name[name])
-    return [examples[at] for at in sorted(chosen)]
-
-
 def _encoded(
-    chunk: Sequence[Example], encoder: EvidenceEncoder, first: int
-) -> Iterator[tuple[int, EncodedExample]]:
-    """Yield the position and the encoding of each example that fits."""
+    chunk: Sequence[Example], encoder: EvidenceEncoder
+) -> Iterator[tuple[Example, EncodedExample]]:
+    """Yield each example that fits, and its encoding."""
     inputs = encoder.encode([e.claim for e in chunk], [e.evidence for e in chunk])
-    for at, (example, one) in enumerate(zip(chunk, inputs, strict=True)):
+    for example, one in zip(chunk, inputs, strict=True):
         if one.cut:
             continue
         unknown = [None] * len(one.markers)
@@ -187,7 +170,7 @@ def _encoded(
             spans = ((0, len(example.claim), "entailment"),)
         tokens = [_token_label(offsets, spans) for offsets in one.offsets]
         yield (
-            at,
+            example,
             EncodedExample(
                 ids=array("H", one.ids),
                 markers=array("H", one.markers),
@@ -196,10 +179,8 @@ def _encoded(
                 sentences=array("B", sentences),
                 tokens=array("B", tokens),
                 weight=example.weight,
-                number=first,
             ),
         )
-        first += 1
 
 
 def _token_label(offsets: tuple[int, int], spans: Sequence[tuple[int, int, str]]) -> int:
@@ -234,10 +215,10 @@ def epoch_batches(
         Generator of the order.
     """
     groups: dict[object, list[EncodedExample]] = {}
-    for example, item in zip(data.examples, data.items, strict=True):
+    for number, (example, item) in enumerate(zip(data.examples, data.items, strict=True)):
         whole = int(item.weight)
         for copy in range(whole + (rng.random() < item.weight - whole)):
-            key = (example.source, example.group, copy) if example.group else (item.number, copy)
+            key = (example.source, example.group, copy) if example.group else (number, copy)
             groups.setdefault(key, []).append(item)
     units: list[list[EncodedExample]] = []
     for members in groups.values():

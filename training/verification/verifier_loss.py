@@ -91,8 +91,8 @@ class DropoutPool:
 
     def __init__(self, probability: float, seed: int) -> None:
         self.probability = probability
-        self._generator = torch.Generator().manual_seed(seed)
-        kept = torch.rand(_POOL, generator=self._generator) >= probability
+        generator = torch.Generator().manual_seed(seed)
+        kept = torch.rand(_POOL, generator=generator) >= probability
         self._values = kept / (1 - probability)
         self._as: dict[tuple[torch.dtype, torch.device], Tensor] = {}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from itertools import islice
@@ -23,6 +22,7 @@ from proofs.verifier.evidence_model import (
     read_model,
     write_model,
 )
+from training.data.examples import summary_by_source
 from training.data.inference_examples import NON_COMMERCIAL
 from training.loop.batch_splitting import seed_passes
 from training.loop.checkpoint_selection import CheckpointSelector
@@ -247,7 +247,9 @@ def verifier_card(config: VerifierConfig, run: VerifierRun, devices: str) -> str
         "the claim.",
     ]
     trained_on = [
-        *markdown_table(("source", "examples by label", "in an epoch"), _sources(run.train)),
+        *markdown_table(
+            ("source", "examples by label", "in an epoch"), summary_by_source(run.train.examples)
+        ),
         "",
         f"Non-commercial sources: {', '.join(used) or 'none'}.",
         "",
@@ -260,13 +262,3 @@ def verifier_card(config: VerifierConfig, run: VerifierRun, devices: str) -> str
     return render_card(
         data, config, run.state, devices, introduction, trained_on, evaluated_on, settings
     )
-
-
-def _sources(train: ExampleSet) -> Sequence[tuple[str, str, str]]:
-    rows = []
-    for source in sorted({example.source for example in train.examples}):
-        examples = [example for example in train.examples if example.source == source]
-        labels = [example.label for example in examples]
-        counts = ", ".join(f"{labels.count(name):,} {name}" for name in sorted(set(labels)))
-        rows.append((source, counts, f"{sum(example.weight for example in examples):,.0f}"))
-    return rows

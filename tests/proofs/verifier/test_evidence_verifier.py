@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from proofs.verifier.evidence_input import EvidenceEncoder, EvidenceInput
-from proofs.verifier.evidence_model import new_model, write_model
+from proofs.verifier.evidence_model import EvidenceModel, new_model, read_model, write_model
 from proofs.verifier.evidence_verifier import (
     MAX_SENTENCES,
     EvidenceVerifier,
@@ -35,9 +35,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def verifier(folder: Path) -> EvidenceVerifier:
-    backend = TorchBackend(folder)
-    return EvidenceVerifier(backend, EvidenceEncoder(backend.tokenizer, 64))
+def loaded(folder: Path) -> tuple[EvidenceModel, Any]:
+    return read_model(folder)
+
+
+@pytest.fixture(scope="module")
+def verifier(loaded: tuple[EvidenceModel, Any]) -> EvidenceVerifier:
+    model, tokenizer = loaded
+    return EvidenceVerifier(TorchBackend(model), EvidenceEncoder(tokenizer, 64))
 
 
 def ends_of(item: EvidenceInput) -> list[int]:
@@ -70,8 +75,8 @@ def sentences(*lengths: int) -> list[tuple[str, str]]:
     return [("", " ".join(["Rome"] * length)) for length in lengths]
 
 
-def test_short_evidence_is_read_at_once(folder: Path) -> None:
-    verifier, backend = counting(TorchBackend(folder).tokenizer)
+def test_short_evidence_is_read_at_once(loaded: tuple[EvidenceModel, Any]) -> None:
+    verifier, backend = counting(loaded[1])
     (reading,) = verifier.read([CLAIM], [sentences(1, 2, 3)])
     assert len(backend.inputs) == 1
     assert reading.labels.argmax() == 0
@@ -82,8 +87,10 @@ def test_short_evidence_is_read_at_once(folder: Path) -> None:
     assert reading.tokens.shape == (len(text), 3)
 
 
-def test_of_long_evidence_the_best_sentences_are_read_together(folder: Path) -> None:
-    verifier, backend = counting(TorchBackend(folder).tokenizer)
+def test_of_long_evidence_the_best_sentences_are_read_together(
+    loaded: tuple[EvidenceModel, Any],
+) -> None:
+    verifier, backend = counting(loaded[1])
     lengths = [1, 5, 1, 6, 1, 7, 1, 1, 8, 1, 9, 1, 1, 4]
     (reading,) = verifier.read([CLAIM], [sentences(*lengths)])
     assert [len(item.markers) for item in backend.inputs] == [6, 6, 2, 6]
@@ -96,8 +103,8 @@ def test_of_long_evidence_the_best_sentences_are_read_together(folder: Path) -> 
     assert len(backend.inputs[-1].markers) == MAX_SENTENCES
 
 
-def test_what_is_not_read_is_said_and_neutral(folder: Path) -> None:
-    verifier, _ = counting(TorchBackend(folder).tokenizer, 24)
+def test_what_is_not_read_is_said_and_neutral(loaded: tuple[EvidenceModel, Any]) -> None:
+    verifier, _ = counting(loaded[1], 24)
     (reading,) = verifier.read([CLAIM], [sentences(4, 20, 3)])
     assert reading.unread == (1, 2)
     np.testing.assert_array_equal(reading.sentences[2], [0, 1, 0])
@@ -105,8 +112,8 @@ def test_what_is_not_read_is_said_and_neutral(folder: Path) -> None:
     assert reading.claim_cut
 
 
-def test_without_evidence_nothing_is_known(folder: Path) -> None:
-    verifier, _ = counting(TorchBackend(folder).tokenizer)
+def test_without_evidence_nothing_is_known(loaded: tuple[EvidenceModel, Any]) -> None:
+    verifier, _ = counting(loaded[1])
     assert verifier.read([], []) == []
     (reading,) = verifier.read([CLAIM], [[]])
     np.testing.assert_array_equal(reading.labels, [0, 1, 0])
@@ -133,9 +140,9 @@ def test_a_reading_depends_on_its_claim_alone(verifier: EvidenceVerifier) -> Non
         np.testing.assert_allclose(reading.sentences.sum(1), 1)
 
 
-def test_the_temperature_divides_the_logits(folder: Path) -> None:
-    backend = TorchBackend(folder)
-    encoder = EvidenceEncoder(backend.tokenizer, 64)
+def test_the_temperature_divides_the_logits(loaded: tuple[EvidenceModel, Any]) -> None:
+    backend = TorchBackend(loaded[0])
+    encoder = EvidenceEncoder(loaded[1], 64)
     cold = EvidenceVerifier(backend, encoder).read([CLAIM], [sentences(2)])[0].labels
     warm = EvidenceVerifier(backend, encoder, 2.0).read([CLAIM], [sentences(2)])[0].labels
     np.testing.assert_allclose(warm**2 / (warm**2).sum(), cold, rtol=1e-6)

@@ -9,7 +9,7 @@ import pytest
 from admiral.gold import GoldClaim, Label
 from admiral.records import Document
 from training.data.evidence_corpora import PassageCorpus
-from training.data.evidence_examples import ExampleSettings, evidence_examples, page_examples
+from training.data.evidence_examples import evidence_examples, page_examples
 from training.data.examples import Example
 
 DOCUMENTS = [
@@ -32,8 +32,7 @@ def examples(
     label: Label | None, *evidence: tuple[tuple[str, int], ...], seed: int = 0
 ) -> list[Example]:
     claim = GoldClaim("1", "A claim.", label, evidence)
-    settings = ExampleSettings()
-    return list(evidence_examples(claim, CORPUS, "s", settings, random.Random(seed)))
+    return list(evidence_examples(claim, CORPUS, "s", random.Random(seed)))
 
 
 def labels(example: Example) -> dict[str, str | None]:

@@ -16,7 +16,9 @@ from training.data.examples import (
     EXAMPLE_LABELS,
     NOT_ENTAILMENT,
     Example,
+    draw_examples,
     read_examples,
+    summary_by_source,
     weighted,
     write_examples,
 )
@@ -111,3 +113,31 @@ def test_given_weights_take_precedence_and_zero_leaves_out() -> None:
     assert taken(list(weighted(examples, {"a": 0, "b": 2.5}, 0.0))) == {"b": 10, "c": 2}
     with pytest.raises(AdmiralError, match="--weight d: there are no examples"):
         list(weighted(examples, {"d": 1}, 1.0))
+
+
+def test_whole_groups_of_each_source_are_drawn() -> None:
+    examples = [
+        Example(f"{source} {n}", (), "neutral", source, group=f"{n // 3}" if source == "a" else "")
+        for source in ("a", "b")
+        for n in range(30)
+    ]
+    drawn = draw_examples(examples, 10, 0)
+    assert drawn == draw_examples(examples, 10, 0) != draw_examples(examples, 10, 1)
+    assert drawn == [example for example in examples if example in drawn]
+    counts = Counter(example.source for example in drawn)
+    assert counts == {"a": 12, "b": 10}
+    assert set(Counter(e.group for e in drawn if e.source == "a").values()) == {3}
+    assert draw_examples(examples, 1000, 0) == examples
+
+
+def test_sources_are_summed_up() -> None:
+    labels = {"b": ("neutral", "entailment", "neutral"), "a": ("contradiction",)}
+    examples = [
+        Example("c", (), label, source, weight=1.5)
+        for source, own in labels.items()
+        for label in own
+    ]
+    assert summary_by_source(examples) == [
+        ("a", "1 contradiction", "2"),
+        ("b", "1 entailment, 2 neutral", "4"),
+    ]

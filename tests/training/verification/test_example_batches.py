@@ -24,7 +24,6 @@ from training.verification.example_batches import (
     ExampleSet,
     batches_of,
     collate,
-    draw_examples,
     epoch_batches,
     read_example_set,
 )
@@ -40,9 +39,10 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> EvidenceEncoder:
 
 
 def example_set(items: list[Item]) -> ExampleSet:
+    """Return examples that the position of their claim tells apart."""
     examples = [Example("c", (), "neutral", "s", group=group) for _, _, group in items]
     encoded = [
-        EncodedExample(array("H", [1] * n), array("H"), 0, NEUTRAL, array("B"), array("B"), w, at)
+        EncodedExample(array("H", [1] * n), array("H"), at, NEUTRAL, array("B"), array("B"), w)
         for at, (n, w, _) in enumerate(items)
     ]
     return ExampleSet(examples, encoded, [])
@@ -61,11 +61,11 @@ def test_an_epoch_holds_each_example_as_often_as_its_weight_says(
     items: list[Item], budget: int, seed: int
 ) -> None:
     batches = epoch_batches(example_set(items), budget, random.Random(seed))
-    counts = Counter(item.number for batch in batches for item in batch)
+    counts = Counter(item.claim for batch in batches for item in batch)
     for number, (_, weight, _) in enumerate(items):
         assert int(weight) <= counts[number] <= int(weight) + (weight % 1 > 0)
     for batch in batches:
-        groups = {items[item.number][2] for item in batch}
+        groups = {items[item.claim][2] for item in batch}
         is_single = len(batch) == 1 or (len(groups) == 1 and "" not in groups)
         assert is_single or len(batch) * max(len(item.ids) for item in batch) <= budget
 
@@ -74,7 +74,7 @@ def test_an_epoch_holds_each_example_as_often_as_its_weight_says(
 def test_a_group_stands_in_one_batch(items: list[Item], budget: int, seed: int) -> None:
     items = [(length, 1.0, group) for length, _, group in items[:8]]
     batches = epoch_batches(example_set(items), budget, random.Random(seed))
-    places = [(items[i.number][2], at) for at, batch in enumerate(batches) for i in batch]
+    places = [(items[i.claim][2], at) for at, batch in enumerate(batches) for i in batch]
     for group in "abc":
         assert len({at for name, at in places if name == group}) <= 1
 
@@ -83,7 +83,7 @@ def test_the_stream_depends_on_the_seed_alone() -> None:
     data = example_set([(n % 20 + 1, 0.5, "") for n in range(60)])
 
     def numbers(seed: int) -> list[list[int]]:
-        return [[item.number for item in batch] for batch in islice(batches_of(data, 40, seed), 50)]
+        return [[item.claim for item in batch] for batch in islice(batches_of(data, 40, seed), 50)]
 
     assert numbers(0) == numbers(0)
     assert numbers(0) != numbers(1)
@@ -139,18 +139,3 @@ def test_without_an_example_that_fits_there_is_an_error(
     write_examples(tmp_path / "long.jsonl", [Example("Rome " * 40, (), "neutral", "s")])
     with pytest.raises(AdmiralError, match=r"long\.jsonl: no example fits the model"):
         read_example_set("train", [tmp_path / "long.jsonl"], encoder)
-
-
-def test_whole_groups_of_each_source_are_drawn() -> None:
-    examples = [
-        Example(f"{source} {n}", (), "neutral", source, group=f"{n // 3}" if source == "a" else "")
-        for source in ("a", "b")
-        for n in range(30)
-    ]
-    drawn = draw_examples(examples, 10, 0)
-    assert drawn == draw_examples(examples, 10, 0) != draw_examples(examples, 10, 1)
-    assert drawn == [example for example in examples if example in drawn]
-    counts = Counter(example.source for example in drawn)
-    assert counts == {"a": 12, "b": 10}
-    assert set(Counter(e.group for e in drawn if e.source == "a").values()) == {3}
-    assert draw_examples(examples, 1000, 0) == examples
