@@ -19,12 +19,12 @@ from tokenizers import Tokenizer
 from torch import Tensor
 from transformers import PreTrainedTokenizerBase
 
+from proofs.verifier.reading import Sentence
 from trie.model.padding import pad_batch
 
 _MARKER = "[unused1]"
 MAX_CLAIM_TOKENS = 160
 MAX_SENTENCE_TOKENS = 160
-Sentence = tuple[str, str]
 _SPECIAL_TOKENS = 3  # the first one and two separators
 
 

@@ -7,16 +7,17 @@ read first, then together the six that say most about the claim.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 import torch
 
-from proofs.verifier.evidence_input import EvidenceEncoder, EvidenceInput, Sentence
+from proofs.verifier.evidence_input import EvidenceEncoder, EvidenceInput
 from proofs.verifier.evidence_model import EvidenceModel
 from proofs.verifier.label_names import LABELS
+from proofs.verifier.reading import Reading, Sentence
 
 MAX_SENTENCES = 6
 #: Name of an exported model in the directory of a verifier.
@@ -25,35 +26,6 @@ _NEUTRAL = LABELS.index("neutral")
 # Of what is not read, nothing is known.
 _NOTHING = np.eye(len(LABELS))[_NEUTRAL]
 Scores = tuple[np.ndarray, np.ndarray, np.ndarray]
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What a verifier says of a claim and its evidence.
-
-    Attributes
-    ----------
-    labels
-        Probability of each of `LABELS` for the evidence as a whole, (3,).
-    sentences
-        The same for each sentence, (sentences, 3).
-    tokens
-        The same for each token of the claim, (tokens, 3): whether the evidence says it, does not
-        say it, or says otherwise.
-    offsets
-        Begin and end of each token in the claim.
-    unread
-        Numbers of the sentences that were too long to be read to their end.
-    claim_cut
-        Whether the claim was too long to be read to its end.
-    """
-
-    labels: np.ndarray
-    sentences: np.ndarray
-    tokens: np.ndarray
-    offsets: tuple[tuple[int, int], ...]
-    unread: tuple[int, ...]
-    claim_cut: bool
 
 
 class Backend(Protocol):
@@ -88,7 +60,7 @@ class EvidenceVerifier:
 
     def _read(self, claim: str, evidence: list[Sentence]) -> Reading:
         if not evidence:
-            return Reading(_NOTHING, np.zeros((0, len(LABELS))), np.zeros((0, 3)), (), (), False)
+            return Reading(_NOTHING, np.zeros((0, len(LABELS))))
         if len(evidence) <= MAX_SENTENCES:
             return self._window(claim, evidence)
         sentences = np.zeros((len(evidence), len(LABELS)))

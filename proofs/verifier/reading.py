@@ -1,0 +1,77 @@
+"""What a verifier says of a claim and its evidence, whichever verifier it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from proofs.verifier.label_names import LABELS
+
+#: A sentence of evidence: the title of its document, which may be empty, and its text.
+Sentence = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two values that decide a claim, where nothing has to be guessed.
+
+    Attributes
+    ----------
+    label
+        ``entailment`` or ``contradiction``.
+    claimed, stated
+        The words of the claim and of the sentence that were compared.
+    sentence
+        Number of the sentence in the evidence.
+    reason
+        What was compared and what follows, as a sentence for readers.
+    """
+
+    label: str
+    claimed: str
+    stated: str
+    sentence: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a verifier says of a claim and its evidence.
+
+    Attributes
+    ----------
+    labels
+        Probability of each of `LABELS` for the evidence as a whole, (3,).
+    sentences
+        The same for each sentence alone, (sentences, 3).
+    tokens
+        The same for each token of the claim, (tokens, 3): whether the evidence says it, does not
+        say it, or says otherwise. Empty if the verifier does not tell.
+    offsets
+        Begin and end of each token in the claim.
+    unread
+        Numbers of the sentences that were too long to be read to their end.
+    claim_cut
+        Whether the claim was too long to be read to its end.
+    comparisons
+        Values that decided the claim in place of the network.
+    """
+
+    labels: np.ndarray
+    sentences: np.ndarray
+    tokens: np.ndarray = field(default_factory=lambda: np.zeros((0, len(LABELS))))
+    offsets: tuple[tuple[int, int], ...] = ()
+    unread: tuple[int, ...] = ()
+    claim_cut: bool = False
+    comparisons: tuple[Comparison, ...] = ()
+
+
+class Verifier(Protocol):
+    """Reads claims with their evidence."""
+
+    def read(self, claims: Sequence[str], evidences: Sequence[Sequence[Sentence]]) -> list[Reading]:
+        """Return what the sentences of evidence of each claim do to it."""
+        ...
