@@ -24,6 +24,8 @@ logger = logging.getLogger(__name__)
 
 _OPEN_PATHS = ("/healthz", "/readyz", *PAGE_PATHS)
 _MIN_KEY = 16
+# Methods that have a label of their own: a client may send any word as a method.
+_METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 
 
 def read_api_keys(path: Path) -> list[bytes]:
@@ -93,10 +95,11 @@ class AccessMiddleware:
         finally:
             seconds = time.perf_counter() - started
             route = getattr(scope.get("route"), "path", "other")
-            self._metrics.observe(scope["method"], route, status, seconds)
+            method = scope["method"] if scope["method"] in _METHODS else "other"
+            self._metrics.observe(method, route, status, seconds)
             record = {
                 "request": request_id,
-                "method": scope["method"],
+                "method": method,
                 "route": route,
                 "status": status,
                 "seconds": round(seconds, 4),

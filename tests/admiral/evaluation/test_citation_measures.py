@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -49,6 +50,19 @@ def test_intervals_hold_the_value_and_pairs_are_compared() -> None:
     assert better.difference.low > 0
     same = paired_auroc(good, good, labels)
     assert (same.difference.value, same.p_value) == (0, 1)
+
+
+def test_intervals_hold_95_of_100_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[list[float]] = []
+    real = np.percentile
+
+    def percentile(samples: object, places: list[float]) -> object:
+        asked.append(places)
+        return real(samples, places)
+
+    monkeypatch.setattr(np, "percentile", percentile)
+    auroc_interval([0.1, 0.9, 0.4, 0.3], [False, True, True, False])
+    assert [high - low for low, high in asked] == [95]
 
 
 def test_precision_at_recall() -> None:

@@ -213,14 +213,16 @@ def test_a_passed_deadline_frees_the_place(service: Service) -> None:
 
 def test_keys_are_checked(service: Service, tmp_path: Path) -> None:
     path = tmp_path / "keys"
-    path.write_text(f"# of the tests\n{KEY}\n")
+    second = KEY[::-1]
+    path.write_text(f"# of the tests\n{KEY}\n{second}\n")
     client = TestClient(create_app(service, read_api_keys(path)))
     assert client.get("/healthz").status_code == 200
     assert client.get("/").status_code == 200
     problem(client.get("/v1/kbs"), 401)
     for wrong in ("Bearer wrong", f"Basic {KEY}", "Bearer é", "Bearer"):
         problem(client.get("/v1/kbs", headers={"Authorization": wrong.encode("latin-1")}), 401)
-    assert client.get("/v1/kbs", headers={"Authorization": f"Bearer {KEY}"}).status_code == 200
+    for key in (KEY, second):
+        assert client.get("/v1/kbs", headers={"Authorization": f"Bearer {key}"}).status_code == 200
 
 
 def test_health_and_metrics(client: TestClient) -> None:

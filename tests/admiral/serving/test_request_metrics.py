@@ -69,6 +69,20 @@ def test_stages_hops_and_batches_of_requests_are_counted(client: TestClient) -> 
     assert added("admiral_stage_seconds_sum", "cross_encoder") < seconds["sentences"]
 
 
+def test_made_up_methods_share_one_label(client: TestClient) -> None:
+    for number in range(20):
+        client.request(f"METHOD{number}", "/healthz")
+    text = client.get("/metrics").text
+    assert "METHOD" not in text
+    (requests,) = [
+        sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+        if sample.name == "admiral_requests_total" and sample.labels["method"] == "other"
+    ]
+    assert requests == 20
+
+
 def test_the_queue_and_the_memory_are_read_when_asked(client: TestClient, service: Service) -> None:
     with service.queue(None).reserve(3):
         during = samples(client)

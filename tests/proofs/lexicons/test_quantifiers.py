@@ -34,6 +34,27 @@ def relation_of(claim: set, evidence: set, everything: set) -> NatOp | None:
     return None
 
 
+@pytest.mark.parametrize(
+    ("text", "holding"),
+    [
+        ("at least 3", {3, 3.5, 4}),
+        ("at most 3", {2, 2.5, 3}),
+        ("more than 3", {3.5, 4}),
+        ("over 3", {3.5, 4}),
+        ("fewer than 3", {2, 2.5}),
+        ("less than 3", {2, 2.5}),
+        ("under 3", {2, 2.5}),
+        ("exactly 3", {3}),
+        ("no more than 3", {2, 2.5, 3}),
+        ("no fewer than 3", {3, 3.5, 4}),
+    ],
+)
+def test_amounts_hold_what_their_words_say(text: str, holding: set[float]) -> None:
+    quantity = read(text)
+    assert isinstance(quantity, Amounts)
+    assert {n for n in (2, 2.5, 3, 3.5, 4) if holds(quantity, n)} == holding
+
+
 def read(text: str) -> Quantifier:
     quantity, rest = quantifier([*text.split(), "things"])
     assert quantity is not None
