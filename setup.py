@@ -50,6 +50,7 @@ setup(
         "tokenizers>=0.22",
         "safetensors>=0.5",
         "numpy>=2.0",
+        "onnxruntime>=1.20,<2",  # exported verifiers
         "pyarrow>=18",
         "marisa-trie>=1.2",
         "markdown-it-py>=4,<5",
@@ -96,9 +97,8 @@ setup(
         "training": [
             "accelerate>=1.10,<2",
             "huggingface-hub>=2,<3",
-            # These three are for training.import_onnx and training.export_verifier.
+            # These two are for training.import_onnx and training.export_verifier.
             "onnx>=1.23,<2",
-            "onnxruntime>=1.20,<2",
             "onnxscript>=0.7,<1",
             "tensorboard>=2.18",
         ],
@@ -130,7 +130,6 @@ setup(
             "mypy>=1.19",
             "mcp>=2.3,<3",
             "onnx>=1.23,<2",
-            "onnxruntime>=1.20,<2",
             "onnxscript>=0.7,<1",
             "pillow>=11",
             "playwright>=1.55,<2",

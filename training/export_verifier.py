@@ -2,11 +2,12 @@
 
 Run as ``python -m training.export_verifier runs/verifier OUT``. The weights of linear layers are
 quantised by output channel, activations while the model runs. The written model is compared with
-the trained one.
+the trained one. `proofs.verifier.exported_verifier` reads the directory.
 """
 
 from __future__ import annotations
 
+import re
 import tempfile
 import warnings
 from pathlib import Path
@@ -16,16 +17,26 @@ import numpy as np
 import torch
 
 from admiral.errors import AdmiralError
-from admiral.models.checkpoint import is_checkpoint
-from admiral.models.checkpoint_sums import write_sums
+from admiral.models.checkpoint_sums import SUMS, write_sums
 from admiral.requirements import check_extra
 from admiral.storage.atomic_directories import staging
 from admiral.storage.atomic_files import as_os_errors
 from proofs.verifier.evidence_input import EvidenceEncoder
 from proofs.verifier.evidence_model import EvidenceModel, read_model
-from proofs.verifier.evidence_verifier import ONNX_FILE, EvidenceVerifier, OnnxBackend, TorchBackend
+from proofs.verifier.evidence_verifier import EvidenceVerifier
+from proofs.verifier.exported_verifier import (
+    ONNX_FILE,
+    SETTINGS_FILE,
+    TOKENIZER_FILE,
+    open_export,
+    settings_json,
+)
+from proofs.verifier.onnx_backend import INPUTS, OUTPUTS
+from proofs.verifier.temperature import read_temperatures
+from proofs.verifier.torch_backend import TorchBackend
 
-_INPUTS, _OUTPUTS = ("ids", "mask", "segments"), ("whole", "sentences", "tokens")
+_CARD = "README.md"
+_FILES = {ONNX_FILE, TOKENIZER_FILE, SETTINGS_FILE, _CARD, SUMS}
 _PROBES = (
     ("Rome is the capital of Italy.", ("Rome", "Rome is the capital city of Italy.")),
     ("The bridge was finished in 1931.", ("Mill Bridge", "It was never finished.")),
@@ -72,23 +83,53 @@ def export(verifier: Path, out: Path) -> float:
         If the verifier cannot be read.
     """
     model, tokenizer = read_model(verifier)
-    with staging(out, overwrite=True, owned=is_checkpoint) as folder, as_os_errors():
+    temperatures = read_temperatures(verifier)
+    encoder = EvidenceEncoder.of(tokenizer, tokenizer.model_max_length)
+    with staging(out, overwrite=True, owned=_is_export) as folder, as_os_errors():
         write_onnx(model, folder / ONNX_FILE)
-        tokenizer.save_pretrained(folder)
+        tokenizer.backend_tokenizer.save(str(folder / TOKENIZER_FILE))
+        (folder / SETTINGS_FILE).write_text(settings_json(encoder, temperatures), encoding="utf-8")
+        (folder / _CARD).write_text(_card(verifier, out.name), encoding="utf-8")
         write_sums(folder)
-        encoder = EvidenceEncoder(tokenizer, tokenizer.model_max_length)
-        own, exported = (
-            EvidenceVerifier(backend, encoder).read(
-                [claim for claim, _ in _PROBES], [[sentence] for _, sentence in _PROBES]
-            )
-            for backend in (TorchBackend(model), OnnxBackend(folder / ONNX_FILE, 1))
-        )
+        claims, evidence = [claim for claim, _ in _PROBES], [[one] for _, one in _PROBES]
+        own = EvidenceVerifier(TorchBackend(model), encoder, temperatures).read(claims, evidence)
+        exported = open_export(folder).read(claims, evidence)
         gap = max(
             float(np.abs(a.labels - b.labels).max()) for a, b in zip(own, exported, strict=True)
         )
         if not gap <= _TOLERANCE:
             raise AdmiralError(f"{verifier}: its export gives other probabilities (by {gap:.3f})")
     return gap
+
+
+def _is_export(path: Path) -> bool:
+    """Return whether a directory holds only an export, so that it may be replaced."""
+    names = {file.name for file in path.iterdir()} if path.is_dir() else set()
+    return {ONNX_FILE, SETTINGS_FILE} <= names <= _FILES
+
+
+def _card(verifier: Path, name: str) -> str:
+    """Return the model card: what the files are, and the card of the trained verifier."""
+    lines = [
+        f"# {name}",
+        "",
+        "A verifier of AdMIRaL as ONNX with weights of 8 bits, for use without torch.",
+        "",
+        f"- `{ONNX_FILE}`: the model, which onnxruntime runs",
+        f"- `{TOKENIZER_FILE}`: its tokenizer",
+        f"- `{SETTINGS_FILE}`: maximum length, special tokens, temperature by kind of evidence",
+    ]
+    card = verifier / _CARD
+    if not card.is_file():
+        return "\n".join(lines) + "\n"
+    text = card.read_text(encoding="utf-8")
+    header, body = "", text
+    if text.startswith("---\n"):
+        header, _, body = text.removeprefix("---\n").partition("\n---\n")
+        header = f"---\n{header}\n---\n\n"
+    # The headings of the trained verifier become sections of this card.
+    sections = re.sub(r"^(#+ )", r"#\1", body.strip(), flags=re.MULTILINE)
+    return header + "\n".join(lines) + f"\n\n{sections}\n"
 
 
 def write_onnx(model: EvidenceModel, path: Path) -> None:
@@ -107,8 +148,8 @@ def write_onnx(model: EvidenceModel, path: Path) -> None:
             model.eval(),
             (ids, torch.ones_like(ids), torch.zeros_like(ids)),
             whole,
-            input_names=_INPUTS,
-            output_names=_OUTPUTS,
+            input_names=INPUTS,
+            output_names=OUTPUTS,
             dynamic_shapes=(shape, shape, shape),
             dynamo=True,
             external_data=False,

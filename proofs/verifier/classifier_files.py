@@ -7,14 +7,11 @@ directory stays one that `AutoModelForSequenceClassification` reads: three label
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from torch import nn
@@ -22,12 +19,11 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer, PreT
 
 from proofs.verifier.label_names import label_columns, support_columns
 from proofs.verifier.temperature import read_temperature
+from proofs.verifier.weight_checks import LOADING_ERRORS, check_finite, explained
 from trie.model.quiet_transformers import quiet_transformers
 
 RELEVANCE_HEAD = "relevance_head.safetensors"
 _MAX_LENGTH = 512
-# The errors that libraries raise for files that are damaged or have other content.
-_LOADING_ERRORS = (OSError, ValueError, RuntimeError, SafetensorError, KeyError, TypeError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,25 +140,6 @@ def _read_head(file: Path, width: int) -> nn.Linear | None:
     head = new_relevance_head(width)
     try:
         head.load_state_dict({name: value.float() for name, value in load_file(file).items()})
-    except _LOADING_ERRORS as error:
+    except LOADING_ERRORS as error:
         raise ValueError(f"{file.name} is damaged or belongs to another model") from error
     return head
-
-
-def check_finite(model: nn.Module) -> None:
-    """Raise `ValueError` if a weight is not a finite number: such a model says anything."""
-    for name, value in model.state_dict().items():
-        if not torch.isfinite(value).all():
-            raise ValueError(f"the weights {name} are not finite")
-
-
-@contextmanager
-def explained(directory: Path) -> Iterator[None]:
-    """Turn the errors of loading libraries into a `ValueError` that names the directory."""
-    try:
-        yield
-    except _LOADING_ERRORS as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ValueError(
-            f"{directory}: not a usable pair classifier ({reason}); restore it or choose another"
-        ) from error

@@ -13,14 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import torch
 from tokenizers import Tokenizer
-from torch import Tensor
-from transformers import PreTrainedTokenizerBase
 
+from proofs.verifier.encodable_text import encodable
 from proofs.verifier.reading import Sentence
-from trie.model.padding import pad_batch
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 _MARKER = "[unused1]"
 MAX_CLAIM_TOKENS = 160
@@ -62,6 +63,26 @@ class EvidenceInput:
         return self.claim_cut or bool(self.unread)
 
 
+@dataclass(frozen=True, slots=True)
+class SpecialTokens:
+    """The ids of the tokens that inputs have beside those of texts.
+
+    Attributes
+    ----------
+    start, separator
+        The first token, and the one after the evidence and after the claim.
+    pad
+        The padding of batches.
+    marker
+        The one before each sentence.
+    """
+
+    start: int
+    separator: int
+    pad: int
+    marker: int
+
+
 class EvidenceEncoder:
     """Encodes claims with their evidence.
 
@@ -69,33 +90,42 @@ class EvidenceEncoder:
     ----------
     tokenizer
         The tokenizer of an encoder. It is copied.
+    special
+        Its special tokens.
     max_length
         Maximum number of tokens of an input.
-
-    Raises
-    ------
-    ValueError
-        If the tokenizer lacks a special token.
     """
 
-    def __init__(self, tokenizer: PreTrainedTokenizerBase, max_length: int) -> None:
+    def __init__(self, tokenizer: Tokenizer, special: SpecialTokens, max_length: int) -> None:
         # Configured once: several threads may use a tokenizer, but not while one configures it.
-        self._tokenizer = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
+        self._tokenizer = Tokenizer.from_str(tokenizer.to_str())
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
-        special = {
+        self.special, self.max_length = special, max_length
+
+    @classmethod
+    def of(cls, tokenizer: PreTrainedTokenizerBase, max_length: int) -> EvidenceEncoder:
+        """Return the encoder for a tokenizer of transformers.
+
+        Raises
+        ------
+        ValueError
+            If the tokenizer lacks a special token.
+        """
+        ids = {
             "cls_token": tokenizer.cls_token_id,
             "sep_token": tokenizer.sep_token_id,
             "pad_token": tokenizer.pad_token_id,
             "mask_token": tokenizer.mask_token_id,
         }
-        missing = [name for name, number in special.items() if number is None]
+        missing = [name for name, number in ids.items() if number is None]
         if missing:
             raise ValueError(f"the tokenizer has no {missing[0]}; choose an encoder such as BERT")
-        self._start, self._separator, self._pad, mask = special.values()
-        unused = self._tokenizer.token_to_id(_MARKER)
-        self._marker = mask if unused is None else unused
-        self._max_length = max_length
+        start, separator, pad, mask = ids.values()
+        core = tokenizer.backend_tokenizer
+        unused = core.token_to_id(_MARKER)
+        special = SpecialTokens(start, separator, pad, mask if unused is None else unused)
+        return cls(core, special, max_length)
 
     def encode(
         self, claims: Sequence[str], evidences: Sequence[Sequence[Sentence]]
@@ -105,12 +135,12 @@ class EvidenceEncoder:
         Sentences are read in their order until `max_length` is reached. An empty title is left out.
         """
         flat = [
-            _clean(f"{title}: {text}" if title else text)
+            encodable(f"{title}: {text}" if title else text)
             for sentences in evidences
             for title, text in sentences
         ]
         encoded = iter(self._tokenizer.encode_batch(flat, add_special_tokens=False))
-        own = self._tokenizer.encode_batch(list(map(_clean, claims)), add_special_tokens=False)
+        own = self._tokenizer.encode_batch(list(map(encodable, claims)), add_special_tokens=False)
         inputs = []
         for claim, sentences in zip(own, evidences, strict=True):
             texts = [next(encoded).ids for _ in sentences]
@@ -120,8 +150,8 @@ class EvidenceEncoder:
     def _joined(
         self, claim: list[int], offsets: list[tuple[int, int]], texts: list[list[int]]
     ) -> EvidenceInput:
-        most = self._max_length - _SPECIAL_TOKENS
-        kept, ids = claim[: min(MAX_CLAIM_TOKENS, most)], [self._start]
+        most = self.max_length - _SPECIAL_TOKENS
+        kept, ids = claim[: min(MAX_CLAIM_TOKENS, most)], [self.special.start]
         markers: list[int] = []
         unread: list[int] = []
         room = most - len(kept)
@@ -133,35 +163,11 @@ class EvidenceEncoder:
             if len(part) < len(text):
                 unread.append(number)
             markers.append(len(ids))
-            ids += [self._marker, *part]
+            ids += [self.special.marker, *part]
             room -= len(part) + 1
-        ids.append(self._separator)
+        ids.append(self.special.separator)
         begin = len(ids)
-        ids += [*kept, self._separator]
+        ids += [*kept, self.special.separator]
         segments = [0] * begin + [1] * (len(ids) - begin)
         claim_cut = len(kept) < len(claim)
         return EvidenceInput(ids, segments, markers, begin, offsets[: len(kept)], unread, claim_cut)
-
-    def collate(
-        self, ids: Sequence[Sequence[int]], segments: Sequence[Sequence[int]]
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """Return token ids, attention mask and segments of inputs, (inputs, longest input)."""
-        padded, mask = pad_batch(ids, self._pad)
-        padded_segments, _ = pad_batch(segments, 0)
-        return padded, mask, padded_segments
-
-
-def padded_positions(rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
-    """Return lists of positions as a tensor, (rows, longest row), and which are padding."""
-    width = max(map(len, rows), default=0)
-    positions = torch.zeros(len(rows), width, dtype=torch.long)
-    missing = torch.ones(len(rows), width, dtype=torch.bool)
-    for number, row in enumerate(rows):
-        positions[number, : len(row)] = torch.tensor(row, dtype=torch.long)
-        missing[number, : len(row)] = False
-    return positions, missing
-
-
-def _clean(text: str) -> str:
-    """Replace lone surrogates, which a tokenizer refuses."""
-    return text.encode("utf-8", "replace").decode("utf-8")

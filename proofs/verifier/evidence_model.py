@@ -16,9 +16,9 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, PreTrainedModel
 
-from proofs.verifier.classifier_files import check_finite, explained
+from proofs.verifier.evidence_batches import classifier_inputs
 from proofs.verifier.label_names import LABELS, label_columns
-from proofs.verifier.pair_input import classifier_inputs
+from proofs.verifier.weight_checks import check_finite, explained
 from trie.model.quiet_transformers import quiet_transformers
 
 HEADS = "evidence_heads.safetensors"
@@ -47,7 +47,7 @@ class EvidenceModel(nn.Module):
         Parameters
         ----------
         ids, mask, segments
-            As `EvidenceEncoder.collate` returns them, (inputs, length).
+            As `pad_inputs` returns them, (inputs, length).
 
         Returns
         -------

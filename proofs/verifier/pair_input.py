@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import torch
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from trie.model.padding import pad_batch
+from proofs.verifier.encodable_text import encodable
+from proofs.verifier.evidence_batches import pad_inputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,45 +69,10 @@ class PairEncoder:
 
     def encode(self, claims: Sequence[str], evidences: Sequence[str]) -> list[PairInput]:
         """Return the input of each claim with its evidence."""
-        pairs = [(_clean(e), _clean(c)) for c, e in zip(claims, evidences, strict=True)]
+        pairs = [(encodable(e), encodable(c)) for c, e in zip(claims, evidences, strict=True)]
         encoded = self._tokenizer.encode_batch(pairs)
         return [PairInput(one.ids, one.type_ids) for one in encoded]
 
     def collate(self, inputs: Sequence[PairInput]) -> tuple[Tensor, Tensor, Tensor]:
         """Return token ids, attention mask and segments of inputs, (inputs, longest input)."""
-        ids, mask = pad_batch([one.ids for one in inputs], self._pad)
-        segments, _ = pad_batch([one.segments for one in inputs], 0)
-        return ids, mask, segments
-
-
-def length_batches(lengths: Sequence[int], max_tokens: int) -> list[list[int]]:
-    """Group inputs of similar length into batches of at most `max_tokens` padded tokens.
-
-    Returns
-    -------
-    list of list of int
-        The positions of the inputs of each batch, shortest inputs first.
-    """
-    batches: list[list[int]] = []
-    for position in sorted(range(len(lengths)), key=lambda at: lengths[at]):
-        # The inputs are sorted, so this one would be the longest of its batch.
-        if batches and (len(batches[-1]) + 1) * lengths[position] <= max_tokens:
-            batches[-1].append(position)
-        else:
-            batches.append([position])
-    return batches
-
-
-def classifier_inputs(
-    ids: Tensor, mask: Tensor, segments: Tensor, has_segments: bool, device: torch.device
-) -> dict[str, Tensor]:
-    """Return the keyword arguments of a Hugging Face classifier, on its device."""
-    inputs = {"input_ids": ids, "attention_mask": mask}
-    if has_segments:
-        inputs["token_type_ids"] = segments
-    return {name: tensor.to(device) for name, tensor in inputs.items()}
-
-
-def _clean(text: str) -> str:
-    """Replace lone surrogates, which a tokenizer refuses."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+        return pad_inputs([i.ids for i in inputs], [i.segments for i in inputs], self._pad)

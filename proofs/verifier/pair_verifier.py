@@ -10,8 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from proofs.verifier.classifier_files import ClassifierFiles, read_classifier
+from proofs.verifier.evidence_batches import classifier_inputs, length_batches
 from proofs.verifier.label_names import LABELS
-from proofs.verifier.pair_input import PairEncoder, classifier_inputs, length_batches
+from proofs.verifier.pair_input import PairEncoder
 from trie.model.bfloat16 import bfloat16_is_fast, convert_linears_to_bfloat16
 
 

@@ -12,6 +12,14 @@ from proofs.verifier.label_names import LABELS
 
 #: A sentence of evidence: the title of its document, which may be empty, and its text.
 Sentence = tuple[str, str]
+NEUTRAL = LABELS.index("neutral")
+#: The probabilities of `LABELS` for what is not read.
+NOTHING_KNOWN = np.eye(len(LABELS))[NEUTRAL]
+NOTHING_KNOWN.flags.writeable = False
+
+
+class VerifierError(ValueError):
+    """A verifier cannot be opened or used; the message says where, why, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +75,11 @@ class Reading:
     unread: tuple[int, ...] = ()
     claim_cut: bool = False
     comparisons: tuple[Comparison, ...] = ()
+
+
+def nothing_known(sentences: int) -> Reading:
+    """Return the reading of an empty claim, or of no evidence: neutral throughout."""
+    return Reading(NOTHING_KNOWN.copy(), np.tile(NOTHING_KNOWN, (sentences, 1)))
 
 
 class Verifier(Protocol):

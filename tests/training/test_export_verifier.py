@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 import torch
 from click.testing import CliRunner
 
 from proofs.verifier.evidence_input import EvidenceEncoder
 from proofs.verifier.evidence_model import new_model, read_model, write_model
-from proofs.verifier.evidence_verifier import (
-    ONNX_FILE,
-    EvidenceVerifier,
-    OnnxBackend,
-    TorchBackend,
-)
+from proofs.verifier.exported_verifier import ONNX_FILE, open_export
+from proofs.verifier.onnx_backend import OnnxBackend
+from proofs.verifier.reading import VerifierError
+from proofs.verifier.torch_backend import TorchBackend, open_checkpoint
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 from training.export_verifier import main
 
@@ -35,6 +38,8 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     model, tokenizer = new_model(start, 1)
     (folder / "verifier").mkdir()
     write_model(folder / "verifier", model, tokenizer, torch.float32, 64)
+    (folder / "verifier" / "temperature.json").write_text('{"document": 2.0}')
+    (folder / "verifier" / "README.md").write_text("---\ntags: [x]\n---\n\n# verifier\n\nText.\n")
     arguments = [str(folder / "verifier"), str(folder / "out")]
     done = CliRunner().invoke(main, arguments)
     assert done.exit_code == 0, done.output
@@ -43,10 +48,8 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 def test_the_export_reads_what_the_model_reads(folders: tuple[Path, Path]) -> None:
-    model, tokenizer = read_model(folders[0])
-    encoder = EvidenceEncoder(tokenizer, 64)
-    own = EvidenceVerifier(TorchBackend(model), encoder).read(CLAIMS, EVIDENCE)
-    exported = EvidenceVerifier(OnnxBackend(folders[1] / ONNX_FILE, 1), encoder)
+    own = open_checkpoint(folders[0]).read(CLAIMS, EVIDENCE)
+    exported = open_export(folders[1])
     readings = exported.read(CLAIMS, EVIDENCE)
     for one, other in zip(own, readings, strict=True):
         np.testing.assert_allclose(one.labels, other.labels, atol=0.05)
@@ -54,6 +57,126 @@ def test_the_export_reads_what_the_model_reads(folders: tuple[Path, Path]) -> No
         np.testing.assert_allclose(one.tokens, other.tokens, atol=0.08)
     alone = exported.read(CLAIMS[1:2], EVIDENCE[1:2])[0]
     np.testing.assert_array_equal(alone.labels, readings[1].labels)
+
+
+def test_the_logits_are_those_of_the_model(folders: tuple[Path, Path]) -> None:
+    """Apart from what weights and activations of 8 bits round."""
+    model, tokenizer = read_model(folders[0])
+    inputs = EvidenceEncoder.of(tokenizer, 64).encode(CLAIMS, EVIDENCE)
+    trained, exported = TorchBackend(model), OnnxBackend(folders[1] / ONNX_FILE)
+    for item in inputs:
+        for one, other in zip(trained(item), exported(item), strict=True):
+            np.testing.assert_allclose(one, other, atol=0.2)
+            assert one.std() > 0.2
+
+
+def test_the_files_are_those_that_run_without_torch(folders: tuple[Path, Path]) -> None:
+    names = sorted(path.name for path in folders[1].iterdir())
+    assert names == ["README.md", "SHA256SUMS", "tokenizer.json", "verifier.json", "verifier.onnx"]
+    assert json.loads((folders[1] / "verifier.json").read_text()) == {
+        "max_length": 64,
+        "special_tokens": {"start": 2, "separator": 3, "pad": 0, "marker": 4},
+        "temperatures": {"sentence": 1.0, "document": 2.0, "documents": 1.0},
+    }
+    card = (folders[1] / "README.md").read_text()
+    assert card.startswith("---\ntags: [x]\n---\n\n# out\n")
+    assert "\n## verifier\n" in card
+
+
+def test_reading_imports_neither_torch_nor_transformers(folders: tuple[Path, Path]) -> None:
+    check = (
+        "import sys; from pathlib import Path; "
+        "from proofs.verifier.exported_verifier import open_export; "
+        f"verifier = open_export(Path({str(folders[1])!r})); "
+        "reading = verifier.read(['Rome'], [[('', 'Rome is a city.')]])[0]; "
+        "print(reading.labels.shape, {'torch', 'transformers'} & {*sys.modules})"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", check], cwd=Path(__file__).parents[2], capture_output=True, text=True
+    )
+    assert (done.stdout, done.stderr) == ("(3,) set()\n", "")
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"max_length": "64"}, r"verifier\.json: field 'max_length': expected a whole number"),
+        ({"max_length": 3}, r"verifier\.json: field 'max_length': expected a whole number"),
+        ({"special_tokens": {"start": 2}}, "field 'special_tokens': expected start, separator"),
+        (
+            {"special_tokens": {"start": 2, "separator": 3, "pad": 0, "marker": 10**6}},
+            "field 'special_tokens': marker is not a token of the tokenizer",
+        ),
+        ({"temperatures": 1}, "field 'temperatures': expected numbers by kind"),
+        ({"temperatures": {"sentence": None}}, "field 'temperatures': field 'sentence': expected"),
+        ({"else": 1}, "expected the fields max_length"),
+    ],
+)
+def test_bad_settings_are_named(
+    folders: tuple[Path, Path], tmp_path: Path, change: dict[str, object], says: str
+) -> None:
+    copied = shutil.copytree(folders[1], tmp_path / "copied")
+    record = json.loads((copied / "verifier.json").read_text()) | change
+    (copied / "verifier.json").write_text(json.dumps(record))
+    with pytest.raises(VerifierError, match=f"{says}.*write the directory anew"):
+        open_export(copied)
+
+
+@pytest.mark.parametrize("name", ["verifier.onnx", "tokenizer.json", "verifier.json"])
+def test_missing_and_damaged_files_are_named(
+    folders: tuple[Path, Path], tmp_path: Path, name: str
+) -> None:
+    copied = shutil.copytree(folders[1], tmp_path / "copied")
+    (copied / name).write_bytes(b"{")
+    with pytest.raises(VerifierError, match=rf"{name}: is not .*restore"):
+        open_export(copied)
+    (copied / name).unlink()
+    with pytest.raises(VerifierError, match=rf"{name}: no such file; write the directory anew"):
+        open_export(copied)
+
+
+def test_a_model_that_is_no_verifier_is_named(folders: tuple[Path, Path], tmp_path: Path) -> None:
+    copied = shutil.copytree(folders[1], tmp_path / "copied")
+    model = onnx.load(copied / ONNX_FILE)
+    for one in model.graph.output:
+        if one.name == "tokens":
+            model.graph.output.remove(one)
+            break
+    onnx.save(model, copied / ONNX_FILE)
+    with pytest.raises(VerifierError, match=r"verifier\.onnx: inputs and outputs .* are others"):
+        open_export(copied)
+
+
+def test_weights_that_are_not_finite_are_an_error(
+    folders: tuple[Path, Path], tmp_path: Path
+) -> None:
+    copied = shutil.copytree(folders[1], tmp_path / "copied")
+    model = onnx.load(copied / ONNX_FILE)
+    for tensor in model.graph.initializer:
+        values = onnx.numpy_helper.to_array(tensor)
+        if values.dtype == np.float32 and values.size == 16:
+            broken = np.full_like(values, np.nan)
+            tensor.CopyFrom(onnx.numpy_helper.from_array(broken, tensor.name))
+    onnx.save(model, copied / ONNX_FILE)
+    with pytest.raises(VerifierError, match=r"verifier\.onnx: the outputs are not finite"):
+        open_export(copied).read(CLAIMS, EVIDENCE)
+
+
+def test_a_longer_input_than_the_model_has_positions_is_an_error(
+    folders: tuple[Path, Path], tmp_path: Path
+) -> None:
+    copied = shutil.copytree(folders[1], tmp_path / "copied")
+    record = json.loads((copied / "verifier.json").read_text()) | {"max_length": 400}
+    (copied / "verifier.json").write_text(json.dumps(record))
+    with pytest.raises(VerifierError, match=r"verifier\.onnx: cannot be run"):
+        open_export(copied).read(["Rome"], [[("", "Rome " * 90)]])
+
+
+def test_an_export_is_replaced_but_nothing_else(folders: tuple[Path, Path]) -> None:
+    done = CliRunner().invoke(main, [str(folders[0]), str(folders[0])])
+    assert done.exit_code == 1
+    assert (folders[0] / "config.json").is_file()
+    assert CliRunner().invoke(main, [str(folders[0]), str(folders[1])]).exit_code == 0
 
 
 def test_other_directories_are_refused(folders: tuple[Path, Path], tmp_path: Path) -> None:

@@ -13,7 +13,8 @@ import torch
 from torch import Tensor
 
 from admiral.errors import AdmiralError
-from proofs.verifier.evidence_input import EvidenceEncoder, padded_positions
+from proofs.verifier.evidence_batches import pad_inputs, padded_positions
+from proofs.verifier.evidence_input import EvidenceEncoder
 from proofs.verifier.label_names import LABELS
 from training.data.examples import (
     NOT_ENTAILMENT,
@@ -243,7 +244,8 @@ def epoch_batches(
 
 def collate(items: Sequence[EncodedExample], encoder: EvidenceEncoder) -> ExampleBatch:
     """Pad examples to a batch."""
-    inputs = encoder.collate([i.ids.tolist() for i in items], [i.segments for i in items])
+    ids, segments = [i.ids.tolist() for i in items], [i.segments for i in items]
+    inputs = pad_inputs(ids, segments, encoder.special.pad)
     markers, _ = padded_positions([i.markers.tolist() for i in items])
     tokens, _ = padded_positions([list(range(i.claim, i.claim + len(i.tokens))) for i in items])
     return ExampleBatch(

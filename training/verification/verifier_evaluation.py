@@ -9,8 +9,8 @@ import torch
 from accelerate import Accelerator
 from torch import Tensor
 
+from proofs.verifier.evidence_batches import length_batches
 from proofs.verifier.evidence_input import EvidenceEncoder
-from proofs.verifier.pair_input import length_batches
 from training.verification.example_batches import UNKNOWN, ExampleSet, collate
 from training.verification.label_measures import METRICS, measure
 from training.verification.verifier_loss import VerifierLoss, marginal_losses

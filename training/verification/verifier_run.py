@@ -116,7 +116,7 @@ def open_run(
         if accelerator.device.type == "cpu":
             # Its backward pass is faster there.
             model.classifier.set_attn_implementation("eager")
-        encoder = EvidenceEncoder(tokenizer, config.max_length)
+        encoder = EvidenceEncoder.of(tokenizer, config.max_length)
     except ValueError as error:
         raise AdmiralError(str(error)) from error
     train = read_example_set("train", paths_of(config.examples), encoder)

@@ -16,7 +16,6 @@ from proofs.verifier.evidence_input import (
     MAX_SENTENCE_TOKENS,
     EvidenceEncoder,
     EvidenceInput,
-    padded_positions,
 )
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 
@@ -64,7 +63,7 @@ class Oracle:
 def test_inputs_are_those_of_the_oracle(
     tokenizer: Any, claim: str, sentences: list[tuple[str, str]], length: int
 ) -> None:
-    (one,) = EvidenceEncoder(tokenizer, length).encode([claim], [sentences])
+    (one,) = EvidenceEncoder.of(tokenizer, length).encode([claim], [sentences])
     ids, read, cut = Oracle(tokenizer, length).encode(claim, sentences)
     assert (one.ids, len(one.markers), one.cut) == (ids, read, cut)
     check_positions(one, tokenizer, claim)
@@ -83,39 +82,25 @@ def check_positions(one: EvidenceInput, tokenizer: Any, claim: str) -> None:
 
 
 def test_sentences_are_read_until_the_input_is_full(tokenizer: Any) -> None:
-    encoder = EvidenceEncoder(tokenizer, 24)
+    encoder = EvidenceEncoder.of(tokenizer, 24)
     (one,) = encoder.encode(["Rome is a city."], [[("", "Rome is a city.")] * 9])
     assert one.cut
     assert len(one.ids) <= 24
     assert 1 < len(one.markers) < 9
-    (long,) = EvidenceEncoder(tokenizer, 512).encode(["Rome " * 200], [[("", "Rome " * 200)]])
+    (long,) = EvidenceEncoder.of(tokenizer, 512).encode(["Rome " * 200], [[("", "Rome " * 200)]])
     assert long.cut
-    (claim,) = EvidenceEncoder(tokenizer, 24).encode(["Rome " * 40], [[("", "Oslo")]])
+    (claim,) = EvidenceEncoder.of(tokenizer, 24).encode(["Rome " * 40], [[("", "Oslo")]])
     assert claim.cut
     assert (len(claim.ids), len(claim.offsets), claim.markers) == (24, 21, [])
     assert len(long.offsets) == MAX_CLAIM_TOKENS
     assert long.claim - 3 == MAX_SENTENCE_TOKENS
 
 
-def test_inputs_are_padded(tokenizer: Any) -> None:
-    encoder = EvidenceEncoder(tokenizer, 64)
-    inputs = encoder.encode(["Rome", "Rome is a city."], [[], [("Oslo", "Oslo")]])
-    ids, mask, segments = encoder.collate([i.ids for i in inputs], [i.segments for i in inputs])
-    assert ids.shape == mask.shape == segments.shape
-    for row, one in enumerate(inputs):
-        assert int(mask[row].sum()) == len(one.ids)
-        assert ids[row, : len(one.ids)].tolist() == one.ids
-        assert segments[row, : len(one.ids)].tolist() == one.segments
-    positions, missing = padded_positions([[], [3, 5]])
-    assert positions.tolist() == [[0, 0], [3, 5]]
-    assert missing.tolist() == [[True, True], [False, False]]
-
-
 def test_the_marker_is_an_unused_token_where_there_is_one(tmp_path: Path) -> None:
     folder = write_classifier_directory(tmp_path / "model")
     tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
     tokenizer.add_tokens(["[unused1]"], special_tokens=True)
-    (one,) = EvidenceEncoder(tokenizer, 32).encode(["Rome"], [[("", "Oslo")]])
+    (one,) = EvidenceEncoder.of(tokenizer, 32).encode(["Rome"], [[("", "Oslo")]])
     assert one.ids[one.markers[0]] == tokenizer.convert_tokens_to_ids("[unused1]")
 
 
@@ -125,4 +110,4 @@ def test_a_tokenizer_without_a_special_token_is_refused(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace(', "mask_token": "[MASK]"', ""))
     tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
     with pytest.raises(ValueError, match="has no mask_token; choose an encoder such as BERT"):
-        EvidenceEncoder(tokenizer, 32)
+        EvidenceEncoder.of(tokenizer, 32)

@@ -9,6 +9,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from proofs.verifier.evidence_batches import pad_inputs
 from proofs.verifier.evidence_input import EvidenceEncoder
 from proofs.verifier.evidence_model import HEADS, EvidenceModel, new_model, read_model, write_model
 from proofs.verifier.label_names import LABELS
@@ -28,10 +29,11 @@ def written(start: Path, tmp_path: Path) -> Path:
 
 
 def outputs(model: EvidenceModel, folder: Path) -> tuple[torch.Tensor, ...]:
-    encoder = EvidenceEncoder(new_model(folder, 0)[1], 48)
+    encoder = EvidenceEncoder.of(new_model(folder, 0)[1], 48)
     sentences = [[("Rome", "Rome is a city."), ("", "Oslo")], [("", "Bern")]]
     inputs = encoder.encode(["Rome is not.", "Bern"], sentences)
-    batch = encoder.collate([i.ids for i in inputs], [i.segments for i in inputs])
+    ids, segments = [i.ids for i in inputs], [i.segments for i in inputs]
+    batch = pad_inputs(ids, segments, encoder.special.pad)
     with torch.no_grad():
         result: tuple[torch.Tensor, ...] = model.eval()(*batch)
     return result

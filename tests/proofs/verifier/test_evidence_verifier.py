@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,11 @@ from proofs.verifier.evidence_model import EvidenceModel, new_model, read_model,
 from proofs.verifier.evidence_verifier import (
     MAX_SENTENCES,
     EvidenceVerifier,
-    Reading,
     Scores,
-    TorchBackend,
 )
+from proofs.verifier.reading import Reading
+from proofs.verifier.temperature import Temperatures
+from proofs.verifier.torch_backend import TorchBackend, open_checkpoint
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 
 CLAIM = "Rome is a city."
@@ -42,7 +44,7 @@ def loaded(folder: Path) -> tuple[EvidenceModel, Any]:
 @pytest.fixture(scope="module")
 def verifier(loaded: tuple[EvidenceModel, Any]) -> EvidenceVerifier:
     model, tokenizer = loaded
-    return EvidenceVerifier(TorchBackend(model), EvidenceEncoder(tokenizer, 64))
+    return EvidenceVerifier(TorchBackend(model), EvidenceEncoder.of(tokenizer, 64))
 
 
 def ends_of(item: EvidenceInput) -> list[int]:
@@ -68,7 +70,7 @@ class CountingBackend:
 
 def counting(tokenizer: Any, length: int = 64) -> tuple[EvidenceVerifier, CountingBackend]:
     backend = CountingBackend()
-    return EvidenceVerifier(backend, EvidenceEncoder(tokenizer, length)), backend
+    return EvidenceVerifier(backend, EvidenceEncoder.of(tokenizer, length)), backend
 
 
 def sentences(*lengths: int) -> list[tuple[str, str]]:
@@ -103,11 +105,11 @@ def test_of_long_evidence_the_best_sentences_are_read_together(
     assert len(backend.inputs[-1].markers) == MAX_SENTENCES
 
 
-def test_what_is_not_read_is_said_and_neutral(loaded: tuple[EvidenceModel, Any]) -> None:
+def test_what_is_not_read_is_said(loaded: tuple[EvidenceModel, Any]) -> None:
     verifier, _ = counting(loaded[1], 24)
     (reading,) = verifier.read([CLAIM], [sentences(4, 20, 3)])
-    assert reading.unread == (1, 2)
-    np.testing.assert_array_equal(reading.sentences[2], [0, 1, 0])
+    assert reading.unread == (1,)
+    assert np.all(reading.sentences[:, 0] > 0.9)
     (reading,) = verifier.read(["Rome " * 40], [sentences(1)])
     assert reading.claim_cut
 
@@ -115,9 +117,10 @@ def test_what_is_not_read_is_said_and_neutral(loaded: tuple[EvidenceModel, Any])
 def test_without_evidence_nothing_is_known(loaded: tuple[EvidenceModel, Any]) -> None:
     verifier, _ = counting(loaded[1])
     assert verifier.read([], []) == []
-    (reading,) = verifier.read([CLAIM], [[]])
-    np.testing.assert_array_equal(reading.labels, [0, 1, 0])
-    assert reading.sentences.shape == (0, 3)
+    for claim, evidence in ((CLAIM, []), (" ", sentences(2, 1))):
+        (reading,) = verifier.read([claim], [evidence])
+        np.testing.assert_array_equal(reading.labels, [0, 1, 0])
+        np.testing.assert_array_equal(reading.sentences, np.tile([0, 1, 0], (len(evidence), 1)))
 
 
 def same(one: Reading, other: Reading) -> bool:
@@ -142,7 +145,42 @@ def test_a_reading_depends_on_its_claim_alone(verifier: EvidenceVerifier) -> Non
 
 def test_the_temperature_divides_the_logits(loaded: tuple[EvidenceModel, Any]) -> None:
     backend = TorchBackend(loaded[0])
-    encoder = EvidenceEncoder(loaded[1], 64)
+    encoder = EvidenceEncoder.of(loaded[1], 64)
     cold = EvidenceVerifier(backend, encoder).read([CLAIM], [sentences(2)])[0].labels
-    warm = EvidenceVerifier(backend, encoder, 2.0).read([CLAIM], [sentences(2)])[0].labels
+    halved = EvidenceVerifier(backend, encoder, Temperatures(sentence=2.0, document=9.0))
+    warm = halved.read([CLAIM], [sentences(2)])[0].labels
     np.testing.assert_allclose(warm**2 / (warm**2).sum(), cold, rtol=1e-6)
+
+
+def test_long_sentences_are_read_in_smaller_windows(loaded: tuple[EvidenceModel, Any]) -> None:
+    verifier, backend = counting(loaded[1], 32)
+    lengths = [8, 9, 10, 2, 7]
+    (reading,) = verifier.read([CLAIM], [sentences(*lengths)])
+    *windows, together = backend.inputs
+    assert [len(item.markers) for item in windows] == [3, 3]  # the third one of the first is cut
+    # With a third one, they would not fit.
+    assert [e - b - 1 for b, e in zip(together.markers, ends_of(together), strict=True)] == [9, 10]
+    assert reading.unread == ()
+    np.testing.assert_array_equal(reading.sentences[:, 0].argsort(), np.argsort(lengths))
+
+
+@pytest.mark.parametrize("claim", [CLAIM * 700, "ローマは都市です。", "Рим — это город.", "\ud800"])
+def test_long_claims_other_scripts_and_many_sentences(
+    verifier: EvidenceVerifier, claim: str
+) -> None:
+    evidence = [(f"title {n % 3}", "روما مدينة " * (n % 9)) for n in range(200)]
+    (reading,) = verifier.read([claim], [evidence])
+    assert reading.sentences.shape == (200, 3)
+    assert reading.claim_cut == (len(claim) > 1000)
+    np.testing.assert_allclose(reading.sentences.sum(1), 1)
+    np.testing.assert_allclose(reading.labels.sum(), 1)
+
+
+def test_a_checkpoint_is_opened_with_its_temperatures(folder: Path, tmp_path: Path) -> None:
+    copied = shutil.copytree(folder, tmp_path / "copied")
+    (copied / "temperature.json").write_text('{"documents": 2.0, "sentence": 1.0}')
+    evidence = [("A", "Rome"), ("B", "Oslo")]
+    labels = [
+        open_checkpoint(path).read([CLAIM], [evidence])[0].labels for path in (folder, copied)
+    ]
+    np.testing.assert_allclose(labels[1] ** 2 / (labels[1] ** 2).sum(), labels[0], rtol=1e-6)

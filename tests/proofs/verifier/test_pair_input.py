@@ -1,14 +1,12 @@
-"""The verifier's input: evidence as text, truncated pairs, and batches of similar length."""
+"""The verifier's input: evidence as text, and truncated pairs."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from hypothesis import given
-from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from proofs.verifier.pair_input import PairEncoder, evidence_text, length_batches
+from proofs.verifier.pair_input import PairEncoder, evidence_text
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 
 
@@ -35,12 +33,3 @@ def test_the_longer_text_is_cut_and_segments_tell_the_texts_apart(tmp_path: Path
     ids, mask, segments = encoder.collate([whole, one])
     assert ids.shape == mask.shape == segments.shape == (2, 16)
     assert mask.sum(1).tolist() == [len(whole.ids), 16]
-
-
-@given(st.lists(st.integers(1, 40), max_size=30), st.integers(1, 100))
-def test_batches_hold_every_input_once_and_fit(lengths: list[int], budget: int) -> None:
-    batches = length_batches(lengths, budget)
-    assert sorted(at for batch in batches for at in batch) == list(range(len(lengths)))
-    for batch in batches:
-        cost = len(batch) * max(lengths[at] for at in batch)
-        assert cost <= budget or len(batch) == 1

@@ -35,7 +35,7 @@ Item = tuple[int, float, str]
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory: pytest.TempPathFactory) -> EvidenceEncoder:
     folder = write_classifier_directory(tmp_path_factory.mktemp("tokenizer") / "model")
-    return EvidenceEncoder(AutoTokenizer.from_pretrained(folder, local_files_only=True), 32)
+    return EvidenceEncoder.of(AutoTokenizer.from_pretrained(folder, local_files_only=True), 32)
 
 
 def example_set(items: list[Item]) -> ExampleSet:

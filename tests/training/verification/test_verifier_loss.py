@@ -57,7 +57,7 @@ def loss_of(folder: Path, dropout: float) -> VerifierLoss:
 @pytest.fixture(scope="module")
 def batch(folder: Path) -> ExampleBatch:
     _, tokenizer = new_model(folder, 0)
-    encoder = EvidenceEncoder(tokenizer, 48)
+    encoder = EvidenceEncoder.of(tokenizer, 48)
     sentences = (("Rome", "Rome is a city."), ("Oslo", "Oslo is not."))
     examples = [
         Example("Rome is a city.", sentences, "entailment", "s", ("entailment", "neutral")),

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from admiral.errors import AdmiralError
 from admiral.storage.declared_settings import settings_tables
+from proofs.verifier.evidence_batches import pad_inputs
 from proofs.verifier.evidence_input import EvidenceEncoder
 from proofs.verifier.evidence_model import HEADS, read_model
 from proofs.verifier.label_names import LABELS
@@ -77,12 +78,11 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> VerifierConfig:
 def accuracy(config: VerifierConfig, examples: list[Example]) -> float:
     """Return the share of examples whose label the exported verifier finds."""
     model, tokenizer = read_model(Path(config.out))
-    encoder = EvidenceEncoder(tokenizer, config.max_length)
+    encoder = EvidenceEncoder.of(tokenizer, config.max_length)
     inputs = encoder.encode([e.claim for e in examples], [e.evidence for e in examples])
     with torch.no_grad():
-        logits, _, _ = model(
-            *encoder.collate([i.ids for i in inputs], [i.segments for i in inputs])
-        )
+        ids, segments = [i.ids for i in inputs], [i.segments for i in inputs]
+        logits, _, _ = model(*pad_inputs(ids, segments, encoder.special.pad))
     predicted = [LABELS[int(row.argmax())] for row in logits]
     return sum(p == e.label for p, e in zip(predicted, examples, strict=True)) / len(examples)
 

@@ -1,0 +1,105 @@
+"""The files of an exported verifier, which runs without torch.
+
+The directory holds the model (``verifier.onnx``), its tokenizer (``tokenizer.json``), and
+``verifier.json``: the maximum length of inputs, the special tokens, and the temperature for each
+kind of evidence. `training.export_verifier` writes it.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+from tokenizers import Tokenizer
+
+from proofs.verifier.evidence_input import EvidenceEncoder, SpecialTokens
+from proofs.verifier.evidence_verifier import EvidenceVerifier
+from proofs.verifier.onnx_backend import OnnxBackend
+from proofs.verifier.reading import VerifierError
+from proofs.verifier.temperature import Temperatures, parse_temperatures
+
+#: Names of the files.
+ONNX_FILE, TOKENIZER_FILE, SETTINGS_FILE = "verifier.onnx", "tokenizer.json", "verifier.json"
+_FIELDS = ("max_length", "special_tokens", "temperatures")
+_SHORTEST = 16
+_REMEDY = "write the directory anew with training.export_verifier, or restore the file"
+
+
+def open_export(directory: Path, threads: int = 1) -> EvidenceVerifier:
+    """Open an exported verifier.
+
+    Parameters
+    ----------
+    directory
+        Its directory.
+    threads
+        Number of threads that onnxruntime uses for a reading.
+
+    Raises
+    ------
+    VerifierError
+        If a file is missing, damaged, or has other content; with the file, the field and the
+        remedy.
+    """
+    for name in (ONNX_FILE, TOKENIZER_FILE, SETTINGS_FILE):
+        if not (directory / name).is_file():
+            raise VerifierError(f"{directory / name}: no such file; {_REMEDY}")
+    try:
+        tokenizer = Tokenizer.from_file(str(directory / TOKENIZER_FILE))
+    except Exception as error:  # tokenizers raises no more specific one
+        raise VerifierError(
+            f"{directory / TOKENIZER_FILE}: is not a tokenizer ({error}); {_REMEDY}"
+        ) from None
+    special, max_length, temperatures = _read_settings(
+        directory / SETTINGS_FILE, tokenizer.get_vocab_size()
+    )
+    encoder = EvidenceEncoder(tokenizer, special, max_length)
+    return EvidenceVerifier(OnnxBackend(directory / ONNX_FILE, threads), encoder, temperatures)
+
+
+def settings_json(encoder: EvidenceEncoder, temperatures: Temperatures) -> str:
+    """Return the text of ``verifier.json`` for an encoder and temperatures."""
+    record = {
+        "max_length": encoder.max_length,
+        "special_tokens": asdict(encoder.special),
+        "temperatures": asdict(temperatures),
+    }
+    return json.dumps(record, indent=2) + "\n"
+
+
+def _read_settings(path: Path, vocabulary: int) -> tuple[SpecialTokens, int, Temperatures]:
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise VerifierError(f"{path}: is not JSON ({error}); {_REMEDY}") from None
+    if not isinstance(record, dict) or set(record) != set(_FIELDS):
+        raise VerifierError(f"{path}: expected the fields {', '.join(_FIELDS)}; {_REMEDY}")
+    length = record["max_length"]
+    if not _is_int(length) or length < _SHORTEST:
+        raise VerifierError(
+            f"{path}: field 'max_length': expected a whole number from {_SHORTEST}; {_REMEDY}"
+        )
+    ids, names = record["special_tokens"], [field.name for field in fields(SpecialTokens)]
+    if not isinstance(ids, dict) or set(ids) != set(names):
+        raise VerifierError(
+            f"{path}: field 'special_tokens': expected {', '.join(names)}; {_REMEDY}"
+        )
+    for name, number in ids.items():
+        if not _is_int(number) or not 0 <= number < vocabulary:
+            raise VerifierError(
+                f"{path}: field 'special_tokens': {name} is not a token of the tokenizer; {_REMEDY}"
+            )
+    given = record["temperatures"]
+    if not isinstance(given, dict):
+        raise VerifierError(f"{path}: field 'temperatures': expected numbers by kind; {_REMEDY}")
+    try:
+        temperatures = parse_temperatures(given, f"{path}: field 'temperatures'", _REMEDY)
+    except ValueError as error:
+        raise VerifierError(str(error)) from None
+    return SpecialTokens(**ids), length, temperatures
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
