@@ -31,7 +31,7 @@ from proofs.judges.refuting_step import (
     without_refuting_steps,
 )
 from proofs.judges.verified import VerifiedClaim, verified_claims
-from proofs.verifier.pair_input import evidence_text
+from proofs.verifier.evidence_text import evidence_text
 from proofs.verifier.pair_verifier import Verifier
 from training.command_options import (
     documents_option,

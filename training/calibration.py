@@ -21,7 +21,7 @@ from torch import Tensor
 from admiral.errors import AdmiralError
 from admiral.storage.atomic_files import write_atomically
 from proofs.verifier.classifier_files import read_classifier
-from proofs.verifier.pair_input import evidence_text
+from proofs.verifier.evidence_text import evidence_text
 from proofs.verifier.pair_verifier import Verifier
 from proofs.verifier.temperature import TEMPERATURE, temperature_json
 from training.command_options import limit_option, seed_option

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from tokenizers import Tokenizer
 
 from proofs.verifier.encodable_text import encodable
+from proofs.verifier.evidence_text import sentence_text
 from proofs.verifier.reading import Sentence
 
 if TYPE_CHECKING:
@@ -135,9 +136,7 @@ class EvidenceEncoder:
         Sentences are read in their order until `max_length` is reached. An empty title is left out.
         """
         flat = [
-            encodable(f"{title}: {text}" if title else text)
-            for sentences in evidences
-            for title, text in sentences
+            encodable(sentence_text(sentence)) for sentences in evidences for sentence in sentences
         ]
         encoded = iter(self._tokenizer.encode_batch(flat, add_special_tokens=False))
         own = self._tokenizer.encode_batch(list(map(encodable, claims)), add_special_tokens=False)

@@ -7,7 +7,7 @@ always the evidence.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tokenizers import Tokenizer
@@ -15,6 +15,9 @@ from torch import Tensor
 
 from proofs.verifier.encodable_text import encodable
 from proofs.verifier.evidence_batches import pad_inputs
+from proofs.verifier.evidence_text import document_texts, evidence_text
+
+__all__ = ["PairEncoder", "PairInput", "document_texts", "evidence_text"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,28 +26,6 @@ class PairInput:
 
     ids: list[int]
     segments: list[int]
-
-
-def evidence_text(sentences: Iterable[tuple[str, str]]) -> str:
-    """Return evidence as one text: each document's title, then its sentences.
-
-    Parameters
-    ----------
-    sentences
-        Pairs of title, which may be empty, and sentence. Documents are in the order of their first
-        sentence.
-    """
-    return " ".join(document_texts(sentences))
-
-
-def document_texts(sentences: Iterable[tuple[str, str]]) -> list[str]:
-    """Return the text of each document of evidence (see `evidence_text`)."""
-    documents: dict[str, list[str]] = {}
-    for title, sentence in sentences:
-        documents.setdefault(title, []).append(sentence)
-    return [
-        f"{f'{title}: ' if title else ''}{' '.join(texts)}" for title, texts in documents.items()
-    ]
 
 
 class PairEncoder:

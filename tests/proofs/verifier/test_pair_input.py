@@ -1,4 +1,4 @@
-"""The verifier's input: evidence as text, and truncated pairs."""
+"""The input of pair classifiers: truncated pairs."""
 
 from __future__ import annotations
 
@@ -6,14 +6,8 @@ from pathlib import Path
 
 from tokenizers import Tokenizer
 
-from proofs.verifier.pair_input import PairEncoder, evidence_text
+from proofs.verifier.pair_input import PairEncoder
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
-
-
-def test_evidence_is_grouped_by_document() -> None:
-    sentences = [("Rome", "It is old."), ("Oslo", "It is cold."), ("Rome", "It has hills.")]
-    assert evidence_text(sentences) == "Rome: It is old. It has hills. Oslo: It is cold."
-    assert evidence_text([]) == ""
 
 
 def test_the_longer_text_is_cut_and_segments_tell_the_texts_apart(tmp_path: Path) -> None:

@@ -1,0 +1,213 @@
+"""Classifiers of the hub as verifiers, beside transformers; bad input and bad files."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+from proofs.verifier.classifier_verifier import ClassifierVerifier
+from proofs.verifier.reading import Sentence, VerifierError
+from tests.proofs.verifier.tiny_classifier import TEXT, write_classifier_directory
+
+CLAIMS = ["Rome is a city.", "Paris is not the capital of France.", "Oslo", "Bern"]
+EVIDENCES: list[list[Sentence]] = [
+    [("Rome", "Rome is not a city in Italy."), ("Oslo", "It was never."), ("Rome", "30 towns.")],
+    [("", "Paris is the capital of France.")],
+    [],
+    [("Bern", TEXT), ("Aare", "Bern lies on the Aare."), ("", "Rome " * 20), ("Oslo", "Oslo")],
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_classifier_directory(tmp_path_factory.mktemp("hub") / "model")
+
+
+@pytest.fixture(scope="module")
+def verifier(folder: Path) -> ClassifierVerifier:
+    return ClassifierVerifier.open(folder)
+
+
+def logits_of(folder: Path, claim: str, text: str) -> np.ndarray:
+    """Return what transformers computes for a text with a claim."""
+    model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    inputs = tokenizer(
+        text,
+        claim,
+        truncation="only_first",
+        max_length=64,
+        return_token_type_ids=True,
+        return_tensors="pt",
+    )
+    with torch.inference_mode():
+        logits: np.ndarray = model(**inputs).logits[0].double().numpy()
+    return logits
+
+
+def softmax(logits: np.ndarray) -> np.ndarray:
+    shares: np.ndarray = np.exp(logits - logits.max())
+    return shares / shares.sum()
+
+
+def check_shape(verifier: ClassifierVerifier, claim: str, evidence: Sequence[Sentence]) -> None:
+    (reading,) = verifier.read([claim], [evidence])
+    assert reading.sentences.shape == (len(evidence), 3)
+    np.testing.assert_allclose(reading.sentences.sum(1), 1)
+    np.testing.assert_allclose(reading.labels.sum(), 1)
+
+
+def test_sentences_and_the_whole_are_read(folder: Path, verifier: ClassifierVerifier) -> None:
+    """Probabilities are those of transformers, in the order of the verifier's labels."""
+    reading = verifier.read(CLAIMS, EVIDENCES)[0]
+    texts = ["Rome: Rome is not a city in Italy.", "Oslo: It was never.", "Rome: 30 towns."]
+    for text, row in zip(texts, reading.sentences, strict=True):
+        expected = softmax(logits_of(folder, CLAIMS[0], text))[::-1]
+        np.testing.assert_allclose(row, expected, atol=1e-5)
+    whole = "Rome: Rome is not a city in Italy. 30 towns. Oslo: It was never."
+    expected = softmax(logits_of(folder, CLAIMS[0], whole))[::-1]
+    np.testing.assert_allclose(reading.labels, expected, atol=1e-5)
+    assert (reading.unread, reading.claim_cut) == ((), False)
+
+
+def test_one_sentence_is_the_whole(verifier: ClassifierVerifier) -> None:
+    reading = verifier.read(CLAIMS, EVIDENCES)[1]
+    np.testing.assert_allclose(reading.labels, reading.sentences[0], atol=1e-6)
+
+
+def test_of_long_evidence_the_whole_is_of_the_best_sentences(
+    folder: Path, verifier: ClassifierVerifier
+) -> None:
+    evidence = [("", "Rome " * 25), ("", "Paris " * 24), ("", "Oslo " * 23), ("", "Bern")]
+    (reading,) = verifier.read(["Rome"], [evidence])
+    order = np.argsort(reading.sentences[:, 1])
+    # Two long ones and the short one fit, but not three long ones.
+    long = [int(at) for at in order if at != 3][:2]
+    chosen = sorted([*long, 3])
+    text = " ".join(evidence[at][1] for at in chosen)
+    expected = softmax(logits_of(folder, "Rome", text))[::-1]
+    np.testing.assert_allclose(reading.labels, expected, atol=1e-5)
+    assert reading.unread == ()
+
+
+def test_what_is_cut_is_said(verifier: ClassifierVerifier) -> None:
+    (reading,) = verifier.read(["Rome"], [[("", "Oslo"), ("", "Rome " * 90)]])
+    assert (reading.unread, reading.claim_cut) == ((1,), False)
+    (reading,) = verifier.read(["Rome " * 40], [[("", "Oslo")]])
+    assert (reading.unread, reading.claim_cut) == ((), True)
+
+
+def test_readings_do_not_depend_on_the_batch(verifier: ClassifierVerifier) -> None:
+    together = verifier.read(CLAIMS, EVIDENCES)
+    backward = verifier.read(CLAIMS[::-1], EVIDENCES[::-1])[::-1]
+    alone = [verifier.read([c], [e])[0] for c, e in zip(CLAIMS, EVIDENCES, strict=True)]
+    for others in (backward, alone):
+        for one, other in zip(together, others, strict=True):
+            np.testing.assert_allclose(one.labels, other.labels, atol=1e-5)
+            np.testing.assert_allclose(one.sentences, other.sentences, atol=1e-5)
+
+
+@pytest.mark.parametrize("claim", ["", " \n"])
+def test_of_an_empty_claim_nothing_is_known(verifier: ClassifierVerifier, claim: str) -> None:
+    empty, other = verifier.read([claim, "Rome"], [EVIDENCES[0], EVIDENCES[0]])
+    np.testing.assert_array_equal(empty.labels, [0, 1, 0])
+    np.testing.assert_array_equal(empty.sentences, np.tile([0, 1, 0], (3, 1)))
+    assert other.labels[1] < 1
+    (nothing,) = verifier.read(["Rome"], [[]])
+    np.testing.assert_array_equal(nothing.labels, [0, 1, 0])
+    assert verifier.read([], []) == []
+
+
+@pytest.mark.parametrize(
+    "claim",
+    ["Rome is. " * 1112, "ローマは都市です。", "Рим — это город.", "روما مدينة", "\ud800", "\x00"],
+)
+def test_long_claims_other_scripts_and_many_sentences(
+    verifier: ClassifierVerifier, claim: str
+) -> None:
+    evidence = [(f"title {n % 3}", "روما مدينة Rome " * (n % 9)) for n in range(200)]
+    check_shape(verifier, claim, evidence)
+
+
+def test_claims_and_evidence_must_pair_up(verifier: ClassifierVerifier) -> None:
+    with pytest.raises(ValueError, match="1 claims have 0 lists of evidence"):
+        verifier.read(["one"], [])
+
+
+@pytest.mark.parametrize("labels", [("LABEL_0",), ("LABEL_0", "LABEL_1"), ("support", "other")])
+def test_one_or_two_outputs_tell_support(tmp_path: Path, labels: tuple[str, ...]) -> None:
+    folder = write_classifier_directory(tmp_path / "model", labels)
+    (reading,) = ClassifierVerifier.open(folder).read(CLAIMS[1:2], EVIDENCES[1:2])
+    logits = logits_of(folder, CLAIMS[1], EVIDENCES[1][0][1])
+    if len(labels) == 1:
+        support = 1 / (1 + np.exp(-logits[0]))
+    else:
+        support = softmax(logits)[0 if "support" in labels else 1]
+    np.testing.assert_allclose(reading.labels, [support, 1 - support, 0], atol=1e-5)
+
+
+def test_the_temperature_is_that_of_the_kind_of_evidence(folder: Path, tmp_path: Path) -> None:
+    copied = shutil.copytree(folder, tmp_path / "copied")
+    (copied / "temperature.json").write_text('{"sentence": 2.0}')
+    one, other = ClassifierVerifier.open(folder), ClassifierVerifier.open(copied)
+    plain, warm = (v.read(CLAIMS[:2], EVIDENCES[:2]) for v in (one, other))
+    np.testing.assert_allclose(warm[0].labels, plain[0].labels)
+    squared = warm[1].labels ** 2
+    np.testing.assert_allclose(squared / squared.sum(), plain[1].labels, rtol=1e-5)
+
+
+def rename(*labels: str) -> Callable[[Path], object]:
+    def change(folder: Path) -> None:
+        path = folder / "config.json"
+        config = json.loads(path.read_text()) | {"id2label": dict(enumerate(labels))}
+        path.write_text(json.dumps(config))
+
+    return change
+
+
+def break_weights(folder: Path) -> None:
+    state = load_file(folder / "model.safetensors")
+    state["classifier.bias"][1] = float("nan")
+    save_file(state, folder / "model.safetensors", metadata={"format": "pt"})
+
+
+def pickle_weights(folder: Path) -> None:
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda f: (f / "config.json").unlink(), r"config\.json: no such file; give a directory"),
+        (pickle_weights, r"model\.safetensors: no such file; give a directory"),
+        (lambda f: (f / "config.json").write_text("{"), r"config\.json: is not a model config"),
+        (lambda f: (f / "config.json").write_text("[]"), r"config\.json: is not a model config"),
+        (rename("a", "b", "c"), r"config\.json: field 'id2label': the labels 'a', .*rename them"),
+        (rename("a", "b", "c", "d"), r"config\.json: field 'id2label': the labels"),
+        (rename("yes", "no"), r"config\.json: field 'id2label': of the labels 'yes'"),
+        (break_weights, r"classifier\.bias are not finite\); restore it"),
+        (lambda f: (f / "model.safetensors").write_bytes(b"x"), "model: not a usable classifier"),
+        (lambda f: (f / "tokenizer.json").write_text("{"), "model: not a usable classifier"),
+        (rename("support", "other"), "model: not a usable classifier"),
+    ],
+)
+def test_bad_files_are_named(tmp_path: Path, change: Callable[[Path], object], says: str) -> None:
+    folder = write_classifier_directory(tmp_path / "model")
+    change(folder)
+    with pytest.raises(VerifierError, match=says):
+        ClassifierVerifier.open(folder)
+
+
+def test_an_encoder_is_no_classifier(tmp_path: Path) -> None:
+    folder = write_classifier_directory(tmp_path / "model", labels=())
+    rename("neutral", "contradiction", "entailment")(folder)
+    with pytest.raises(VerifierError, match=r"model: not a usable classifier .it lacks classifier"):
+        ClassifierVerifier.open(folder)

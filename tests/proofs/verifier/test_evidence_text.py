@@ -1,0 +1,11 @@
+"""Evidence as one text."""
+
+from __future__ import annotations
+
+from proofs.verifier.evidence_text import evidence_text
+
+
+def test_evidence_is_grouped_by_document() -> None:
+    sentences = [("Rome", "It is old."), ("Oslo", "It is cold."), ("Rome", "It has hills.")]
+    assert evidence_text(sentences) == "Rome: It is old. It has hills. Oslo: It is cold."
+    assert evidence_text([]) == ""
