@@ -111,6 +111,7 @@ setup(
         "haystack": ["haystack-ai>=2.31,<4"],
         "langchain": ["langchain-core>=1.7,<2"],
         "mcp": ["mcp>=2.3,<3"],  # `admiral mcp`
+        "openai": ["openai>=3.50,<4"],  # a chat model as a verifier
         "ray": ["ray>=2.50,<3"],  # --engine ray: one run on many machines
         "rayserve": ["ray[serve]>=2.60,<3"],  # `admiral serve --engine ray`
         # `make docs`: the documentation site.
@@ -131,6 +132,7 @@ setup(
             "mcp>=2.3,<3",
             "onnx>=1.23,<2",
             "onnxscript>=0.7,<1",
+            "openai>=3.50,<4",
             "pillow>=11",
             "playwright>=1.55,<2",
             "psutil>=6",
