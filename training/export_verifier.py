@@ -126,6 +126,8 @@ def _card(verifier: Path, name: str) -> str:
     header, body = "", text
     if text.startswith("---\n"):
         header, _, body = text.removeprefix("---\n").partition("\n---\n")
+        # transformers does not read an export.
+        header = re.sub(r"^library_name:.*\n", "", header, flags=re.MULTILINE)
         header = f"---\n{header}\n---\n\n"
     # The headings of the trained verifier become sections of this card.
     sections = re.sub(r"^(#+ )", r"#\1", body.strip(), flags=re.MULTILINE)

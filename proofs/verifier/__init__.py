@@ -1,6 +1,5 @@
-"""The verifier: a pair classifier that reads a claim with its evidence.
+"""Verifiers: what evidence, and each sentence of it, does to a claim.
 
-It estimates how likely the evidence entails the claim, contradicts it, or does neither, and whether
-the evidence bears on the claim at all. Any local Hugging Face pair classifier with these three
-labels can stand in for it.
+A verifier estimates how likely the evidence entails the claim, contradicts it, or does neither. It
+is one of ours, any Hugging Face sequence classifier, a chat model, or a class of the user.
 """

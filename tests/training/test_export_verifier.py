@@ -39,7 +39,9 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     (folder / "verifier").mkdir()
     write_model(folder / "verifier", model, tokenizer, torch.float32, 64)
     (folder / "verifier" / "temperature.json").write_text('{"document": 2.0}')
-    (folder / "verifier" / "README.md").write_text("---\ntags: [x]\n---\n\n# verifier\n\nText.\n")
+    (folder / "verifier" / "README.md").write_text(
+        "---\nlibrary_name: y\ntags: [x]\n---\n\n# verifier\n\nText.\n"
+    )
     arguments = [str(folder / "verifier"), str(folder / "out")]
     done = CliRunner().invoke(main, arguments)
     assert done.exit_code == 0, done.output
