@@ -43,6 +43,7 @@ _FORMATS: tuple[dict[str, Any], ...] = (
 )
 _REFUSED = (400, 422)
 _SHOWN = 300
+_SECRET = 8
 _PER_PRICE = 1_000_000
 
 
@@ -283,8 +284,9 @@ class ChatVerifier:
             problem = f"the request failed ({error}); check --verifier-model and the server's log"
         else:
             return
-        # A server may repeat the key in its message.
-        text = problem.replace(settings.api_key, "***")
+        # A server may repeat the key in its message. A short one is no secret, but part of words.
+        key = settings.api_key
+        text = problem.replace(key, "***") if len(key) >= _SECRET else problem
         text = text if len(text) <= 2 * _SHOWN else f"{text[:_SHOWN]} ... {text[-_SHOWN:]}"
         raise VerifierError(f"{settings.base_url}: {text}")
 

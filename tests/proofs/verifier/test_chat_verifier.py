@@ -129,6 +129,14 @@ def test_lasting_errors_are_told(
     assert len(str(caught.value)) < 1000
 
 
+def test_a_short_key_leaves_messages_readable(
+    serve: Callable[[Answer], ChatServer], ask: Ask
+) -> None:
+    server = serve(lambda _: failure(401, "no such user"))
+    with pytest.raises(VerifierError, match="no such user"):
+        read_one(ask(server.address, api_key="s"))
+
+
 def test_a_slow_server_is_told(serve: Callable[[Answer], ChatServer], ask: Ask) -> None:
     server = serve(lambda _: Response(pause=60))
     with pytest.raises(VerifierError, match=r"no answer within 0\.2 s in 1 attempts; check"):
