@@ -1,0 +1,5 @@
+"""Exact comparison of claims with evidence, where words decide and nothing has to be guessed."""
+
+from proofs.verifier.exact.comparison import compare
+
+__all__ = ["compare"]

@@ -1,0 +1,389 @@
+"""Comparison of a claim with its evidence: what is compared, and when it decides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import takewhile
+
+from proofs.logic.words import word_list
+from proofs.verifier.exact.alignment import (
+    Alignment,
+    align,
+    are_antonyms,
+    is_faithful,
+    is_specific,
+)
+from proofs.verifier.exact.clauses import Clause, Item, clauses, read_clause, sentences
+from proofs.verifier.exact.relations import (
+    Kinship,
+    ages_at_death,
+    canonical,
+    date_of,
+    decide_kinship,
+    kinship,
+    spans,
+    with_roles_exchanged,
+)
+from proofs.verifier.exact.values import Value, age, decide
+from proofs.verifier.reading import Comparison, Sentence
+
+ENTAILMENT, CONTRADICTION = "entailment", "contradiction"
+_MAX_CHARACTERS = 1000
+# Events that happen once to a subject, and properties of which it has one value.
+_ONCE = word_list(
+    """
+    born died founded established formed created released published premiered opened built completed
+    constructed launched discovered invented debuted introduced incorporated aired broadcast built
+    population inhabitants residents height length area depth elevation altitude weight duration
+    distance age diameter width founded ended began started birth death crowned assassinated
+    executed killed buried erected commissioned inaugurated abolished dissolved signed ratified
+    """
+)
+_WORDS_OF_AGE = word_list("died lived aged age old")
+# What is computed from dates need not be said in these words.
+_COMPUTED = _WORDS_OF_AGE | {"before", "after"}
+# Items of the evidence between the aligned ones, at most.
+_MOST_INSERTED = {CONTRADICTION: 3, ENTAILMENT: 4}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What two values do to a claim.
+
+    Attributes
+    ----------
+    label
+        ``entailment`` or ``contradiction``.
+    claimed, stated
+        The words that were compared.
+    reason
+        What was compared and what follows.
+    """
+
+    label: str
+    claimed: str
+    stated: str
+    reason: str
+
+
+def compare(claim: str, evidence: Sequence[Sentence]) -> Comparison | None:
+    """Return the values that decide a claim, or None where they do not decide or disagree.
+
+    Parameters
+    ----------
+    claim
+        The claim, one sentence.
+    evidence
+        Sentences with the titles of their documents.
+    """
+    if len(claim) > _MAX_CHARACTERS or len(sentences(claim.strip())) != 1:
+        return None
+    asserted = read_clause(claim.strip())
+    if len(asserted.items) < 2 or asserted.tail[-1:] == ("?",):
+        return None
+    found: dict[int, list[Clause]] = {}
+    for number, (title, text) in enumerate(evidence):
+        if _may_decide(asserted, title, text):
+            found[number] = list(clauses(title, text))
+    best: Comparison | None = None
+    for number, finding in _findings(asserted, found):
+        if best is not None and best.label != finding.label:
+            return None
+        best = best or Comparison(
+            finding.label, finding.claimed, finding.stated, number, finding.reason
+        )
+    return best
+
+
+def _findings(claim: Clause, found: dict[int, list[Clause]]) -> Iterator[tuple[int, Finding]]:
+    """Yield what decides a claim, with the number of the sentence."""
+    active = canonical(claim)
+    exchanged = with_roles_exchanged(active)
+    kin = kinship(claim)
+    for number, parts in found.items():
+        for clause in parts:
+            finding = _by_words(claim, clause)
+            if finding is None:
+                stated = canonical(clause)
+                if stated is not clause or active is not claim:
+                    finding = _by_words(active, stated)
+                if finding is None and exchanged is not None:
+                    finding = _by_roles(active, exchanged, stated)
+            if finding is None and kin is not None:
+                finding = _by_kinship(kin, clause)
+            if finding is None and (duration := spans(clause)) is not None:
+                finding = _by_words(claim, duration)
+            if finding is not None:
+                yield number, finding
+    every = [clause for parts in found.values() for clause in parts]
+    finding = _by_age(claim, every) or _by_dates(active, every)
+    if finding is not None:
+        yield min(found), finding
+
+
+def _by_roles(claim: Clause, exchanged: Clause, clause: Clause) -> Finding | None:
+    """Return a contradiction if a clause states a claim with subject and object exchanged."""
+    finding = _by_words(exchanged, clause)
+    if finding is None or finding.label != ENTAILMENT:
+        return None
+    return _different(_text(claim.items), _text(exchanged.items))
+
+
+def _by_kinship(claimed: Kinship, clause: Clause) -> Finding | None:
+    stated = kinship(clause)
+    label = decide_kinship(claimed, stated) if stated is not None else None
+    if stated is None or label is None:
+        return None
+    words = f"{claimed.noun}", f"{stated.noun}"
+    return _equal(*words) if label == ENTAILMENT else _different(*words)
+
+
+def _by_age(claim: Clause, stated: Sequence[Clause]) -> Finding | None:
+    """Return what the dates of a life say of a claimed age at death."""
+    words = {item.norm for item in claim.items}
+    told = [item for item in claim.items if item.value is not None]
+    if len(told) != 1 or words.isdisjoint(("died", "lived")):
+        return None
+    if words.isdisjoint(("aged", "age")) and "old" not in told[0].text:
+        return None
+    subject = tuple(takewhile(lambda item: item.is_name, claim.items))
+    rest = {item.norm for item in claim.items[len(subject) :]} - {""}
+    claimed = age(told[0].value)
+    if not subject or claimed is None or not rest <= _WORDS_OF_AGE:
+        return None
+    birth = date_of((*subject, *read_clause("was born").items), stated)
+    death = date_of((*subject, *read_clause("died").items), stated)
+    if birth is None or death is None:
+        return None
+    least, greatest = ages_at_death(birth[1], death[1])
+    dates = f"{birth[0]} to {death[0]}"
+    if claimed.low[0] <= least and greatest <= claimed.high[0]:
+        return _equal(told[0].text, dates)
+    if claimed.high[0] < least or claimed.low[0] > greatest:
+        return _different(told[0].text, dates)
+    # From years alone an age is known but for one year.
+    if claimed.low == claimed.high:
+        return _equal(told[0].text, dates)
+    return None
+
+
+def _by_dates(claim: Clause, stated: Sequence[Clause]) -> Finding | None:
+    """Return what the dates of two events say of their claimed order."""
+    items = claim.items
+    norms = [item.norm for item in items]
+    if "before" not in norms or any(item.is_negation or item.value for item in items):
+        return None
+    at = norms.index("before")
+    first, second = items[:at], items[at + 1 :]
+    if at < 2 or not second:
+        return None
+    earlier = date_of(first, stated)
+    later = date_of(second, stated) or date_of((*second, first[-1]), stated)
+    if earlier is None or later is None:
+        return None
+    claimed, dates = _text(items), f"{earlier[0]} and {later[0]}"
+    if earlier[1].possible.high < later[1].possible.low:
+        return _equal(claimed, dates)
+    if earlier[1].possible.low > later[1].possible.high:
+        return _different(claimed, dates)
+    return None
+
+
+def _text(items: Iterable[Item]) -> str:
+    return " ".join(item.text for item in items)
+
+
+def _may_decide(claim: Clause, title: str, text: str) -> bool:
+    """Return whether a text has the first letters of all words of a claim but one."""
+    letters = f"{title} {text}".casefold()
+    missing = sum(
+        item.value is None
+        and not item.is_negation
+        and item.norm not in _COMPUTED
+        and item.norm[:4] not in letters
+        for item in claim.items
+    )
+    return missing <= 1
+
+
+def _by_words(claim: Clause, clause: Clause) -> Finding | None:
+    """Return what an alignment of a claim with a clause decides."""
+    plain_claim, claim_negations = _without_negations(claim)
+    plain_clause, clause_negations = _without_negations(clause)
+    if not plain_claim.items or not plain_clause.items:
+        return None
+    alignment = align(plain_claim, plain_clause)
+    if alignment is None or not is_faithful(alignment):
+        return None
+    flipped = _flipped(alignment, claim_negations, clause_negations)
+    if flipped is None:
+        return None
+    findings: list[Finding] = []
+    for place, (item, other) in enumerate(alignment.pairs):
+        if item.value is not None and other.value is not None:
+            finding = _by_value(alignment, place)
+            if finding is None:
+                return None
+            findings.append(finding)
+        elif are_antonyms(item, other):
+            findings.append(_different(item.text, other.text))
+    if flipped:
+        findings.append(_negated(alignment, claim_negations, clause_negations))
+    against = [finding for finding in findings if finding.label == CONTRADICTION]
+    if len(against) > 1:
+        return None
+    label = CONTRADICTION if against else ENTAILMENT
+    if len(alignment.inserted) > _MOST_INSERTED[label]:
+        return None
+    if against:
+        certain = flipped or is_specific(alignment) or _differ_in_one_item(alignment)
+        return against[0] if certain else None
+    return findings[0] if findings else _same_words(alignment)
+
+
+def _differ_in_one_item(alignment: Alignment) -> bool:
+    """Return whether a claim and a clause that begin with a value differ in no other word."""
+    items = alignment.claim.items
+    return (
+        not alignment.unaligned
+        and items[0].value is not None
+        and any(item.is_name or "the" in item.before for item in items[1:])
+    )
+
+
+def _without_negations(clause: Clause) -> tuple[Clause, dict[int, str]]:
+    """Return a clause without its negations, and these by the item that follows them."""
+    kept: list[Item] = []
+    negations: dict[int, str] = {}
+    for item in clause.items:
+        if item.is_negation:
+            negations[len(kept)] = item.text
+        else:
+            kept.append(item)
+    return replace(clause, items=tuple(kept)) if negations else clause, negations
+
+
+def _flipped(alignment: Alignment, claim: dict[int, str], clause: dict[int, str]) -> bool | None:
+    """Return whether one of claim and clause negates what the other states, or None if unclear.
+
+    A negated statement says nothing of the same with fewer words, so that no item may follow the
+    negation of the clause that is not of the claim.
+    """
+    if not claim and not clause:
+        return False
+    if len(claim) > 1 or len(clause) > 1 or alignment.inserted:
+        return None
+    if any("only" in item.text.lower().split() for item in alignment.claim.items):
+        return None  # "not only"
+    places = set(alignment.places)
+    for at in clause:
+        if any(item not in places for item in range(at, len(alignment.clause.items))):
+            return None
+    gaps = {sum(place < at for place in alignment.places) for at in clause}
+    if gaps == set(claim):
+        return False
+    if claim and clause:
+        return None
+    ((at, negation),) = (claim or clause).items()
+    # "No bird flew" is the opposite of "a bird flew"; other negations begin no statement.
+    begins = not (gaps or set(claim)) - {0}
+    if begins and negation.lower() != "no":
+        return None
+    return True if (gaps or set(claim)) != {len(alignment.places)} else None
+
+
+def _negated(alignment: Alignment, claim: dict[int, str], clause: dict[int, str]) -> Finding:
+    if claim:
+        ((at, negation),) = claim.items()
+        words = alignment.claim.items[at].text
+        stated = alignment.clause.items[alignment.places[at]].text
+        return _different(f"{negation} {words}", stated)
+    ((at, negation),) = clause.items()
+    words = alignment.clause.items[at].text
+    claimed = alignment.claim.items[alignment.places.index(at)].text
+    return _different(claimed, f"{negation} {words}")
+
+
+def _by_value(alignment: Alignment, number: int) -> Finding | None:
+    """Return what the values do that a claim and a clause have in the same slot, if they do."""
+    item, other = alignment.pairs[number]
+    if item.value is None or other.value is None:
+        return None
+    label = decide(item.value, other.value)
+    if label is None or not _same_slot(alignment, number, item.value.kind):
+        return None
+    claimed = _phrase(alignment.claim, number)
+    stated = _phrase(alignment.clause, alignment.places[number])
+    if label == ENTAILMENT:
+        return _equal(claimed, stated)
+    # What the claim says may be said elsewhere in the sentence; a number belongs to its noun.
+    if item.value.kind != "number" and any(
+        rival.value is not None and decide(item.value, rival.value) == ENTAILMENT
+        for rival in alignment.clause.items
+    ):
+        return None
+    happens_once = any(word.norm in _ONCE for word in alignment.claim.items)
+    if not happens_once and (
+        alignment.inserted or _may_be_part(alignment, item.value, other.value)
+    ):
+        return None
+    return _different(claimed, stated)
+
+
+def _may_be_part(alignment: Alignment, claimed: Value, stated: Value) -> bool:
+    """Return whether a clause may count a part of what the claim counts: "two cups in Ghent"."""
+    following = alignment.clause.items[alignment.places[-1] + 1 :]
+    return any(item.preposition for item in following) and stated.point < claimed.point
+
+
+def _same_slot(alignment: Alignment, number: int, kind: str) -> bool:
+    """Return whether the words that two values belong to are the same.
+
+    A number or a rank belongs to what follows it, other values to what precedes them.
+    """
+    claim, clause = alignment.claim.items, alignment.clause.items
+    place = alignment.places[number]
+    if kind == "rank" and alignment.places[-1] - place != len(claim) - 1 - number:
+        return False  # the tallest of a town is not the tallest
+    if kind not in ("number", "rank"):
+        return number == 0 or place - alignment.places[number - 1] <= 3
+    if _has_noun(claim, number):
+        return alignment.places[number + 1] - place <= 1
+    return not _has_noun(clause, place)
+
+
+def _has_noun(items: Sequence[Item], at: int) -> bool:
+    """Return whether a word follows a value without anything that would part them."""
+    if at + 1 == len(items):
+        return False
+    following = items[at + 1]
+    return following.value is None and not following.preposition and "," not in following.before
+
+
+def _phrase(clause: Clause, at: int) -> str:
+    item = clause.items[at]
+    if item.value is not None and item.value.kind == "rank" and at + 1 < len(clause.items):
+        following = clause.items[at + 1].text
+        return following if following == item.text else f"{item.text} {following}"
+    return item.text
+
+
+def _equal(claimed: str, stated: str) -> Finding:
+    reason = (
+        f"The claim and the evidence both say {stated}."
+        if claimed == stated
+        else f"The claim says {claimed}, which agrees with the evidence: {stated}."
+    )
+    return Finding(ENTAILMENT, claimed, stated, reason)
+
+
+def _different(claimed: str, stated: str) -> Finding:
+    reason = f"The claim says {claimed}, the evidence says {stated}."
+    return Finding(CONTRADICTION, claimed, stated, reason)
+
+
+def _same_words(alignment: Alignment) -> Finding:
+    claimed = " ".join(item.text for item in alignment.claim.items)
+    stated = " ".join(other.text for _, other in alignment.pairs)
+    return Finding(ENTAILMENT, claimed, stated, "The evidence says this in the same words.")

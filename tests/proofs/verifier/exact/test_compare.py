@@ -1,0 +1,291 @@
+"""What exact comparison says of twins of claims, of which one is true, and where it is silent."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+
+from proofs.verifier.exact import compare
+from tests.proofs.hostile_texts import claims, evidence
+
+TRUE, FALSE = "entailment", "contradiction"
+
+# The title, the sentence, a true claim and a false one.
+TWINS = {
+    "number with separators": (
+        "Ostrel",
+        "Ostrel is a fishing port with 7,418 inhabitants.",
+        "Ostrel has 7418 inhabitants.",
+        "Ostrel has 7,481 inhabitants.",
+    ),
+    "number in words": (
+        "",
+        "Ines Varga wrote fourteen operas and two symphonies.",
+        "Ines Varga wrote 14 operas.",
+        "Ines Varga wrote two operas.",
+    ),
+    "large number": (
+        "",
+        "The fair sold 3,000,000 tickets.",
+        "The fair sold three million tickets.",
+        "The fair sold seven million tickets.",
+    ),
+    "population": (
+        "Ostrel",
+        "The town has a population of 7,418.",
+        "Ostrel has 7,418 inhabitants.",
+        "Ostrel has 9,000 residents.",
+    ),
+    "unit": (
+        "Gantry Tunnel",
+        "It is 4,000 metres long.",
+        "The Gantry Tunnel is 4 km long.",
+        "The Gantry Tunnel is 6 km long.",
+    ),
+    "unit and measure": (
+        "Hollin Tower",
+        "Hollin Tower has a height of 90 m.",
+        "Hollin Tower is 90 metres high.",
+        "Hollin Tower is 60 metres high.",
+    ),
+    "currency": (
+        "",
+        "The canal cost $12 million.",
+        "The canal cost 12 million dollars.",
+        "The canal cost 21 million dollars.",
+    ),
+    "percentage": (
+        "",
+        "The tax is 7.5 percent.",
+        "The tax is 7.5%.",
+        "The tax is 5.7%.",
+    ),
+    "decade": (
+        "Ines Varga",
+        "She was born in 1847 in Pest.",
+        "Ines Varga was born in the 1840s.",
+        "Ines Varga was born in the 1850s.",
+    ),
+    "century": (
+        "",
+        "The lighthouse was built in 1741.",
+        "The lighthouse was built in the 18th century.",
+        "The lighthouse was built in the nineteenth century.",
+    ),
+    "date in two orders": (
+        "",
+        "Ines Varga was born on March 9, 1847.",
+        "Ines Varga was born on 9 March 1847.",
+        "Ines Varga was born on 8 March 1847.",
+    ),
+    "years in brackets": (
+        "Ines Varga",
+        "Ines Varga (9 March 1847 – 2 April 1911) was a composer.",
+        "Ines Varga died in 1911.",
+        "Ines Varga died in 1912.",
+    ),
+    "age": (
+        "Ines Varga",
+        "Ines Varga (9 March 1847 – 2 April 1911) was a composer.",
+        "Ines Varga died aged 64.",
+        "Ines Varga died at the age of 71.",
+    ),
+    "age from years": (
+        "Ines Varga",
+        "She was born in 1847 and died in 1911.",
+        "Ines Varga lived to the age of 63.",
+        "Ines Varga lived to be 70 years old.",
+    ),
+    "duration": (
+        "Bertold II",
+        "He ruled from 1203 to 1217.",
+        "Bertold II ruled for 14 years.",
+        "Bertold II ruled for 24 years.",
+    ),
+    "more than": (
+        "",
+        "The strike was joined by 640 miners.",
+        "More than 600 miners joined the strike.",
+        "Fewer than 600 miners joined the strike.",
+    ),
+    "at least": (
+        "",
+        "The storm destroyed 85 houses.",
+        "The storm destroyed at least 80 houses.",
+        "The storm destroyed at most 80 houses.",
+    ),
+    "between": (
+        "",
+        "The dam was completed in 1936.",
+        "The dam was completed between 1930 and 1940.",
+        "The dam was completed between 1940 and 1950.",
+    ),
+    "before a year": (
+        "",
+        "The dam was completed in 1936.",
+        "The dam was completed before 1940.",
+        "The dam was completed after 1940.",
+    ),
+    "order of events": (
+        "",
+        "The drought began after the war.",
+        "The war began before the drought.",
+        "The war began after the drought.",
+    ),
+    "order of dates": (
+        "",
+        "The mill was built in 1702 and the inn was built in 1760.",
+        "The mill was built before the inn.",
+        "The inn was built before the mill.",
+    ),
+    "rank": (
+        "",
+        "Mount Skell is the second highest peak in Ardia.",
+        "Mount Skell is the second-highest peak in Ardia.",
+        "Mount Skell is the highest peak in Ardia.",
+    ),
+    "negation": (
+        "",
+        "The treaty was never signed.",
+        "The treaty was never signed.",
+        "The treaty was signed.",
+    ),
+    "negated claim": (
+        "",
+        "The treaty was signed in Ghent.",
+        "The treaty was signed.",
+        "The treaty was not signed.",
+    ),
+    "antonym": (
+        "",
+        "Torvik United lost the replay.",
+        "Torvik United lost the replay.",
+        "Torvik United won the replay.",
+    ),
+    "direction": (
+        "",
+        "The quarry lies south of the canal.",
+        "The quarry lies south of the canal.",
+        "The quarry lies north of the canal.",
+    ),
+    "passive": (
+        "",
+        "Norrel was bought by Hask in 1988.",
+        "Hask bought Norrel.",
+        "Norrel bought Hask.",
+    ),
+    "participle": (
+        "",
+        "Salt Roads was written by Lena Orr.",
+        "Lena Orr wrote Salt Roads.",
+        "Salt Roads wrote Lena Orr.",
+    ),
+    "kinship": (
+        "",
+        "Ewan Lisle is the son of the painter Mara Lisle.",
+        "Mara Lisle is the mother of Ewan Lisle.",
+        "Mara Lisle is the daughter of Ewan Lisle.",
+    ),
+    "spouse": (
+        "",
+        "Mara Lisle is the wife of Hugo Brandt.",
+        "Hugo Brandt is the husband of Mara Lisle.",
+        "Mara Lisle is the sister of Hugo Brandt.",
+    ),
+    "possessive kinship": (
+        "",
+        "Ewan Lisle's mother is Mara Lisle.",
+        "Mara Lisle is the mother of Ewan Lisle.",
+        "Mara Lisle is the father of Ewan Lisle.",
+    ),
+    "subject joined by and": (
+        "Ines Varga",
+        "She studied in Vienna and died in 1911.",
+        "Ines Varga died in 1911.",
+        "Ines Varga died in 1921.",
+    ),
+}
+
+SILENT = {
+    "nothing in common": ("", "The dam was completed in 1936.", "Ines Varga wrote 14 operas."),
+    "hedge": ("", "The dam was reportedly completed in 1936.", "The dam was completed in 1936."),
+    "plan": ("", "The dam was planned to be completed in 1936.", "The dam was completed in 1940."),
+    "vague number": ("", "It cost 12 million francs.", "It cost nearly 13 million francs."),
+    "rounded number": ("", "The fair sold 3,120,000 tickets.", "The fair sold 3 million tickets."),
+    "disputed century": ("", "It was built in 1800.", "It was built in the 19th century."),
+    "coarser date": ("", "The inn was built in the 1740s.", "The inn was built in 1741."),
+    "another subject": ("", "The brother of Ines was born in 1840.", "Ines was born in 1847."),
+    "possessor": ("", "Ines Varga's brother was born in 1840.", "Ines Varga was born in 1847."),
+    "clause of another": ("", "Ines met Hugo, who died in 1920.", "Ines died in 1911."),
+    "alternative": ("", "The dam was completed in 1936 or 1937.", "The dam was completed in 1936."),
+    "compound noun": ("", "Lena Orr is a theatre critic.", "Lena Orr is a theatre."),
+    "not only": ("", "The treaty was not only signed.", "The treaty was signed."),
+    "restricted negation": ("", "The film was not shown in Ghent.", "The film was shown."),
+    "narrower superlative": (
+        "",
+        "Mount Skell is the highest peak in northern Ardia.",
+        "Mount Skell is the highest peak in Ardia.",
+    ),
+    "one of": ("", "Skell is one of the highest peaks.", "Skell is the second highest peak."),
+    "verb of two ways": ("", "The baker helped the miller.", "The miller helped the baker."),
+    "several events": ("", "Torvik won two cups in Ghent.", "Torvik won three cups."),
+    "question": ("", "Was the dam completed in 1936?", "The dam was completed in 1936."),
+    "pronoun without title": ("", "He died in 1911.", "She died in 1911."),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", TWINS)
+def test_twins(kind: str) -> None:
+    title, sentence, true, false = TWINS[kind]
+    found = [compare(claim, [(title, sentence)]) for claim in (true, false)]
+    assert [comparison and comparison.label for comparison in found] == [TRUE, FALSE]
+
+
+@pytest.mark.parametrize("kind", SILENT)
+def test_silence(kind: str) -> None:
+    title, sentence, claim = SILENT[kind]
+    assert compare(claim, [(title, sentence)]) is None
+
+
+def test_reason_names_both_values_and_the_sentence() -> None:
+    stated = [("Inn", "The inn burnt down."), ("Inn", "The inn was built in 1901.")]
+    comparison = compare("The inn was built in 1899.", stated)
+    assert comparison is not None
+    assert (comparison.claimed, comparison.stated, comparison.sentence) == ("1899", "1901", 1)
+    assert comparison.reason == "The claim says 1899, the evidence says 1901."
+
+
+def test_sentences_that_disagree_decide_nothing() -> None:
+    stated = [("", "The inn was built in 1899."), ("", "The inn was built in 1901.")]
+    assert compare("The inn was built in 1899.", stated) is None
+    assert compare("The inn was built in 1899.", stated[:1]) is not None
+
+
+def test_dates_of_two_sentences_order_events() -> None:
+    stated = [("Mill", "The mill was built in 1702."), ("Inn", "The inn was built in 1760.")]
+    for claim, label in (
+        ("The mill was built before the inn.", TRUE),
+        ("The mill was built after the inn.", FALSE),
+    ):
+        comparison = compare(claim, stated)
+        assert comparison is not None
+        assert comparison.label == label
+
+
+def test_no_evidence() -> None:
+    assert compare("The inn was built in 1899.", []) is None
+    assert compare("", [("", "")]) is None
+
+
+@given(claims, evidence)
+def test_any_text_is_read(claim: str, stated: list[tuple[str, str]]) -> None:
+    comparison = compare(claim, stated)
+    assert comparison is None or comparison.label in (TRUE, FALSE)
+
+
+def test_import_loads_neither_torch_nor_pint() -> None:
+    check = "import sys, proofs.verifier.exact; sys.exit(bool({'torch', 'pint'} & {*sys.modules}))"
+    assert subprocess.run([sys.executable, "-c", check]).returncode == 0

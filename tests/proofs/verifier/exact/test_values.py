@@ -1,0 +1,138 @@
+"""Numbers in every spelling, and bounds beside an oracle that tries all amounts."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proofs.verifier.exact import compare
+from proofs.verifier.exact.clauses import read_clause
+from proofs.verifier.exact.values import Value, decide
+
+_NAMES = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety"
+)
+UNITS, TENS = _NAMES.split()[:20], _NAMES.split()[20:]
+BOUNDS = {
+    "": lambda amount, number: amount == number,
+    "exactly": lambda amount, number: amount == number,
+    "more than": lambda amount, number: amount > number,
+    "over": lambda amount, number: amount > number,
+    "at least": lambda amount, number: amount >= number,
+    "no fewer than": lambda amount, number: amount >= number,
+    "fewer than": lambda amount, number: amount < number,
+    "at most": lambda amount, number: amount <= number,
+    "no more than": lambda amount, number: amount <= number,
+    "up to": lambda amount, number: amount <= number,
+}
+
+
+def spelled(number: int) -> str:
+    """The number in English words."""
+    for scale, name in ((10**9, "billion"), (10**6, "million"), (1000, "thousand")):
+        if number >= scale:
+            rest = f" {spelled(number % scale)}" if number % scale else ""
+            return f"{spelled(number // scale)} {name}{rest}"
+    if number >= 100:
+        rest = f" and {spelled(number % 100)}" if number % 100 else ""
+        return f"{UNITS[number // 100]} hundred{rest}"
+    if number < 20:
+        return UNITS[number]
+    return TENS[number // 10 - 2] + (f"-{UNITS[number % 10]}" if number % 10 else "")
+
+
+def only_value(text: str) -> Value:
+    values = [item.value for item in read_clause(text).items if item.value is not None]
+    assert len(values) == 1, text
+    return values[0]
+
+
+@given(st.integers(2, 10**12 - 1))
+def test_every_spelling_of_a_number_is_the_same(number: int) -> None:
+    spellings = [f"{number}", f"{number:,}", spelled(number)]
+    for first, second in pairwise([*spellings, spellings[0]]):
+        claimed = only_value(f"They sold {first} tickets.")
+        assert decide(claimed, only_value(f"They sold {second} tickets.")) == "entailment"
+
+
+@given(st.integers(2, 999), st.integers(2, 999))
+def test_different_counts_contradict_each_other(first: int, second: int) -> None:
+    claim, stated = f"The inn has {first} rooms.", f"The inn has {spelled(second)} rooms."
+    there, back = compare(claim, [("", stated)]), compare(stated, [("", claim)])
+    if first == second:
+        assert there is not None
+        assert there.label == "entailment"
+    assert (there and there.label) == (back and back.label)
+    assert there is not None or abs(first - second) < 100
+
+
+@given(
+    st.sampled_from(sorted(BOUNDS)),
+    st.integers(2, 12),
+    st.sampled_from(sorted(BOUNDS)),
+    st.integers(2, 12),
+)
+def test_bounds_decide_as_all_amounts_do(claim: str, first: int, stated: str, second: int) -> None:
+    label = decide(
+        only_value(f"They sold {claim} {first} tickets."),
+        only_value(f"They sold {stated} {second} tickets."),
+    )
+    possible = [amount for amount in range(40) if BOUNDS[stated](amount, second)]
+    true = [BOUNDS[claim](amount, first) for amount in possible]
+    if all(true):
+        assert label == "entailment"
+    elif not any(true):
+        assert label == "contradiction" or {first, second} & {10}
+    else:
+        assert label is None
+
+
+@given(st.integers(1100, 2030), st.integers(1100, 2030), st.sampled_from(["before", "after"]))
+def test_years_before_and_after(bound: int, year: int, word: str) -> None:
+    label = decide(only_value(f"It fell {word} {bound}."), only_value(f"It fell in {year}."))
+    true = year < bound if word == "before" else year > bound
+    assert label == ("entailment" if true else "contradiction")
+
+
+@given(st.integers(1100, 2030), st.integers(110, 203))
+def test_years_of_a_decade(year: int, tens: int) -> None:
+    label = decide(only_value(f"It fell in the {tens}0s."), only_value(f"It fell in {year}."))
+    if tens % 10 == 0:  # the decade or the century
+        assert label in (None, "contradiction")
+        assert label is None or year // 100 != tens // 10
+    else:
+        assert label == ("entailment" if year // 10 == tens else "contradiction")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "label"),
+    [
+        ("48 hours", "two days", "entailment"),
+        ("3 kilograms", "3,000 g", "entailment"),
+        ("5 miles", "8 km", "entailment"),
+        ("5 miles", "5 km", "contradiction"),
+        ("5 miles", "5 kg", None),
+        ("two decades", "20 years", "entailment"),
+        ("6 feet 2 inches", "6 feet", None),
+        ("$5 million", "5 million dollars", "entailment"),
+        ("$5 million", "5 million euros", None),
+        ("the third", "3rd", "entailment"),
+        ("the third", "the twenty-third", "contradiction"),
+        ("May 1932", "12 May 1932", "entailment"),
+        ("12 May 1932", "May 1932", None),
+        ("12 May", "May 13", "contradiction"),
+        ("between 3 and 5 km", "4,000 m", "entailment"),
+        ("at least 50 per cent", "60%", "entailment"),
+        ("3 or more", "2", "contradiction"),
+    ],
+)
+def test_values(first: str, second: str, label: str | None) -> None:
+    values = [
+        next(item.value for item in read_clause(f"It is {text}.").items if item.value is not None)
+        for text in (first, second)
+    ]
+    assert decide(*values) == label
