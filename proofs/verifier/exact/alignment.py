@@ -24,7 +24,7 @@ HEDGES = word_list(
     previously usually often sometimes rarely partly partially mostly most few some many all any
     both each every half another other than unlike despite although though too aged false falsely
     mistakenly wrongly threatened offered about nominally co additional additionally further more
-    first-ever once same such no less fewer over under out off
+    yet first-ever once same such no less fewer over under out off
     """
 )
 _ANTONYM_PAIRS = """
@@ -70,6 +70,7 @@ _BOUNDARIES = word_list(
     ", : and or but who which that whose where when – — - while nor \" “ ” ' than"
 )
 _ALTERNATIVES = word_list("or either")
+_CHAINED = word_list("of to by")
 _MAX_CELLS = 4096
 
 
@@ -184,7 +185,14 @@ def _comparable(item: Item, other: Item) -> bool:
             and other.value is not None
             and item.value.kind == other.value.kind
         )
+    if item.norm != other.norm and _is_agent(item) != _is_agent(other):
+        return False
     return not item.stems.isdisjoint(other.stems) or are_antonyms(item, other)
+
+
+def _is_agent(item: Item) -> bool:
+    # Stems do not tell research from researchers.
+    return item.norm.endswith(("er", "ers", "or", "ors"))
 
 
 def _change(item: Item, other: Item) -> float:
@@ -229,6 +237,10 @@ def _same_roles(alignment: Alignment) -> bool:
             return False  # "a film critic" is no film
         if any("'s" in other.before for other in between):
             return False  # "the king's brother" is not the king
+        if item.preposition in _CHAINED and any(
+            other.preposition == item.preposition for other in between
+        ):
+            return False  # "the source of the river" is not the river
         if not _same_preposition(item, clause, place, previous):
             return False
         after_subject = number == 1 or previous < alignment.clause.subject_end

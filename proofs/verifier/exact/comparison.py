@@ -239,7 +239,11 @@ def _by_words(claim: Clause, clause: Clause) -> Finding | None:
     if against:
         certain = flipped or is_specific(alignment) or _differ_in_one_item(alignment)
         return against[0] if certain else None
-    return findings[0] if findings else _same_words(alignment)
+    if findings:
+        return findings[0]
+    return (
+        _same_words(alignment) if is_specific(alignment) and len(alignment.inserted) < 2 else None
+    )
 
 
 def _differ_in_one_item(alignment: Alignment) -> bool:
@@ -252,19 +256,24 @@ def _differ_in_one_item(alignment: Alignment) -> bool:
     )
 
 
-def _without_negations(clause: Clause) -> tuple[Clause, dict[int, str]]:
-    """Return a clause without its negations, and these by the item that follows them."""
+def _without_negations(clause: Clause) -> tuple[Clause, list[tuple[int, str]]]:
+    """Return a clause without its negations, and these with the item that follows each."""
     kept: list[Item] = []
-    negations: dict[int, str] = {}
+    negations: list[tuple[int, str]] = []
+    before: tuple[str, ...] = ()
     for item in clause.items:
         if item.is_negation:
-            negations[len(kept)] = item.text
+            negations.append((len(kept), item.text))
+            before += item.before
         else:
-            kept.append(item)
+            kept.append(replace(item, before=before + item.before) if before else item)
+            before = ()
     return replace(clause, items=tuple(kept)) if negations else clause, negations
 
 
-def _flipped(alignment: Alignment, claim: dict[int, str], clause: dict[int, str]) -> bool | None:
+def _flipped(
+    alignment: Alignment, claim: list[tuple[int, str]], clause: list[tuple[int, str]]
+) -> bool | None:
     """Return whether one of claim and clause negates what the other states, or None if unclear.
 
     A negated statement says nothing of the same with fewer words, so that no item may follow the
@@ -277,29 +286,33 @@ def _flipped(alignment: Alignment, claim: dict[int, str], clause: dict[int, str]
     if any("only" in item.text.lower().split() for item in alignment.claim.items):
         return None  # "not only"
     places = set(alignment.places)
-    for at in clause:
+    for at, _ in clause:
         if any(item not in places for item in range(at, len(alignment.clause.items))):
             return None
-    gaps = {sum(place < at for place in alignment.places) for at in clause}
-    if gaps == set(claim):
+    # The item of the claim before which each negates.
+    gaps = {at for at, _ in claim}
+    others = {sum(place < at for place in alignment.places) for at, _ in clause}
+    if gaps == others:
         return False
     if claim and clause:
         return None
-    ((at, negation),) = (claim or clause).items()
+    ((_, negation),) = claim or clause
+    (gap,) = gaps or others
     # "No bird flew" is the opposite of "a bird flew"; other negations begin no statement.
-    begins = not (gaps or set(claim)) - {0}
-    if begins and negation.lower() != "no":
+    if gap == len(alignment.places) or (gap == 0 and negation.lower() != "no"):
         return None
-    return True if (gaps or set(claim)) != {len(alignment.places)} else None
+    return True
 
 
-def _negated(alignment: Alignment, claim: dict[int, str], clause: dict[int, str]) -> Finding:
+def _negated(
+    alignment: Alignment, claim: list[tuple[int, str]], clause: list[tuple[int, str]]
+) -> Finding:
     if claim:
-        ((at, negation),) = claim.items()
+        ((at, negation),) = claim
         words = alignment.claim.items[at].text
         stated = alignment.clause.items[alignment.places[at]].text
         return _different(f"{negation} {words}", stated)
-    ((at, negation),) = clause.items()
+    ((at, negation),) = clause
     words = alignment.clause.items[at].text
     claimed = alignment.claim.items[alignment.places.index(at)].text
     return _different(claimed, f"{negation} {words}")

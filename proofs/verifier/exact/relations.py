@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from proofs.logic.words import stems, word_list
 from proofs.verifier.exact.alignment import HEDGES, align, is_faithful
 from proofs.verifier.exact.clauses import Clause, Item
-from proofs.verifier.exact.values import Value, span_in_years, years
+from proofs.verifier.exact.values import SPAN, Value, span_in_years, years
 
 _BE = word_list("is was are were been being be")
 # Participles whose past tense is another word.
@@ -193,7 +193,11 @@ def kinship(clause: Clause) -> Kinship | None:
         if item.norm not in _KIN:
             continue
         subject, described = _names(items, 0)
-        if subject is None or any(item.norm in HEDGES or item.is_negation for item in items):
+        if (
+            subject is None
+            or described > at
+            or any(item.norm in HEDGES or item.is_negation for item in items)
+        ):
             return None
         inner = items[described:at]
         if any(other.is_name or other.value is not None or other.preposition for other in inner):
@@ -266,8 +270,9 @@ def _names(items: Sequence[Item], at: int) -> tuple[frozenset[str] | None, int]:
 def _persons(items: Sequence[Item], at: int) -> Iterator[frozenset[str]]:
     """Yield the names that follow, joined by "and", after words that describe them."""
     while at < len(items):
-        while at < len(items) and not items[at].is_name and not items[at].value:
-            if "," in items[at].before:
+        begin = at
+        while at < len(items) and not items[at].is_name:
+            if items[at].value or at > begin + 1 or (at > begin and items[at].preposition):
                 return
             at += 1
         name, end = _names(items, at)
@@ -287,7 +292,7 @@ def spans(clause: Clause) -> Clause | None:
     for at, item in enumerate(clause.items):
         if item.value is not None and item.value.kind == "date" and item.value.bounded:
             duration = span_in_years(item.value)
-            if duration is None or not item.text.lower().startswith("from"):
+            if duration is None or item.value.unit != SPAN:
                 return None
             told = replace(item, value=duration, before=(*item.before, "for"))
             return replace(clause, items=(*clause.items[:at], told, *clause.items[at + 1 :]))

@@ -113,6 +113,8 @@ _SUFFIXES = {
     ("or", "so"): _VAGUE,
     ("+",): _AT_LEAST,
 }
+#: What dates have as a unit that are the first and the last of something.
+SPAN = "span"
 _DAYS_OF_YEAR, _DAYS_OF_MONTH = 372, 31  # twelve months of 31 days: enough to order dates
 
 
@@ -170,6 +172,9 @@ def decide(claimed: Value, stated: Value) -> str | None:
         if difference <= _SAME_AFTER_CONVERSION:
             return "entailment"
         return "contradiction" if difference > _DIFFERENT_AFTER_CONVERSION else None
+    if claimed.unit == SPAN and claimed.possible != stated.possible:
+        # A reign from 1900 to 1912 is not one that lies somewhere between these years.
+        return None if _meet(claimed.possible, stated.possible) else "contradiction"
     if claimed.possible == stated.sure or _contains(claimed.sure, stated.possible):
         return "entailment"
     if _meet(claimed.possible, stated.possible) or _is_rounded(claimed, stated):
@@ -367,8 +372,11 @@ def _read_range(words: Sequence[str], tokens: Sequence[str], at: int) -> Value |
     if low.kind != high.kind or low.point > high.point:
         return None
     amounts = Amounts(low.possible.low, high.possible.high)
-    sure = None if words[at] == "from" and low.kind != "date" else amounts
-    return Value(low.kind, sure, amounts, at, high.end, high.unit, 0.0, bounded=True)
+    if words[at] == "from":
+        if low.kind != "date":
+            return None
+        return Value("date", amounts, amounts, at, high.end, SPAN, bounded=True)
+    return Value(low.kind, amounts, amounts, at, high.end, high.unit, bounded=True)
 
 
 def _bare(words: Sequence[str], at: int) -> float:
