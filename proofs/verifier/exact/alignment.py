@@ -33,7 +33,7 @@ _ANTONYM_PAIRS = """
     northeastern/southwestern northwestern/southeastern northernmost/southernmost
     easternmost/westernmost above/below before/after
     married/unmarried married/single alive/dead living/dead living/deceased alive/deceased
-    male/female man/woman men/women boy/girl boys/girls king/queen actor/actress
+    male/female king/queen actor/actress
     largest/smallest biggest/smallest longest/shortest highest/lowest oldest/youngest
     tallest/shortest best/worst most/least first/last fastest/slowest earliest/latest
     heaviest/lightest richest/poorest hottest/coldest deepest/shallowest oldest/newest
@@ -54,7 +54,7 @@ _ANTONYM_PAIRS = """
     permitted/prohibited included/excluded
     import/export imports/exports bought/sold lent/borrowed ally/enemy allies/enemies
     ascending/descending asleep/awake sleeping/awake indoors/outdoors inside/outside
-    indoor/outdoor empty/full wet/dry hot/cold dark/light black/white
+    indoor/outdoor empty/full wet/dry hot/cold dark/light
     supported/opposed supports/opposes support/oppose
     majority/minority solid/liquid nocturnal/diurnal mortal/immortal
     mother/father brother/sister son/daughter husband/wife uncle/aunt nephew/niece

@@ -227,6 +227,8 @@ def _by_words(claim: Clause, clause: Clause) -> Finding | None:
                 return None
             findings.append(finding)
         elif are_antonyms(item, other):
+            if place == 0:
+                return None  # another subject
             findings.append(_different(item.text, other.text))
     if flipped:
         findings.append(_negated(alignment, claim_negations, clause_negations))
@@ -241,9 +243,11 @@ def _by_words(claim: Clause, clause: Clause) -> Finding | None:
         return against[0] if certain else None
     if findings:
         return findings[0]
-    return (
-        _same_words(alignment) if is_specific(alignment) and len(alignment.inserted) < 2 else None
-    )
+    # Where the words are all there is, they are of one and the same thing, and few stand between.
+    named = alignment.claim.items[0].is_name
+    if is_specific(alignment) and (named or len(alignment.inserted) < 2):
+        return _same_words(alignment)
+    return None
 
 
 def _differ_in_one_item(alignment: Alignment) -> bool:

@@ -239,6 +239,11 @@ SILENT = {
         "Mara's father is Pest.",
     ),
     "kin as a name": ("", "Father Ewan met Mother Mara.", "Mother Mara was Father Ewan."),
+    "double negation": ("", "The plan is not without faults.", "The plan is without faults."),
+    "longer span": ("", "Ines ruled from 1203 to 1217.", "Ines ruled from 1203 to 1220."),
+    "agent noun": ("", "The sample was chosen by a researcher.", "Research chose the sample."),
+    "another of": ("", "The inn is at the mouth of the Vell.", "The inn is at the Vell."),
+    "opposite subjects": ("", "The girl won the race.", "The boy won the race."),
     "pronoun without title": ("", "He died in 1911.", "She died in 1911."),
 }  # fmt: skip
 
