@@ -516,8 +516,8 @@ def _read_amount(words: Sequence[str], tokens: Sequence[str], at: int) -> Value 
             return None  # "5 M" are millions or an initial
         kind, scaled = _unit(words[following])
         unit, end = words[following], following + 1
-        if end < len(words) and words[end] in ("-", "old") and kind == "[time]":
-            end += 1 if words[end] == "old" else 0
+        if words[end : end + 1] == ["old"] and kind == "[time]":
+            end += 1
     elif end < len(words) and words[end] in _PERCENT:
         kind, unit, end = "%", "%", end + 1
     elif words[end : end + 2] == ["per", "cent"]:
