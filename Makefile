@@ -233,8 +233,9 @@ runs/real-examples.jsonl: | runs/hover-367k/manifest.json
 	$(EXAMPLES) $(foreach p,$(PAIRS),--nli $(DATA)/$p.train.jsonl.gz) --kb runs/hover-367k $(EXCLUDED) \
 	    --neutral fever --neutral fever-train --surround fever --surround fever-train \
 	    --limit hans=4000 --limit help-main=4000 --limit logicbench=2500 --limit scone=4000 --limit begin=800 \
-	    --limit help=3000 --limit drop-nli=8000 --limit entailmentbank=5000 --weight vitaminc=1.5 \
-	    --source hover:$(DATA)/hover/claims.train.jsonl --weight hover-claims=3 \
+	    --limit help=3000 --limit drop-nli=8000 --limit entailmentbank=5000 \
+	    $(foreach s,vitaminc fever-train fever fever-nli,--title $s --join $s) \
+	    --source hover:$(DATA)/hover/claims.train.jsonl \
 	    --source gold:$(DATA)/fever/claims.train-pages.jsonl $@
 
 runs/world-examples.jsonl: | setup

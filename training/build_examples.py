@@ -6,7 +6,6 @@ Run as ``python -m training.build_examples --nli FOLDER --kb KB --source hover:c
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -34,7 +33,6 @@ from training.data.examples import (
     Example,
     draw_examples,
     summary_by_source,
-    weighted,
     write_examples,
 )
 from training.data.held_out import is_held_out
@@ -45,7 +43,9 @@ from training.data.inference_examples import (
     mismatched_examples,
     read_inference_examples,
     surrounded_examples,
+    with_titles,
 )
+from training.data.joined_examples import joined_examples
 from training.data.worlds import world_examples
 
 
@@ -77,6 +77,18 @@ from training.data.worlds import world_examples
     help="Repeat the entailed and contradicted examples of a source of --nli with further "
     "sentences that BM25 finds for the claim; repeatable.",
 )
+@click.option(
+    "--title",
+    multiple=True,
+    metavar="SOURCE",
+    help="Give the evidence of a source of --nli titles, as documents have them; repeatable.",
+)
+@click.option(
+    "--join",
+    multiple=True,
+    metavar="SOURCE",
+    help="Also join claims of a source of --nli in pairs; repeatable.",
+)
 @kb_option("name")
 @source_option(f"Claims with gold evidence; repeatable. Formats: {', '.join(FORMATS)}.")
 @documents_option
@@ -97,20 +109,6 @@ from training.data.worlds import world_examples
 @exclude_option(
     "claims that share a document with them, and examples of --nli that name one, are left out"
 )
-@click.option(
-    "--weight",
-    "weights",
-    multiple=True,
-    metavar="SOURCE=WEIGHT",
-    help="How often an epoch contains an example of the source; 0 leaves it out; repeatable.",
-)
-@click.option(
-    "--temperature",
-    type=click.FloatRange(0, 1),
-    default=1.0,
-    show_default=True,
-    help="Weights of the other sources: 1 takes each example once, 0 as many of each source.",
-)
 @hold_out_option
 @seed_option
 def main(
@@ -120,14 +118,14 @@ def main(
     non_commercial: bool,
     neutral: tuple[str, ...],
     surround: tuple[str, ...],
+    title: tuple[str, ...],
+    join: tuple[str, ...],
     name: str,
     sources: tuple[str, ...],
     documents: tuple[Path, ...],
     worlds: int,
     limits: tuple[str, ...],
     exclude: tuple[Path, ...],
-    weights: tuple[str, ...],
-    temperature: float,
     hold_out: float,
     seed: int,
 ) -> None:
@@ -136,8 +134,7 @@ def main(
         raise click.UsageError("There is nothing to build from: give --nli, --source or --worlds.")
     try:
         parsed = [Source.parse(text).without_held_out(hold_out) for text in sources]
-        by_source = dict(_parse_number("--weight", text) for text in weights)
-        most = dict(_parse_number("--limit", text) for text in limits)
+        most = dict(map(_parse_limit, limits))
         files = [file for path in nli for file in inference_files(path, split)]
         inputs = (*files, *(source.path for source in parsed), *documents, *exclude)
         check_output_path(out)
@@ -146,6 +143,9 @@ def main(
         excluded = titles_of(exclude)
         examples = _inference_examples(files, non_commercial, TitleNames(excluded), most, seed)
         examples = [one for one in examples if not is_held_out(one.claim, hold_out)]
+        for source in title:
+            examples = with_titles(examples, source, seed)
+        joined = [new for source in join for new in joined_examples(examples, source, seed)]
         examples += [
             new for source in neutral for new in mismatched_examples(examples, source, seed)
         ]
@@ -157,34 +157,30 @@ def main(
                     examples += list(surrounded_examples(examples, source, kb, seed))
                 for claims in parsed:
                     examples += _claim_examples(claims, corpus, excluded, seed)
+        examples += joined
         examples += islice(world_examples(seed), worlds)
-        chosen = list(weighted(examples, by_source, temperature))
-        if not chosen:
-            raise AdmiralError(f"{out}: no examples are left; check the sources and their weights")
-        write_examples(out, chosen)
+        if not examples:
+            raise AdmiralError(f"{out}: no examples are left; check the sources")
+        write_examples(out, examples)
     except AdmiralError as error:
         raise click.ClickException(str(error)) from error
-    for source, labels, taken in summary_by_source(chosen):
+    for source, labels, taken in summary_by_source(examples):
         click.echo(f"{source}: {labels}; {taken} in an epoch", err=True)
-    click.echo(f"{out}: {len(chosen):,} examples", err=True)
+    click.echo(f"{out}: {len(examples):,} examples", err=True)
 
 
-def _parse_number(option: str, text: str) -> tuple[str, float]:
-    name, _, value = text.rpartition("=")
-    try:
-        number = float(value)
-    except ValueError:
-        number = -1.0
-    if not name or not (math.isfinite(number) and number >= 0):
-        raise AdmiralError(f"{option} {text}: is not SOURCE=NUMBER, such as fever=2")
-    return name, number
+def _parse_limit(text: str) -> tuple[str, int]:
+    name, _, count = text.rpartition("=")
+    if not name or not count.isdecimal():
+        raise AdmiralError(f"--limit {text}: is not SOURCE=COUNT, such as fever=2000")
+    return name, int(count)
 
 
 def _inference_examples(
     files: Sequence[Path],
     non_commercial: bool,
     names: TitleNames,
-    limits: Mapping[str, float],
+    limits: Mapping[str, int],
     seed: int,
 ) -> list[Example]:
     """Return the examples of --nli that name no excluded document, by file."""
@@ -198,7 +194,7 @@ def _inference_examples(
         for source in dict.fromkeys(example.source for example in allowed):
             own = [example for example in allowed if example.source == source]
             limit = limits.get(source)
-            kept += own if limit is None else draw_examples(own, int(limit), seed)
+            kept += own if limit is None else draw_examples(own, limit, seed)
     return kept
 
 

@@ -1,10 +1,11 @@
-"""Fit the temperature of a verifier, so that its probabilities are calibrated.
+"""Calibrate a verifier: make its probabilities true shares.
 
 Run as ``python -m training.calibration --verifier DIR --examples EXAMPLES``. It takes the time of
 reading the examples once. The examples, which `training.build_examples` writes, should not be those
-that the verifier was trained on. The temperature is written to ``temperature.json`` in the
-directory, and used whenever the verifier is opened. Any local Hugging Face pair classifier can be
-calibrated.
+that the verifier was trained on, and should leave claims open as often as evidence in use; their
+weights count. For each kind of evidence (a sentence, sentences of one document, and sentences of
+several) there are two numbers, a temperature and what is added to neutral. They are written into
+the directory of the verifier, an exported or a trained one or any Hugging Face sequence classifier.
 """
 
 from __future__ import annotations
@@ -19,65 +20,126 @@ import torch
 from torch import Tensor
 
 from admiral.errors import AdmiralError
+from admiral.models.checkpoint_sums import write_sums
 from admiral.storage.atomic_files import write_atomically
-from proofs.verifier.classifier_files import read_classifier
-from proofs.verifier.evidence_text import evidence_text
-from proofs.verifier.pair_verifier import Verifier
-from proofs.verifier.temperature import TEMPERATURE, temperature_json
+from proofs.verifier.calibration import (
+    CALIBRATION,
+    KINDS,
+    Calibration,
+    Scale,
+    calibration_json,
+    kind_of_evidence,
+)
+from proofs.verifier.classifier_verifier import ClassifierVerifier
+from proofs.verifier.evidence_verifier import EvidenceVerifier
+from proofs.verifier.exported_verifier import SETTINGS_FILE, with_calibration
+from proofs.verifier.open_verifier import open_verifier
+from proofs.verifier.reading import NEUTRAL, VerifierError
 from training.command_options import limit_option, seed_option
 from training.data.examples import Example, draw_examples, read_examples
 from training.loop.model_card import markdown_table
+from training.verification.calibration_fit import fit_scale, scaled
 from training.verification.example_batches import POSSIBLE
 from training.verification.label_measures import measure
-from training.verification.temperature_fit import at_temperature, fit_temperature
 
 _SMALLEST = 1e-30  # probabilities that were rounded to 0 have no logarithm
+_BATCH = 64
 _FILE = click.Path(path_type=Path, exists=True)
 
 
 @click.command()
 @click.option("--verifier", metavar="DIR", type=_FILE, required=True, help="Its directory.")
-@click.option("--examples", type=_FILE, required=True, help="Examples to fit it on.")
-@click.option("--dev", type=_FILE, help="Examples to measure on; those of --examples by default.")
+@click.option(
+    "--examples", type=_FILE, multiple=True, required=True, help="Examples to fit on; repeatable."
+)
+@click.option(
+    "--dev",
+    type=_FILE,
+    multiple=True,
+    help="Examples to measure on; those of --examples by default; repeatable.",
+)
 @limit_option(2000)
 @seed_option
-def main(verifier: Path, examples: Path, dev: Path | None, limit: int, seed: int) -> None:
+def main(
+    verifier: Path, examples: tuple[Path, ...], dev: tuple[Path, ...], limit: int, seed: int
+) -> None:
     """Calibrate a verifier, and print its expected calibration error before and after."""
     try:
-        uncalibrated = _open_uncalibrated(verifier)
+        reader = _open(verifier)
         own = _drawn(examples, limit, seed)
-        scores = _log_probabilities(uncalibrated, own)
-        labels = torch.tensor([POSSIBLE[example.label] for example in own])
-        temperature = fit_temperature(scores, labels)
-        if dev is not None:
+        scores = _logits(reader, own)
+        fitted = _fit(own, scores)
+        if dev:
             own = _drawn(dev, limit, seed)
-            scores = _log_probabilities(uncalibrated, own)
-        rows = _rows(own, scores, at_temperature(scores, temperature))
-        write_atomically(verifier / TEMPERATURE, [temperature_json(temperature).encode()])
+            scores = _logits(reader, own)
+        rows = _rows(own, _at(own, scores, Calibration()), _at(own, scores, fitted))
+        _write(verifier, fitted)
     except AdmiralError as error:
         raise click.ClickException(str(error)) from error
     names = ("source", "examples", "accuracy", "calibration error before", "after")
     click.echo("\n".join(markdown_table(names, rows)))
-    result = f"temperature {temperature:.3f}, fitted on {len(labels):,} examples"
-    click.echo(f"{verifier / TEMPERATURE}: {result}", err=True)
+    click.echo(f"{verifier}: calibrated", err=True)
 
 
-def _open_uncalibrated(directory: Path) -> Verifier:
+def _write(directory: Path, calibration: Calibration) -> None:
+    """Write a calibration where the verifier in a directory has its own."""
+    settings = directory / SETTINGS_FILE
+    if settings.is_file():
+        write_atomically(settings, [with_calibration(settings, calibration).encode()])
+        write_sums(directory)
+    else:
+        write_atomically(directory / CALIBRATION, [calibration_json(calibration).encode()])
+
+
+def _drawn(paths: Sequence[Path], limit: int, seed: int) -> list[Example]:
+    return draw_examples(list(read_examples(paths)), limit, seed)
+
+
+def _open(directory: Path) -> EvidenceVerifier | ClassifierVerifier:
     try:
-        files = read_classifier(directory)
-    except ValueError as error:
+        verifier = open_verifier(directory)
+    except VerifierError as error:
         raise AdmiralError(f"--verifier: {error}") from error
-    return Verifier(replace(files, temperature=1.0))
+    if not isinstance(verifier, EvidenceVerifier | ClassifierVerifier):
+        raise AdmiralError(f"--verifier: {directory}: has no calibration; give another verifier")
+    return verifier
 
 
-def _drawn(path: Path, limit: int, seed: int) -> list[Example]:
-    return draw_examples(list(read_examples([path])), limit, seed)
+def _logits(verifier: EvidenceVerifier | ClassifierVerifier, examples: Sequence[Example]) -> Tensor:
+    """Return the logits of the labels without calibration, (examples, 3)."""
+    rows = []
+    for at in range(0, len(examples), _BATCH):
+        batch = examples[at : at + _BATCH]
+        readings = verifier.read([e.claim for e in batch], [e.evidence for e in batch])
+        logs = np.log(np.maximum([reading.labels for reading in readings], _SMALLEST))
+        own = [verifier.calibration.of(example.evidence) for example in batch]
+        logs[:, NEUTRAL] -= [scale.neutral for scale in own]
+        rows.append(logs * np.array([[scale.temperature] for scale in own]))
+    return torch.from_numpy(np.concatenate(rows))
 
 
-def _log_probabilities(verifier: Verifier, examples: Sequence[Example]) -> Tensor:
-    texts = [evidence_text(example.evidence) for example in examples]
-    predicted = verifier.predict([example.claim for example in examples], texts)
-    return predicted.labels.clamp(min=_SMALLEST).log()
+def _kinds(examples: Sequence[Example]) -> np.ndarray:
+    return np.array([kind_of_evidence(example.evidence) for example in examples])
+
+
+def _fit(examples: Sequence[Example], logits: Tensor) -> Calibration:
+    """Return the scales of the highest likelihood; neutral ones for kinds without examples."""
+    kinds = _kinds(examples)
+    labels = torch.tensor([POSSIBLE[example.label] for example in examples])
+    weights = torch.tensor([example.weight for example in examples])
+    fitted = Calibration()
+    for kind in KINDS:
+        at = torch.from_numpy(kinds == kind)
+        if at.any():
+            fitted = replace(fitted, **{kind: fit_scale(logits[at], labels[at], weights[at])})
+    return fitted
+
+
+def _at(examples: Sequence[Example], logits: Tensor, calibration: Calibration) -> Tensor:
+    """Return the log-probabilities of the labels, (examples, 3)."""
+    scales: list[Scale] = [calibration.of(example.evidence) for example in examples]
+    temperature = torch.tensor([[scale.temperature] for scale in scales])
+    return scaled(logits, temperature, torch.tensor([[scale.neutral] for scale in scales]))
 
 
 def _rows(examples: Sequence[Example], before: Tensor, after: Tensor) -> list[tuple[str, ...]]:

@@ -21,6 +21,7 @@ from admiral.models.checkpoint_sums import SUMS, write_sums
 from admiral.requirements import check_extra
 from admiral.storage.atomic_directories import staging
 from admiral.storage.atomic_files import as_os_errors
+from proofs.verifier.calibration import read_calibration
 from proofs.verifier.evidence_input import EvidenceEncoder
 from proofs.verifier.evidence_model import EvidenceModel, read_model
 from proofs.verifier.evidence_verifier import EvidenceVerifier
@@ -32,7 +33,6 @@ from proofs.verifier.exported_verifier import (
     settings_json,
 )
 from proofs.verifier.onnx_backend import INPUTS, OUTPUTS
-from proofs.verifier.temperature import read_temperatures
 from proofs.verifier.torch_backend import TorchBackend
 
 _CARD = "README.md"
@@ -43,8 +43,8 @@ _PROBES = (
     ("The town has 5,000 inhabitants.", ("Mill", "Mill is a town with 5,126 inhabitants.")),
     ("Its mayor is a painter.", ("Mill", "Mill has had a mayor since 1832.")),
 )
-# Probabilities may differ by so much: activations of 8 bits round.
-_TOLERANCE = 0.1
+# Probabilities may differ by so much on average: activations of 8 bits round.
+_TOLERANCE = 0.08
 
 
 @click.command()
@@ -57,7 +57,9 @@ def main(verifier: Path, out: Path) -> None:
         gap = export(verifier, out)
     except (AdmiralError, ValueError) as error:
         raise click.ClickException(str(error)) from None
-    click.echo(f"{out}: probabilities differ from the trained ones by at most {gap:.4f}", err=True)
+    click.echo(
+        f"{out}: probabilities differ from the trained ones by {gap:.4f} on average", err=True
+    )
 
 
 def export(verifier: Path, out: Path) -> float:
@@ -73,7 +75,7 @@ def export(verifier: Path, out: Path) -> float:
     Returns
     -------
     float
-        The largest difference of a probability of a label on a few claims.
+        The mean difference of the probabilities of the labels of a few claims.
 
     Raises
     ------
@@ -83,19 +85,19 @@ def export(verifier: Path, out: Path) -> float:
         If the verifier cannot be read.
     """
     model, tokenizer = read_model(verifier)
-    temperatures = read_temperatures(verifier)
+    calibration = read_calibration(verifier)
     encoder = EvidenceEncoder.of(tokenizer, tokenizer.model_max_length)
     with staging(out, overwrite=True, owned=_is_export) as folder, as_os_errors():
         write_onnx(model, folder / ONNX_FILE)
         tokenizer.backend_tokenizer.save(str(folder / TOKENIZER_FILE))
-        (folder / SETTINGS_FILE).write_text(settings_json(encoder, temperatures), encoding="utf-8")
+        (folder / SETTINGS_FILE).write_text(settings_json(encoder, calibration), encoding="utf-8")
         (folder / _CARD).write_text(_card(verifier, out.name), encoding="utf-8")
         write_sums(folder)
         claims, evidence = [claim for claim, _ in _PROBES], [[one] for _, one in _PROBES]
-        own = EvidenceVerifier(TorchBackend(model), encoder, temperatures).read(claims, evidence)
+        own = EvidenceVerifier(TorchBackend(model), encoder, calibration).read(claims, evidence)
         exported = open_export(folder).read(claims, evidence)
-        gap = max(
-            float(np.abs(a.labels - b.labels).max()) for a, b in zip(own, exported, strict=True)
+        gap = float(
+            np.mean([np.abs(a.labels - b.labels) for a, b in zip(own, exported, strict=True)])
         )
         if not gap <= _TOLERANCE:
             raise AdmiralError(f"{verifier}: its export gives other probabilities (by {gap:.3f})")
@@ -117,7 +119,7 @@ def _card(verifier: Path, name: str) -> str:
         "",
         f"- `{ONNX_FILE}`: the model, which onnxruntime runs",
         f"- `{TOKENIZER_FILE}`: its tokenizer",
-        f"- `{SETTINGS_FILE}`: maximum length, special tokens, temperature by kind of evidence",
+        f"- `{SETTINGS_FILE}`: maximum length, special tokens, calibration by kind of evidence",
     ]
     card = verifier / _CARD
     if not card.is_file():

@@ -15,13 +15,13 @@ import numpy as np
 import torch
 from tokenizers import Tokenizer
 
+from proofs.verifier.calibration import Calibration, Scale, read_calibration
 from proofs.verifier.encodable_text import encodable
 from proofs.verifier.evidence_batches import classifier_inputs, length_batches, pad_inputs
 from proofs.verifier.evidence_text import evidence_text, sentence_text
 from proofs.verifier.label_names import LABELS
 from proofs.verifier.reading import NEUTRAL, Reading, Sentence, VerifierError, nothing_known
 from proofs.verifier.sequence_classifier import SequenceClassifier, read_sequence_classifier
-from proofs.verifier.temperature import Temperatures, read_temperatures
 
 _BATCH_TOKENS = 4096
 
@@ -45,8 +45,8 @@ class ClassifierVerifier:
     ----------
     classifier
         The classifier, which this object takes over.
-    temperatures
-        What the logits are divided by, by the kind of evidence.
+    calibration
+        How its outputs become probabilities.
     device
         A device of torch.
     """
@@ -54,11 +54,11 @@ class ClassifierVerifier:
     def __init__(
         self,
         classifier: SequenceClassifier,
-        temperatures: Temperatures = Temperatures(),  # noqa: B008  (immutable)
+        calibration: Calibration = Calibration(),  # noqa: B008  (immutable)
         *,
         device: str = "cpu",
     ) -> None:
-        self._classifier, self._temperatures = classifier, temperatures
+        self._classifier, self.calibration = classifier, calibration
         self._device = torch.device(device)
         classifier.model.to(device)  # type: ignore[arg-type]
         # Configured once: several threads may use a tokenizer, but not while one configures it.
@@ -77,8 +77,8 @@ class ClassifierVerifier:
         ValueError
             If it cannot be used; with the file, the field and the remedy.
         """
-        temperatures = read_temperatures(directory)
-        return cls(read_sequence_classifier(directory), temperatures, device=device)
+        calibration = read_calibration(directory)
+        return cls(read_sequence_classifier(directory), calibration, device=device)
 
     def read(self, claims: Sequence[str], evidences: Sequence[Sequence[Sentence]]) -> list[Reading]:
         """Return what the evidence of each claim does to it (see `Verifier`)."""
@@ -86,17 +86,17 @@ class ClassifierVerifier:
             raise ValueError(f"{len(claims)} claims have {len(evidences)} lists of evidence")
         cut = [self._cut(encodable(claim)) for claim in claims]
         kept = [list(e) if c.strip() else [] for c, e in zip(claims, evidences, strict=True)]
-        temperatures = [self._temperatures.of(evidence) for evidence in kept]
+        scales = [self.calibration.of(evidence) for evidence in kept]
         alone = [
             [self._pair(claim, sentence_text(sentence)) for sentence in evidence]
             for (claim, _), evidence in zip(cut, kept, strict=True)
         ]
-        sentences = self._probabilities(alone, temperatures)
+        sentences = self._probabilities(alone, scales, whole=False)
         wholes = [
             [self._whole(claim, evidence, pairs, rows)] if evidence else []
             for (claim, _), evidence, pairs, rows in zip(cut, kept, alone, sentences, strict=True)
         ]
-        labels = self._probabilities(wholes, temperatures)
+        labels = self._probabilities(wholes, scales, whole=True)
         return [
             Reading(
                 labels[at][0],
@@ -156,19 +156,22 @@ class ClassifierVerifier:
         return logits
 
     def _probabilities(
-        self, pairs: list[list[_Pair]], temperatures: list[float]
+        self, pairs: list[list[_Pair]], scales: list[Scale], *, whole: bool
     ) -> list[np.ndarray]:
         """Return the probability of each of `LABELS` for the pairs of each claim, (pairs, 3)."""
         logits = self._logits([pair for own in pairs for pair in own])
         ends = np.cumsum([len(own) for own in pairs[:-1]], dtype=int)
         rows = np.split(logits, ends) if pairs else []
-        return [self._labels(own / t) for own, t in zip(rows, temperatures, strict=True)]
+        return [
+            scale.probabilities(self._label_logits(own), whole=whole)
+            for own, scale in zip(rows, scales, strict=True)
+        ]
 
-    def _labels(self, scaled: np.ndarray) -> np.ndarray:
+    def _label_logits(self, logits: np.ndarray) -> np.ndarray:
+        """Return the logits of `LABELS`; what a classifier has no output for is impossible."""
         columns = self._classifier.columns
         if len(columns) == 1:  # the log-odds of support
-            scaled, columns = np.concatenate([scaled, np.zeros_like(scaled)], axis=1), (0, 1)
-        shares = np.exp(scaled - scaled.max(1, keepdims=True))[:, list(columns)]
-        labels = np.zeros((len(scaled), len(LABELS)))
-        labels[:, : len(columns)] = shares / shares.sum(1, keepdims=True)
+            logits, columns = np.concatenate([logits, np.zeros_like(logits)], axis=1), (0, 1)
+        labels = np.full((len(logits), len(LABELS)), -np.inf)
+        labels[:, : len(columns)] = logits[:, list(columns)]
         return labels

@@ -12,10 +12,10 @@ from typing import Protocol
 
 import numpy as np
 
+from proofs.verifier.calibration import Calibration, Scale
 from proofs.verifier.evidence_input import EvidenceEncoder, EvidenceInput
 from proofs.verifier.label_names import LABELS
 from proofs.verifier.reading import NEUTRAL, NOTHING_KNOWN, Reading, Sentence, nothing_known
-from proofs.verifier.temperature import Temperatures
 
 MAX_SENTENCES = 6
 Scores = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -38,17 +38,17 @@ class EvidenceVerifier:
         Runs the model. Inputs run one by one, so that a reading does not depend on others.
     encoder
         Encodes its inputs.
-    temperatures
-        What the logits are divided by, by the kind of evidence.
+    calibration
+        How its outputs become probabilities.
     """
 
     def __init__(
         self,
         backend: Backend,
         encoder: EvidenceEncoder,
-        temperatures: Temperatures = Temperatures(),  # noqa: B008  (immutable)
+        calibration: Calibration = Calibration(),  # noqa: B008  (immutable)
     ) -> None:
-        self._backend, self._encoder, self._temperatures = backend, encoder, temperatures
+        self._backend, self._encoder, self.calibration = backend, encoder, calibration
 
     def read(self, claims: Sequence[str], evidences: Sequence[Sequence[Sentence]]) -> list[Reading]:
         """Return what the evidence of each claim, pairs of title and sentence, does to it."""
@@ -57,17 +57,17 @@ class EvidenceVerifier:
     def _read(self, claim: str, evidence: list[Sentence]) -> Reading:
         if not evidence or not claim.strip():
             return nothing_known(len(evidence))
-        temperature = self._temperatures.of(evidence)
+        scale = self.calibration.of(evidence)
         item = self._encode(claim, evidence[:MAX_SENTENCES])
         if len(item.markers) == len(evidence) and not item.unread:
-            return self._run(item, len(evidence), temperature)
+            return self._run(item, len(evidence), scale)
         sentences = np.zeros((len(evidence), len(LABELS)))
         unread: list[int] = []
         begin = 0
         while begin < len(evidence):
             window = evidence[begin : begin + MAX_SENTENCES]
             item = self._encode(claim, window)
-            part = self._run(item, len(window), temperature)
+            part = self._run(item, len(window), scale)
             # What a window cuts is read at the beginning of the next one, where there is most room.
             size = next((number for number in item.unread if number), len(window))
             sentences[begin : begin + size] = part.sentences[:size]
@@ -75,7 +75,7 @@ class EvidenceVerifier:
             begin += size
         ranked = np.argsort(sentences[:, NEUTRAL], kind="stable")[:MAX_SENTENCES]
         best, item = self._fitting(claim, evidence, ranked, set(unread))
-        whole = self._run(item, len(best), temperature)
+        whole = self._run(item, len(best), scale)
         sentences[best] = whole.sentences
         return replace(whole, sentences=sentences, unread=tuple(unread))
 
@@ -95,23 +95,16 @@ class EvidenceVerifier:
         (item,) = self._encoder.encode([claim], [evidence])
         return item
 
-    def _run(self, item: EvidenceInput, count: int, temperature: float) -> Reading:
+    def _run(self, item: EvidenceInput, count: int, scale: Scale) -> Reading:
         whole, sentences, tokens = self._backend(item)
         own = np.tile(NOTHING_KNOWN, (count, 1))
-        own[: len(item.markers)] = _probabilities(sentences[item.markers], temperature)
+        own[: len(item.markers)] = scale.probabilities(sentences[item.markers], whole=False)
         at = slice(item.claim, item.claim + len(item.offsets))
         return Reading(
-            _probabilities(whole, temperature),
+            scale.probabilities(whole),
             own,
-            _probabilities(tokens[at], temperature),
+            scale.probabilities(tokens[at], whole=False),
             tuple(item.offsets),
             tuple(item.unread),
             item.claim_cut,
         )
-
-
-def _probabilities(logits: np.ndarray, temperature: float) -> np.ndarray:
-    scaled = logits.astype(np.float64) / temperature
-    shares = np.exp(scaled - scaled.max(-1, keepdims=True))
-    values: np.ndarray = shares / shares.sum(-1, keepdims=True)
-    return values

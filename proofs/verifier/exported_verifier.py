@@ -1,8 +1,8 @@
 """The files of an exported verifier, which runs without torch.
 
 The directory holds the model (``verifier.onnx``), its tokenizer (``tokenizer.json``), and
-``verifier.json``: the maximum length of inputs, the special tokens, and the temperature for each
-kind of evidence. `training.export_verifier` writes it.
+``verifier.json``: the maximum length of inputs, the special tokens, and the calibration.
+`training.export_verifier` writes it.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
+from proofs.verifier.calibration import Calibration, parse_calibration
 from proofs.verifier.evidence_input import EvidenceEncoder, SpecialTokens
 from proofs.verifier.evidence_verifier import EvidenceVerifier
 from proofs.verifier.onnx_backend import OnnxBackend
 from proofs.verifier.reading import VerifierError
-from proofs.verifier.temperature import Temperatures, parse_temperatures
 
 #: Names of the files.
 ONNX_FILE, TOKENIZER_FILE, SETTINGS_FILE = "verifier.onnx", "tokenizer.json", "verifier.json"
-_FIELDS = ("max_length", "special_tokens", "temperatures")
+_FIELDS = ("max_length", "special_tokens", "calibration")
 _SHORTEST = 16
 _REMEDY = "write the directory anew with training.export_verifier, or restore the file"
 
@@ -52,24 +52,30 @@ def open_export(directory: Path, threads: int = 1) -> EvidenceVerifier:
         raise VerifierError(
             f"{directory / TOKENIZER_FILE}: is not a tokenizer ({error}); {_REMEDY}"
         ) from None
-    special, max_length, temperatures = _read_settings(
+    special, max_length, calibration = _read_settings(
         directory / SETTINGS_FILE, tokenizer.get_vocab_size()
     )
     encoder = EvidenceEncoder(tokenizer, special, max_length)
-    return EvidenceVerifier(OnnxBackend(directory / ONNX_FILE, threads), encoder, temperatures)
+    return EvidenceVerifier(OnnxBackend(directory / ONNX_FILE, threads), encoder, calibration)
 
 
-def settings_json(encoder: EvidenceEncoder, temperatures: Temperatures) -> str:
-    """Return the text of ``verifier.json`` for an encoder and temperatures."""
+def settings_json(encoder: EvidenceEncoder, calibration: Calibration) -> str:
+    """Return the text of ``verifier.json`` for an encoder and a calibration."""
     record = {
         "max_length": encoder.max_length,
         "special_tokens": asdict(encoder.special),
-        "temperatures": asdict(temperatures),
+        "calibration": asdict(calibration),
     }
     return json.dumps(record, indent=2) + "\n"
 
 
-def _read_settings(path: Path, vocabulary: int) -> tuple[SpecialTokens, int, Temperatures]:
+def with_calibration(path: Path, calibration: Calibration) -> str:
+    """Return the text of a ``verifier.json`` with another calibration."""
+    record = json.loads(path.read_text(encoding="utf-8"))
+    return json.dumps({**record, "calibration": asdict(calibration)}, indent=2) + "\n"
+
+
+def _read_settings(path: Path, vocabulary: int) -> tuple[SpecialTokens, int, Calibration]:
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
@@ -91,14 +97,13 @@ def _read_settings(path: Path, vocabulary: int) -> tuple[SpecialTokens, int, Tem
             raise VerifierError(
                 f"{path}: field 'special_tokens': {name} is not a token of the tokenizer; {_REMEDY}"
             )
-    given = record["temperatures"]
-    if not isinstance(given, dict):
-        raise VerifierError(f"{path}: field 'temperatures': expected numbers by kind; {_REMEDY}")
     try:
-        temperatures = parse_temperatures(given, f"{path}: field 'temperatures'", _REMEDY)
+        calibration = parse_calibration(
+            record["calibration"], f"{path}: field 'calibration'", _REMEDY
+        )
     except ValueError as error:
         raise VerifierError(str(error)) from None
-    return SpecialTokens(**ids), length, temperatures
+    return SpecialTokens(**ids), length, calibration
 
 
 def _is_int(value: Any) -> bool:

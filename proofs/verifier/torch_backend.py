@@ -6,10 +6,10 @@ from pathlib import Path
 
 import torch
 
+from proofs.verifier.calibration import read_calibration
 from proofs.verifier.evidence_input import EvidenceEncoder, EvidenceInput
 from proofs.verifier.evidence_model import EvidenceModel, read_model
 from proofs.verifier.evidence_verifier import EvidenceVerifier, Scores
-from proofs.verifier.temperature import read_temperatures
 
 
 class TorchBackend:
@@ -48,4 +48,4 @@ def open_checkpoint(directory: Path, device: str = "cpu") -> EvidenceVerifier:
     backend = TorchBackend(model.to(device))
     positions = model.classifier.config.max_position_embeddings
     encoder = EvidenceEncoder.of(tokenizer, min(tokenizer.model_max_length, positions))
-    return EvidenceVerifier(backend, encoder, read_temperatures(directory))
+    return EvidenceVerifier(backend, encoder, read_calibration(directory))

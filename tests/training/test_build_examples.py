@@ -30,15 +30,14 @@ def nli(folder: Path) -> Path:
     return folder
 
 
-def test_examples_are_reproducible_and_weighted(kb_path: str, tmp_path: Path) -> None:
+def test_examples_are_reproducible(kb_path: str, tmp_path: Path) -> None:
     out = tmp_path / "examples.jsonl"
     arguments = ("--nli", nli(tmp_path / "nli"), "--kb", kb_path, "--source", f"gold:{CLAIMS}")
-    arguments += ("--worlds", 30, "--weight", "worlds=2", out)
+    arguments += ("--worlds", 30, out)
     done = run(*arguments)
     assert done.exit_code == 0, done.output
     examples = list(read_examples([out]))
     assert {one.source for one in examples} == {"snli", "demo-claims", "worlds"}
-    assert {one.weight for one in examples if one.source == "worlds"} == {2.0}
     assert "worlds: " in done.output
     assert f"{len(examples)} examples" in done.output
     first = out.read_bytes()
@@ -62,9 +61,7 @@ def test_held_out_claims_and_excluded_documents_are_left_out(kb_path: str, tmp_p
     ("arguments", "message"),
     [
         ((), "nothing to build from"),
-        (("--worlds", 3, "--weight", "worlds=much"), "is not SOURCE=NUMBER"),
-        (("--worlds", 3, "--weight", "fever=1"), "there are no examples of this source"),
-        (("--worlds", 3, "--weight", "worlds=0"), "no examples are left"),
+        (("--worlds", 3, "--limit", "worlds=much"), "is not SOURCE=COUNT"),
         (("--source", "hover"), "is not FORMAT:FILE"),
     ],
 )

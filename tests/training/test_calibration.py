@@ -5,12 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import torch
 from click.testing import CliRunner, Result
 
-from proofs.verifier.classifier_files import read_classifier
-from proofs.verifier.pair_verifier import Verifier
-from proofs.verifier.temperature import TEMPERATURE, read_temperature
+from proofs.verifier.calibration import CALIBRATION, Scale, read_calibration
 from tests.proofs.verifier.tiny_classifier import TEXT, write_classifier_directory
 from training.calibration import main
 from training.data.examples import Example, write_examples
@@ -46,16 +43,17 @@ def examples(tmp_path: Path) -> Path:
 def test_the_temperature_is_written_and_read(folder: Path, examples: Path) -> None:
     done = calibrate("--verifier", folder, "--examples", examples)
     assert done.exit_code == 0, done.output
-    temperature = read_temperature(folder)
-    assert temperature != 1
-    assert read_classifier(folder).temperature == temperature
-    assert f"temperature {temperature:.3f}, fitted on 32 examples" in done.output
+    fitted = read_calibration(folder)
+    assert fitted.sentence != Scale()
+    assert fitted.document == fitted.documents == Scale()  # of which there are no examples
+    assert f"{folder}: calibrated" in done.output
     assert "| rivers | 16 | " in done.output
     assert "| mean of the sources | 32 | " in done.output
     # Fitted to uncalibrated outputs, so that a second time changes nothing.
     assert calibrate("--verifier", folder, "--examples", examples).exit_code == 0
-    assert read_temperature(folder) == temperature
-    assert Verifier.open(folder, dtype=torch.float32).predict(["a"], ["b"]).labels.isfinite().all()
+    again = read_calibration(folder).sentence
+    assert again.temperature == pytest.approx(fitted.sentence.temperature, rel=1e-2)
+    assert again.neutral == pytest.approx(fitted.sentence.neutral, abs=1e-2)
 
 
 def test_errors_are_measured_on_other_examples(
@@ -65,7 +63,6 @@ def test_errors_are_measured_on_other_examples(
     write_examples(dev, [Example("Rome", (("", "Rome"),), "entailment", "one")])
     done = calibrate("--verifier", folder, "--examples", examples, "--dev", dev, "--limit", 5)
     assert done.exit_code == 0, done.output
-    assert "fitted on 10 examples" in done.output
     assert "| one | 1 | " in done.output and "towns" not in done.output
 
 
@@ -77,7 +74,7 @@ def test_bad_input_is_named_and_nothing_is_written(
     bare.mkdir()
     for given, says in [
         (("--verifier", bare, "--examples", examples), "--verifier: "),
-        (("--verifier", bare, "--examples", examples), "config.json: no such file"),
+        (("--verifier", bare, "--examples", examples), "holds no verifier"),
         (("--verifier", folder, "--examples", empty), "empty.jsonl: no examples"),
         (
             ("--verifier", folder, "--examples", examples, "--dev", empty),
@@ -87,4 +84,4 @@ def test_bad_input_is_named_and_nothing_is_written(
         done = calibrate(*given)
         assert done.exit_code == 1, done.output
         assert says in done.output
-    assert not (folder / TEMPERATURE).exists()
+    assert not (folder / CALIBRATION).exists()

@@ -38,14 +38,14 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     model, tokenizer = new_model(start, 1)
     (folder / "verifier").mkdir()
     write_model(folder / "verifier", model, tokenizer, torch.float32, 64)
-    (folder / "verifier" / "temperature.json").write_text('{"document": 2.0}')
+    (folder / "verifier" / "calibration.json").write_text('{"document": {"temperature": 2.0}}')
     (folder / "verifier" / "README.md").write_text(
         "---\nlibrary_name: y\ntags: [x]\n---\n\n# verifier\n\nText.\n"
     )
     arguments = [str(folder / "verifier"), str(folder / "out")]
     done = CliRunner().invoke(main, arguments)
     assert done.exit_code == 0, done.output
-    assert "differ from the trained ones by at most 0.0" in done.output
+    assert "differ from the trained ones by 0.0" in done.output
     return folder / "verifier", folder / "out"
 
 
@@ -78,7 +78,11 @@ def test_the_files_are_those_that_run_without_torch(folders: tuple[Path, Path]) 
     assert json.loads((folders[1] / "verifier.json").read_text()) == {
         "max_length": 64,
         "special_tokens": {"start": 2, "separator": 3, "pad": 0, "marker": 4},
-        "temperatures": {"sentence": 1.0, "document": 2.0, "documents": 1.0},
+        "calibration": {
+            "sentence": {"temperature": 1.0, "neutral": 0.0},
+            "document": {"temperature": 2.0, "neutral": 0.0},
+            "documents": {"temperature": 1.0, "neutral": 0.0},
+        },
     }
     card = (folders[1] / "README.md").read_text()
     assert card.startswith("---\ntags: [x]\n---\n\n# out\n")
@@ -109,8 +113,8 @@ def test_reading_imports_neither_torch_nor_transformers(folders: tuple[Path, Pat
             {"special_tokens": {"start": 2, "separator": 3, "pad": 0, "marker": 10**6}},
             "field 'special_tokens': marker is not a token of the tokenizer",
         ),
-        ({"temperatures": 1}, "field 'temperatures': expected numbers by kind"),
-        ({"temperatures": {"sentence": None}}, "field 'temperatures': field 'sentence': expected"),
+        ({"calibration": 1}, "field 'calibration': expected the fields sentence"),
+        ({"calibration": {"sentence": None}}, "field 'calibration': field 'sentence': expected"),
         ({"else": 1}, "expected the fields max_length"),
     ],
 )

@@ -124,44 +124,40 @@ def parse_example(record: Mapping[str, Any], where: str) -> Example:
     return Example(*texts, sentences, spans, str(record.get("group") or ""), weight)
 
 
-def weighted(
-    examples: Sequence[Example], weights: Mapping[str, float], temperature: float
-) -> Iterator[Example]:
-    """Yield the examples with weights by source; those of weight 0 are left out.
+def weighted(examples: Sequence[Example], weights: Mapping[str, float]) -> list[Example]:
+    """Return examples with other weights; those of weight 0 are left out.
 
     Parameters
     ----------
     examples
-        The examples. Their own weights are kept as factors.
+        The examples.
     weights
-        Weights of sources. They take precedence over the temperature.
-    temperature
-        The number of examples that an epoch takes from a source of n examples is proportional to
-        n ** `temperature`: 1 takes each once, 0 takes as many from each source. The sources
-        together keep their size.
+        Factors of the weights of a source, ``SOURCE``, or of a label of a source, ``SOURCE/LABEL``.
+
+    """
+    chosen = []
+    for one in examples:
+        factor = weights.get(one.source, 1.0) * weights.get(f"{one.source}/{one.label}", 1.0)
+        if weight := round(one.weight * factor, 6):
+            chosen.append(replace(one, weight=weight))
+    return chosen
+
+
+def check_weights(examples: Sequence[Example], weights: Mapping[str, float]) -> None:
+    """Refuse weights of sources or labels of which there are no examples.
 
     Raises
     ------
     AdmiralError
-        If a weight is given for a source of which there are no examples.
+        If there are such weights.
     """
-    counts = Counter(example.source for example in examples)
-    for source in weights:
-        if source not in counts:
-            raise AdmiralError(
-                f"--weight {source}: there are no examples of this source; there are "
-                f"{', '.join(sorted(counts)) or 'none'}"
-            )
-    tempered = {name: count for name, count in counts.items() if name not in weights}
-    total = sum(tempered.values())
-    shares = {name: count**temperature for name, count in tempered.items()}
-    scale = total / (sum(shares.values()) or 1)
-    factors = {name: scale * shares[name] / count for name, count in tempered.items()}
-    factors |= weights
-    for example in examples:
-        weight = example.weight * factors[example.source]
-        if weight > 0:
-            yield replace(example, weight=round(weight, 6))
+    names = {name for e in examples for name in (e.source, f"{e.source}/{e.label}")}
+    if unknown := sorted(weights.keys() - names):
+        sources = sorted({example.source for example in examples})
+        raise AdmiralError(
+            f"weights: there are no examples of {unknown[0]!r}; the sources are "
+            f"{', '.join(sources) or 'none'}"
+        )
 
 
 def draw_examples(examples: Sequence[Example], limit: int, seed: int) -> list[Example]:

@@ -27,6 +27,8 @@ _NAME = re.compile(r"[A-Z][\w'’.-]*(?: (?:(?:of|the|and|de|von) )?[A-Z0-9][\w'
 _WORD = re.compile(r"\w+")
 _CONTENT = re.compile(r"\d+|\w{4,}")
 _MIN_NAME = 4  # shorter names, such as "He", are not distinctive
+# Share of the examples that get titles.
+_TITLED = 0.7
 _MAX_CANDIDATES = 20
 _LONGEST_TITLE = 10  # words
 _SEARCHED_DOCUMENTS = 4
@@ -171,6 +173,40 @@ def _covers(evidence: Sequence[tuple[str, str]], claim: str) -> bool:
     return set(_CONTENT.findall(claim.casefold())) <= set(_CONTENT.findall(text))
 
 
+def with_titles(examples: Sequence[Example], source: str, seed: int) -> list[Example]:
+    """Return examples of which most of a source have a title, as sentences of documents have.
+
+    Where all sentences with titles were of one label more often, titles would give it away. The
+    title is the name in the claim that the evidence repeats, or else the first one in the claim.
+
+    Parameters
+    ----------
+    examples
+        Examples of all sources.
+    source
+        The source whose evidence gets titles. Examples that have titles, or sentences of several
+        documents, stay as they are.
+    seed
+        Seed of the choice.
+    """
+    rng = random.Random(f"{seed} {source}")
+    return [
+        _titled(example) if example.source == source and rng.random() < _TITLED else example
+        for example in examples
+    ]
+
+
+def _titled(example: Example) -> Example:
+    several = example.label != "neutral" and "neutral" in example.sentences
+    if several or any(title for title, _ in example.evidence):
+        return example
+    names = [name for name in _NAME.findall(example.claim) if len(name) >= _MIN_NAME]
+    text = " ".join(text for _, text in example.evidence)
+    title = next((name for name in names if name in text), names[0] if names else "")
+    evidence = tuple((title, text) for _, text in example.evidence)
+    return replace(example, evidence=evidence)
+
+
 def surrounded_examples(
     examples: Sequence[Example], source: str, corpus: Corpus, seed: int
 ) -> Iterator[Example]:
@@ -197,10 +233,11 @@ def surrounded_examples(
         rng = random.Random(f"{seed} {example.claim} {example.evidence}")
         titles = [result.title for result in found[: rng.randint(1, _SEARCHED_DOCUMENTS)]]
         own = " ".join(text for _, text in example.evidence)
-        # Untitled, as the evidence is; retrieval may have found the evidence itself.
+        titled = any(title for title, _ in example.evidence)
+        # Titled only as the evidence is; retrieval may have found the evidence itself.
         around = [
-            ("", text)
-            for _, text in closest_sentences(example.claim, corpus, titles, 1)
+            (title if titled else "", text)
+            for title, text in closest_sentences(example.claim, corpus, titles, 1)
             if text not in own and not _covers([("", text)], example.claim)
         ]
         if around:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,8 +20,10 @@ from training.data.examples import (
     NOT_ENTAILMENT,
     RELEVANT,
     Example,
+    check_weights,
     draw_examples,
     read_examples,
+    weighted,
 )
 from training.loop.model_card import SourceFile
 
@@ -115,6 +117,7 @@ def read_example_set(
     encoder: EvidenceEncoder,
     limit: int | None = None,
     seed: int = 0,
+    weights: Mapping[str, float] | None = None,
 ) -> ExampleSet:
     """Read and encode the examples of files. Those that are too long for the model are left out.
 
@@ -130,6 +133,8 @@ def read_example_set(
         Most examples of each source, drawn at random with their groups; None for all.
     seed
         Seed of the draw.
+    weights
+        Factors of the weights of examples, as `weighted` takes them.
 
     Raises
     ------
@@ -139,8 +144,10 @@ def read_example_set(
     examples: list[Example] = []
     items: list[EncodedExample] = []
     files = []
-    for path in paths:
-        read = [one for one in read_examples([path]) if one.weight > 0]
+    by_file = {path: list(read_examples([path])) for path in paths}
+    check_weights([one for read in by_file.values() for one in read], weights or {})
+    for path, every in by_file.items():
+        read = weighted(every, weights or {})
         if limit is not None:
             read = draw_examples(read, limit, seed)
         for begin in range(0, len(read), _CHUNK):

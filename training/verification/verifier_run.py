@@ -34,10 +34,10 @@ from training.loop.trainer import Trainer, run_training
 from training.verification.example_batches import ExampleSet, batches_of, collate, read_example_set
 from training.verification.verifier_evaluation import ExampleEvaluator
 from training.verification.verifier_loss import VerifierLoss
-from training.verification.verifier_settings import VerifierConfig, paths_of
+from training.verification.verifier_settings import VerifierConfig, paths_of, weights_of
 
 # Settings that decide the order of batches. All parts of a run must agree on them.
-_FIXED_SETTINGS = ("seed", "batch_tokens", "max_length")
+_FIXED_SETTINGS = ("seed", "batch_tokens", "max_length", "weights")
 # Settings that decide which state is best.
 _SELECTION_SETTINGS = ("best_metric", "keep", "eval_examples")
 # Local paths, and settings that do not change the weights.
@@ -119,7 +119,8 @@ def open_run(
         encoder = EvidenceEncoder.of(tokenizer, config.max_length)
     except ValueError as error:
         raise AdmiralError(str(error)) from error
-    train = read_example_set("train", paths_of(config.examples), encoder)
+    weights = weights_of(config.weights)
+    train = read_example_set("train", paths_of(config.examples), encoder, weights=weights)
     dev = None
     if config.dev:
         dev = read_example_set(

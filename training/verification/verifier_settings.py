@@ -5,9 +5,11 @@ The table of settings in ``docs/verifier.md`` is generated from the declarations
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
+from admiral.errors import AdmiralError
 from admiral.storage.declared_settings import documented, setting
 from admiral.storage.yaml_settings import read_settings
 from proofs.verifier.evidence_model import MAX_LENGTH
@@ -31,6 +33,11 @@ class VerifierConfig:
         "Files of training examples, separated by commas.",
         pattern=".+",
         format="files",
+    )
+    weights: str = setting(
+        "",
+        "Factors of the weights of sources, or of labels of sources, separated by commas, such as "
+        "`twins=0.7,fever/neutral=0.5`. 0 leaves them out.",
     )
     dev: str = setting("", "Files of development examples; empty: no evaluation.")
     out: str = loop_setting(
@@ -83,6 +90,27 @@ class VerifierConfig:
 def load_verifier_config(path: Path, overrides: tuple[str, ...] = ()) -> VerifierConfig:
     """Return the validated settings of a run (see `read_settings`)."""
     return read_settings(VerifierConfig, loop_problems, path, overrides)
+
+
+def weights_of(text: str) -> dict[str, float]:
+    """Return the factors that the setting `weights` lists.
+
+    Raises
+    ------
+    AdmiralError
+        If one is no number from 0.
+    """
+    weights = {}
+    for part in filter(None, (each.strip() for each in text.split(","))):
+        name, _, value = part.rpartition("=")
+        try:
+            number = float(value)
+        except ValueError:
+            number = -1.0
+        if not name or not (math.isfinite(number) and number >= 0):
+            raise AdmiralError(f"weights: {part!r} is not SOURCE=NUMBER, such as fever=2")
+        weights[name] = number
+    return weights
 
 
 def paths_of(text: str) -> list[Path]:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+from proofs.verifier.calibration import Calibration, Scale
 from proofs.verifier.evidence_input import EvidenceEncoder, EvidenceInput
 from proofs.verifier.evidence_model import EvidenceModel, new_model, read_model, write_model
 from proofs.verifier.evidence_verifier import (
@@ -19,7 +20,6 @@ from proofs.verifier.evidence_verifier import (
     Scores,
 )
 from proofs.verifier.reading import Reading
-from proofs.verifier.temperature import Temperatures
 from proofs.verifier.torch_backend import TorchBackend, open_checkpoint
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 
@@ -147,7 +147,9 @@ def test_the_temperature_divides_the_logits(loaded: tuple[EvidenceModel, Any]) -
     backend = TorchBackend(loaded[0])
     encoder = EvidenceEncoder.of(loaded[1], 64)
     cold = EvidenceVerifier(backend, encoder).read([CLAIM], [sentences(2)])[0].labels
-    halved = EvidenceVerifier(backend, encoder, Temperatures(sentence=2.0, document=9.0))
+    halved = EvidenceVerifier(
+        backend, encoder, Calibration(sentence=Scale(2.0), document=Scale(9.0))
+    )
     warm = halved.read([CLAIM], [sentences(2)])[0].labels
     np.testing.assert_allclose(warm**2 / (warm**2).sum(), cold, rtol=1e-6)
 
@@ -176,9 +178,9 @@ def test_long_claims_other_scripts_and_many_sentences(
     np.testing.assert_allclose(reading.labels.sum(), 1)
 
 
-def test_a_checkpoint_is_opened_with_its_temperatures(folder: Path, tmp_path: Path) -> None:
+def test_a_checkpoint_is_opened_with_its_calibration(folder: Path, tmp_path: Path) -> None:
     copied = shutil.copytree(folder, tmp_path / "copied")
-    (copied / "temperature.json").write_text('{"documents": 2.0, "sentence": 1.0}')
+    (copied / "calibration.json").write_text('{"documents": {"temperature": 2.0}}')
     evidence = [("A", "Rome"), ("B", "Oslo")]
     labels = [
         open_checkpoint(path).read([CLAIM], [evidence])[0].labels for path in (folder, copied)

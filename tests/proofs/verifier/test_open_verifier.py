@@ -91,8 +91,8 @@ def test_directories_without_a_verifier_are_named(tmp_path: Path) -> None:
     with pytest.raises(VerifierError, match="none': no such directory; give that of a verifier"):
         open_verifier(tmp_path / "none")
     folder = write_classifier_directory(tmp_path / "model")
-    (folder / "temperature.json").write_text("{")
-    with pytest.raises(VerifierError, match=r"temperature\.json: not a file of a temperature"):
+    (folder / "calibration.json").write_text("{")
+    with pytest.raises(VerifierError, match=r"calibration\.json: not a file of a calibration"):
         open_verifier(folder)
 
 

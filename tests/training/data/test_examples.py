@@ -16,6 +16,7 @@ from training.data.examples import (
     EXAMPLE_LABELS,
     NOT_ENTAILMENT,
     Example,
+    check_weights,
     draw_examples,
     read_examples,
     summary_by_source,
@@ -100,19 +101,16 @@ def taken(examples: list[Example]) -> dict[str, float]:
     return {name: round(total, 3) for name, total in sums.items()}
 
 
-def test_the_temperature_balances_sources() -> None:
-    examples = some({"a": 16, "b": 4})
-    assert taken(list(weighted(examples, {}, 1.0))) == {"a": 16, "b": 4}
-    assert taken(list(weighted(examples, {}, 0.0))) == {"a": 10, "b": 10}
-    half = taken(list(weighted(examples, {}, 0.5)))
-    assert half["a"] == pytest.approx(2 * half["b"], rel=1e-3)
-
-
-def test_given_weights_take_precedence_and_zero_leaves_out() -> None:
+def test_weights_are_factors_of_sources_and_labels_and_zero_leaves_out() -> None:
     examples = some({"a": 16, "b": 4, "c": 2})
-    assert taken(list(weighted(examples, {"a": 0, "b": 2.5}, 0.0))) == {"b": 10, "c": 2}
-    with pytest.raises(AdmiralError, match="--weight d: there are no examples"):
-        list(weighted(examples, {"d": 1}, 1.0))
+    assert taken(weighted(examples, {})) == {"a": 16, "b": 4, "c": 2}
+    label = examples[0].label
+    count = sum(one.source == "b" and one.label == label for one in examples)
+    found = taken(weighted(examples, {"a": 0, "b": 2.5, f"b/{label}": 0.5}))
+    assert found == {"b": 10 - 1.25 * count, "c": 2}
+    check_weights(examples, {"a": 0, f"b/{label}": 2})
+    with pytest.raises(AdmiralError, match="weights: there are no examples of 'd'; the sources"):
+        check_weights(examples, {"d": 1})
 
 
 def test_whole_groups_of_each_source_are_drawn() -> None:

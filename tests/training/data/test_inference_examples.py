@@ -20,6 +20,7 @@ from training.data.inference_examples import (
     mismatched_examples,
     read_inference_examples,
     surrounded_examples,
+    with_titles,
 )
 
 
@@ -161,3 +162,28 @@ def test_neutral_examples_and_other_sources_are_not_surrounded() -> None:
 def test_evidence_that_has_all_that_is_found_is_not_repeated() -> None:
     whole = untitled(CLAIM, "Rome has seven hills and old trams.", "Trams are on hills.")
     assert not list(surrounded_examples([whole], "fever", CORPUS, 0))
+
+
+def test_most_evidence_of_a_source_gets_a_title_that_the_claim_names() -> None:
+    examples = [
+        Example(
+            f"The painter Ada Moss{n} was born in Rome.",
+            (("", f"Ada Moss{n} was born in Oslo."),),
+            label,
+            source,
+        )
+        for n in range(50)
+        for label in ("entailment", "neutral", "contradiction")
+        for source in ("a", "b")
+    ]
+    found = with_titles(examples, "a", 1)
+    assert found == with_titles(examples, "a", 1) != with_titles(examples, "a", 2)
+    titled = [e for e in found if e.evidence[0][0]]
+    assert {e.source for e in titled} == {"a"}
+    assert 0.6 < len(titled) / 150 < 0.8
+    assert all(e.evidence[0][0].startswith("Ada Moss") for e in titled)
+    assert with_titles(titled, "a", 3) == titled
+    several = Example(
+        "Ada Moss ran.", (("", "Ada Moss ran."),) * 2, "entailment", "a", ("neutral",)
+    )
+    assert with_titles([several] * 9, "a", 1) == [several] * 9

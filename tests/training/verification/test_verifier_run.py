@@ -28,7 +28,11 @@ from tests.training.tiny import (
 )
 from training.data.examples import Example, write_examples
 from training.verification.verifier_run import train_verifier
-from training.verification.verifier_settings import VerifierConfig, load_verifier_config
+from training.verification.verifier_settings import (
+    VerifierConfig,
+    load_verifier_config,
+    weights_of,
+)
 from training.verifier import main
 
 ROOT = Path(__file__).parents[3]
@@ -203,6 +207,13 @@ def test_the_command_continues_from_a_verifier(settings: VerifierConfig) -> None
     failed = CliRunner().invoke(main, ["--config", str(path), "--set", "start=nowhere"])
     assert failed.exit_code == 1
     assert "nowhere" in failed.output
+
+
+@pytest.mark.parametrize("text", ["a", "a=b", "a=-1", "=2", "a=nan", "a=1 b"])
+def test_bad_weights_are_named(text: str) -> None:
+    assert weights_of(" a=2, b/neutral=0.5,") == {"a": 2.0, "b/neutral": 0.5}
+    with pytest.raises(AdmiralError, match=r"weights: .* is not SOURCE=NUMBER"):
+        weights_of(text)
 
 
 def test_the_shipped_settings_are_valid_and_documented() -> None:

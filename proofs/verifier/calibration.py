@@ -1,0 +1,154 @@
+"""The calibration of a verifier: fitted numbers that make its probabilities true shares.
+
+The outputs of a model are divided by a temperature: above 1, probabilities become less extreme. A
+number is then added to that of neutral, since training examples leave claims open more often, or
+less often, than evidence in use. Both depend on the kind of evidence. They are in a JSON file
+beside the weights, which `training.calibration` writes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from proofs.verifier.label_names import LABELS
+from proofs.verifier.reading import NEUTRAL, Sentence
+
+#: Name of the file in the directory of a verifier.
+CALIBRATION = "calibration.json"
+#: Lowest and highest values that a file may hold.
+BOUNDS = {"temperature": (0.01, 100.0), "neutral": (-10.0, 10.0)}
+_REMEDY = "fit it anew with training.calibration, or delete the file"
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How the logits for one kind of evidence become probabilities.
+
+    Attributes
+    ----------
+    temperature
+        What they are divided by.
+    neutral
+        What is then added to the logit of neutral for the evidence as a whole.
+    """
+
+    temperature: float = 1.0
+    neutral: float = 0.0
+
+    def probabilities(self, logits: np.ndarray, *, whole: bool = True) -> np.ndarray:
+        """Return the probabilities of `LABELS` for logits, both (..., 3)."""
+        scaled = logits.astype(np.float64) / self.temperature
+        if whole:
+            scaled = scaled + self.neutral * np.eye(len(LABELS))[NEUTRAL]
+        shares = np.exp(scaled - scaled.max(-1, keepdims=True))
+        values: np.ndarray = shares / shares.sum(-1, keepdims=True)
+        return values
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """A scale for each kind of evidence.
+
+    Attributes
+    ----------
+    sentence
+        That of one sentence.
+    document
+        That of several sentences of one document.
+    documents
+        That of sentences of several documents.
+    """
+
+    sentence: Scale = Scale()
+    document: Scale = Scale()
+    documents: Scale = Scale()
+
+    def of(self, evidence: Sequence[Sentence]) -> Scale:
+        """Return the scale of evidence, pairs of title and sentence."""
+        scale: Scale = getattr(self, kind_of_evidence(evidence))
+        return scale
+
+
+#: The kinds of evidence.
+KINDS = tuple(field.name for field in fields(Calibration))
+
+
+def kind_of_evidence(evidence: Sequence[Sentence]) -> str:
+    """Return which of `KINDS` some evidence is."""
+    if len(evidence) < 2:
+        return "sentence"
+    return "document" if len({title for title, _ in evidence}) == 1 else "documents"
+
+
+def parse_calibration(record: Any, where: str, remedy: str) -> Calibration:
+    """Return the calibration that a record holds; kinds and numbers that it lacks are neutral.
+
+    Parameters
+    ----------
+    record
+        The record, with a field for each kind of evidence.
+    where
+        Where it is from, for errors.
+    remedy
+        What to do about errors.
+
+    Raises
+    ------
+    ValueError
+        If a field is no number within `BOUNDS`, or unknown.
+    """
+    given = _fields(record, KINDS, where, remedy)
+    scales = {}
+    for kind, scale in given.items():
+        own = f"{where}: field '{kind}'"
+        numbers = _fields(scale, tuple(BOUNDS), own, remedy)
+        scales[kind] = Scale(
+            **{name: _number(value, name, own, remedy) for name, value in numbers.items()}
+        )
+    return Calibration(**scales)
+
+
+def read_calibration(directory: Path) -> Calibration:
+    """Return the calibration of the verifier in a directory; a neutral one if none was fitted.
+
+    Raises
+    ------
+    ValueError
+        If the file holds anything else, with the file, the field and the remedy.
+    """
+    path = directory / CALIBRATION
+    if not path.exists():
+        return Calibration()
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise ValueError(f"{path}: not a file of a calibration ({error}); {_REMEDY}") from None
+    return parse_calibration(record, str(path), _REMEDY)
+
+
+def calibration_json(calibration: Calibration) -> str:
+    """Return the text of a file that `read_calibration` reads."""
+    return json.dumps(asdict(calibration), indent=2) + "\n"
+
+
+def _fields(record: Any, known: Sequence[str], where: str, remedy: str) -> Mapping[str, Any]:
+    if not isinstance(record, dict):
+        raise ValueError(f"{where}: expected the fields {', '.join(known)}; {remedy}")
+    if unknown := sorted(record.keys() - set(known)):
+        raise ValueError(f"{where}: field '{unknown[0]}' is unknown; {remedy}")
+    return record
+
+
+def _number(value: Any, name: str, where: str, remedy: str) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise ValueError(f"{where}: field '{name}': expected a number; {remedy}")
+    low, high = BOUNDS[name]
+    if not low <= value <= high:
+        raise ValueError(f"{where}: field '{name}': {value} is not from {low} to {high}; {remedy}")
+    return float(value)

@@ -1,0 +1,51 @@
+"""A verifier that says what a test wants it to say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from proofs.verifier.label_names import LABELS
+from proofs.verifier.reading import Reading, Sentence
+
+Probabilities = Sequence[float]
+
+
+class FixedVerifier:
+    """Reads every claim alike, or as a function of claim and evidence says.
+
+    Parameters
+    ----------
+    labels
+        Probability of each of `LABELS`, or a function that returns them.
+    tokens
+        Probabilities of the words of the claim, which are split at spaces; none if empty.
+    """
+
+    def __init__(
+        self,
+        labels: Probabilities | Callable[[str, Sequence[Sentence]], Probabilities],
+        tokens: Sequence[Probabilities] = (),
+    ) -> None:
+        self._labels, self._tokens = labels, tokens
+
+    @classmethod
+    def certain(cls, label: str) -> FixedVerifier:
+        """Return one that is certain of a label."""
+        return cls([float(name == label) for name in LABELS])
+
+    def read(self, claims: Sequence[str], evidences: Sequence[Sequence[Sentence]]) -> list[Reading]:
+        """Return what was said at construction."""
+        return [self._read(c, e) for c, e in zip(claims, evidences, strict=True)]
+
+    def _read(self, claim: str, evidence: Sequence[Sentence]) -> Reading:
+        given = self._labels
+        labels = np.array(given(claim, evidence) if callable(given) else given)
+        tokens = np.array(self._tokens).reshape(-1, len(LABELS))
+        offsets, at = [], 0
+        for word in claim.split()[: len(tokens)]:
+            begin = claim.index(word, at)
+            offsets.append((begin, at := begin + len(word)))
+        sentences = np.tile(labels, (len(evidence), 1))
+        return Reading(labels, sentences, tokens[: len(offsets)], tuple(offsets))

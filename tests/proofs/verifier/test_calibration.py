@@ -1,0 +1,73 @@
+"""The calibration of a verifier: its effect, and files that are refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from proofs.verifier.calibration import (
+    CALIBRATION,
+    Calibration,
+    Scale,
+    calibration_json,
+    read_calibration,
+)
+from proofs.verifier.classifier_verifier import ClassifierVerifier
+from tests.proofs.verifier.tiny_classifier import TEXT, write_classifier_directory
+
+CLAIM, EVIDENCE = "Rome is a city.", [("", TEXT)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return write_classifier_directory(tmp_path / "model")
+
+
+@pytest.mark.parametrize(("temperature", "neutral"), [(0.5, 0.0), (1.0, 1.5), (3.25, -2.0)])
+def test_logits_are_scaled(folder: Path, temperature: float, neutral: float) -> None:
+    """Neutral is shifted for the whole alone."""
+    (plain,) = ClassifierVerifier.open(folder).read([CLAIM], [EVIDENCE])
+    fitted = Calibration(sentence=Scale(temperature, neutral), documents=Scale(5.0))
+    (folder / CALIBRATION).write_text(calibration_json(fitted))
+    assert read_calibration(folder) == fitted
+    (found,) = ClassifierVerifier.open(folder).read([CLAIM], [EVIDENCE])
+    expected = plain.labels ** (1 / temperature)
+    alone = expected / expected.sum()
+    np.testing.assert_allclose(found.sentences[0], alone, rtol=1e-4)
+    shifted = expected * [1, np.exp(neutral), 1]
+    np.testing.assert_allclose(found.labels, shifted / shifted.sum(), rtol=1e-4)
+
+
+def test_the_kind_of_evidence_decides() -> None:
+    scales = [Scale(2.0), Scale(3.0), Scale(4.0)]
+    one, other = ("Rome", "It is old."), ("Oslo", "It is cold.")
+    kinds = [[], [one], [one, one], [one, other, one]]
+    found = [Calibration(*scales).of(evidence).temperature for evidence in kinds]
+    assert found == [2, 2, 3, 4]
+
+
+def test_what_a_file_lacks_changes_nothing(folder: Path) -> None:
+    assert read_calibration(folder) == Calibration()
+    (folder / CALIBRATION).write_text('{"document": {"neutral": 0.5}, "documents": {}}')
+    assert read_calibration(folder) == Calibration(document=Scale(1.0, 0.5))
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("{", r"not a file of a calibration .*; fit it anew with training\.calibration, or delete"),
+        ("[2]", "expected the fields sentence, document, documents; fit it anew"),
+        ('{"temperature": 2}', "field 'temperature' is unknown"),
+        ('{"sentence": 2}', "field 'sentence': expected the fields temperature, neutral"),
+        ('{"sentence": {"bias": 2}}', "field 'sentence': field 'bias' is unknown"),
+        ('{"sentence": {"neutral": true}}', "field 'neutral': expected a number"),
+        ('{"sentence": {"temperature": 0}}', r"'temperature': 0 is not from 0\.01 to 100\.0"),
+        ('{"document": {"neutral": NaN}}', "field 'neutral': nan is not from"),
+    ],
+)
+def test_bad_files_are_named(folder: Path, content: str, says: str) -> None:
+    (folder / CALIBRATION).write_text(content)
+    with pytest.raises(ValueError, match=rf"calibration\.json: .*{says}"):
+        ClassifierVerifier.open(folder)
