@@ -188,21 +188,31 @@ class RetrievalConfig:
     judge_weights: str = setting(
         "",
         "File of weights of the judge `calibrated`, written by `training.judges`. If empty, the "
-        "file `judge_weights.json` of the verifier is used, or else the bundled weights.",
+        "bundled weights are used.",
         is_file=True,
     )
     verifier: str = setting(
         VERIFIER,
-        "Verifier, which the judge `calibrated` uses for probabilities of verdicts and of "
-        "sufficiency: `mini-verifier`, the bundled one, or the directory of one that "
-        "`training.verifier` wrote or of any local Hugging Face classifier of pairs with the same "
-        "labels. If empty, there is none.",
+        "Verifier, which decides for the judge `calibrated`: `mini-verifier`, the bundled one; the "
+        "directory of another one or of any Hugging Face sequence classifier of claims and "
+        "evidence; `module:Class`, your own; or `openai`, a chat model. If empty, there is none.",
         is_file=True,
     )
+    verifier_model: str = setting("", "Name of the chat model of the verifier `openai`.")
+    base_url: str = setting(
+        "",
+        "Address of an OpenAI-compatible server for the verifier `openai`, up to `/v1`. If empty, "
+        "that of OpenAI. The key is read from the environment variable OPENAI_API_KEY.",
+    )
+    verifier_prices: str = setting(
+        "",
+        "Prices of a million tokens of questions and of replies of `verifier_model`, such as "
+        "0.15,0.60, to log what its answers cost.",
+    )
     stop_at: float = setting(
-        0.0,
-        "Probability from which the evidence counts as sufficient; needs a verifier. With 0, the "
-        "judge's own threshold holds.",
+        0.5,
+        "Probability from which the evidence counts as sufficient, that is, supports or refutes "
+        "the claim; needs a verifier.",
         bounds=(0, 1),
     )
     proof_decision: str = setting(
@@ -402,7 +412,8 @@ def build_config(items: Iterable[tuple[str, str, Any]]) -> RetrievalConfig:
 def _problems(config: RetrievalConfig) -> Iterator[tuple[str, str]]:
     """Yield (key, what is wrong and what would be right) for each value that is not allowed."""
     yield from value_problems(config)
-    if config.stop_at and not (config.verifier and config.judge == "calibrated"):
+    chosen = config.stop_at != RetrievalConfig.stop_at
+    if chosen and not (config.verifier and config.judge == "calibrated"):
         yield (
             "stop_at",
             "works only with the judge 'calibrated' and a verifier; give its directory as the "

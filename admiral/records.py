@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeVar
 
 from admiral.errors import AdmiralError
 from proofs import Proof, Verdict
+from proofs.judges.judgement import verdict_of
+from proofs.verifier.reading import Comparison
 
 T = TypeVar("T")
 
@@ -185,6 +187,8 @@ class Hop:
         Probability that the evidence is sufficient; None without a verifier.
     verdicts
         Probability of each verdict; None without a verifier.
+    comparisons
+        Values of claim and evidence that decided the verdict, where words decide exactly.
     """
 
     number: int
@@ -196,6 +200,7 @@ class Hop:
     read: tuple[str, ...] = ()
     probability: float | None = None
     verdicts: Mapping[Verdict, float] | None = None
+    comparisons: tuple[Comparison, ...] = ()
 
     @property
     def missing(self) -> tuple[str, ...] | None:
@@ -260,13 +265,10 @@ class RetrievalResult:
     def verdict(self) -> Verdict | None:
         """The verdict on the last hop's evidence, which is not the truth; None without a proof.
 
-        It is the most probable one, or without a verifier that of the proof.
+        See `proofs.Judgement.verdict`.
         """
-        verdicts = self.verdicts
-        if verdicts is not None:
-            return max(verdicts, key=verdicts.__getitem__)
-        proof = self.hops[-1].proof if self.hops else None
-        return None if proof is None else proof.verdict()
+        last = self.hops[-1] if self.hops else None
+        return None if last is None else verdict_of(last.sufficient, last.proof, last.verdicts)
 
     @property
     def verdicts(self) -> Mapping[Verdict, float] | None:
@@ -308,6 +310,11 @@ def probabilities_json(verdicts: Mapping[Verdict, float]) -> dict[str, float]:
     return {verdict.value: round(value, 6) for verdict, value in verdicts.items()}
 
 
+def comparisons_json(comparisons: Sequence[Comparison]) -> dict[str, Any]:
+    """Return the field ``comparisons`` of a JSON object; nothing without comparisons."""
+    return {"comparisons": [asdict(one) for one in comparisons]} if comparisons else {}
+
+
 def sentence_json(sentence: Sentence) -> dict[str, Any]:
     """Return a sentence of the evidence as a JSON object."""
     return {
@@ -338,6 +345,7 @@ def hop_json(hop: Hop) -> dict[str, Any]:
         "proof": None if hop.proof is None else hop.proof.to_json(),
         "sufficient": hop.sufficient,
         **({} if hop.probability is None else {"probability": round(hop.probability, 6)}),
+        **comparisons_json(hop.comparisons),
         "missing": None if hop.missing is None else list(hop.missing),
         "seconds": round(hop.seconds, 4),
     }

@@ -1,160 +1,234 @@
-"""Verdicts of the judge `calibrated`, with and without verifiers, side by side.
+"""Verdicts on given evidence: how often verifiers are right, by data set, side by side.
 
-Run as ``python -m benchmarks.verdicts --claims CLAIMS.jsonl --kb KB --verifier DIR``. Claims come
-with gold sentences in a format of `admiral.gold`; each is judged with its gold evidence among
-distractors, and without the sentences of one document, where the verdict should be NOT ENOUGH
-INFO. ``--plot FILE`` draws how often verdicts of the last verifier are right, by their probability.
-``--results`` adds the evidence that `admiral retrieve` selected for the same claims, and
-``--examples`` examples of `training.build_examples`. The first system has no verifier: its verdict
-is what the steps of the proof add up to.
+Run as ``python -m benchmarks.verdicts --data DATA --kb KB --verifier DIR``. The sets are:
+
+- ``contrast`` and ``own``: pairs of a true and a false claim on the same evidence; ``own`` are
+  about the bundled documents and some that were written for it, with distractors in the evidence.
+  Of pairs the table also has the share with both claims right;
+- ``fever``, ``hover``, ``feverous``, ``fool-me-twice``: claims with their gold sentences;
+- ``vitaminc``: claims with one sentence that supports, refutes or says nothing;
+- ``wice``: claims of Wikipedia with all sentences of the page that they cite, where ``area`` is
+  that of supported claims over partly supported and unsupported ones.
+
+``--judge`` asks the judge `calibrated` with the verifier, as retrieval does, in place of the
+verifier itself. ``--errors N`` prints the most confident errors.
 """
 
 from __future__ import annotations
 
+import json
 import time
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 import numpy as np
-import numpy.typing as npt
 
-from admiral.config import load_config
+from admiral.config import RetrievalConfig, load_config
 from admiral.gold import Label, read_gold
 from admiral.io.claims import evenly_spaced
 from admiral.kb import KnowledgeBase, locate
+from admiral.models.verifiers import open_configured_verifier
 from admiral.retrieval.stage_assembly import build_judge
-from benchmarks.charts import Axis, Point, line_chart
-from proofs import Judgement, Verdict
-from training.data.evidence_corpora import ExtendedCorpus, read_documents
-from training.data.examples import draw_examples, read_examples
-from training.fitting.verdict_examples import (
-    VerdictExample,
-    gold_examples,
-    retrieved_examples_of_results,
-)
-from training.fitting.verified_fit import is_right
+from admiral.storage.bundled_names import verifier_directory
+from proofs.logic.operators import Verdict
+from proofs.verifier.label_names import LABELS
+from proofs.verifier.open_verifier import open_verifier
+from proofs.verifier.reading import Sentence
+from training.data.evidence_corpora import Corpus, holds_gold, sentence_of, with_documents
+from training.data.inference_examples import read_inference_examples
 from training.verification.label_measures import calibration_error, roc_area
 
-_BATCH = 16
-_FIFTHS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
-_BIN = 15  # verdicts in a bin of the plot, at least
+_OWN = Path(__file__).parent / "own_pairs.jsonl"
 _LABELS = {
-    "entailment": Label.SUPPORTS,
-    "contradiction": Label.REFUTES,
-    "neutral": Label.NOT_ENOUGH_INFO,
-    "not_entailment": Label.NOT_SUPPORTED,
+    Label.SUPPORTS: "entailment",
+    Label.REFUTES: "contradiction",
+    Label.NOT_ENOUGH_INFO: "neutral",
+    Label.NOT_SUPPORTED: "not_entailment",
 }
-_FILE = click.Path(path_type=Path, exists=True)
+_BATCH = 16
 
 
-def labelled_examples(path: Path, limit: int, seed: int) -> Iterator[VerdictExample]:
-    """Yield about `limit` examples of each source."""
-    for one in draw_examples(list(read_examples([path])), limit, seed):
-        yield VerdictExample(one.claim, one.evidence, _LABELS[one.label], one.source)
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A claim with sentences of evidence, its label, and the pair or group that it belongs to."""
+
+    claim: str
+    evidence: tuple[Sentence, ...]
+    label: str
+    group: str = ""
+    kind: str = ""
 
 
-def probabilities(judgement: Judgement) -> dict[Verdict, float]:
-    """Return the probabilities of a judgement; those of its verdict alone, without a verifier."""
-    if judgement.verdicts:
-        return dict(judgement.verdicts)
-    return {verdict: float(verdict is judgement.verdict) for verdict in Verdict}
+def _pairs(path: Path) -> Iterator[Item]:
+    for line in path.read_text(encoding="utf-8").splitlines():
+        record = json.loads(line)
+        label = _LABELS[Label.parse(record["verdict"])]
+        evidence = tuple((title, text) for title, text in record["evidence"])
+        yield Item(record["claim"], evidence, label, record["id"][:-1], record["kind"])
 
 
-def confidences(
-    examples: Sequence[VerdictExample], predicted: Sequence[dict[Verdict, float]]
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
-    """Return the probability of each most probable verdict, and whether it is right."""
-    verdicts = [max(each, key=each.__getitem__) for each in predicted]
-    right = [is_right(e.label, v) for e, v in zip(examples, verdicts, strict=True)]
-    confidence = [each[v] for each, v in zip(predicted, verdicts, strict=True)]
-    return np.array(confidence), np.array(right)
+def _gold(path: Path, corpus: Corpus) -> Iterator[Item]:
+    for claim in read_gold(path):
+        if claim.label is not None and claim.sentences and holds_gold(corpus, claim):
+            sentences = [(title, sentence_of(corpus, title, n)) for title, n in claim.sentences]
+            yield Item(claim.claim, tuple(sentences), _LABELS[claim.label])
 
 
-def row(examples: Sequence[VerdictExample], predicted: Sequence[dict[Verdict, float]]) -> str:
-    """Return accuracy, area (supported or not) and calibration error as table cells."""
-    confidence, right = confidences(examples, predicted)
-    supported = np.array([example.label is Label.SUPPORTS for example in examples])
-    scores = np.array([each[Verdict.SUPPORTS] - each[Verdict.REFUTES] for each in predicted])
-    area = roc_area(scores, supported)
-    error = calibration_error(confidence, right)
-    cells = (
-        f"{len(examples):,}",
-        *(f"{v:.3f}" if v is not None else "–" for v in (right.mean(), area, error)),
-    )
-    return " | ".join(cells)
+def _fool_me_twice(path: Path) -> Iterator[Item]:
+    for line in path.read_text(encoding="utf-8").splitlines():
+        record = json.loads(line)
+        evidence = [(record["wikipedia_page"], one["text"]) for one in record["gold_evidence"]]
+        yield Item(record["text"], tuple(evidence), _LABELS[Label.parse(record["label"])])
 
 
-def reliability(confidence: npt.ArrayLike, right: npt.ArrayLike) -> list[Point]:
-    """Return the mean confidence and the share of right verdicts of bins of equal size."""
-    order = np.argsort(confidence, kind="stable")
-    bins = np.array_split(order, max(len(order) // _BIN, 1))
+def _inference(path: Path) -> Iterator[Item]:
+    for one in read_inference_examples(path):
+        yield Item(one.claim, one.evidence, one.label, one.group)
+
+
+def _wice(path: Path) -> Iterator[Item]:
+    for line in path.read_text(encoding="utf-8").splitlines():
+        record = json.loads(line)
+        label = "entailment" if record["label"] == "supported" else "not_entailment"
+        yield Item(record["claim"], tuple(("", text) for text in record["evidence"]), label)
+
+
+def items(name: str, data: Path, corpus: Corpus) -> Iterator[Item]:
+    """Yield the items of a set."""
+    readers: dict[str, Callable[[], Iterator[Item]]] = {
+        "contrast": lambda: _pairs(data / "contrast/pairs.dev.jsonl"),
+        "own": lambda: _pairs(_OWN),
+        # The knowledge base numbers the sentences of these pages otherwise.
+        "fever": lambda: _inference(data / "nli/fever.dev.jsonl.gz"),
+        "hover": lambda: _gold(data / "hover/claims.dev.jsonl", corpus),
+        "feverous": lambda: _gold(
+            data / "feverous/claims.dev.jsonl",
+            with_documents(corpus, [data / "feverous/pages.jsonl"]),
+        ),
+        "fool-me-twice": lambda: _fool_me_twice(data / "fool-me-twice/claims.dev.jsonl"),
+        "vitaminc": lambda: _inference(data / "nli2/vitaminc.dev.jsonl.gz"),
+        "wice": lambda: _wice(data / "wice/claims.dev.jsonl"),
+    }
+    return readers[name]()
+
+
+SETS = (
+    *("contrast", "own", "fever", "hover", "feverous", "fool-me-twice", "vitaminc"),
+    "wice",
+)
+
+
+def measured(given: Sequence[Item], probabilities: np.ndarray) -> list[str]:
+    """Return accuracy, area, calibration error, right pairs and shares of verdicts as cells."""
+    binary = any(item.label == "not_entailment" for item in given)
+    found = [LABELS[column] for column in probabilities.argmax(1)]
+    confidence = probabilities.max(1)
+    if binary:
+        confidence = np.maximum(probabilities[:, 0], 1 - probabilities[:, 0])
+        found = ["entailment" if p >= 0.5 else "not_entailment" for p in probabilities[:, 0]]
+    right = np.array([f == item.label for f, item in zip(found, given, strict=True)])
+    supported = np.array([item.label == "entailment" for item in given])
+    scores = probabilities[:, 0] if binary else probabilities[:, 0] - probabilities[:, 2]
+    decided = np.array([item.label != "neutral" for item in given])
+    area = roc_area(scores[decided], supported[decided])
+    groups: defaultdict[str, list[bool]] = defaultdict(list)
+    for item, is_right in zip(given, right, strict=True):
+        if item.group:
+            groups[item.group].append(bool(is_right))
+    whole = [all(own) for own in groups.values() if len(own) > 1]
+    shares = Counter(found)
     return [
-        (float(np.take(confidence, own).mean()), float(np.take(right, own).mean())) for own in bins
+        f"{len(given):,}",
+        f"{right.mean():.3f}",
+        "–" if area is None else f"{area:.3f}",
+        f"{calibration_error(confidence, right):.3f}",
+        f"{sum(whole)}/{len(whole)}" if whole else "–",
+        ", ".join(f"{shares[name] / len(given):.2f}" for name in LABELS if shares[name]),
     ]
 
 
+def errors(given: Sequence[Item], probabilities: np.ndarray, count: int) -> Iterator[str]:
+    """Yield the most confident errors."""
+    order = np.argsort(-probabilities.max(1), kind="stable")
+    for at in order:
+        found = LABELS[probabilities[at].argmax()]
+        item = given[at]
+        wrong = found == "entailment" if item.label == "not_entailment" else found != item.label
+        if wrong and count:
+            count -= 1
+            head = f"{item.kind or item.group or ''} {item.label} as {found}"
+            yield f"- {head.strip()} {probabilities[at].max():.2f}: {item.claim}"
+            yield from (f"    [{title}] {text[:300]}" for title, text in item.evidence[:6])
+
+
 @click.command()
-@click.option("--claims", multiple=True, type=_FILE, help="Claims with labels; repeatable.")
-@click.option("--kb", default="demo", show_default=True)
-@click.option("--pages", multiple=True, type=_FILE, help="Documents that the KB lacks.")
-@click.option("--results", multiple=True, type=_FILE, help="Results of the claims; repeatable.")
-@click.option("--examples", "labelled", multiple=True, type=_FILE, help="Examples with labels.")
-@click.option("--verifier", "verifiers", multiple=True, help="Directory; repeatable.")
-@click.option("--limit", default=0, help="Maximum number of claims, or of examples of a source.")
+@click.argument("sets", nargs=-1, type=click.Choice(SETS))
+@click.option("--data", type=click.Path(path_type=Path, exists=True), required=True)
+@click.option("--kb", default="demo", show_default=True, help="Holds the documents of the claims.")
+@click.option("--verifier", "verifiers", multiple=True, required=True, help="Name; repeatable.")
+@click.option("--judge", is_flag=True, help="Ask the judge with the verifier.")
+@click.option("--no-exact", is_flag=True, help="Ask the model without exact reasoning beside it.")
+@click.option("--limit", default=150, show_default=True, help="Claims of a set; 0 for all.")
+@click.option("--errors", "n_errors", default=0, help="Errors to print of each set.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Further settings.")
-@click.option("--seed", default=0, show_default=True)
-@click.option("--plot", type=click.Path(path_type=Path), help="SVG file of the calibration.")
 def main(
-    claims: tuple[Path, ...],
+    sets: tuple[str, ...],
+    data: Path,
     kb: str,
-    pages: tuple[Path, ...],
-    results: tuple[Path, ...],
-    labelled: tuple[Path, ...],
     verifiers: tuple[str, ...],
+    judge: bool,
+    no_exact: bool,
     limit: int,
+    n_errors: int,
     settings: tuple[str, ...],
-    seed: int,
-    plot: Path | None,
 ) -> None:
-    """Print how often verdicts are right, by source and evidence."""
-    examples: list[VerdictExample] = []
+    """Print how often verdicts are right, by set."""
+    click.echo("| set | verifier | claims | accuracy | area | error | both right | verdicts | ms |")
+    click.echo("|---|---|---|---|---|---|---|---|---|")
     with KnowledgeBase.open(locate(kb)) as opened:
-        corpus = ExtendedCorpus(opened, read_documents(list(pages)))
-        for path in claims:
-            gold = evenly_spaced(list(read_gold(path)), limit)
-            examples += gold_examples(corpus, gold, seed)
-    by_id = {claim.id: claim for path in claims for claim in read_gold(path)}
-    for path in results:
-        examples += retrieved_examples_of_results(path, by_id)
-    for path in labelled:
-        examples += labelled_examples(path, limit or 10**9, seed)
-    by_source: dict[str, list[VerdictExample]] = defaultdict(list)
-    for example in examples:
-        withheld = example.source == "gold evidence" and example.label is Label.NOT_ENOUGH_INFO
-        by_source["evidence withheld" if withheld else example.source].append(example)
-    click.echo("| evidence | verifier | claims | accuracy | area, supported | error | ms |")
-    click.echo("|---|---|---|---|---|---|---|")
-    for name in ("", *verifiers):
-        config = load_config(None, [f"verifier={name}", *settings])
-        judge = build_judge(None, config)
-        lines: dict[str, list[Point]] = {}
-        for source, own in sorted(by_source.items()):
-            judgements: list[Judgement] = []
+        of_set = {
+            name: evenly_spaced(list(items(name, data, opened)), limit) for name in sets or SETS
+        }
+    for verifier in verifiers:
+        config = load_config(None, [f"verifier={verifier}", *settings])
+        predict = _judged(config) if judge else _read(config, exact=not no_exact)
+        for name, given in of_set.items():
             began = time.perf_counter()
-            for at in range(0, len(own), _BATCH):
-                batch = own[at : at + _BATCH]
-                judgements += judge.judge([e.claim for e in batch], [e.evidence for e in batch])
-            milliseconds = 1000 * (time.perf_counter() - began) / len(own)
-            predicted = list(map(probabilities, judgements))
-            lines[source] = reliability(*confidences(own, predicted))
-            cells = row(own, predicted)
-            click.echo(f"| {source} | {name or 'none'} | {cells} | {milliseconds:.0f} |")
-    if plot is not None:
-        x, y = (Axis(label, _FIFTHS) for label in ("probability of the verdict", "share right"))
-        lines["calibrated"] = [(0.0, 0.0), (1.0, 1.0)]
-        plot.write_text(line_chart("Verdicts", x, y, lines), encoding="utf-8")
+            table = np.concatenate(
+                [predict(given[at : at + _BATCH]) for at in range(0, len(given), _BATCH)]
+            )
+            milliseconds = 1000 * (time.perf_counter() - began) / len(given)
+            cells = [name, verifier, *measured(given, table), f"{milliseconds:.0f}"]
+            click.echo(f"| {' | '.join(cells)} |")
+            for line in errors(given, table, n_errors):
+                click.echo(line)
+
+
+def _read(config: RetrievalConfig, *, exact: bool) -> Callable[[Sequence[Item]], np.ndarray]:
+    if exact:
+        verifier = open_configured_verifier(config)
+    else:
+        verifier = open_verifier(verifier_directory(config.verifier))
+
+    def predict(given: Sequence[Item]) -> np.ndarray:
+        readings = verifier.read([i.claim for i in given], [i.evidence for i in given])
+        return np.array([reading.labels for reading in readings])
+
+    return predict
+
+
+def _judged(config: RetrievalConfig) -> Callable[[Sequence[Item]], np.ndarray]:
+    judge = build_judge(None, config)
+    order = (Verdict.SUPPORTS, Verdict.NOT_ENOUGH_INFO, Verdict.REFUTES)
+
+    def predict(given: Sequence[Item]) -> np.ndarray:
+        judgements = judge.judge([i.claim for i in given], [i.evidence for i in given])
+        return np.array([[(j.verdicts or {}).get(v, 0.0) for v in order] for j in judgements])
+
+    return predict
 
 
 if __name__ == "__main__":

@@ -3,9 +3,9 @@
 Run as ``python -m training.build_proofs --kb KB --source hover:FILE OUT.jsonl``. The samples are
 those of the task `prove`; concatenate them with others for training.joint.
 
-The judge `calibrated` drafts and scores the steps; the label of the evidence says whether a step is
-independent, and the verifier which step contradicts the evidence. Examples whose label the verifier
-does not predict are left out: their labels are often wrong, or their words do not show them.
+The judge `calibrated` drafts and scores the steps; the verifier says whether a step is independent,
+and which one contradicts the evidence. Examples whose label it does not predict are left out: their
+labels are often wrong, or their words do not show them.
 """
 
 from __future__ import annotations
@@ -20,26 +20,18 @@ from admiral.errors import AdmiralError
 from admiral.gold.gold_claims import Label
 from admiral.kb import KnowledgeBase, locate
 from admiral.kb.kb_paths import check_outside_folders
+from admiral.models.verifiers import open_named_verifier
 from admiral.storage.output_paths import check_distinct_paths, check_output_path
-from proofs import Proof, Verdict
+from proofs import Verdict
 from proofs.judges.calibrated import CalibratedJudge
-from proofs.judges.refuting_step import (
-    RefutedClaim,
-    needs_refuting_step,
-    refutes_supported_claim,
-    with_refuting_steps,
-    without_refuting_steps,
-)
-from proofs.judges.verified import VerifiedClaim, verified_claims
-from proofs.verifier.evidence_text import evidence_text
-from proofs.verifier.pair_verifier import Verifier
+from proofs.judges.verified import VerifiedJudge
+from proofs.verifier.reading import Verifier
 from training.command_options import (
     documents_option,
     gold_source_option,
     hold_out_option,
     kb_option,
     limit_option,
-    open_verifier,
     seed_option,
     verifier_option,
 )
@@ -73,51 +65,16 @@ def confirmed_proofs(
     examples
         Claims with evidence and labels.
     """
+    # Evidence counts as sufficient if NOT ENOUGH INFO is not the most probable verdict.
+    verified = VerifiedJudge(judge, verifier)
     remaining = iter(examples)
     while batch := list(islice(remaining, _BATCH_SIZE)):
-        drafts = [judge.draft(one.claim, one.evidence) for one in batch]
-        drafted = [(one, draft) for one, draft in zip(batch, drafts, strict=True) if draft]
-        read = verified_claims(
-            verifier,
-            [draft for _, draft in drafted],
-            [one.claim for one, _ in drafted],
-            [one.evidence for one, _ in drafted],
-        )
-        for (example, _), one in zip(drafted, read, strict=True):
-            verdict = _predicted(one)
-            if verdict in _VERDICTS[example.label]:
-                proof = _proof(judge, verifier, example, one, verdict)
-                if proof is not None:
-                    yield ProveSample(example.claim, example.evidence, proof)
-
-
-def _predicted(read: VerifiedClaim) -> Verdict:
-    labels = {
-        Verdict.SUPPORTS: read.labels["entailment"],
-        Verdict.REFUTES: read.labels["contradiction"],
-        Verdict.NOT_ENOUGH_INFO: read.labels["neutral"],
-    }
-    return max(labels, key=labels.__getitem__)
-
-
-def _proof(
-    judge: CalibratedJudge,
-    verifier: Verifier,
-    example: VerdictExample,
-    read: VerifiedClaim,
-    verdict: Verdict,
-) -> Proof | None:
-    """Return a proof with the given verdict, or None if the drafted steps do not allow it."""
-    sufficient = verdict is not Verdict.NOT_ENOUGH_INFO
-    proof = judge.write(example.claim, read.draft, sufficient=sufficient).proof
-    assert proof is not None
-    if needs_refuting_step(proof, verdict):
-        text = evidence_text(example.evidence)
-        refuted = RefutedClaim(example.claim, text, read.labels["contradiction"], proof)
-        (proof,) = with_refuting_steps(verifier, [refuted])
-    elif refutes_supported_claim(proof, verdict):
-        proof = without_refuting_steps(proof)
-    return proof if proof.verdict() is verdict else None
+        judgements = verified.judge([one.claim for one in batch], [one.evidence for one in batch])
+        for example, judgement in zip(batch, judgements, strict=True):
+            proof, verdict = judgement.proof, judgement.verdict
+            agrees = proof is not None and proof.verdict() is verdict
+            if proof is not None and agrees and verdict in _VERDICTS[example.label]:
+                yield ProveSample(example.claim, example.evidence, proof)
 
 
 @click.command()
@@ -145,7 +102,7 @@ def main(
         check_output_path(out)
         check_distinct_paths(out, *documents, *(source.path for source in parsed))
         check_outside_folders(out, kb, verifier)
-        reader = open_verifier(verifier)
+        reader = open_named_verifier(verifier, "--verifier")
         with KnowledgeBase.open(locate(kb)) as opened:
             corpus = with_documents(opened, documents)
             claims = sample_claims(parsed, corpus, limit, seed)

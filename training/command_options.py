@@ -4,18 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
-
-from admiral.errors import AdmiralError
-from admiral.storage.bundled_names import verifier_directory
-
-if TYPE_CHECKING:  # some programs that read these options need no torch
-    import torch
-
-    from proofs.judges.calibrated import Weights
-    from proofs.verifier.pair_verifier import Verifier
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -116,35 +107,3 @@ seed_option = click.option("--seed", default=0, show_default=True)
 def verifier_option(**rules: Any) -> Callable[[Command], Command]:
     """Return a decorator that adds ``--verifier``, with other parameters of `click.option`."""
     return click.option("--verifier", metavar="DIR", **rules)
-
-
-def open_verifier(directory: str, dtype: torch.dtype | None = None) -> Verifier:
-    """Open the verifier of ``--verifier`` on the processor.
-
-    Raises
-    ------
-    AdmiralError
-        If it cannot be read; the message names the option and the file.
-    """
-    from proofs.verifier.pair_verifier import Verifier
-
-    try:
-        return Verifier.open(verifier_directory(directory), dtype=dtype)
-    except ValueError as error:
-        raise AdmiralError(f"--verifier: {error}") from error
-
-
-def read_judge_weights(option: str, path: Path) -> Weights:
-    """Read the weights of the judge `calibrated` that an option names.
-
-    Raises
-    ------
-    AdmiralError
-        If the file is not one of weights; the message names the option and the file.
-    """
-    from proofs.judges.calibrated import Weights
-
-    try:
-        return Weights.read(path)
-    except ValueError as error:
-        raise AdmiralError(f"{option}: {error} with training.judges") from error

@@ -10,8 +10,8 @@ costs time, but stopping too early costs the answer.
 With ``--retrieved FORMAT:FILE``, `calibrated` also learns from evidence that the system selects for
 claims with gold documents. That takes one or two seconds per claim.
 
-With ``--verifier DIR``, the file also holds the probability of sufficiency that `calibrated`
-estimates with ``--set verifier=DIR``; `training.verdicts` adds the probabilities of verdicts.
+With a verifier, `calibrated` leaves the decision to it, and scores choose the step that an
+insufficient proof lacks.
 """
 
 from __future__ import annotations
@@ -39,14 +39,7 @@ from admiral.storage.atomic_files import write_atomically
 from admiral.storage.bundled_names import is_bundled
 from admiral.storage.output_paths import check_distinct_paths, check_output_path
 from proofs.judges.generated import STEP_DECISION
-from proofs.judges.verified_fits import JUDGE_WEIGHTS
-from training.command_options import (
-    held_out_option,
-    open_verifier,
-    read_judge_weights,
-    seed_option,
-    verifier_option,
-)
+from training.command_options import held_out_option, seed_option
 from training.data.claim_sources import Source, sample_claims
 from training.data.held_out import is_held_out
 from training.fitting.classifier_fit import fit_classifier
@@ -57,7 +50,6 @@ from training.fitting.sufficiency_examples import (
     retrieved_examples,
     sufficiency_examples,
 )
-from training.fitting.verified_fit import VerifiedFit
 
 
 def _retrieved(
@@ -126,20 +118,13 @@ def _retrieved(
     metavar="KEY=VALUE",
     help="Retrieval settings for --retrieved.",
 )
-@verifier_option(help="calibrated: verifier, to fit the probability of sufficiency as well.")
 @held_out_option
-@click.option(
-    "--network",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="calibrated: keep the network and the decisions of these weights, and fit the probability "
-    "of sufficiency alone.",
-)
 @click.option(
     "--precision",
     type=click.Choice(["fp32", "bf16"]),
     default="fp32",
     show_default=True,
-    help="Precision of the encoder of the classifier, or of the verifier.",
+    help="Precision of the encoder of the classifier.",
 )
 @seed_option
 def main(
@@ -154,9 +139,7 @@ def main(
     retrieved: tuple[str, ...],
     retrieved_limit: int,
     settings: tuple[str, ...],
-    verifier: str | None,
     held_out: float | None,
-    network: Path | None,
     precision: str,
     seed: int,
 ) -> None:
@@ -170,30 +153,20 @@ def main(
             ("--retrieved", "--judge calibrated") if retrieved else ("--set", "--retrieved")
         )
         raise click.UsageError(f"{option} works only with {needed}.")
-    if verifier is not None and judge != "calibrated":
-        raise click.UsageError("--verifier works only with --judge calibrated.")
-    if network is not None and verifier is None:
-        raise click.UsageError("--network works only with --verifier.")
-    if held_out is not None and verifier is None and judge != "generated":
-        raise click.UsageError("--held-out works only with --verifier or --judge generated.")
+    if held_out is not None and judge != "generated":
+        raise click.UsageError("--held-out works only with --judge generated.")
     if model is not None and is_bundled(model):
         remedy = "Train one, or name the directory of a copy"
         raise click.UsageError(f"--model {model}: the bundled model cannot be changed. {remedy}.")
     try:
         sources = [Source.parse(text) for text in retrieved]
         dtype = torch.bfloat16 if precision == "bf16" else torch.float32
-        verified = None
-        if verifier is not None:
-            kept = None if network is None else read_judge_weights("--network", network)
-            verified = VerifiedFit(open_verifier(verifier, dtype), held_out, kept)
         # The same number of hops for every claim, whatever the judge to be fitted would decide.
         config = load_config(None, ["hops=2", "judge=never", *settings, f"kb={kb}"])
         if out is not None:
             check_output_path(out)
             check_distinct_paths(out, claims, dev, *(source.path for source in sources))
-            # The weights of a verifier belong into its directory.
-            own = verifier is not None and out == Path(verifier) / JUDGE_WEIGHTS
-            check_outside_folders(out, kb, "" if own else verifier or "")
+            check_outside_folders(out, kb)
         with KnowledgeBase.open(locate(kb)) as corpus:
             train_claims = list(read_gold(claims))
             if judge == "generated" and held_out is not None:
@@ -216,7 +189,7 @@ def main(
         if out is not None:
             if sources:
                 more += _retrieved(sources, config, retrieved_limit, seed)
-            weights = fit_calibrated(train, more, dev_examples, recall, seed, verified)
+            weights = fit_calibrated(train, more, dev_examples, recall, seed)
             write_atomically(out, [weights.to_json().encode()])
         elif model is not None:
             checkpoint = load_checkpoint(model, dtype=dtype)

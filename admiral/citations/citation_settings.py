@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from admiral.citations.claim_context import CONTEXT_FORMS
+from admiral.storage.bundled_names import VERIFIER
 from admiral.storage.declared_settings import (
     declared_settings,
     documented,
@@ -26,7 +27,7 @@ VERIFIERS = {
     "similarity": "all-MiniLM-L6-v2, sentences as vectors",
     "late": "all-MiniLM-L6-v2, token by token",
     "proof": "the proof of the judge `calibrated`",
-    "cross-encoder": "the classifier of pairs in `classifier`",
+    "cross-encoder": "the model in `classifier`, which reads the sentences of a passage",
 }
 
 
@@ -39,10 +40,10 @@ class CitationConfig:
         "mixed", "Verifier of sources.", section="Verification", choices=VERIFIERS
     )
     classifier: str = setting(
-        "",
-        "Directory of a classifier of pairs, for the verifier `cross-encoder`: one that "
-        "`training.verifier` wrote, or any local Hugging Face classifier with the labels "
-        "entailment, neutral and contradiction, with two labels, or with one output.",
+        VERIFIER,
+        "Model of the verifier `cross-encoder`: `mini-verifier`, the bundled one, the directory of "
+        "another one or of any Hugging Face sequence classifier of claims and evidence, or "
+        "`module:Class`, your own.",
         is_file=True,
     )
     context: str = setting(

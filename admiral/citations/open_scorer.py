@@ -29,9 +29,10 @@ from admiral.citations.verifiers.verifier_protocol import CitationVerifier
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.models.devices import choose_device, choose_dtype
+from admiral.models.verifiers import open_named_verifier
 from admiral.reranking.mean_pooling import MeanPoolingEncoder
 from admiral.reranking.minilm_files import MINILM, minilm_directory
-from proofs.verifier.pair_verifier import Verifier
+from proofs.verifier.reading import Verifier
 
 #: Weight of the whole claim beside its parts.
 WHOLE_WEIGHT = 0.5
@@ -86,12 +87,8 @@ class VerifierFactory:
 
     @cached_property
     def _classifier(self) -> Verifier:
-        try:
-            return Verifier.open(
-                self._config.classifier, device=self._device, dtype=self._dtype, binary=True
-            )
-        except ValueError as error:
-            raise AdmiralError(f"setting 'classifier': {error}") from error
+        name = self._config.classifier
+        return open_named_verifier(name, "setting 'classifier'", device=self._device)
 
 
 def open_scorer(

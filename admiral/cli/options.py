@@ -16,7 +16,14 @@ from admiral.errors import AdmiralError
 from admiral.storage.declared_settings import Setting, declared_settings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-_METAVARS = {"model": "NAME|DIR", "kb": "NAME|DIR", "hops": "dynamic|N", "stop_at": "P"}
+_METAVARS = {
+    "model": "NAME|DIR",
+    "kb": "NAME|DIR",
+    "hops": "dynamic|N",
+    "stop_at": "P",
+    "verifier": "NAME|DIR",
+    "base_url": "URL",
+}
 
 
 # Larger than any ranking.

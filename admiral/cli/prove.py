@@ -52,7 +52,8 @@ _BRACKET = re.compile(r"[\[\]]")
     metavar="FILE",
     help="Also write the proof as an HTML page.",
 )
-@setting_options("judge", "stop_at", "model", "device", "threads")
+@setting_options("judge", "stop_at", "verifier", "verifier_model", "base_url")
+@setting_options("model", "device", "threads")
 @config_options
 def prove_command(
     claim: str,

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 @click.option("--skip-bad", is_flag=True, help="Skip and count bad claims instead of failing.")
 @setting_options(
     *("kb", "hops", "max_hops", "top_k", "beam_size", "evidence", "bm25", "reranker", "judge"),
-    "stop_at",
+    *("stop_at", "verifier", "verifier_model", "base_url"),
 )
 @setting_options("model", "device", "threads")
 @config_options

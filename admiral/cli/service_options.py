@@ -22,7 +22,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 _SETTINGS = (
     *("hops", "max_hops", "top_k", "beam_size", "evidence", "reranker", "judge", "stop_at"),
-    *("model", "device", "threads"),
+    *("verifier", "verifier_model", "base_url", "model", "device", "threads"),
 )
 
 

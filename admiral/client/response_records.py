@@ -17,6 +17,7 @@ from admiral.records import (
     Sentence,
 )
 from proofs import Judgement, Proof, Verdict
+from proofs.verifier.reading import Comparison
 
 Record = Mapping[str, Any]
 
@@ -33,6 +34,7 @@ def hop_from_event(event: Record) -> Hop:
         tuple(event["read"]),
         event.get("probability"),
         _probabilities(event.get("verdicts")),
+        _comparisons(event),
     )
 
 
@@ -64,6 +66,7 @@ def judgement_from_record(record: Record) -> Judgement:
         _proof(record["proof"]),
         record.get("probability"),
         _probabilities(record.get("verdict_probabilities")),
+        _comparisons(record),
     )
 
 
@@ -101,6 +104,10 @@ def _sentence(record: Record) -> Sentence:
 
 def _proof(steps: Any) -> Proof | None:
     return None if steps is None else Proof.from_json(steps)
+
+
+def _comparisons(record: Record) -> tuple[Comparison, ...]:
+    return tuple(Comparison(**one) for one in record.get("comparisons", ()))
 
 
 def _probabilities(values: Record | None) -> dict[Verdict, float] | None:

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from admiral.records import Document, ScoredTitle, Sentence, probabilities_json
+from admiral.records import (
+    Document,
+    ScoredTitle,
+    Sentence,
+    comparisons_json,
+    probabilities_json,
+)
 from proofs import Judgement
 
 
@@ -49,4 +55,4 @@ def judgement_record(
     if judgement.probability is not None and judgement.verdicts is not None:
         record["probability"] = round(judgement.probability, 6)
         record["verdict_probabilities"] = probabilities_json(judgement.verdicts)
-    return record
+    return {**record, **comparisons_json(judgement.comparisons)}

@@ -71,6 +71,7 @@ def _conclusions(judgement: Judgement) -> list[str]:
             for span, question in judgement.proof.questions()
         )
         lines.append(f"Not covered by the evidence: {spans}")
+    lines += [f"Decided by comparison: {escaped(one.reason)}" for one in judgement.comparisons]
     negation = "" if judgement.sufficient else "not "
     lines.append(sufficiency_statement(negation, judgement.probability))
     if judgement.verdict is not None:

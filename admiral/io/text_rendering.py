@@ -10,6 +10,7 @@ import click
 
 from admiral.records import Hop, RetrievalResult
 from proofs import Judgement, Proof, Verdict
+from proofs.verifier.reading import Comparison
 
 STOPPED = {
     "sufficient": "the evidence is sufficient",
@@ -17,7 +18,7 @@ STOPPED = {
     "dead_end": "nothing more could be found",
 }
 _CAUTION = "It is what the steps add up to; they are a program's and may be wrong."
-_ESTIMATE = "It is estimated from the proof and by the verifier, and may be wrong."
+_ESTIMATE = "It is the verifier's estimate, and may be wrong."
 _SETS, _DOCUMENTS, _CHARACTERS = 3, 10, 500
 _JOINERS = "\u200c\u200d"  # format characters in the spelling of Persian, Hindi and emoji
 
@@ -75,7 +76,7 @@ def verdict_statement(label: str, verdicts: Mapping[Verdict, float] | None) -> s
     if verdicts is None:
         return f"The proof's verdict, not the truth: {label}. {_CAUTION}"
     shown = ", ".join(f"{verdict.value} {value:.2f}" for verdict, value in verdicts.items())
-    return f"The most probable verdict: {label} ({shown}). {_ESTIMATE}"
+    return f"Verdict: {label} ({shown}). {_ESTIMATE}"
 
 
 def render_result(result: RetrievalResult, *, colour: bool = False, width: int = 100) -> str:
@@ -140,6 +141,7 @@ def render_judgement(
         lines.append("  none")
     lines += ["", _bold("Proof", colour), *_proof_lines(judgement.proof, evidence, "  ", width), ""]
     lines += _missing_lines("Not covered: ", judgement.proof, "", width)
+    lines += _comparison_lines(judgement.comparisons, "", width)
     negation = "" if judgement.sufficient else "not "
     lines.append(sufficiency_statement(negation, judgement.probability))
     lines += _verdict_lines(judgement.verdict, judgement.verdicts, width)
@@ -163,6 +165,7 @@ def _hop_lines(hop: Hop, colour: bool, width: int) -> Iterator[str]:
     quoted = [(sentence.title, sentence.text) for sentence in hop.evidence]
     yield from _proof_lines(hop.proof, quoted, "    ", width)
     yield from _missing_lines("Not covered yet: ", hop.proof, "  ", width)
+    yield from _comparison_lines(hop.comparisons, "  ", width)
     yield "  " + sufficiency_statement("" if hop.sufficient else "not yet ", hop.probability)
 
 
@@ -188,6 +191,11 @@ def _missing_lines(label: str, proof: Proof | None, indent: str, width: int) -> 
         for span, question in spans
     )
     return _wrapped(label + shown, indent, width) if shown else []
+
+
+def _comparison_lines(comparisons: Sequence[Comparison], indent: str, width: int) -> Iterator[str]:
+    for one in comparisons:
+        yield from _wrapped(f"Decided by comparison: {printable(one.reason)}", indent, width)
 
 
 def _verdict_lines(

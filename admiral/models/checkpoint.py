@@ -29,7 +29,6 @@ from admiral.models.heads import (
 from admiral.models.hf_config import ARCHITECTURES, read_seq2seq_config
 from admiral.storage.bundled_names import MODELS
 from proofs.judges.generated import STEP_DECISION
-from proofs.judges.verified_fits import JUDGE_WEIGHTS
 from trie import SafeTokenizer, Seq2Seq
 from trie.model.quiet_transformers import quiet_transformers
 
@@ -42,8 +41,7 @@ _FILES = {
     *("config.json", "generation_config.json", "model.safetensors"),
     *(RERANK_HEAD, SUFFICIENCY_HEAD, STEP_DECISION),
     # Of a verifier.
-    *("evidence_heads.safetensors", "relevance_head.safetensors", "temperature.json"),
-    JUDGE_WEIGHTS,
+    *("evidence_heads.safetensors", "calibration.json"),
     *("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"),
     *("vocab.json", "vocab.txt", "merges.txt", "spiece.model"),
     *("README.md", "SHA256SUMS", ".gitattributes"),

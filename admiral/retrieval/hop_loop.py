@@ -166,6 +166,7 @@ class HopLoop:
                 tuple(state.read[-1]),
                 judgement.probability,
                 judgement.verdicts,
+                judgement.comparisons,
             )
             state.hops.append(hop)
             state.next_step = NextStep.EXPAND

@@ -11,8 +11,8 @@ import admiral
 from admiral.config import FILE_SETTINGS, RetrievalConfig
 from admiral.kb.store.member_manifests import find_join, read_combined_manifest
 from admiral.storage.bundled_names import is_bundled
-from proofs.judges.verified_fits import JUDGE_WEIGHTS
-from proofs.verifier.temperature import TEMPERATURE
+from proofs.verifier.calibration import CALIBRATION
+from proofs.verifier.exported_verifier import ONNX_FILE, SETTINGS_FILE
 
 
 def recorded_settings(config: RetrievalConfig) -> dict[str, Any]:
@@ -65,5 +65,5 @@ def _files(path: Path) -> list[Path]:
     manifest = path / "manifest.json"
     if manifest.is_file():
         return [manifest]
-    names = ("config.json", TEMPERATURE, JUDGE_WEIGHTS)
+    names = ("config.json", CALIBRATION, SETTINGS_FILE, ONNX_FILE)
     return [*(path / name for name in names), *sorted(path.glob("*.safetensors"))]

@@ -5,14 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
-import torch
-
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase
 from admiral.models.checkpoint import Checkpoint
 from admiral.models.devices import choose_device, choose_dtype
 from admiral.models.heads import load_sufficiency_head
+from admiral.models.verifiers import open_configured_verifier
 from admiral.protocols import (
     FirstStage,
     GraphProximity,
@@ -38,7 +37,6 @@ from admiral.retrieval.hyperlinks import HyperlinkHopRetriever
 from admiral.retrieval.mentions import TitleMentionFinder
 from admiral.retrieval.no_generator import NoGenerator
 from admiral.retrieval.title_scoring import ForcedTitleScorer
-from admiral.storage.bundled_names import verifier_directory
 from proofs import NatOp, PairLexicon, SpanLexicon, default_lexicon
 from proofs.generation.generator import ProofGenerator
 from proofs.judges.basic import AlwaysSufficient, LexicalJudge, NeverSufficient
@@ -46,8 +44,6 @@ from proofs.judges.calibrated import CalibratedJudge, Weights
 from proofs.judges.classifier import ClassifierJudge
 from proofs.judges.generated import STEP_DECISION, GeneratedProofJudge, StepDecision
 from proofs.judges.verified import VerifiedJudge
-from proofs.judges.verified_fits import JUDGE_WEIGHTS
-from proofs.verifier.pair_verifier import Verifier
 
 # Judges that read the checkpoint.
 MODEL_JUDGES = ("generated", "classifier")
@@ -181,11 +177,10 @@ def build_judge(checkpoint: Checkpoint | None, config: RetrievalConfig) -> Suffi
         case "lexical":
             return LexicalJudge(open_lexicon(config))
         case "calibrated":
-            weights = judge_weights(config)
-            judge = CalibratedJudge(weights, open_lexicon(config))
+            judge = CalibratedJudge(judge_weights(config), open_lexicon(config))
             if not config.verifier:
                 return judge
-            return VerifiedJudge(judge, open_verifier(config), weights, stop_at=config.stop_at)
+            return VerifiedJudge(judge, open_configured_verifier(config), stop_at=config.stop_at)
     assert checkpoint is not None
     if config.judge == "classifier":
         head = load_sufficiency_head(checkpoint.path, 2 * checkpoint.model.hidden_size)
@@ -260,39 +255,17 @@ def _read_word_list(key: str, path: str, operator: NatOp) -> PairLexicon:
         raise AdmiralError(f"setting {key!r}: {error}. {remedy}") from error
 
 
-def open_verifier(config: RetrievalConfig) -> Verifier:
-    """Open the verifier that the settings name.
-
-    Raises
-    ------
-    AdmiralError
-        If it cannot be read; the message names the setting, the file and the remedy.
-    """
-    dtype = choose_dtype(config)
-    try:
-        return Verifier.open(
-            verifier_directory(config.verifier),
-            device=choose_device(config.device),
-            dtype=None if dtype is torch.int8 else dtype,  # only the checkpoint has int8 products
-        )
-    except ValueError as error:
-        raise AdmiralError(f"setting 'verifier': {error}") from error
-
-
 def judge_weights(config: RetrievalConfig) -> Weights:
-    """Read the weights of the judge `calibrated`: of the settings, the verifier, or bundled.
+    """Read the weights of the judge `calibrated`: of the settings, or bundled.
 
     Raises
     ------
     AdmiralError
         If the file is not one of weights; the message names the setting, the file and the field.
     """
-    key, path = "judge_weights", Path(config.judge_weights)
     if not config.judge_weights:
-        key, path = "verifier", verifier_directory(config.verifier) / JUDGE_WEIGHTS
-        if not config.verifier or not path.exists():
-            return Weights.bundled()
+        return Weights.bundled()
     try:
-        return Weights.read(path)
+        return Weights.read(Path(config.judge_weights))
     except ValueError as error:
-        raise AdmiralError(f"setting {key!r}: {error} with training.judges") from error
+        raise AdmiralError(f"setting 'judge_weights': {error} with training.judges") from error

@@ -39,6 +39,7 @@ class ProofRecord(BaseModel):
     sufficient: bool = Field(description="Whether the evidence covers the claim.")
     proof: list[str] = Field(description="The steps in words, with the titles of the documents.")
     missing: list[str] = Field(description="Questions that the evidence leaves open.")
+    comparisons: list[str] = Field(description="Values compared exactly, which decided.")
 
 
 class EvidencePage(ProofRecord):
@@ -91,6 +92,7 @@ def evidence_page(
         sufficient=last is not None and last.sufficient,
         proof=proof_words(last.proof if last else None, sentence_pairs(result.evidence)),
         missing=open_questions(last.proof if last else None),
+        comparisons=[one.reason for one in last.comparisons] if last else [],
         stopped=result.stopped,
         evidence=[evidence_sentence(sentence) for sentence in result.evidence],
         documents=[each.title for each in result.documents[start : start + limit]],

@@ -145,6 +145,7 @@ class _Tools:
             sufficient=judgement.sufficient,
             proof=proof_words(judgement.proof, pairs),
             missing=open_questions(judgement.proof),
+            comparisons=[one.reason for one in judgement.comparisons],
         )
 
     async def check_citation(

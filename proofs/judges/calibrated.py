@@ -20,14 +20,12 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 from proofs.drafting.drafts import RELATED_SIMILARITY, DraftStep, default_operator, to_proof
 from proofs.judges.claim_features import CLAIM_FEATURES
 from proofs.judges.judgement import Evidence, Judgement, uncovered
 from proofs.judges.network import HiddenUnit, network_score, read_units
 from proofs.judges.proof_features import STEP_FEATURES, FeatureExtractor, ProofFeatures
-from proofs.judges.verified_fits import SufficiencyFit, VerdictFit
 from proofs.judges.weight_files import number, read_weights
 from proofs.lexicons.lexicon import SpanLexicon, default_lexicon, is_bare_negation
 from proofs.logic.operators import REFUTING_OPERATORS, NatOp
@@ -52,14 +50,10 @@ class Weights:
         Hidden units, with a weight for each of `FEATURES`.
     threshold
         Evidence is insufficient if a step has a higher score.
-    sufficiency, verdicts
-        Fits for a verifier (`proofs.judges.verified`); None if there are none.
     """
 
     units: tuple[HiddenUnit, ...]
     threshold: float
-    sufficiency: SufficiencyFit | None = None
-    verdicts: VerdictFit | None = None
 
     @classmethod
     def read(cls, path: Path) -> Weights:
@@ -70,15 +64,9 @@ class Weights:
         ValueError
             If a field is missing, unknown or not a number, with the file and the field.
         """
-        record = read_weights(path, ("units", "threshold"), ("sufficiency", "verdicts"))
+        record = read_weights(path, ("units", "threshold"))
         units = read_units(path, record["units"], FEATURES)
-        sufficiency = verdicts = None
-        if "sufficiency" in record:
-            sufficiency = SufficiencyFit.parse(path, "sufficiency", record["sufficiency"])
-        if "verdicts" in record:
-            verdicts = VerdictFit.parse(path, "verdicts", record["verdicts"])
-        threshold = number(path, "threshold", record["threshold"])
-        return cls(units, threshold, sufficiency, verdicts)
+        return cls(units, number(path, "threshold", record["threshold"]))
 
     @classmethod
     def bundled(cls) -> Weights:
@@ -87,14 +75,7 @@ class Weights:
 
     def to_json(self) -> str:
         """Return the text of a file that `read` reads."""
-        record: dict[str, Any] = {
-            "units": [asdict(unit) for unit in self.units],
-            "threshold": self.threshold,
-        }
-        if self.sufficiency is not None:
-            record["sufficiency"] = self.sufficiency.to_json()
-        if self.verdicts is not None:
-            record["verdicts"] = self.verdicts.to_json()
+        record = {"units": [asdict(unit) for unit in self.units], "threshold": self.threshold}
         return json.dumps(record, indent=1) + "\n"
 
     def scores(self, features: ProofFeatures) -> list[float]:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from proofs.generation.generator import CoveringProof, ProofGenerator
 from proofs.judges.judgement import Evidence, Judgement, uncovered
-from proofs.judges.verified_fits import LinearScore, log_odds, sigmoid
+from proofs.judges.linear_score import LinearScore, log_odds, sigmoid
 from proofs.judges.weight_files import bad_field, number, read_weights
 from proofs.logic.operators import NatOp
 from proofs.logic.proof import Proof, ProofStep

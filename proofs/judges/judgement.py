@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from proofs.logic.operators import NatOp, Verdict
 from proofs.logic.proof import Proof, ProofStep
+from proofs.verifier.reading import Comparison
 
 #: The evidence of a claim: pairs of title and sentence.
 Evidence = Sequence[tuple[str, str]]
@@ -26,30 +27,43 @@ class Judgement:
         Probability that the evidence is sufficient; None without a verifier.
     verdicts
         Probability of each verdict; None without a verifier.
+    comparisons
+        Values of claim and evidence that decided, where words decide exactly.
     """
 
     sufficient: bool
     proof: Proof | None
     probability: float | None = None
     verdicts: Mapping[Verdict, float] | None = None
+    comparisons: tuple[Comparison, ...] = ()
 
     @property
     def verdict(self) -> Verdict | None:
         """The verdict on the claim, which may be wrong; None without a proof.
 
-        It is the most probable one. Without probabilities, it is that of the proof, and NOT ENOUGH
-        INFO if the evidence is insufficient.
+        It is NOT ENOUGH INFO if the evidence is insufficient; else the more probable of the other
+        two, or without probabilities that of the proof.
         """
-        if self.verdicts is not None:
-            return max(self.verdicts, key=self.verdicts.__getitem__)
-        if self.proof is None:
-            return None
-        return self.proof.verdict() if self.sufficient else Verdict.NOT_ENOUGH_INFO
+        return verdict_of(self.sufficient, self.proof, self.verdicts)
 
     @property
     def missing(self) -> tuple[str, ...] | None:
         """The claim spans that the evidence does not cover; None without a proof."""
         return None if self.proof is None else self.proof.missing
+
+
+def verdict_of(
+    sufficient: bool, proof: Proof | None, verdicts: Mapping[Verdict, float] | None
+) -> Verdict | None:
+    """Return the verdict of a decision, as `Judgement.verdict` describes it."""
+    if proof is None and verdicts is None:
+        return None
+    if not sufficient:
+        return Verdict.NOT_ENOUGH_INFO
+    if verdicts is not None:
+        return max((Verdict.SUPPORTS, Verdict.REFUTES), key=verdicts.__getitem__)
+    assert proof is not None
+    return proof.verdict()
 
 
 def uncovered(claim: str) -> Judgement:

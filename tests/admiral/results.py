@@ -16,9 +16,12 @@ from admiral.records import (
     Sentence,
 )
 from proofs import NatOp, Proof, ProofStep, Verdict
+from proofs.verifier.reading import Comparison
 
 #: Probabilities that contradict the proofs of `result`.
 VERDICTS = {Verdict.SUPPORTS: 0.25, Verdict.REFUTES: 0.625, Verdict.NOT_ENOUGH_INFO: 0.125}
+#: What decided instead of the verifier.
+COMPARED = (Comparison("contradiction", "five", "six", 0, "Five is not six."),)
 
 
 def result(claim: Claim, *, title: str = "Ada Lovelace", seconds: float = 0.25) -> RetrievalResult:
@@ -53,8 +56,10 @@ def verified_result(claim: Claim) -> RetrievalResult:
     """Return a result with the probabilities of a verifier."""
     plain = result(claim)
     hops = tuple(
-        replace(hop, probability=probability, verdicts=VERDICTS)
-        for hop, probability in zip(plain.hops, (0.125, 0.96875), strict=True)
+        replace(hop, probability=probability, verdicts=VERDICTS, comparisons=compared)
+        for hop, probability, compared in zip(
+            plain.hops, (0.125, 0.96875), ((), COMPARED), strict=True
+        )
     )
     return replace(plain, hops=hops)
 

@@ -6,13 +6,11 @@ from importlib import resources
 from pathlib import Path
 
 import pytest
-import torch
 
 from admiral.gold.gold_claims import Label
 from proofs import NatOp, Verdict
 from proofs.judges.calibrated import CalibratedJudge
-from proofs.verifier.label_names import LABELS
-from proofs.verifier.pair_verifier import Predictions, Verifier
+from tests.proofs.verifier.fixed_verifier import FixedVerifier
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 from tests.training.demo_program import run_program
 from training.build_proofs import confirmed_proofs, main
@@ -23,17 +21,6 @@ DEMO = Path(str(resources.files("admiral"))) / "data" / "demo" / "claims.jsonl"
 QUILL = ("Ada Quill", "Ada Quill was an Irish engineer.")
 TOWER = ("Port Merrow Lighthouse", "The lighthouse was built by Ada Quill.")
 CLAIM = "The lighthouse was built by an American engineer."
-
-
-class Certain(Verifier):
-    """A verifier that is certain of one label."""
-
-    def __init__(self, label: str) -> None:
-        self._row = [float(name == label) for name in LABELS]
-
-    def predict(self, claims: object, evidences: list[str]) -> Predictions:  # type: ignore[override]
-        """Return the label for every pair."""
-        return Predictions(torch.tensor([self._row] * len(evidences)), None)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +38,7 @@ def test_a_proof_has_the_verdict_that_label_and_verifier_agree_on(
     label: Label, said: str, verdict: Verdict | None
 ) -> None:
     example = VerdictExample(CLAIM, (TOWER, QUILL), label, "gold evidence")
-    proofs = list(confirmed_proofs(CalibratedJudge(), Certain(said), [example] * 20))
+    proofs = list(confirmed_proofs(CalibratedJudge(), FixedVerifier.certain(said), [example] * 20))
     if verdict is None:
         assert not proofs
         return

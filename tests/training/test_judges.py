@@ -22,9 +22,6 @@ from admiral.models.heads import SUFFICIENCY_HEAD
 from admiral.retrieval.stage_assembly import build_judge
 from proofs.judges.calibrated import FEATURES, CalibratedJudge, Weights
 from proofs.judges.generated import STEP_DECISION
-from proofs.judges.verified import VerifiedJudge
-from proofs.verifier.pair_verifier import Verifier
-from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 from training.fitting.sufficiency_examples import sufficiency_examples
 from training.judges import main
 
@@ -72,43 +69,6 @@ def test_retrieved_evidence_is_added_to_the_examples(
     assert done.exit_code == 0, done.output
     assert 6 < examples_of(done) - before <= 6 * 3 and out.read_bytes() != first
     CalibratedJudge(Weights.read(out)).judge(["Ada sang."], [[("Ada", "Ada sang.")]])
-
-
-def test_with_a_verifier_a_probability_of_sufficiency_is_fitted(
-    user_cache: None, tmp_path: Path, claims: Path
-) -> None:
-    """The network is the same as without; the threshold has the recall on the dev claims."""
-    verifier = write_classifier_directory(tmp_path / "model")
-    out, plain = tmp_path / "weights.json", tmp_path / "plain.json"
-    given = ("--judge", "calibrated", "--claims", claims, "--dev", claims, "--recall", 1.0)
-    assert fit(*given, "--out", plain).exit_code == 0
-    done = fit(*given, "--verifier", verifier, "--out", out)
-    assert done.exit_code == 0, done.output
-    fitted = Weights.read(out)
-    assert replace(fitted, sufficiency=None) == Weights.read(plain)
-    assert fitted.sufficiency is not None
-    assert fitted.sufficiency.log_odds.weights["score"] < 0  # high scores lack something
-    judge = VerifiedJudge(CalibratedJudge(fitted), Verifier.open(verifier), fitted)
-    with KnowledgeBase.open(locate("demo")) as kb:
-        examples = list(sufficiency_examples(kb, read_gold(claims)))
-    found = judge.judge([e.claim for e in examples], [e.evidence for e in examples])
-    assert not any(
-        judgement.sufficient
-        for judgement, example in zip(found, examples, strict=True)
-        if not example.sufficient
-    )
-    assert any(judgement.sufficient for judgement in found)
-    # A network that is kept scores the steps for the probability.
-    assert fit(*given, "--verifier", verifier, "--network", plain, "--out", out).exit_code == 0
-    kept = Weights.read(out)
-    assert replace(kept, sufficiency=None) == Weights.read(plain)
-    assert kept.sufficiency is not None
-    assert kept.sufficiency.threshold is None  # and decides
-    # The probability is fitted on held-out claims only; the network on all.
-    assert fit(*given, "--verifier", verifier, "--held-out", 0.5, "--out", out).exit_code == 0
-    part = Weights.read(out)
-    assert replace(part, sufficiency=None) == Weights.read(plain)
-    assert part.sufficiency is not None and part.sufficiency.log_odds != fitted.sufficiency.log_odds
 
 
 @pytest.mark.slow
@@ -166,13 +126,7 @@ def test_errors_name_the_option_or_the_file(user_cache: None, tmp_path: Path, cl
         ((judge, "classifier", *both, "--model", "mini"), "the bundled model cannot be changed"),
         ((judge, "classifier", *both, "--model", tmp_path / "no"), "no such checkpoint"),
         ((judge, "calibrated", *both, *out, "--kb", tmp_path / "no"), "no: "),
-        ((judge, "calibrated", *both, *out, "--verifier", tmp_path), "--verifier: "),
-        (
-            (judge, "classifier", *both, "--model", tmp_path, "--verifier", tmp_path),
-            "--verifier works only with --judge calibrated",
-        ),
-        ((judge, "calibrated", *both, *out, "--held-out", 0.5), "works only with --verifier"),
-        ((judge, "calibrated", *both, *out, "--network", claims), "works only with --verifier"),
+        ((judge, "calibrated", *both, *out, "--held-out", 0.5), "works only with --judge gen"),
         ((judge, "calibrated", *both, *out, "--limit", 0), "--limit"),
         ((judge, "calibrated", *both, "--out", tmp_path / "no" / "w.json"), "does not exist"),
         ((judge, "calibrated", *both, "--out", claims), "is the input as well"),

@@ -12,7 +12,7 @@ from proofs.judges.generated import (
     StepDecision,
     step_decision_features,
 )
-from proofs.judges.verified_fits import LinearScore, sigmoid
+from proofs.judges.linear_score import LinearScore, sigmoid
 from training.fitting.judge_fits import threshold_at_recall
 from training.fitting.logistic_fit import fit_binary
 from training.fitting.sufficiency_examples import SufficiencyExample

@@ -1,17 +1,17 @@
-"""Verify by a trained cross-encoder: any local Hugging Face classifier of pairs."""
+"""Verify by a verifier of claims and evidence: the bundled one or any other."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import torch
+import numpy as np
 
 from admiral.citations.citation_records import CitedClaim
 from admiral.citations.claim_context import ContextForm, claim_in_context
+from admiral.kb.corpus.sentence_splitter import split_sentences
 from admiral.library.source_records import Passage
 from proofs.verifier.label_names import LABELS
-from proofs.verifier.pair_input import evidence_text
-from proofs.verifier.pair_verifier import Verifier
+from proofs.verifier.reading import Verifier
 
 _ENTAILED = LABELS.index("entailment")
 # Probabilities are rounded floats; this bounds their logits to about 14.
@@ -19,31 +19,37 @@ _SMALLEST = 1e-6
 
 
 class PairClassifierVerifier:
-    """Score passages by the log-odds that they entail the claim.
+    """Score passages by the log-odds that their sentences entail the claim.
 
     Parameters
     ----------
-    classifier
-        The classifier.
+    verifier
+        Reads the claims with the sentences of the passages.
     context
         How much of the claim's context is read.
     """
 
-    def __init__(self, classifier: Verifier, context: ContextForm = "claim") -> None:
-        self._classifier, self._context = classifier, context
+    def __init__(self, verifier: Verifier, context: ContextForm = "claim") -> None:
+        self._verifier, self._context = verifier, context
 
     def score(
         self, claims: Sequence[CitedClaim], passages: Sequence[Sequence[Passage]]
     ) -> list[list[float]]:
         """Return the score of each passage of each claim."""
         pairs = [
-            (claim_in_context(claim, self._context), evidence_text([(p.title, p.text)]))
+            (claim_in_context(claim, self._context), _sentences(passage))
             for claim, own in zip(claims, passages, strict=True)
-            for p in own
+            for passage in own
         ]
-        if not pairs:
-            return [[] for _ in claims]
-        predictions = self._classifier.predict(*map(list, zip(*pairs, strict=True)))
-        entailed = predictions.labels[:, _ENTAILED].clamp(_SMALLEST, 1 - _SMALLEST)
-        logits = iter(torch.logit(entailed.double()).tolist())
-        return [[next(logits) for _ in own] for own in passages]
+        readings = self._verifier.read([c for c, _ in pairs], [texts for _, texts in pairs])
+        scores = iter(_log_odds(float(reading.labels[_ENTAILED])) for reading in readings)
+        return [[next(scores) for _ in own] for own in passages]
+
+
+def _sentences(passage: Passage) -> list[tuple[str, str]]:
+    return [(passage.title, text) for text in split_sentences(passage.text) or [passage.text]]
+
+
+def _log_odds(probability: float) -> float:
+    bounded = min(max(probability, _SMALLEST), 1 - _SMALLEST)
+    return float(np.log(bounded) - np.log1p(-bounded))

@@ -15,6 +15,7 @@ export function hopPanel(hop) {
     { class: "panel", id: `hop-${hop.number}`, "aria-labelledby": heading },
     element("h2", { id: heading }, `Hop ${hop.number}`),
     element("p", {}, `${sufficient}${probability}.`),
+    ...(hop.comparisons ?? []).map(({ reason }) => element("p", {}, `Decided by comparison: ${reason}`)),
     sets.length ? element("p", { class: "muted" }, `Best document sets: ${sets.join("; ")}`) : null,
     element(
       "div",

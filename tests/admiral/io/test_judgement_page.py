@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from admiral.io.judgement_page import judgement_page
 from proofs import Judgement, LexicalJudge
-from tests.admiral.results import VERDICTS
+from tests.admiral.results import COMPARED, VERDICTS
 
 VOID = {"meta", "input"}
 
@@ -67,6 +67,9 @@ def test_a_page_shows_claim_evidence_proof_and_conclusions() -> None:
 
 
 def test_a_page_shows_probabilities() -> None:
-    page = Reader(judgement_page("c", [("t", "s")], Judgement(False, None, 0.25, VERDICTS)))
-    assert "The evidence is not sufficient (probability that it is: 0.25)." in page.text
-    assert "The most probable verdict: REFUTES (SUPPORTS 0.25, REFUTES 0.62," in page.text
+    page = Reader(
+        judgement_page("c", [("t", "s")], Judgement(True, None, 0.75, VERDICTS, COMPARED))
+    )
+    assert "The evidence is sufficient (probability 0.75)." in page.text
+    assert "Verdict: REFUTES (SUPPORTS 0.25, REFUTES 0.62," in page.text
+    assert "Decided by comparison: Five is not six." in page.text

@@ -98,10 +98,11 @@ def test_probabilities_are_shown_instead_of_the_verdict_of_the_proof() -> None:
     assert "The evidence is not yet sufficient (probability that it is: 0.12).\n" in text
     assert "The evidence is sufficient (probability 0.97).\n" in text
     verdict = (
-        "The most probable verdict: REFUTES (SUPPORTS 0.25, REFUTES 0.62, NOT ENOUGH INFO 0.12). "
-        "It is estimated from the proof and by the verifier, and may be wrong.\n"
+        "Verdict: REFUTES (SUPPORTS 0.25, REFUTES 0.62, NOT ENOUGH INFO 0.12). "
+        "It is the verifier's estimate, and may be wrong.\n"
     )
     assert verdict in text
+    assert "  Decided by comparison: Five is not six.\n" in text
     assert "The proof's verdict" not in text
     proof = result(CLAIM).hops[1].proof
     judged = render_judgement("Ada wrote", [], Judgement(True, proof, 0.75, VERDICTS), width=200)

@@ -61,7 +61,7 @@ def test_files_in_settings_are_identified_by_their_content(tmp_path: Path) -> No
 def test_a_verifier_is_identified_by_its_weights_and_fits(tmp_path: Path) -> None:
     config = RetrievalConfig(verifier=str(tmp_path))
     seen = set()
-    names = ("config.json", "model.safetensors", "temperature.json", "judge_weights.json")
+    names = ("config.json", "model.safetensors", "calibration.json")
     for name in names:
         (tmp_path / name).write_text("1")
         seen.add(recorded_settings(config)["verifier"])

@@ -23,13 +23,11 @@ from admiral.retrieval.stage_assembly import (
     build_reranker,
     build_sentence_encoder,
     build_stages,
-    judge_weights,
     open_lexicon,
 )
 from proofs import NatOp, NeverSufficient
 from proofs.judges.calibrated import WEIGHTS, Weights
 from proofs.judges.verified import VerifiedJudge
-from proofs.judges.verified_fits import JUDGE_WEIGHTS
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 
 CLAIM = "Ada Lovelace was born in London in 1815."
@@ -157,7 +155,7 @@ def test_the_weights_of_the_calibrated_judge_are_a_setting(
     system: Admiral, checkpoint: Checkpoint, tmp_path: Path
 ) -> None:
     path = tmp_path / "weights.json"
-    settings = replace(system.config, judge="calibrated", judge_weights=str(path))
+    settings = replace(system.config, judge="calibrated", verifier="", judge_weights=str(path))
     with pytest.raises(AdmiralError, match=r"'judge_weights': .*weights\.json: not a file of"):
         build_judge(checkpoint, settings)
     fitted = Weights.read(WEIGHTS)
@@ -189,31 +187,15 @@ def test_a_verifier_adds_probabilities(
     assert isinstance(build_judge(checkpoint, replace(settings, judge="never")), NeverSufficient)
 
 
-def test_a_verifier_may_hold_weights_of_the_judge(
-    system: Admiral, checkpoint: Checkpoint, tmp_path: Path
-) -> None:
-    folder = write_classifier_directory(tmp_path / "model")
-    settings = replace(system.config, judge="calibrated", verifier=str(folder))
-    assert judge_weights(settings) == Weights.bundled()
-    own = replace(Weights.bundled(), threshold=0.125)
-    (folder / JUDGE_WEIGHTS).write_text(own.to_json())
-    assert judge_weights(settings).threshold == 0.125
-    named = replace(settings, judge_weights=str(WEIGHTS))
-    assert judge_weights(named) == Weights.bundled()
-    (folder / JUDGE_WEIGHTS).write_text("{}")
-    with pytest.raises(AdmiralError, match=r"^setting 'verifier': .*judge_weights\.json: field"):
-        build_judge(checkpoint, settings)
-
-
 def test_a_bad_verifier_is_named(system: Admiral, checkpoint: Checkpoint, tmp_path: Path) -> None:
     settings = replace(system.config, judge="calibrated", verifier=str(tmp_path / "none"))
     with pytest.raises(
-        AdmiralError, match=r"^setting 'verifier': .*none/config\.json: no such file; give a dir"
+        AdmiralError, match=r"^setting 'verifier': .*none': no such directory; give that of a"
     ):
         build_judge(checkpoint, settings)
     folder = write_classifier_directory(tmp_path / "model")
-    (folder / "temperature.json").write_text("{}")
-    with pytest.raises(AdmiralError, match=r"^setting 'verifier': .*field 'temperature': expected"):
+    (folder / "calibration.json").write_text("[]")
+    with pytest.raises(AdmiralError, match=r"^setting 'verifier': .*expected the fields"):
         build_judge(checkpoint, replace(settings, verifier=str(folder)))
 
 

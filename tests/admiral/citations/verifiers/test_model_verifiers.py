@@ -23,7 +23,7 @@ from admiral.citations.verifiers.verifier_protocol import CitationVerifier
 from admiral.kb.corpus.sentence_splitter import split_sentences
 from admiral.reranking.mean_pooling import MeanPoolingEncoder
 from admiral.reranking.minilm_files import MINILM, minilm_directory
-from proofs.verifier.pair_verifier import Verifier
+from proofs.verifier.classifier_verifier import ClassifierVerifier
 from tests.admiral.citations.cited_pages import BRIDGE, CLAIM, HARBOUR, claim, passage
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 
@@ -43,7 +43,7 @@ def verifiers(
     states = SentenceStates(encoder)
     directory: Path = write_classifier_directory(tmp_path_factory.mktemp("classifier") / "tiny")
     coverage = CoverageVerifier(TermWeights.background())
-    classifier = Verifier.open(directory, dtype=torch.float32)
+    classifier = ClassifierVerifier.open(directory)
     return {
         "coverage": coverage,
         "similarity": SimilarityVerifier(states),
