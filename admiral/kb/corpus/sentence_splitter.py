@@ -1,10 +1,14 @@
 """Split English prose into sentences by rules, in time linear in the length of the text.
 
-A sentence ends at ``.``, ``!``, ``?`` or an ellipsis, including closing quotes and brackets, if
-white space and a possible start of a sentence follow. It also ends at an East Asian full stop and
-at a blank line. A full stop after a title or a reference (``Dr.``, ``No.``) never ends a sentence.
-After an initial, an acronym or a suffix (``J.``, ``U.S.``, ``Inc.``) it does only if the next word
-is a common first word of a sentence.
+A sentence ends at ``.``, ``!``, ``?`` or an ellipsis, including closing quotes, brackets and note
+marks (``[1]``), if white space and a possible start of a sentence follow. It also ends at the full
+stops of East Asia and India, and at a blank line.
+
+What follows decides whether a full stop ends an abbreviation or a sentence. After ``Dr.`` or
+``e.g.`` it never ends one, after ``Fig.`` or ``pop.`` not
+before a number, and after an initial, an
+acronym or a suffix (``J.``, ``U.S.``, ``Inc.``) only before a common first word of a sentence.
+Words such as ``art``, ``sat`` and ``fig`` in lower case are words.
 
 A sentence has at most `LONGEST_SENTENCE` characters: longer ones, which are tables, lists or data
 rather than prose, are split at white space. Otherwise a single one could fill the memory of the
@@ -16,34 +20,44 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-# Lower-case words before a full stop. These precede a name or a number.
-_NEVER = _words(
-    "mr mrs ms mx dr prof rev hon gov sen rep pres gen col maj capt cmdr lt sgt cpl adm st ste mt "
-    "ft no nos vol vols p pp fig figs eq sec ch art op cf vs viz eg e.g ie i.e c ca b r approx "
-    "jan feb mar apr jun jul aug sept oct nov dec mon tue tues wed thu thur thurs fri sat "
-    "messrs mme mlle fr msgr supt insp"
+from admiral.kb.corpus.abbreviations import (
+    AFTER_CLOCK,
+    BEFORE_NAME,
+    BEFORE_NUMBER,
+    CLOCK,
+    COMPANY_SUFFIXES,
+    DATES,
+    EITHER,
+    GERMAN_MONTHS,
+    NAMED_WITH_MARK,
+    NEVER,
+    NUMBERED_THINGS,
+    RULERS,
+    SAYING,
+    STARTERS,
+    TYPES_OF_NAMES,
+    UNITS,
+    WORDS,
 )
-# These occur both at the end of a sentence and within one.
-_MAYBE = _words(
-    "inc ltd co corp bros plc llc jr sr esq etc al est dept univ assn ave blvd rd hwy a.m p.m "
-    "ph.d m.d b.a m.a b.s m.s d.c u.s u.k u.n e.u b.c a.d"
+
+_NOTE_MARK = r"\[(?:\d{1,3}|[a-z]|(?:note|nb) \d{1,3}|[a-z ]{0,20}needed)\]"
+_END = re.compile(
+    rf"[.!?…]++[\"'”’“‘»«›‹)\]]*+(?P<note>(?:{_NOTE_MARK})++|[⁰¹²³⁴-⁹]++)?+"
+    r"|[。！？।॥۔؟።။។]++[」』”’）]*+|\n[^\S\n]*+\n\s*+"
 )
-_STARTERS = _words(
-    "a after although an and as at before both but by during each for from he her his however i if "
-    "in it its later many most no of on one other our she since so some such that the their then "
-    "there these they this those though to two under until we what when where while who with you "
-    "your"
-)
-_END = re.compile(r"[.!?…]++[\"'”’»)\]]*+|[。！？]++[」』”’）]*+|\n[^\S\n]*+\n\s*+")
-_WORD_BEFORE = re.compile(r"[^\s\"'“‘«(\[/–—-]+$")
-_WORD_AFTER = re.compile(r"[\"'“‘«(\[]*([^\W_]+)?")
+_WORD_BEFORE = re.compile(r"[^\s\"'“‘„«(\[/–—-]+$")
+_WORD_AFTER = re.compile(r"[\"'“‘„«(\[]*([^\W_]+)?")
 _INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]", re.UNICODE)
+# The number of an item: "1. Wash the pan. 2. Dry it."
+_ITEM_NUMBER = re.compile(r"\s*\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})")
+_BRAND = re.compile(r"[a-z]{1,5}[A-Z]")  # iPod, eBook, mRNA
+_LIKE_NUMBER = re.compile(r"\d|[IVXLC]+$|[A-Z]\d*$")
+_BEFORE_LETTER = re.compile(r"([^\W\d_]+) ([A-Z])$")
+_COMMON_NOUN = re.compile(r"[A-Z][a-z]+(?:ers|ors|ists|men|ies|ings|ants|ents)$")
+_NAME = r"(?:[A-Z]\.|[^\W\d_a-z][\w'’-]+)"
+_SPEAKER = re.compile(rf"\s{{1,4}}{_NAME}(?: {_NAME}){{0,2}} (?:{'|'.join(sorted(SAYING))})\b")
 _LONGEST_WORD = 40
+_CONTEXT = 60  # characters before a mark that are looked at
 LONGEST_SENTENCE = 2000  # characters
 
 
@@ -108,26 +122,73 @@ def _last_space(text: str, begin: int, end: int) -> int:
 
 def _is_sentence_end(text: str, start: int, match: re.Match[str]) -> bool:
     mark, end = match.group(), match.end()
-    if mark[0] == "\n" or mark[0] in "。！？":
-        return True
-    if end >= len(text):
+    if mark[0] not in ".!?…" or end >= len(text):
         return True
     if not text[end].isspace():  # decimals, host names, "U.S.-based"
-        return False
+        return bool(match["note"]) and text[end].isupper()
     following = _next_word(text, end)
-    if following is None or following[:1].islower():
+    if following is None or (following[:1].islower() and not _BRAND.match(following)):
         return False
+    before = text[max(start, match.start() - _CONTEXT) : match.start()]
     if mark[0] != "." or mark.startswith(".."):
-        return True
-    before = _WORD_BEFORE.search(text[max(start, match.start() - _LONGEST_WORD) : match.start()])
-    if before is None:
-        return True
-    word = before.group()
-    if word.lower() in _NEVER and not (word.lower() == "no" and not following[:1].isdigit()):
+        return not _goes_on(text, before, mark, following, end)
+    return not _is_abbreviated(before, following) and not (
+        match.start() - start < _LONGEST_WORD
+        and _ITEM_NUMBER.fullmatch(text, start, match.start())
+        and following[:1].isupper()
+    )
+
+
+def _goes_on(text: str, before: str, mark: str, following: str, end: int) -> bool:
+    """Return whether a sentence goes on after a mark other than a single full stop."""
+    if mark[-1] in "\"”’'“»«":
+        return mark[0] in "!?" and bool(_SPEAKER.match(text, end))
+    if mark != "!":
         return False
-    if _INITIALS.fullmatch(word) or word.lower() in _MAYBE:
-        return following.lower() in _STARTERS
-    return True
+    words = before.split()[-2:]
+    named = len(words) == 2 and words[0] in TYPES_OF_NAMES and words[1][:1].isupper()
+    if named or (words and words[-1] in NAMED_WITH_MARK):
+        return following.lower() not in STARTERS
+    return following in COMPANY_SUFFIXES
+
+
+def _is_abbreviated(before: str, following: str) -> bool:
+    """Return whether a full stop belongs to the word before it and ends no sentence."""
+    match = _WORD_BEFORE.search(before[-_LONGEST_WORD:])
+    if match is None:
+        return False
+    word, starts = match.group(), following.lower() in STARTERS
+    lower, is_lower = word.lower(), word.islower()
+    is_number = bool(_LIKE_NUMBER.match(following)) and not starts
+    if lower in NEVER or (lower in BEFORE_NAME and not is_lower):
+        return True
+    if lower in BEFORE_NUMBER:
+        return is_number or not (is_lower or starts)
+    if lower in DATES and not is_lower:
+        return not starts
+    if lower in UNITS and following[:1].isdigit():
+        return before[: -len(word)].rstrip()[-1:].isdigit()
+    if word.isdigit():
+        return len(word) < 3 and following in GERMAN_MONTHS
+    if lower in CLOCK:
+        return following in AFTER_CLOCK or following[:1].isdigit()
+    if lower in WORDS and is_lower:
+        return False
+    if lower in BEFORE_NAME or lower in EITHER:
+        return not starts
+    if _INITIALS.fullmatch(word):
+        return not (starts or _is_label(before, following))
+    return False
+
+
+def _is_label(before: str, following: str) -> bool:
+    """Return whether a letter is no initial: "World War I", "Henry V" before a common noun."""
+    match = _BEFORE_LETTER.search(before)
+    if match is None:
+        return False
+    if match[1].lower() in NUMBERED_THINGS:
+        return True
+    return match[1] in RULERS and match[2] in "IVX" and bool(_COMMON_NOUN.match(following))
 
 
 def _next_word(text: str, end: int) -> str | None:

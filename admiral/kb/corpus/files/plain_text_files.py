@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Sequence
 
 from admiral.kb.corpus.files.extraction import TextBuilder
 from admiral.kb.corpus.files.rendered_manuals import add_rendered_manual, is_rendered_manual
 
 _UNDERLINE = re.compile(r"\s*(?:={3,}|-{3,}|~{3,}|\*{3,}|#{3,})\s*")
-_ITEM = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+(?=\S)")
+_ITEM = re.compile(r"\s*(?:[-*+•]|(?P<number>\d{1,3})[.)])\s+(?=\S)")
+_NEXT_ITEM = 20  # lines within which the item after a first one must begin
 _LONGEST_HEADING = 100  # characters
 
 
@@ -27,9 +29,16 @@ def add_plain_text(source: str, text: TextBuilder) -> None:
         return
     paragraph: list[str] = []
     is_item = in_list = False
+    number = 0  # of the latest item
     for position, line in enumerate([*lines, ""]):
         following = lines[position + 1] if position + 1 < len(lines) else ""
         starts_item = _ITEM.match(line)
+        if starts_item and starts_item["number"]:
+            ahead = lines[position + 1 : position + _NEXT_ITEM]
+            if paragraph and _is_wrapped(int(starts_item["number"]), number, paragraph[-1], ahead):
+                starts_item = None
+            else:
+                number = int(starts_item["number"])
         if line.strip() and not starts_item and not _ends_paragraph(line, following):
             if not _UNDERLINE.fullmatch(line):
                 paragraph.append(line)
@@ -45,6 +54,24 @@ def add_plain_text(source: str, text: TextBuilder) -> None:
         elif line.strip():
             text.heading(1, line)
             in_list = False
+
+
+def _is_wrapped(number: int, latest: int, before: str, ahead: Sequence[str]) -> bool:
+    """Return whether a line begins with the last number of a sentence instead of that of an item.
+
+    Parameters
+    ----------
+    number
+        The number at the beginning of the line.
+    latest
+        Number of the item before.
+    before, ahead
+        The line before, and some lines after it.
+    """
+    if before.rstrip().endswith((".", ":", "!", "?", ";")) or number == latest + 1 > 1:
+        return False
+    items = filter(None, map(_ITEM.match, ahead))
+    return not any(item["number"] == str(number + 1) for item in items)
 
 
 def _ends_paragraph(line: str, following: str) -> bool:

@@ -371,6 +371,22 @@ def test_plain_text() -> None:
     assert extract(read_plain_text, "Café.".encode("utf-16"))[1] == [("", "Café.")]
 
 
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        # A wrapped line begins with the last number of its sentence.
+        ("They all live at number\n17. It is a large red house.", ["They all live at number 17."]),
+        ("It was sold for\n3) crowns and a horse.", ["It was sold for 3) crowns and a horse."]),
+        # Lists with and without a line before them.
+        ("To do\n1. Sleep\n2. Eat", ["To do", "Sleep; Eat."]),
+        ("As follows:\n4. Sleep\n5. Eat", ["As follows: Sleep; Eat."]),
+        ("7. Sleep\n8. Eat", ["Sleep; Eat."]),
+    ],
+)
+def test_numbers_at_the_beginning_of_lines(text: str, sentences: list[str]) -> None:
+    assert [s for _, s in extract(read_plain_text, text)[1]][: len(sentences)] == sentences
+
+
 def test_notebooks_and_package_metadata() -> None:
     cells = [
         {"cell_type": "markdown", "source": ["# Guide\n", "Text."]},
