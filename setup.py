@@ -76,7 +76,6 @@ setup(
         # Documents of `admiral index` other than plain text, Markdown, manual pages and notebooks.
         "docutils>=0.22,<0.24",
         "pypdf>=6,<8",
-        "python-docx>=1.2,<2",
         "selectolax>=0.4,<2",
         # Pages with references, and web pages and archives in a library of sources; trafilatura
         # needs lxml_html_clean.
@@ -140,6 +139,7 @@ setup(
             "pytest>=9",
             "pytest-timeout>=2.3",
             "pytest-xdist>=3.8",
+            "python-docx>=1.2,<2",  # writes documents that tests read
             "ruff>=0.14",
             "schemathesis>=4.30,<5",
             "spacy>=3.8,<3.9",

@@ -1,58 +1,303 @@
-"""Read Word documents (DOCX): headings, paragraphs, list items and tables."""
+"""Read Word documents (DOCX) as they are shown: headings, paragraphs, lists, tables and notes.
+
+Inserted and moved text, content controls, results of fields and text boxes are text; deleted and
+hidden text, instructions of fields, placeholders and tables of contents are not. The text of a note
+follows the paragraph with its mark.
+"""
 
 from __future__ import annotations
 
-import io
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from admiral.kb.corpus.files.extraction import TextBuilder
+from admiral.kb.corpus.files.extraction import TextBuilder, one_line, word_set
+from admiral.kb.corpus.files.raised_text import Position, joined_text
+from admiral.kb.corpus.files.word_package import (
+    Element,
+    Style,
+    WordPackage,
+    attribute,
+    child,
+    is_numbered,
+    is_on,
+    local_name,
+    outline_level,
+    raised_or_lowered,
+)
 from admiral.kb.corpus.files.zip_archives import open_archive
 
-if TYPE_CHECKING:
-    from docx.table import Table
-
-_HEADING = re.compile(r"heading (\d)", re.IGNORECASE)
+# Their content is a part of the text around them.
+_TRANSPARENT = word_set("ins moveTo hyperlink smartTag customXml fldSimple dir bdo rubyBase")
+_CHARACTERS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
+_CONTENTS = re.compile(r"toc \d|table of figures", re.IGNORECASE)
+# The first row of a table of facts has a value, such as "90 m"; heads of columns are words.
+_VALUE = re.compile(r"[-−+<>~≈$€£]?\s?\d|.*[.!?]$")
+_MOST_COLUMNS = 200  # a wider cell is damaged
 
 
 def read_docx(data: bytes, text: TextBuilder) -> None:
     """Read a DOCX file."""
-    import docx
-    from docx.text.paragraph import Paragraph
+    with open_archive(data, (".xml", ".rels")) as archive:
+        package = WordPackage.open(archive)
+    text.propose_title(package.title)
+    _Reader(package, text).blocks(package.body)
 
-    open_archive(data, (".xml", ".rels")).close()
-    document = docx.Document(io.BytesIO(data))
-    text.propose_title(document.core_properties.title)
-    in_list = False
-    for block in document.iter_inner_content():
-        if not isinstance(block, Paragraph):
-            _add_table(block, text)
-            in_list = False
-            continue
-        style = block.style.name if block.style is not None and block.style.name else ""
-        is_item = style.startswith("List") or _is_numbered(block)
-        if is_item and not in_list:
-            text.begin_list()
-        in_list = is_item
-        if style == "Title":
-            text.heading(1, block.text)
-        elif match := _HEADING.match(style):
-            text.heading(int(match.group(1)), block.text)
+
+class _Cell(NamedTuple):
+    """A cell of a row: its text, and how many columns it spans."""
+
+    text: str
+    span: int
+
+
+class _Reader:
+    """Adds the blocks of a document to a text."""
+
+    def __init__(self, package: WordPackage, text: TextBuilder) -> None:
+        self._package, self._text = package, text
+        self._in_list = False
+        self._fields: list[bool] = []  # of each open field, whether its result has begun
+        self._carried: list[tuple[str, Position]] = []  # before a deleted end of a paragraph
+        self._boxes: list[Element] = []
+        self._notes: list[Element] = []
+
+    def blocks(self, parent: Element) -> None:
+        """Add the paragraphs and tables below an element."""
+        for element in _blocks(parent):
+            if local_name(element) == "p":
+                self._paragraph(element)
+            else:
+                self._table(element)
+                self._in_list = False
+            self._add_noted()
+
+    def _paragraph(self, element: Element) -> None:
+        properties = child(element, "pPr")
+        style = self._style_of(element)
+        pieces = [*self._carried, *self._pieces(element, style.is_hidden)]
+        mark = child(properties, "rPr")
+        if child(mark, "del") is not None or child(mark, "moveFrom") is not None:
+            self._carried = pieces
+            return
+        self._carried = []
+        written = joined_text(pieces)
+        if _CONTENTS.fullmatch(style.name):
+            return
+        level, numbered = outline_level(properties), is_numbered(properties)
+        level = style.level if level is None else level
+        is_item = not level and (style.is_item if numbered is None else numbered)
+        if is_item and not self._in_list:
+            self._text.begin_list()
+        self._in_list = is_item
+        if level:
+            self._text.heading(level, written)
         elif is_item:
-            text.item(block.text)
+            self._text.item(written)
         else:
-            text.paragraph(block.text)
+            self._text.paragraph(written)
+
+    def _style_of(self, paragraph: Element) -> Style:
+        key = attribute(child(paragraph, "pPr", "pStyle"))
+        return self._package.style(key, of_paragraph=True)
+
+    def _add_noted(self) -> None:
+        """Add the notes and text boxes of the latest paragraph or table."""
+        while self._notes or self._boxes:
+            self._in_list = False
+            self.blocks((self._boxes or self._notes).pop(0))
+
+    def _pieces(self, parent: Element, hidden: bool | None) -> Iterator[tuple[str, Position]]:
+        """Yield the text that is shown within an element, with its position."""
+        for element in parent:
+            name = local_name(element)
+            if name == "r":
+                yield from self._run(element, hidden)
+            elif name in _TRANSPARENT:
+                yield from self._pieces(element, hidden)
+            elif name == "sdt":
+                if (content := _shown_content(element)) is not None:
+                    yield from self._pieces(content, hidden)
+            elif name in ("oMath", "oMathPara"):
+                yield _formula(element), ""
+            elif name == "AlternateContent":
+                yield from self._pieces(_alternative(element), hidden)
+
+    def _run(self, run: Element, hidden: bool | None) -> Iterator[tuple[str, Position]]:
+        properties = child(run, "rPr")
+        style = self._package.style(attribute(child(properties, "rStyle")))
+        own = is_on(properties, "vanish")
+        if own or (own is None and (style.is_hidden or (style.is_hidden is None and hidden))):
+            return
+        position = raised_or_lowered(properties)
+        position = (style.position or "") if position is None else position
+        for element in run:
+            name = local_name(element)
+            if name == "fldChar":
+                self._field_mark(attribute(element, "fldCharType"))
+            elif not all(self._fields):  # an instruction
+                continue
+            elif name == "t":
+                yield element.text or "", position
+            elif name in _CHARACTERS:
+                yield _CHARACTERS[name], position
+            elif name == "sym":
+                yield _symbol(element), position
+            elif name == "ruby":
+                yield from self._pieces(element, hidden)
+            elif name in ("footnoteReference", "endnoteReference"):
+                note = self._package.notes.pop((name, attribute(element, "id") or ""), None)
+                if note is not None:
+                    self._notes.append(note)
+            elif name in ("drawing", "pict", "object", "AlternateContent"):
+                self._boxes.extend(_text_boxes(element))
+
+    def _field_mark(self, kind: str | None) -> None:
+        if kind == "begin":
+            self._fields.append(False)
+        elif kind == "separate" and self._fields:
+            self._fields[-1] = True
+        elif kind == "end" and self._fields:
+            self._fields.pop()
+
+    def _table(self, table: Element) -> None:
+        """Add the rows of a table; a cell is repeated in the rows that it is merged with."""
+        rows: list[list[_Cell]] = []
+        for element in _within(table, "tr"):
+            if child(element, "trPr", "del") is None:
+                above = _by_column(rows[-1]) if rows else []
+                if row := self._row(element, above):
+                    rows.append(row)
+        header: list[str] = []
+        if len(rows) > 1 and not _states_facts(rows):
+            header = [cell.text for cell in _by_column(rows.pop(0))]
+        for row in rows:
+            values = [cell.text for cell in row]
+            if header:
+                self._text.row(values, _heads(header, row))
+            elif len(values) == 2:
+                self._text.row(values[1:], values[:1])
+            else:
+                self._text.row(values)
+
+    def _row(self, row: Element, above: Sequence[_Cell]) -> list[_Cell]:
+        cells: list[_Cell] = []
+        column = 0
+        for element in _within(row, "tc"):
+            properties = child(element, "tcPr")
+            span = attribute(child(properties, "gridSpan")) or "1"
+            merged = child(properties, "vMerge")
+            text = one_line("; ".join(filter(None, self._lines(element))))
+            if merged is not None and attribute(merged) != "restart" and column < len(above):
+                text = above[column].text
+            width = min(max(int(span), 1), _MOST_COLUMNS) if span.isdigit() else 1
+            cells.append(_Cell(text, width))
+            column += width
+        return cells
+
+    def _lines(self, cell: Element) -> Iterator[str]:
+        """Yield the paragraphs of a cell, and the rows of tables in it."""
+        for block in _blocks(cell):
+            if local_name(block) == "p":
+                yield joined_text(self._pieces(block, self._style_of(block).is_hidden)).strip()
+            else:
+                for row in _within(block, "tr"):
+                    yield "; ".join(cell.text for cell in self._row(row, ()) if cell.text)
 
 
-def _is_numbered(paragraph: object) -> bool:
-    properties = getattr(paragraph, "_p").pPr  # noqa: B009
-    return properties is not None and properties.numPr is not None
+def _by_column(row: Sequence[_Cell]) -> list[_Cell]:
+    return [cell for cell in row for _ in range(cell.span)]
 
 
-def _add_table(table: Table, text: TextBuilder) -> None:
-    """Add a table whose first row has the heads of its columns."""
-    rows = [[cell.text for cell in row.cells] for row in table.rows]
-    if len(rows) == 1:
-        text.row(rows[0])
-    for row in rows[1:]:
-        text.row(row, rows[0])
+def _heads(header: Sequence[str], row: Sequence[_Cell]) -> list[str]:
+    """Return the heads of the columns of each cell."""
+    heads: list[str] = []
+    column = 0
+    for cell in row:
+        of_cell = dict.fromkeys(filter(None, header[column : column + cell.span]))
+        heads.append(", ".join(of_cell) if cell.span < len(header) else "")
+        column += cell.span
+    return heads
+
+
+def _states_facts(rows: Sequence[Sequence[_Cell]]) -> bool:
+    """Return whether a table has a name and a value in each row instead of heads of columns."""
+    if any(len(row) > 2 for row in rows) or len(rows[0]) != 2:
+        return False
+    names = [row[0].text for row in rows]
+    return bool(_VALUE.match(rows[0][1].text)) or all(name.endswith(":") for name in names)
+
+
+def _within(parent: Element, wanted: str) -> Iterator[Element]:
+    """Yield the rows of a table or the cells of a row, also those in content controls."""
+    for element in parent:
+        name = local_name(element)
+        if name == wanted:
+            yield element
+        elif name in _TRANSPARENT:
+            yield from _within(element, wanted)
+        elif name == "sdt" and (content := _shown_content(element)) is not None:
+            yield from _within(content, wanted)
+
+
+def _blocks(parent: Element) -> Iterator[Element]:
+    """Yield the paragraphs and tables below an element, also those in content controls."""
+    for element in parent:
+        name = local_name(element)
+        if name in ("p", "tbl"):
+            yield element
+        elif name in _TRANSPARENT:
+            yield from _blocks(element)
+        elif name == "AlternateContent":
+            yield from _blocks(_alternative(element))
+        elif name == "sdt" and (content := _shown_content(element)) is not None:
+            yield from _blocks(content)
+
+
+def _shown_content(control: Element) -> Element | None:
+    """Return the content of a control; None for a placeholder or a table of contents."""
+    properties = child(control, "sdtPr")
+    gallery = attribute(child(properties, "docPartObj", "docPartGallery")) or ""
+    if is_on(properties, "showingPlcHdr") or gallery == "Table of Contents":
+        return None
+    return child(control, "sdtContent")
+
+
+def _alternative(element: Element) -> Element:
+    """Return the first alternative of what is written in several ways, for old programs too."""
+    return next((each for each in element if local_name(each) in ("Choice", "Fallback")), [])
+
+
+def _text_boxes(element: Element) -> Iterator[Element]:
+    """Yield the contents of the text boxes of a drawing, each once."""
+    if local_name(element) == "AlternateContent":
+        element = _alternative(element)
+    for each in element:
+        if local_name(each) == "txbxContent":
+            yield each
+        else:
+            yield from _text_boxes(each)
+
+
+def _symbol(element: Element) -> str:
+    """Return a character that is named by its code; none for fonts of pictures."""
+    code = attribute(element, "char") or ""
+    try:
+        number = int(code, 16)
+    except ValueError:
+        return ""
+    # Codes of fonts with characters of their own are in the private area.
+    return "" if 0xE000 <= number <= 0xF8FF or not 0 < number < 0xD800 else chr(number)
+
+
+def _formula(element: Element) -> str:
+    """Return a formula on one line."""
+    name = local_name(element)
+    if name == "t":
+        return element.text or ""
+    parts = {local_name(each): _formula(each) for each in element}
+    if name == "sSup":
+        return f"{parts.get('e', '')}^{parts.get('sup', '')}"
+    if name == "f":
+        return f"{parts.get('num', '')}/{parts.get('den', '')}"
+    return "".join(_formula(each) for each in element)

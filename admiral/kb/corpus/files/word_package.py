@@ -1,0 +1,197 @@
+"""Open the parts of a Word document, and look up its styles.
+
+Names are compared without their namespaces, which differ between the two variants of the format:
+the transitional one, and the strict one of ISO/IEC 29500.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from lxml import etree
+
+from admiral.kb.corpus.files.raised_text import Position
+
+# An element of lxml, which carries no type information.
+Element = Any
+_OFF = frozenset(("0", "false", "off", "none"))
+_BODY_TEXT = 9  # outline levels from 0 to 8 are headings
+_POSITIONS: dict[str, Position] = {"superscript": "raised", "subscript": "lowered"}
+
+
+def local_name(element: Element) -> str:
+    """Return the name of an element without its namespace; "" for a comment."""
+    tag = element.tag
+    return tag[tag.rfind("}") + 1 :] if isinstance(tag, str) else ""
+
+
+def child(element: Element | None, *path: str) -> Element | None:
+    """Return the first descendant along a path of names, or None."""
+    for name in path:
+        if element is None:
+            return None
+        element = next((each for each in element if local_name(each) == name), None)
+    return element
+
+
+def attribute(element: Element | None, name: str = "val") -> str | None:
+    """Return an attribute by its name without a namespace, or None."""
+    if element is None:
+        return None
+    for key, value in element.items():
+        if key[key.rfind("}") + 1 :] == name:
+            return str(value)
+    return None
+
+
+def is_on(properties: Element | None, name: str) -> bool | None:
+    """Return whether a property is switched on; None if it is not named."""
+    found = child(properties, name)
+    return None if found is None else attribute(found) not in _OFF
+
+
+def raised_or_lowered(properties: Element | None) -> Position | None:
+    """Return the position of text; None if the properties do not name it."""
+    found = attribute(child(properties, "vertAlign"))
+    return None if found is None else _POSITIONS.get(found, "")
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """What a style says, its parents included.
+
+    Attributes
+    ----------
+    name
+        As Word shows it, in English.
+    level
+        Level of a heading, from 1; 0 for other text.
+    is_item
+        Whether paragraphs are items of a list.
+    is_hidden
+        Whether text is hidden; None if the style does not say.
+    position
+        Of the text; None if the style does not say.
+    """
+
+    name: str = ""
+    level: int = 0
+    is_item: bool = False
+    is_hidden: bool | None = None
+    position: Position | None = None
+
+
+@dataclass(slots=True)
+class WordPackage:
+    """The parts of a document that are read.
+
+    Attributes
+    ----------
+    body
+        The body.
+    title
+        Title in the metadata.
+    notes
+        The paragraphs of notes, by the name of the mark in the text and their ids.
+    """
+
+    body: Element
+    title: str = ""
+    notes: dict[tuple[str, str], Element] = field(default_factory=dict)
+    _styles: dict[str, Element] = field(default_factory=dict)
+    _known: dict[str, Style] = field(default_factory=dict)
+    _default: str = ""
+
+    @classmethod
+    def open(cls, archive: zipfile.ZipFile) -> WordPackage:
+        """Read the parts of an archive; ValueError if it is no Word document."""
+        targets = dict(_relationships(archive, ""))
+        main = targets.get("officeDocument", "word/document.xml")
+        body = child(_parsed(archive, main), "body")
+        if body is None:
+            raise ValueError("no Word document")
+        package = cls(body)
+        core = _parsed(archive, targets.get("core-properties", "docProps/core.xml"), ())
+        package.title = next((each.text or "" for each in core if local_name(each) == "title"), "")
+        parts = dict(_relationships(archive, main))
+        for style in _parsed(archive, parts.get("styles", ""), ()):
+            if key := attribute(style, "styleId"):
+                package._styles[key] = style
+                if attribute(style, "type") == "paragraph" and attribute(style, "default") == "1":
+                    package._default = key
+        for name in ("footnote", "endnote"):
+            part = parts.get(f"{name}s", posixpath.join(posixpath.dirname(main), f"{name}s.xml"))
+            for note in _parsed(archive, part, ()):
+                if attribute(note, "type") in (None, "normal"):
+                    package.notes[f"{name}Reference", attribute(note, "id") or ""] = note
+        return package
+
+    def style(self, key: str | None, *, of_paragraph: bool = False) -> Style:
+        """Return a style by its id; that of plain paragraphs if they name none."""
+        key = key or (self._default if of_paragraph else "")
+        if key not in self._known:
+            self._known[key] = Style()  # styles that are based on themselves end here
+            self._known[key] = self._resolved(self._styles.get(key))
+        return self._known[key]
+
+    def _resolved(self, style: Element | None) -> Style:
+        if style is None:
+            return Style()
+        parent = self.style(attribute(child(style, "basedOn")))
+        name = attribute(child(style, "name")) or ""
+        paragraph, run = child(style, "pPr"), child(style, "rPr")
+        level = outline_level(paragraph)
+        first, _, number = name.lower().partition(" ")
+        if first == "heading" and number.isdigit():
+            level = int(number)
+        elif name == "Title":
+            level = 1
+        is_item = is_numbered(paragraph)
+        hidden, position = is_on(run, "vanish"), raised_or_lowered(run)
+        return Style(
+            name,
+            parent.level if level is None else level,
+            name.startswith("List") or (parent.is_item if is_item is None else is_item),
+            parent.is_hidden if hidden is None else hidden,
+            parent.position if position is None else position,
+        )
+
+
+def outline_level(properties: Element | None) -> int | None:
+    """Return the level of a heading, from 1, 0 for body text, or None if it is not named."""
+    value = attribute(child(properties, "outlineLvl"))
+    if value is None or not value.isdigit():
+        return None
+    return int(value) + 1 if int(value) < _BODY_TEXT else 0
+
+
+def is_numbered(properties: Element | None) -> bool | None:
+    """Return whether a paragraph has a number or a bullet; None if it is not said."""
+    numbering = child(properties, "numPr")
+    return None if numbering is None else attribute(child(numbering, "numId")) != "0"
+
+
+def _relationships(archive: zipfile.ZipFile, part: str) -> Iterator[tuple[str, str]]:
+    """Yield the kind and the path of the parts that a part refers to."""
+    folder, name = posixpath.split(part)
+    for each in _parsed(archive, posixpath.join(folder, "_rels", f"{name}.rels"), ()):
+        kind = (attribute(each, "Type") or "").rsplit("/", 1)[-1]
+        target = attribute(each, "Target") or ""
+        yield kind, posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/")
+
+
+def _parsed(archive: zipfile.ZipFile, part: str, default: Any = None) -> Any:
+    """Return the root of a part; `default`, if there is one, for a part that is missing."""
+    try:
+        data = archive.read(part)
+    except KeyError:
+        if default is None:
+            raise ValueError(f"{part} is missing") from None
+        return default
+    # Entities are not expanded and nothing is fetched.
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
+    return etree.fromstring(data, parser)
