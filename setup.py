@@ -75,6 +75,7 @@ setup(
         "snowballstemmer>=3.0",
         # Documents of `admiral index` other than plain text, Markdown, manual pages and notebooks.
         "docutils>=0.22,<0.24",
+        "cryptography>=44",  # pypdf reads files that are encrypted by AES with it
         "pypdf>=6,<8",
         "selectolax>=0.4,<2",
         # Pages with references, and web pages and archives in a library of sources; trafilatura

@@ -6,80 +6,149 @@ import io
 import logging
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from admiral.kb.corpus.files.extraction import TOO_LONG, TextBuilder, UnreadableFileError
+from admiral.kb.corpus.files.line_ends import LineJoiner
+from admiral.kb.corpus.files.pdf_lines import Line, page_lines
+from admiral.kb.corpus.files.pdf_pages import ENDS_SENTENCE, body_lines, numbered_lines
 
 MOST_PAGES = 5000
-_LIGATURES = str.maketrans({"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl"})
-_PAGE_NUMBER = re.compile(r"\W*(?:page\s*)?\d{1,5}(?:\s*(?:of|/)\s*\d{1,5})?\W*", re.IGNORECASE)
 _BULLET = re.compile(r"\s*[•‣◦▪●○■–]\s+")
-_ENDS_SENTENCE = re.compile(r"[.!?:…][\"'”’)\]]*$")
+_SECTION = re.compile(r"(?:\d{1,2}(?:\.\d{1,2})*\.?|[A-Z]\.|[IVX]{1,4}\.)\s+[^\W\d_a-z]")
+_LARGER = 1.15  # times the size of the text: a heading
 _SHORT_LINE = 0.75  # of the longest line; a shorter one that ends a sentence ends a paragraph
-# A line at the top or bottom of as many pages as this share is a running head.
-_RUNNING_SHARE = 0.5
+_HEADING_LINES = 3
+_LONGEST_TITLE = 200  # characters
 
 
 def read_pdf(data: bytes, text: TextBuilder) -> None:
-    """Read a PDF file. The section of a sentence is its page."""
+    """Read a PDF file. The section of a sentence is its page, and the heading above it."""
     import pypdf
+    from pypdf.errors import DependencyError
 
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it reports every oddity of a file
     reader = pypdf.PdfReader(io.BytesIO(data))
-    if reader.is_encrypted and not reader.decrypt(""):
-        raise UnreadableFileError("encrypted")
+    try:
+        if reader.is_encrypted and not reader.decrypt(""):
+            raise UnreadableFileError("encrypted")
+    except DependencyError:  # AES without the package cryptography
+        raise UnreadableFileError("encrypted") from None
     if len(reader.pages) > MOST_PAGES:
         raise UnreadableFileError(TOO_LONG)
     if reader.metadata is not None:
         text.propose_title(reader.metadata.title)
-    pages = [_lines(page.extract_text()) for page in reader.pages]
+    pages = [page_lines(page) for page in reader.pages]
+    size = _body_size(pages)
     if pages and pages[0]:
-        text.propose_title(pages[0][0])
-    running = _running_heads(pages)
-    for number, lines in enumerate(pages, 1):
-        text.heading(1, f"page {number}")
-        for paragraph in _paragraphs([line for line in lines if _key(line) not in running]):
-            if match := _BULLET.match(paragraph):
-                text.item(paragraph[match.end() :])
-            else:
-                text.paragraph(paragraph)
-
-
-def _lines(page: str) -> list[str]:
-    lines = (line.rstrip() for line in page.translate(_LIGATURES).splitlines())
-    return [line for line in lines if line.strip() and not _PAGE_NUMBER.fullmatch(line)]
-
-
-def _key(line: str) -> str:
-    return re.sub(r"\d+", "0", " ".join(line.split()))
-
-
-def _running_heads(pages: Sequence[Sequence[str]]) -> set[str]:
-    """Return the first and last lines that are the same on most pages, but for numbers."""
-    if len(pages) < 4:
-        return set()
-    lines = Counter(key for page in pages for key in {_key(line) for line in _ends(page)})
-    return {line for line, count in lines.items() if count > _RUNNING_SHARE * len(pages)}
-
-
-def _ends(page: Sequence[str]) -> list[str]:
-    return [page[0], page[-1]] if page else []
-
-
-def _paragraphs(lines: Sequence[str]) -> list[str]:
-    """Join lines; a paragraph ends at a short line that ends a sentence, or before a bullet."""
-    paragraphs: list[str] = []
-    longest = max(map(len, lines), default=0)
-    current = ""
-    for line in lines:
-        if current and _BULLET.match(line):
-            paragraphs.append(current)
-            current = ""
-        if current.endswith("-") and line[:1].islower():
-            current = current[:-1] + line  # a hyphenated word
+        text.propose_title(_first_heading(pages[0], size))
+    page = 0
+    for block in _paragraphs(body_lines(pages), size):
+        if block.page != page:
+            page = block.page
+            text.heading(1, f"page {page}")
+        if block.is_heading:
+            text.heading(2, block.text)
+        elif match := _BULLET.match(block.text):
+            text.item(block.text[match.end() :])
         else:
-            current = f"{current} {line}".strip()
-        if len(line) < _SHORT_LINE * longest and _ENDS_SENTENCE.search(line):
-            paragraphs.append(current)
+            text.paragraph(block.text)
+
+
+class _Paragraph(NamedTuple):
+    """A paragraph or a heading, and the page on which it begins."""
+
+    text: str
+    page: int
+    is_heading: bool = False
+
+
+def _body_size(pages: Sequence[Sequence[Line]]) -> float:
+    """Return the size of most characters."""
+    sizes: Counter[float] = Counter()
+    for lines in pages:
+        for line in lines:
+            sizes[line.size] += len(line.text)
+    return max(sizes, key=sizes.__getitem__, default=0.0)
+
+
+def _first_heading(lines: Sequence[Line], size: float) -> str:
+    """Return the first line, with the lines of the same font below it if it is a heading."""
+    first = lines[0]
+    title = first.text
+    if _is_heading(first, size):
+        joiner = LineJoiner(())
+        for line in lines[1:_HEADING_LINES]:
+            if line[1:] != first[1:] or len(title) + len(line.text) > _LONGEST_TITLE:
+                break
+            title = joiner.join(title, line.text)
+    return title
+
+
+def _is_heading(line: Line, size: float) -> bool:
+    """Return whether a line has the font of a heading."""
+    return line.size > _LARGER * size > 0 or (
+        line.bold and line.size >= size and not ENDS_SENTENCE.search(line.text)
+    )
+
+
+def _paragraphs(pages: Sequence[list[Line]], size: float) -> Iterator[_Paragraph]:
+    """Join lines, also over the ends of pages.
+
+    A paragraph ends at a short line that ends a sentence, before a bullet, and before and after a
+    heading. At the end of a page it ends unless a sentence goes on.
+    """
+    lines = list(numbered_lines(pages))
+    joiner = LineJoiner(line.text for _, line in lines)
+    longest = {
+        number: max((len(line.text) for line in page), default=0)
+        for number, page in enumerate(pages, 1)
+    }
+    current, began, font = "", 0, None
+    for position, (number, line) in enumerate(lines):
+        page_before, before = lines[position - 1] if position else (number, Line(""))
+        heads = _is_heading(line, size)
+        ends = (
+            (font is None) == heads
+            or (heads and line[1:] != font)
+            or bool(_BULLET.match(line.text))
+            or _starts_section(line, longest[number])
+            or (page_before != number and not _goes_on(before, line, longest[page_before]))
+        )
+        if current and ends:
+            yield _Paragraph(current, began, font is not None)
             current = ""
-    return [*paragraphs, current] if current else paragraphs
+        if not current:
+            began = number
+        current = joiner.join(current, line.text)
+        font = (line.size, line.bold) if heads else None
+        is_short = len(line.text) < _SHORT_LINE * longest[number]
+        if font is None and is_short and _ends_block(line, longest[number]):
+            yield _Paragraph(current, began)
+            current = ""
+    if current:
+        yield _Paragraph(current, began, font is not None)
+
+
+def _ends_block(line: Line, longest: int) -> bool:
+    """Return whether a short line ends its paragraph."""
+    return bool(ENDS_SENTENCE.search(line.text)) or _starts_section(line, longest)
+
+
+def _starts_section(line: Line, longest: int) -> bool:
+    """Return whether a line is a numbered heading in the font of the text."""
+    return (
+        bool(_SECTION.match(line.text))
+        and len(line.text) < _SHORT_LINE * longest
+        and not ENDS_SENTENCE.search(line.text)
+    )
+
+
+def _goes_on(before: Line, line: Line, longest: int) -> bool:
+    """Return whether a sentence goes on after the end of a page."""
+    if ENDS_SENTENCE.search(before.text) or before.size != line.size:
+        return False
+    return line.text[:1].islower() or (
+        len(before.text) > _SHORT_LINE / 1.5 * longest and not _starts_section(line, longest)
+    )
