@@ -12,6 +12,7 @@ from admiral.errors import AdmiralError
 from admiral.storage.output_paths import check_distinct_paths, check_output_path
 
 _FILE = click.Path(path_type=Path)
+_MOST_NAMED = 10  # templates that are not known
 _FORMATS = ("auto", "wikitext", "html", "dump")
 
 
@@ -58,10 +59,17 @@ def extract_citations_command(
         check_distinct_paths(output, page)
     counts: Counter[str] = Counter()
     ids: Counter[str] = Counter()
+    unknown: Counter[str] = Counter()
 
     def claims() -> Iterator[CitedClaim]:
         for page in pages:
-            for claim in claims_of_file(page, format=format, lists=lists):  # type: ignore[arg-type]
+            found = claims_of_file(
+                page,
+                format=format,  # type: ignore[arg-type]
+                lists=lists,
+                unknown=unknown,
+            )
+            for claim in found:
                 if wanted is None or wanted in claim.tags:
                     yield claim
 
@@ -81,3 +89,12 @@ def extract_citations_command(
     if not quiet:
         named = ", ".join(f"{count:,} {name}" for name, count in counts.items())
         click.echo(f"{output}: {named or 'no claims with references'}", err=True)
+        if unknown:
+            most = ", ".join(
+                f"{n:,} {{{{{name}}}}}" for name, n in unknown.most_common(_MOST_NAMED)
+            )
+            click.echo(
+                f"{unknown.total():,} templates are not known; their arguments are kept: "
+                f"{most}{', ...' if len(unknown) > _MOST_NAMED else ''}",
+                err=True,
+            )

@@ -83,11 +83,15 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class MarkedPage:
-    """A page as marked blocks in the order of reading, with its references by key."""
+    """A page as marked blocks in the order of reading, with its references by key.
+
+    `unknown` counts the templates in its text that the reader does not know, by name.
+    """
 
     title: str
     blocks: tuple[Block, ...] = ()
     references: Mapping[str, Reference] = field(default_factory=dict)
+    unknown: Mapping[str, int] = field(default_factory=dict)
 
 
 class BlockBuilder:
@@ -105,6 +109,12 @@ class BlockBuilder:
         self._length = 0
         self._last = " "  # the last character
         self._marks: list[Mark] = []
+        self._gap = False  # something was left out after the last character
+
+    @property
+    def tail(self) -> str:
+        """The last characters of the text so far."""
+        return "".join(self._pieces[-4:])[-40:]
 
     @property
     def is_empty(self) -> bool:
@@ -113,6 +123,8 @@ class BlockBuilder:
 
     def add_text(self, text: str) -> None:
         """Append text."""
+        if self._gap and text.strip():
+            text = self._without_remains(text)
         words = text.split()
         if not words:
             if text and self._last != " ":
@@ -127,6 +139,25 @@ class BlockBuilder:
         self._append(" ".join(words))
         if text[-1].isspace():
             self._append(" ")
+
+    def leave_out(self) -> None:
+        """Note that something is left out here, so that punctuation around it is removed."""
+        self._gap = True
+
+    def _without_remains(self, text: str) -> str:
+        """Return text without the punctuation that would follow an opening bracket."""
+        self._gap = False
+        before = "".join(self._pieces).rstrip()
+        if not before.endswith("("):
+            return text
+        rest = text.lstrip(" ,;:\n")
+        is_marked = bool(self._marks) and self._marks[-1].offset >= len(before)
+        if rest.startswith(")") and not is_marked:
+            before = before[:-1].rstrip()
+            rest = rest[1:]
+        self._pieces, self._length = [before] if before else [], len(before)
+        self._last = before[-1:] or " "
+        return rest
 
     def add_mark(self, reference: str = "", tag: str = "") -> None:
         """Append a mark."""

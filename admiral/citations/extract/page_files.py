@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, get_args
@@ -24,7 +25,12 @@ _SUFFIX = re.compile(r"\.(wiki|wikitext|mediawiki|txt|html?|gz|bz2|xz|zst)$", re
 
 
 def extract_claims(
-    text: str, title: str = "", *, format: PageFormat = "auto", lists: bool = False
+    text: str,
+    title: str = "",
+    *,
+    format: PageFormat = "auto",
+    lists: bool = False,
+    unknown: Counter[str] | None = None,
 ) -> list[CitedClaim]:
     """Return the claims of a page that have references, in the order of reading.
 
@@ -38,6 +44,8 @@ def extract_claims(
         ``wikitext``, ``html``, or ``auto`` to tell them by their beginning.
     lists
         Also return items of lists that are no sentences, of the kind ``list``.
+    unknown
+        Counts the templates of wikitext that are not known, by name.
     """
     if format == "html" or (format == "auto" and _HTML.match(text)):
         from admiral.citations.extract.html_page import read_html
@@ -45,11 +53,18 @@ def extract_claims(
         return claims_of_page(read_html(text, title), lists=lists)
     from admiral.citations.extract.wikitext_page import read_wikitext
 
-    return claims_of_page(read_wikitext(text, title), lists=lists)
+    page = read_wikitext(text, title)
+    if unknown is not None:
+        unknown.update(page.unknown)
+    return claims_of_page(page, lists=lists)
 
 
 def claims_of_file(
-    path: Path, *, format: PageFormat = "auto", lists: bool = False
+    path: Path,
+    *,
+    format: PageFormat = "auto",
+    lists: bool = False,
+    unknown: Counter[str] | None = None,
 ) -> Iterator[CitedClaim]:
     """Yield the claims of a file that have references.
 
@@ -60,7 +75,7 @@ def claims_of_file(
         file.
     format
         ``wikitext``, ``html`` or ``dump``, or ``auto`` to tell them by their beginning.
-    lists
+    lists, unknown
         As in `extract_claims`.
 
     Raises
@@ -75,11 +90,13 @@ def claims_of_file(
             start = stream.read(1 << 12)
         if format == "dump" or is_dump(start):
             for page in read_dump(path):
-                yield from extract_claims(page.text, page.title, format="wikitext", lists=lists)
+                yield from extract_claims(
+                    page.text, page.title, format="wikitext", lists=lists, unknown=unknown
+                )
             return
     text = _read_page(path)
     title = "" if format == "html" or (format == "auto" and _HTML.match(text)) else _title_of(path)
-    yield from extract_claims(text, title, format=format, lists=lists)
+    yield from extract_claims(text, title, format=format, lists=lists, unknown=unknown)
 
 
 def _read_page(path: Path) -> str:

@@ -21,10 +21,13 @@ def _words(text: str) -> frozenset[str]:
 
 # Their content is neither text of the page nor wikitext.
 _RAW = _words(
-    "nowiki pre source syntaxhighlight math chem ce score timeline templatedata graph mapframe "
+    "pre source syntaxhighlight math chem ce score timeline templatedata graph mapframe "
     "maplink imagemap includeonly hiero inputbox templatestyles"
 )
-_KEPT = frozenset({"ref", "references"})  # read by `wikitext_page`
+_KEPT = frozenset({"ref", "references", "sup", "sub"})  # read by `wikitext_page`
+# In place of <nowiki/>, so that apostrophes on either side of it are not counted together.
+SEPARATOR = "\ue000"
+_MARKS = re.compile(r"[\[\]{}<>'|=*#:&~_]")
 # Read for the references that they define, as any other tag; mwparserfromhell keeps their content
 # as it is written, if they have their own names.
 _SKIPPED = frozenset({"gallery", "table"})
@@ -109,6 +112,8 @@ class _Scan:
         name, attributes = match[2].lower(), match[3]
         closes, alone = bool(match[1]), attributes.rstrip().endswith("/")
         end = match.end()
+        if name == "nowiki":
+            return end if closes else self._literal(end, alone)
         if name in _RAW:
             return end if closes or alone else self._raw_end(name, end)
         if name in _KEPT:
@@ -136,6 +141,17 @@ class _Scan:
             lines = _NEW_LINE[name] if not closes else "\n"
             for piece in re.split(r"(\n)", lines):
                 self._add(piece)
+        return end
+
+    def _literal(self, start: int, alone: bool) -> int:
+        """Add the content of <nowiki>, with its marks as entities; return its end."""
+        self._add(SEPARATOR)
+        end = start if alone else self._raw_end("nowiki", start)
+        if end > start:
+            content = self.text[start : self.text.rindex("<", start, end)].replace("\n", " ")
+            self._add(
+                _MARKS.sub(lambda mark: f"&#{ord(mark.group())};{SEPARATOR}", content) + SEPARATOR
+            )
         return end
 
     def _raw_end(self, name: str, start: int) -> int:

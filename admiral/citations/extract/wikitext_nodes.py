@@ -15,13 +15,26 @@ import mwparserfromhell.parser as wikitext_parser
 from mwparserfromhell.parser import tokens
 from mwparserfromhell.parser.tokenizer import Tokenizer
 
+from admiral.citations.extract.wikitext_lines import SEPARATOR
+from admiral.kb.corpus.files.raised_text import Position, written
+
 
 @dataclass(slots=True)
 class Template:
-    """A template with its parameters; unnamed ones are numbered from 1."""
+    """A template with its parameters; unnamed ones are numbered from 1.
+
+    `written` is its name with upper and lower case.
+    """
 
     name: str
     parameters: dict[str, list[Node]] = field(default_factory=dict)
+    written: str = ""
+
+    @property
+    def unnamed(self) -> list[list[Node]]:
+        """The unnamed parameters in order."""
+        keys = sorted((key for key in self.parameters if key.isdigit()), key=int)
+        return [self.parameters[key] for key in keys]
 
 
 @dataclass(slots=True)
@@ -58,7 +71,7 @@ _QUOTES = re.compile("'{2,}")
 
 def parse_line(line: str) -> list[Node]:
     """Return the nodes of a line of `wikitext_lines`."""
-    return _Parser(_TOKENIZER().tokenize(line, 0, True)).nodes()
+    return _Parser(_TOKENIZER().tokenize(_with_apostrophe(line), 0, True)).nodes()
 
 
 def template_name(name: str) -> str:
@@ -81,12 +94,22 @@ def _plain(nodes: Sequence[Node]) -> str:
             pieces.append(node.target if node.text is None else _plain(node.text))
         elif isinstance(node, ExternalLink):
             pieces.append(node.url if node.text is None else _plain(node.text))
+        elif isinstance(node, Tag) and node.name in POSITIONS:
+            pieces.append(written("".join(pieces), _plain(node.content), POSITIONS[node.name]))
+        elif isinstance(node, Template) and node.name in POSITIONS:
+            raised = _plain(next(iter(node.unnamed), ()))
+            pieces.append(written("".join(pieces), raised, POSITIONS[node.name]))
         elif isinstance(node, Template) and node.name in _TRANSPARENT:
             texts = list(node.parameters.values())
             pieces.append(_plain(texts[-1]) if texts else "")
     return "".join(pieces)
 
 
+# Tags and templates of raised and lowered text.
+POSITIONS: dict[str, Position] = {
+    **dict.fromkeys(("sup", "superscript", "esp", "sups"), "raised"),
+    **dict.fromkeys(("sub", "subscript"), "lowered"),
+}
 # Templates around a title or a name of a reference.
 _TRANSPARENT = frozenset(("lang", "nowrap", "transl", "transliteration", "'", "noitalic", "abbr"))
 
@@ -105,7 +128,8 @@ class _Parser:
 
         def flush() -> None:
             if texts:
-                nodes.append(_QUOTES.sub(_without_quotes, "".join(texts)))
+                text = _QUOTES.sub(_without_quotes, "".join(texts))
+                nodes.append(text.replace(SEPARATOR, ""))
                 texts.clear()
 
         while self._at < len(self._stream):
@@ -144,7 +168,8 @@ class _Parser:
 
     def _template(self, _: Any) -> Node:
         name = self._text(tokens.TemplateParamSeparator, tokens.TemplateClose)
-        template = Template(template_name(name))
+        written = " ".join(name.split())
+        template = Template(template_name(name), written=written)
         if ":" in template.name and template.name.startswith("#tag"):
             # {{#tag:ref|...}}: the name of the tag is what follows the colon.
             template.name = template.name.replace(" ", "")
@@ -225,6 +250,23 @@ _READERS = {
     tokens.ExternalLinkOpen: _Parser._external,
     tokens.TagOpenOpen: _Parser._tag,
 }
+
+
+def _with_apostrophe(line: str) -> str:
+    """Mark the apostrophe before italics, as MediaWiki finds it where quotes are not balanced.
+
+    Where both bold and italic quotes are odd in number, the first ``'''`` after a word of one
+    letter, or else after any word, is an apostrophe and the beginning of italics.
+    """
+    counts = [(match.start(), len(match.group())) for match in _QUOTES.finditer(line)]
+    italic = sum(count in (2, 5) for _, count in counts)
+    bold = [start for start, count in counts if count in (3, 4, 5)]
+    if italic % 2 == 0 or len(bold) % 2 == 0:
+        return line
+    letters = [start for start in bold if re.search(r"(?<![^\W_])[^\W_]$", line[:start][-2:])]
+    words = [start for start in bold if line[start - 1 : start].strip()]
+    start = (letters or words or bold)[0]
+    return f"{line[:start]}'{SEPARATOR}{line[start + 1 :]}"
 
 
 def _without_quotes(match: re.Match[str]) -> str:

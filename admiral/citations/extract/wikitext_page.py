@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from admiral.citations.citation_records import Kind
@@ -12,11 +13,17 @@ from admiral.citations.extract.citation_templates import (
     is_short_reference,
     short_anchors,
 )
-from admiral.citations.extract.inline_templates import inline_text, quoted
+from admiral.citations.extract.inline_templates import (
+    counts,
+    inline_text,
+    quoted,
+    visible_arguments,
+)
 from admiral.citations.extract.maintenance_tags import tag_of
 from admiral.citations.extract.marked_blocks import Block, BlockBuilder, MarkedPage
 from admiral.citations.extract.wikitext_lines import wikitext_lines
 from admiral.citations.extract.wikitext_nodes import (
+    POSITIONS,
     ExternalLink,
     Link,
     Node,
@@ -26,6 +33,7 @@ from admiral.citations.extract.wikitext_nodes import (
     plain_text,
 )
 from admiral.citations.extract.wikitext_references import WikitextReferences
+from admiral.kb.corpus.files.raised_text import Position, written
 
 _NAMED = frozenset({"r", "ref name", "named ref"})  # {{r|name|name}}
 _REFERENCE_LISTS = frozenset({"reflist", "refs", "reference list", "notelist", "references"})
@@ -44,8 +52,8 @@ _RULE = re.compile(r"-{4,}")
 def read_wikitext(text: str, title: str = "") -> MarkedPage:
     """Return a page of wikitext as marked blocks.
 
-    Left out are tables, infoboxes and other templates that are no text, captions, comments, nowiki
-    and hidden text; references that they define are known all the same.
+    Left out are tables, infoboxes and other templates that are no text, captions, comments and
+    hidden text; references that they define are known all the same.
 
     Parameters
     ----------
@@ -58,7 +66,7 @@ def read_wikitext(text: str, title: str = "") -> MarkedPage:
         return MarkedPage(title)
     reader = _Reader()
     reader.read(wikitext_lines(text.replace("\r\n", "\n").replace("\r", "\n")))
-    return MarkedPage(title, tuple(reader.blocks), reader.references.resolved())
+    return MarkedPage(title, tuple(reader.blocks), reader.references.resolved(), reader.unknown)
 
 
 class _Reader:
@@ -67,6 +75,7 @@ class _Reader:
     def __init__(self) -> None:
         self.blocks: list[Block] = []
         self.references = WikitextReferences()
+        self.unknown: Counter[str] = Counter()  # templates by name
         self._headings: list[tuple[int, str]] = []
         self._builder = BlockBuilder()
 
@@ -108,11 +117,15 @@ class _Reader:
 
     def _add(self, nodes: Sequence[Node]) -> None:
         """Append nodes to the current block."""
-        for node in nodes:
+        in_text = not self._builder.is_empty or any(_is_text(node) for node in nodes)
+        for position, node in enumerate(nodes):
             if isinstance(node, str):
                 self._builder.add_text(node)
             elif isinstance(node, Template):
-                self._add_template(node)
+                self._add_template(node, in_text)
+                following = nodes[position + 1] if position + 1 < len(nodes) else ""
+                if isinstance(following, str) and following[:1].isdigit():
+                    self._part_digits()
             elif isinstance(node, Tag):
                 self._add_tag(node)
             elif isinstance(node, Link):
@@ -120,7 +133,13 @@ class _Reader:
             else:
                 self._add_external(node)
 
-    def _add_template(self, template: Template) -> None:
+    def _part_digits(self) -> None:
+        """Add a space, unless the text so far ends with no digit."""
+        if self._builder.tail[-1:].isdigit():
+            self._builder.add_text(" ")
+
+    def _add_template(self, template: Template, in_text: bool) -> None:
+        """Add what a template says; one that is not known, only within a text."""
         if self._mark(template):
             return
         if tag := tag_of(template.name):
@@ -141,14 +160,39 @@ class _Reader:
                 self._end_block()
             self._add(text)
             self._end_block()
-        elif shown := inline_text(template):
+        elif template.name in POSITIONS:
+            self._add_moved(next(iter(template.unnamed), []), POSITIONS[template.name])
+        elif (shown := inline_text(template)) is not None:
+            if counts(template):
+                self._part_digits()
             self._add(shown)
+            if not shown:
+                self._skip([template])
+                self._builder.leave_out()
+        elif in_text:
+            self.unknown[template.written] += 1
+            if shown := visible_arguments(template):
+                self._part_digits()
+                self._add(shown)
+            else:
+                self._skip([template])
+            self._builder.leave_out()
         else:
             self._skip([template])
+            self._builder.leave_out()
 
     def _add_tag(self, tag: Tag) -> None:
-        if not self._mark(tag):
+        if tag.name in POSITIONS:
+            self._add_moved(tag.content, POSITIONS[tag.name])
+        elif not self._mark(tag):
             self._skip(tag.content)
+
+    def _add_moved(self, nodes: Sequence[Node], position: Position) -> None:
+        """Append raised or lowered nodes."""
+        if any(isinstance(node, Tag) and node.name == "ref" for node in nodes):
+            self._add(nodes)
+        else:
+            self._builder.add_text(written(self._builder.tail, plain_text(nodes), position))
 
     def _add_link(self, link: Link) -> None:
         target = link.target
@@ -269,3 +313,7 @@ def _heading(line: str) -> tuple[int, str] | None:
 def _is_language(link: Link) -> bool:
     """Return whether a link is one between the wikis of two languages, which no text shows."""
     return link.text is None and bool(_OTHER_WIKI.match(link.target))
+
+
+def _is_text(node: Node) -> bool:
+    return isinstance(node, Link) or (isinstance(node, str) and any(map(str.isalnum, node)))

@@ -33,12 +33,13 @@ def joined_text(pieces: Iterable[tuple[str, Position]]) -> str:
     last: Position = ""
     for piece, position in pieces:
         if position != last:
-            text, kept, last = text + _written(text, kept, last), "", position
+            text, kept, last = text + written(text, kept, last), "", position
         kept += piece
-    return _FRACTION.sub(r" \1\2\3", text + _written(text, kept, last))
+    return _FRACTION.sub(r" \1\2\3", text + written(text, kept, last))
 
 
-def _written(before: str, piece: str, position: Position) -> str:
+def written(before: str, piece: str, position: Position) -> str:
+    """Return a piece of text as it is written after another one."""
     if position == "lowered":
         return f"_{piece}" if before[-1:].isdigit() and piece[:1].isdigit() else piece
     if position == "raised":

@@ -142,8 +142,15 @@ CASES: dict[str, tuple[str, list[tuple[str, str, list[str], list[str]]]]] = {
         [("It rained.", "It rained.", [A], [])],
     ),
     "nowiki": (
-        f"It rained.<nowiki><ref>{WEB_A}</ref></nowiki> It dried.<ref>{WEB_B}</ref>",
-        [("It dried.", "It dried.", [B], [])],
+        f"It <nowiki>''rained'' <ref>{{{{x}}}}</ref></nowiki> here.<ref>{WEB_B}</ref>",
+        [
+            (
+                "It ''rained'' <ref>{{x}}</ref> here.",
+                "It ''rained'' <ref>{{x}}</ref> here.",
+                [B],
+                [],
+            )
+        ],
     ),
     "hidden text": (
         f'It rained.<span style="display:none">Hidden <span>text</span>.<ref>{WEB_A}</ref></span>'
