@@ -6,11 +6,13 @@ import logging
 import math
 import threading
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from admiral.errors import AdmiralError
+from admiral.io.matching_form import matching_form
 from admiral.io.text_cleaning import clean_prefix, clean_title
 from admiral.kb.bm25 import TEXT_WEIGHT, TITLE_WEIGHT, RowIndex, analysis, open_bm25
 from admiral.kb.bm25.parameters import clean_query
@@ -173,8 +175,19 @@ class KnowledgeBase:
         return self._contents.titles_of_ids()
 
     def row(self, title: str) -> int | None:
-        """Return the row of a title, or None if there is no such document."""
-        return self._contents.row(clean_title(title))
+        """Return the row of a title, or None if there is no such document.
+
+        If no title is the same, one with the same matching form counts: with other apostrophes,
+        dashes or composed letters, for example (`admiral.io.matching_form`).
+        """
+        title = clean_title(title)
+        row = self._contents.row(title)
+        if row is None:
+            form = matching_form(title)
+            row = self._contents.row(form) if form != title else None
+            if row is None:
+                row = self._contents.row_of_form(form)
+        return row
 
     def title(self, row: int) -> str:
         """Return the title of a row; IndexError if there is no such row."""
@@ -183,9 +196,18 @@ class KnowledgeBase:
     def complete(self, prefix: str) -> Iterator[tuple[str, int]]:
         """Yield the titles that begin with `prefix` and their rows, in code point order.
 
-        Completion is case-sensitive; the empty prefix yields all titles.
+        Completion is case-sensitive; the empty prefix yields all titles. Titles whose matching form
+        begins with that of `prefix`, in another spelling, follow.
         """
-        return self._contents.complete(clean_prefix(prefix))
+        prefix = clean_prefix(prefix)
+        contents, form = self._contents, matching_form(prefix)
+        spelt_otherwise = (
+            (title, row)
+            for title, row in (contents.complete_form(form) if prefix else ())
+            if not title.startswith((prefix, form))
+        )
+        in_form = contents.complete(form) if form != prefix else ()
+        return chain(contents.complete(prefix), in_form, spelt_otherwise)
 
     def aliases_beginning(self, text: str) -> list[tuple[str, list[str]]]:
         """Return the aliases that a text begins with, longest first, with the titles they name.
@@ -281,10 +303,10 @@ class KnowledgeBase:
 
         It is Lucene's, ``log(1 + (N - n + 0.5) / (n + 0.5))`` for a term in `n` of `N` passages.
         """
-        terms = list(dict.fromkeys(analysis.terms(clean_query(text))))
         if self._collection.manifest.bm25 == NO_BM25:
-            return dict.fromkeys(terms, 1.0)
+            return dict.fromkeys(analysis.terms(clean_query(text)), 1.0)
         index = self._row_index()
+        terms = list(dict.fromkeys(analysis.terms(clean_query(text, index.text_form))))
         total = len(index.passages)
         frequencies = zip(terms, index.document_frequencies(terms), strict=True)
         return {term: math.log(1 + (total - n + 0.5) / (n + 0.5)) for term, n in frequencies}

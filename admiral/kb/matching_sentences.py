@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from admiral.kb.bm25 import analysis
+from admiral.kb.bm25.parameters import clean_index_text
 from admiral.records import Document, Sentence
 
 
@@ -23,7 +24,10 @@ def best_sentences(query: str, documents: Sequence[Document]) -> list[Sentence |
     documents
         The documents.
     """
-    terms = analysis.terms
+
+    def terms(text: str) -> list[str]:
+        return analysis.terms(clean_index_text(text))
+
     wanted = set(terms(query))
     shared = [[wanted.intersection(terms(text)) for text in d.sentences] for d in documents]
     counts = Counter(term for document in shared for sentence in document for term in sentence)

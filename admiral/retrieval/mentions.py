@@ -71,7 +71,8 @@ class TitleMentionFinder:
     def _titles_in_sentence(self, document: Document, index: int) -> list[str]:
         """Return the hyperlinks and mentions of one sentence of a document."""
         links = document.links[index] if document.links else ()
-        hyperlinks = [title for title in links if self._kb.row(title) is not None]
+        rows = (self._kb.row(title) for title in links)
+        hyperlinks = [self._kb.title(row) for row in rows if row is not None]
         titles = dict.fromkeys([*hyperlinks, *self._titles_in(document.sentences[index])])
         return [title for title in titles if title != document.title]
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Protocol
 
+from admiral.io.matching_form import matching_form_with_offsets
+
 _WORD = re.compile(r"\w+(?:[-'’.&]\w+)*\.?")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _QUALIFIER = re.compile(r"\s*\([^()]*\)$")
@@ -80,9 +82,22 @@ def find_mentions(titles: Titles, text: str) -> Iterator[Mention]:
     titles
         The titles of a knowledge base.
     text
-        The text; only its first 4,096 characters are searched.
+        The text; only its first 4,096 characters are searched. If it differs from its matching
+        form (`admiral.io.matching_form`), that is searched too.
     """
     text = text[:MAX_TEXT]
+    mentions = list(_mentions_in(titles, text))
+    form, offsets = matching_form_with_offsets(text)
+    if form != text:
+        for mention in _mentions_in(titles, form):
+            start, end = offsets[mention.start], offsets[mention.end]
+            if not any(each.start < end and start < each.end for each in mentions):
+                mentions.append(Mention(start, end, mention.titles))
+        mentions.sort(key=lambda mention: mention.start)
+    yield from mentions
+
+
+def _mentions_in(titles: Titles, text: str) -> Iterator[Mention]:
     words = list(_WORD.finditer(text))
     position = 0
     while position < len(words):

@@ -31,7 +31,7 @@ def _add_file(name: str) -> str:
     path = "/" if name == _INDEX else f"/page/{name}"
     media_type = _TYPES[PurePath(name).suffix]
 
-    @router.get(path, name=name)
+    @router.api_route(path, methods=["GET", "HEAD"], name=name)
     def page_file() -> Response:
         return Response(content, headers=_HEADERS, media_type=media_type)
 

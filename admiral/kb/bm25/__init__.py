@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from admiral.errors import AdmiralError
+from admiral.io.matching_form import MATCHING_FORM
 from admiral.io.progress import track_documents
 from admiral.kb.bm25 import bm25s_build, bm25s_index, jvm, lucene_build, lucene_index
 from admiral.kb.bm25.parameters import (
@@ -27,6 +28,7 @@ from admiral.kb.bm25.parameters import (
     RowIndex,
     Saturation,
     common_saturation,
+    common_text_form,
     damaged_index_error,
 )
 from admiral.kb.bm25.passages import PassageRecorder, Passages, Text
@@ -71,6 +73,7 @@ def build_bm25(
     *,
     progress: bool = False,
     saturation: Saturation = DEFAULT,
+    text_form: int = MATCHING_FORM,
 ) -> None:
     """Build an index of documents; row ``i`` is the ``i``-th document.
 
@@ -87,6 +90,8 @@ def build_bm25(
         Whether to report progress on standard error.
     saturation
         Parameters of BM25.
+    text_form
+        Form of the texts; an addition to an index needs that of the index.
 
     Raises
     ------
@@ -97,12 +102,12 @@ def build_bm25(
 
     def built() -> Passages:
         if backend == lucene_index.BACKEND:  # applies the parameters when it searches
-            lucene_build.build(recorder.entries(), directory)
+            lucene_build.build(recorder.entries(), directory, text_form)
         else:
-            bm25s_build.build(recorder.entries(), directory, saturation)
+            bm25s_build.build(recorder.entries(), directory, saturation, text_form)
         return recorder.passages
 
-    _write(backend, directory, built, saturation)
+    _write(backend, directory, built, saturation, text_form)
 
 
 def merge_bm25(backend: str, parts: Sequence[Path], directory: Path) -> None:
@@ -134,11 +139,15 @@ def merge_bm25(backend: str, parts: Sequence[Path], directory: Path) -> None:
             raise damaged_index_error(directory, f"{count} passages instead of {len(passages)}")
         return passages
 
-    _write(backend, directory, merged, saturation)
+    _write(backend, directory, merged, saturation, common_text_form(parts))
 
 
 def _write(
-    backend: str, directory: Path, write: Callable[[], Passages], saturation: Saturation
+    backend: str,
+    directory: Path,
+    write: Callable[[], Passages],
+    saturation: Saturation,
+    text_form: int,
 ) -> None:
     """Write an index into a new directory by `write`, which returns its passages."""
     check_backend(backend)
@@ -148,7 +157,8 @@ def _write(
         directory.mkdir(parents=True, exist_ok=True)
         passages = write()
         count = passages.save(directory)
-        IndexSettings(backend, passages.documents, *saturation, passages=count).save(directory)
+        settings = IndexSettings(backend, passages.documents, *saturation, count, text_form)
+        settings.save(directory)
     except BaseException:
         shutil.rmtree(directory, ignore_errors=True)
         raise

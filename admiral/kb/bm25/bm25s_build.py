@@ -68,7 +68,7 @@ class _FieldTokens:
         ids[:] = columns[ids]
 
 
-def build(entries: Iterable[Entry], directory: Path, saturation: Saturation) -> int:
+def build(entries: Iterable[Entry], directory: Path, saturation: Saturation, text_form: int) -> int:
     """Index passages into the new folder `directory`.
 
     It takes four bytes of memory per token of the corpus, and about 40 per posting of one field.
@@ -89,7 +89,8 @@ def build(entries: Iterable[Entry], directory: Path, saturation: Saturation) -> 
     count = 0
     for count, entry in enumerate(entries, start=1):
         for field, text in zip(fields.values(), entry, strict=True):
-            ids = (term_ids.setdefault(t, len(term_ids)) for t in terms(clean_index_text(text)))
+            found = terms(clean_index_text(text, text_form))
+            ids = (term_ids.setdefault(term, len(term_ids)) for term in found)
             field.add(count - 1, ids)
     vocabulary = marisa_trie.Trie(term_ids)
     columns = np.fromiter((vocabulary[term] for term in term_ids), np.int32, len(term_ids))

@@ -27,6 +27,7 @@ from admiral.kb.bm25.parameters import (
     check_depth,
     clean_query,
     common_saturation,
+    common_text_form,
     damaged_index_error,
     positive_weights,
 )
@@ -67,6 +68,7 @@ class Bm25sIndex:
         self.passages = Passages.open(*directories)
         firsts = first_entries(directories)
         common_saturation(directories)  # raises if they differ
+        self.text_form = common_text_form(directories)
         self._indexes: list[IndexFiles] | None = [
             IndexFiles(directory, first)
             for directory, first in zip(directories, firsts[:-1], strict=True)
@@ -109,7 +111,7 @@ class Bm25sIndex:
 
     def _summed_scores(self, indexes: list[IndexFiles], query: str) -> npt.NDArray[np.float32]:
         scores = np.zeros(len(self.passages), dtype=np.float32)
-        for term, count in Counter(self._terms(clean_query(query))).items():
+        for term, count in Counter(self._terms(clean_query(query, self.text_form))).items():
             for name, weight in self._weights.items():
                 field = self._combined[name] if self._combined is not None else None
                 postings = field.postings(term) if field else indexes[0].postings(name, term)

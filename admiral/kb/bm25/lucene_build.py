@@ -16,7 +16,7 @@ _BUFFER_MB = 128.0
 _FIELD = "(Ljava/lang/String;Ljava/lang/CharSequence;Lorg/apache/lucene/index/IndexableFieldType;)V"
 
 
-def build(entries: Iterable[Entry], directory: Path) -> int:
+def build(entries: Iterable[Entry], directory: Path, text_form: int) -> int:
     """Index passages into the new folder `directory`.
 
     Returns
@@ -33,7 +33,7 @@ def build(entries: Iterable[Entry], directory: Path) -> int:
     with jvm.java(f"{directory}: the BM25 index cannot be written"):
         writer = _writer(directory / FOLDER)
         try:
-            count = _add(writer, entries)
+            count = _add(writer, entries, text_form)
             writer.forceMerge(1)
             writer.commit()
         except BaseException:
@@ -85,7 +85,7 @@ def _writer(folder: Path) -> Any:
     return jvm.load("org.apache.lucene.index.IndexWriter")(open_folder(folder), config)
 
 
-def _add(writer: Any, entries: Iterable[Entry]) -> int:
+def _add(writer: Any, entries: Iterable[Entry], text_form: int) -> int:
     """Add passages, reusing one Lucene document and its fields, and return their number."""
     field_type = jvm.load("org.apache.lucene.document.FieldType")()
     field_type.setTokenized(True)
@@ -99,7 +99,7 @@ def _add(writer: Any, entries: Iterable[Entry]) -> int:
     count = 0
     for entry in entries:
         for field, text in zip(fields, entry, strict=True):
-            field.setStringValue(clean_index_text(text))
+            field.setStringValue(clean_index_text(text, text_form))
         writer.addDocument(document)
         count += 1
     return count

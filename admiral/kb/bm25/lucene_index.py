@@ -29,6 +29,7 @@ from admiral.kb.bm25.parameters import (
     check_depth,
     clean_query,
     common_saturation,
+    common_text_form,
     damaged_index_error,
     positive_weights,
 )
@@ -86,6 +87,7 @@ class LuceneIndex:
         self.passages = Passages.open(*directories)
         self._removed_passages = len(self.passages.of_rows(removed))
         saturation = common_saturation(directories)
+        self.text_form = common_text_form(directories)
         jvm.start(threads)
         try:
             for directory in directories:
@@ -137,7 +139,7 @@ class LuceneIndex:
             yield
 
     def _search(self, text: str, k: int) -> list[tuple[int, float]]:
-        query = self._query(clean_query(text))
+        query = self._query(clean_query(text, self.text_form))
         if query is None or not len(self.passages):
             return []
         # Removed documents and several passages of one document are among the hits: search deeper
@@ -161,7 +163,7 @@ class LuceneIndex:
         spans = [self.passages.of_row(row) for row in rows]
         scores = [np.zeros(len(span), dtype=np.float32) for span in spans]
         with self._searching():
-            java_query = self._query(clean_query(query))
+            java_query = self._query(clean_query(query, self.text_form))
             if java_query is not None:
                 pairs = zip(spans, scores, strict=True)
                 self._fill_scores(java_query, sorted(pairs, key=lambda pair: pair[0].start))

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from admiral.errors import AdmiralError
+from admiral.io.matching_form import MATCHING_FORM, matching_form
 
 if TYPE_CHECKING:
     from admiral.kb.bm25.passages import Passages
@@ -49,6 +50,8 @@ SETTINGS_FILE = "bm25.json"
 FORMAT, PASSAGE_FORMAT = 1, 2
 # Control characters and lone surrogates separate words; Lucene and UTF-8 cannot hold the latter.
 _NOT_TEXT = re.compile("[\x00-\x1f\x7f\ud800-\udfff]+")
+# Underscores around a word emphasise it in plain text; those within one are part of it.
+_EMPHASIS = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])")
 
 
 class RowIndex(Protocol):
@@ -57,8 +60,11 @@ class RowIndex(Protocol):
     The score of a passage is ``title_weight * BM25(title) + text_weight * BM25(text)``; that of a
     row is the score of its best passage. Each field has its own document frequencies and mean
     length, which count passages. A term that a query repeats counts each time. An index is a
-    context manager and belongs to the process that opened it.
+    context manager and belongs to the process that opened it. `text_form` is the form of its texts
+    and of queries.
     """
+
+    text_form: int
 
     @property
     def passages(self) -> Passages:
@@ -110,7 +116,8 @@ class RowIndex(Protocol):
 class IndexSettings:
     """Contents of ``bm25.json``, which is written last: a folder without it is not an index.
 
-    `passages` is None if each document is one passage.
+    `passages` is None if each document is one passage. `text_form` is the number of the form in
+    which texts were indexed, in which queries must be too (`admiral.io.matching_form`).
     """
 
     backend: str
@@ -118,6 +125,7 @@ class IndexSettings:
     k1: float = K1
     b: float = B
     passages: int | None = None
+    text_form: int = MATCHING_FORM
 
     @property
     def saturation(self) -> Saturation:
@@ -152,6 +160,7 @@ class IndexSettings:
                 k1=float(record["k1"]),
                 b=float(record["b"]),
                 passages=int(record["passages"]) if "passages" in record else None,
+                text_form=int(record.get("text_form", 1)),
             )
             format = int(record["format"])
         except FileNotFoundError:
@@ -159,6 +168,11 @@ class IndexSettings:
         except (OSError, ValueError, KeyError, TypeError) as error:
             problem = f"{SETTINGS_FILE} cannot be read ({error!r})"
             raise damaged_index_error(directory, problem) from error
+        if settings.text_form > MATCHING_FORM:
+            raise AdmiralError(
+                f"{path}: field 'text_form' is {settings.text_form}: a later version wrote the "
+                "index. Build the knowledge base again with this version."
+            )
         if format not in (FORMAT, PASSAGE_FORMAT):
             raise AdmiralError(
                 f"{path}: field 'format': this version reads formats {FORMAT} and "
@@ -190,6 +204,12 @@ def common_saturation(directories: Sequence[Path]) -> Saturation:
     return found.pop() if found else DEFAULT
 
 
+def common_text_form(directories: Sequence[Path]) -> int:
+    """Return the form of texts of indexes that are searched or merged as one: the oldest."""
+    forms = (IndexSettings.load(directory).text_form for directory in directories)
+    return min(forms, default=MATCHING_FORM)
+
+
 def damaged_index_error(directory: Path, problem: str) -> AdmiralError:
     """Return the error for an index that cannot be read."""
     return AdmiralError(
@@ -198,14 +218,18 @@ def damaged_index_error(directory: Path, problem: str) -> AdmiralError:
     )
 
 
-def clean_index_text(text: str) -> str:
-    """Replace control characters and lone surrogates by spaces."""
-    return _NOT_TEXT.sub(" ", text)
+def clean_index_text(text: str, text_form: int = MATCHING_FORM) -> str:
+    """Return a text as it is indexed: in a form, with spaces for what is no text."""
+    text = _NOT_TEXT.sub(" ", text)
+    if text_form < MATCHING_FORM:
+        return text
+    text = matching_form(text)
+    return _EMPHASIS.sub(" ", text) if "_" in text else text
 
 
-def clean_query(query: str) -> str:
+def clean_query(query: str, text_form: int = MATCHING_FORM) -> str:
     """Cut a query at MAX_QUERY_CHARACTERS and clean it as the documents were cleaned."""
-    return clean_index_text(query[:MAX_QUERY_CHARACTERS])
+    return clean_index_text(query[:MAX_QUERY_CHARACTERS], text_form)
 
 
 def positive_weights(title_weight: float, text_weight: float) -> dict[str, float]:

@@ -215,6 +215,21 @@ class Contents:
         """Return the first row of a cleaned title, or None."""
         return next(self.rows_of(title), None)
 
+    def row_of_form(self, form: str) -> int | None:
+        """Return the first row of a title with a matching form that the title differs from."""
+        for segment, index in zip(self.segments, self.indexes, strict=True):
+            for row in index.rows_of_form(form):
+                if row + segment.first in self:
+                    return row + segment.first
+        return None
+
+    def complete_form(self, prefix: str) -> Iterator[tuple[str, int]]:
+        """Yield the titles that differ from their matching form, which begins with `prefix`."""
+        for segment, index in zip(self.segments, self.indexes, strict=True):
+            for title, row in index.complete_form(prefix):
+                if row + segment.first in self:
+                    yield title, row + segment.first
+
     def rows_of(self, title: str, member: int | None = None) -> Iterator[int]:
         """Yield all rows of a cleaned title in ascending order, of one member or of all."""
         for segment, index in zip(self.segments, self.indexes, strict=True):

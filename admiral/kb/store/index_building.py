@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from admiral.io.matching_form import MATCHING_FORM
 from admiral.kb.aliases.alias_index import write_aliases
 from admiral.kb.bm25 import build_bm25, merge_bm25
 from admiral.kb.store.contents import BM25, DOCUMENTS
@@ -69,6 +70,7 @@ def write_indexes(
     workers: BuildWorkers | None = None,
     *,
     passages: bool,
+    text_form: int = MATCHING_FORM,
 ) -> None:
     """Index the documents in ``documents/`` of a directory.
 
@@ -84,6 +86,8 @@ def write_indexes(
         Workers that build the BM25 index in shards. None builds it in this process.
     passages
         Whether the BM25 index scores long documents by their passages (`index_texts`).
+    text_form
+        Form in which BM25 indexes texts (`admiral.io.matching_form`).
     """
     store = DocumentStore(directory / DOCUMENTS)
     try:
@@ -93,7 +97,7 @@ def write_indexes(
             _index_in_shards(directory, bm25, workers, passages)
         elif bm25 != NO_BM25:
             texts = index_texts(store, passages=passages)
-            build_bm25(bm25, texts, directory / BM25, progress=progress)
+            build_bm25(bm25, texts, directory / BM25, progress=progress, text_form=text_form)
     finally:
         store.close()
 

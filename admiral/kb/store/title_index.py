@@ -1,7 +1,9 @@
 """Look up the row of a title and the title of a row: a marisa trie and two permutations.
 
 The trie numbers the titles in its own order (their keys). ``titles-rows.npy`` maps a key to its
-row, ``titles-keys.npy`` a row to its key. All files are memory-mapped.
+row, ``titles-keys.npy`` a row to its key. All files are memory-mapped. ``titles-forms.marisa``
+holds the matching forms of the titles that differ from theirs; knowledge bases of early releases
+have none.
 """
 
 from __future__ import annotations
@@ -13,9 +15,12 @@ import marisa_trie
 import numpy as np
 
 from admiral.errors import AdmiralError
+from admiral.io.matching_form import matching_form
 from trie.index.npy_files import open_array
 
 TRIE, ROWS, KEYS = "titles.marisa", "titles-rows.npy", "titles-keys.npy"
+FORMS = "titles-forms.marisa"
+_ROW = "<I"
 
 
 def write_titles(directory: Path, titles: Callable[[], Iterator[str]]) -> None:
@@ -26,7 +31,7 @@ def write_titles(directory: Path, titles: Callable[[], Iterator[str]]) -> None:
     directory
         Existing directory for the files.
     titles
-        Returns an iterator of the titles in the order of rows. It is called twice.
+        Returns an iterator of the titles in the order of rows. It is called several times.
     """
     # In label order, completions come in alphabetical order without a sort.
     trie = marisa_trie.Trie(titles(), order=marisa_trie.LABEL_ORDER)
@@ -36,6 +41,13 @@ def write_titles(directory: Path, titles: Callable[[], Iterator[str]]) -> None:
     (directory / TRIE).write_bytes(trie.tobytes())
     np.save(directory / ROWS, rows, allow_pickle=False)
     np.save(directory / KEYS, keys, allow_pickle=False)
+    forms = (
+        (form, (row,))
+        for row, title in enumerate(titles())
+        if (form := matching_form(title)) != title
+    )
+    trie_of_forms = marisa_trie.RecordTrie(_ROW, forms)
+    (directory / FORMS).write_bytes(trie_of_forms.tobytes())
 
 
 class TitleIndex:
@@ -59,6 +71,9 @@ class TitleIndex:
             # Plain views of the maps: reading an element of a memmap takes ten times as long.
             self._rows = np.asarray(open_array(directory / ROWS))
             self._keys = np.asarray(open_array(directory / KEYS))
+            self._forms = marisa_trie.RecordTrie(_ROW)
+            if (directory / FORMS).is_file():
+                self._forms.mmap(str(directory / FORMS))
         except (RuntimeError, OSError, ValueError) as error:
             raise self._damaged(error) from error
         shapes = {self._rows.shape, self._keys.shape}
@@ -79,6 +94,15 @@ class TitleIndex:
         """Return the row of a cleaned title, or None."""
         key = self._trie.get(title)
         return None if key is None else int(self._rows[key])
+
+    def rows_of_form(self, form: str) -> list[int]:
+        """Return the rows of the titles that differ from their matching form, which is `form`."""
+        return sorted(row for (row,) in self._forms.get(form, []))
+
+    def complete_form(self, prefix: str) -> Iterator[tuple[str, int]]:
+        """Yield the titles that differ from their matching form, which begins with `prefix`."""
+        for _, (row,) in self._forms.iteritems(prefix):
+            yield self.title(row), row
 
     def title(self, row: int) -> str:
         """Return the title of a row; IndexError if there is no such row."""

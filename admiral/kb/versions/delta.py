@@ -17,14 +17,16 @@ from typing import Any
 import numpy as np
 
 from admiral.errors import AdmiralError, RecordError
+from admiral.io.matching_form import MATCHING_FORM
+from admiral.kb.bm25.parameters import common_text_form
 from admiral.kb.corpus.corpora import Corpora, RecordPositions
 from admiral.kb.corpus.files.distinct_titles import distinct_titles
 from admiral.kb.corpus.readers import Record
 from admiral.kb.corpus.title_set import TitleSet
-from admiral.kb.store.contents import DOCUMENTS, REMOVED, Contents
+from admiral.kb.store.contents import BM25, DOCUMENTS, REMOVED, Contents
 from admiral.kb.store.document_store import DocumentStore
 from admiral.kb.store.document_writer import DocumentWriter, document_counts
-from admiral.kb.store.index_building import write_indexes
+from admiral.kb.store.index_building import NO_BM25, write_indexes
 from admiral.kb.store.manifest_records import DeltaSegment
 from admiral.kb.versions.embedding import keep_embeddings
 from admiral.kb.versions.transaction import Transaction
@@ -84,10 +86,13 @@ class Additions:
                 source, number = record.document.source, writer.documents
                 if record.document.id:
                     record = self._with_title_of_id(record)
-                if source in self._known_files:
+                if source in self._known_files and self._is_retitled(record):
+                    if source not in self._new_files:
+                        self._replace(self._known_files[source])
+                elif source in self._known_files:
                     same = replace(record.document, title=self._known_files[source])
                     record = replace(record, document=same)
-                elif source:
+                if source and (source not in self._known_files or self._is_retitled(record)):
                     if source in self._new_files:  # the corpora name it twice
                         self.skipped += 1
                         continue
@@ -102,10 +107,39 @@ class Additions:
         if not self._written and not self.skipped:
             raise AdmiralError(f"{corpora}: no documents in it. Check the corpus and --format.")
 
+    def _is_retitled(self, record: Record) -> bool:
+        """Return whether a file that is replaced has a title from which its old one is not made."""
+        document = record.document
+        old, new = self._known_files[document.source], document.title
+        return self._policy == "replace" and not (
+            old in (new, document.source)
+            or old.startswith(f"{new} (")
+            or old.rpartition("/")[2] == new
+        )
+
+    def _replace(self, title: str) -> None:
+        """Note that the document with a title is replaced, if the knowledge base has it."""
+        row = self._contents.row(title)
+        if row is not None:
+            self.replaced.add(row)
+
     def _with_title_of_id(self, record: Record) -> Record:
-        """Return a record with the title of the earlier document with its id, or else a new one."""
+        """Return a record with the title of the earlier document with its id, or else a new one.
+
+        A document that is replaced gets the title that it has now.
+        """
         document = record.document
         title = document.title
+        old = self._titles_of_ids.get(document.id)
+        row = self._contents.row(old) if old is not None else None
+        if (
+            self._policy == "replace"
+            and row is not None
+            and row not in self.replaced
+            and old not in (title, f"{title} ({document.id})")
+        ):
+            self.replaced.add(row)
+            del self._titles_of_ids[document.id]
         if document.id not in self._titles_of_ids:
             taken = self._contents.row(title) is not None or title in self._seen
             self._titles_of_ids[document.id] = f"{title} ({document.id})" if taken else title
@@ -165,7 +199,7 @@ class Additions:
     def _other_source(self, title: str) -> str | None:
         """Return the source of the document that has a title already, or None."""
         row = self._contents.row(title)
-        if row is not None:
+        if row is not None and row not in self.replaced:
             return self._contents.document(row).source
         return "" if title in self._seen else None
 
@@ -223,7 +257,10 @@ def write_delta(
             "the knowledge base of another corpus with `admiral index --overwrite`."
         )
     if writer.documents:
-        write_indexes(folder, manifest.bm25, progress, passages=manifest.passages)
+        form = MATCHING_FORM
+        if manifest.bm25 != NO_BM25:
+            form = common_text_form([transaction.snapshot.base / BM25])
+        write_indexes(folder, manifest.bm25, progress, passages=manifest.passages, text_form=form)
         keep_embeddings(folder, contents, kept, added=writer.documents - len(kept))
     else:
         shutil.rmtree(folder / DOCUMENTS)

@@ -33,7 +33,7 @@ from admiral.kb.store.manifest_records import (
     split_segment,
 )
 from admiral.kb.store.snapshot import Snapshot, try_exclusive_lock
-from admiral.kb.store.title_index import KEYS, ROWS, TRIE
+from admiral.kb.store.title_index import FORMS, KEYS, ROWS, TRIE
 from admiral.kb.store.title_tries import FOLDER as TRIES
 from admiral.storage.atomic_directories import exclusive_access, sync_tree
 from admiral.storage.atomic_files import sync_path
@@ -41,7 +41,7 @@ from admiral.storage.checksums import describe_files
 
 _RANDOM_NAME = "[0-9a-f]" * 16
 # What `admiral index` writes into the knowledge base itself. After a compaction it is obsolete.
-_BUILT = (DOCUMENTS, BM25, ALIASES, TRIE, KEYS, ROWS, TRIES, EMBEDDINGS)
+_BUILT = (DOCUMENTS, BM25, ALIASES, TRIE, KEYS, ROWS, FORMS, TRIES, EMBEDDINGS)
 
 
 class Transaction:

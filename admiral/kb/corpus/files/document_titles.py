@@ -20,11 +20,12 @@ _GENERIC = re.compile(
     r"microsoft (?:word|powerpoint) - .*|.*\.(?:docx?|dvi|tex|indd|pptx?)",
     re.IGNORECASE,
 )
-# The number of a chapter or section: "2.1. ", "3) ", "Appendix B: ". "2.1 " may be a version.
+# The number of a chapter or section: "2.1. ", "3) ", "Appendix B: ". "2.1 " may be a version. The
+# numbers of "1. SC Bad Neuenahr" and "Section 31 notice" belong to names.
 _NUMBER = re.compile(
-    r"(?:\d{1,3}(?:\.\d{1,3})*[.)]"
-    r"|(?:appendix|chapter|part|section) (?:\d{1,3}[.:]?|(?:[ivxlc]+|[a-z])[.:]))\s+(?=.*[^\W\d_])",
-    re.IGNORECASE,
+    r"(?:\d{1,3}(?:\.\d{1,3})*[.)](?!\s+(?:[A-Z]{2,4}\s+[^\W\d_a-z]|(?:Bundes)?[Ll]iga\b|Division\b))"
+    r"|(?i:appendix|chapter|part|section) (?:\d{1,3}(?:[.:]|(?=\s+[^\W\d_a-z]))"
+    r"|(?i:[ivxlc]+|[a-z])[.:]))\s+(?=.*[^\W\d_])"
 )
 
 

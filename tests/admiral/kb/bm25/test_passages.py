@@ -124,7 +124,14 @@ def test_an_index_of_short_documents_has_the_files_of_earlier_releases(tmp_path:
     assert files(tmp_path / "pairs") == files(tmp_path / "passages")
     assert "passages.npy" not in files(tmp_path / "pairs")
     written = json.loads((tmp_path / "pairs" / "bm25.json").read_text())
-    assert written == {"backend": "bm25s", "documents": 2, "k1": 0.6, "b": 0.4, "format": 1}
+    assert written == {
+        "backend": "bm25s",
+        "documents": 2,
+        "k1": 0.6,
+        "b": 0.4,
+        "text_form": 2,
+        "format": 1,
+    }
 
 
 LONG: Documents = [("a", ((0, "lamp"), (30, "harbour"))), ("b", "painted"), ("c", ((0, "x"),))]

@@ -479,6 +479,9 @@ def test_formats_by_name(name: str, format: str | None) -> None:
         ("1. 2.", "1. 2."),
         ("Part time lamps", "Part time lamps"),
         ("7-Zip", "7-Zip"),
+        ("2. SC Lampertheim", "2. SC Lampertheim"),
+        ("Section 31 notices", "Section 31 notices"),
+        ("Section 31 Notices", "Notices"),
     ],
 )
 def test_titles_have_no_numbers_of_sections(heading: str, title: str) -> None:
