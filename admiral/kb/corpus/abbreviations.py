@@ -11,7 +11,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 # No sentence ends after these.
-NEVER = _words("vs viz eg e.g ie i.e cf messrs mme mlle mmes mlles msgr")
+NEVER = _words("vs viz a.k.a aka eg e.g ie i.e cf messrs mme mlle mmes mlles msgr")
 # With a capital, these precede a name.
 BEFORE_NAME = _words(
     "mr mrs ms mx dr drs prof profs rev revs hon gov govs sen sens rep reps pres gen gens col cols "
@@ -36,7 +36,7 @@ EITHER = _words(
     "b.a m.a b.s m.s d.c u.s u.k u.n e.u b.c a.d eds trans intl natl govt dist div gmbh mfg"
 )
 # In lower case these are words or units, which end sentences as others do.
-WORDS = _words("ms rep reps ft st")
+WORDS = _words("ms rep reps ft st cat tab par app alt art")
 # After a time of day, these go on: "5 p.m. Monday".
 CLOCK = _words("a.m p.m")
 AFTER_CLOCK = _words(

@@ -162,18 +162,20 @@ def _is_abbreviated(before: str, following: str) -> bool:
     is_number = bool(_LIKE_NUMBER.match(following)) and not starts
     if lower in NEVER or (lower in BEFORE_NAME and not is_lower):
         return True
+    if lower in UNITS and following[:1].isdigit():
+        return before[: -len(word)].rstrip()[-1:].isdigit()
+    if lower in WORDS and is_lower:
+        return False
+    if lower == "no":  # also an answer
+        return is_number
     if lower in BEFORE_NUMBER:
         return is_number or not (is_lower or starts)
     if lower in DATES and not is_lower:
         return not starts
-    if lower in UNITS and following[:1].isdigit():
-        return before[: -len(word)].rstrip()[-1:].isdigit()
     if word.isdigit():
         return len(word) < 3 and following in GERMAN_MONTHS
     if lower in CLOCK:
         return following in AFTER_CLOCK or following[:1].isdigit()
-    if lower in WORDS and is_lower:
-        return False
     if lower in BEFORE_NAME or lower in EITHER:
         return not starts
     if _INITIALS.fullmatch(word):

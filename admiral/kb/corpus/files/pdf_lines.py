@@ -107,5 +107,6 @@ def _position(piece: _Piece, size: float, base: float, before: str) -> Position:
         return ""
     moved = piece.height - base
     if abs(moved) < _RAISED * size:
-        return "raised" if before[-1:].isdigit() and piece.text[:1] in "0123456789-−–+n" else ""
+        follows = before[-1:].isdigit() or before[-1:] in '.,;!?)”"'
+        return "raised" if follows and piece.text[:1] in "0123456789-−–+n" else ""
     return "raised" if moved > 0 else "lowered"

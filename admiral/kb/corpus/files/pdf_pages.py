@@ -63,6 +63,8 @@ def _running_heads(pages: Sequence[list[Line]]) -> set[str]:
     ends = [{line.text for line in (*page[:1], *page[-1:])} for page in pages]
     same = Counter(text for texts in ends for text in texts)
     heads = {text for text, count in same.items() if _is_common(count, len(pages))}
+    if len(pages) == 2:
+        heads.update(text for text in ends[0] & ends[1] if not ENDS_SENTENCE.search(text))
     similar = Counter(key for texts in ends for key in {_key(text) for text in texts})
     shared = {key for key, count in similar.items() if _is_common(count, len(pages))}
     varied = {key: [t for t in same if _key(t) == key] for key in shared}

@@ -33,6 +33,12 @@ _CHARACTERS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen
 _CONTENTS = re.compile(r"toc \d|table of figures", re.IGNORECASE)
 # The first row of a table of facts has a value, such as "90 m"; heads of columns are words.
 _VALUE = re.compile(r"[-−+<>~≈$€£]?\s?\d|.*[.!?]$")
+# Signs of the font Symbol that say something in a text.
+_SYMBOLS = {
+    **dict(zip(b"abgdelmnprstfwDSW", "αβγδελμνπρστφωΔΣΩ", strict=True)),
+    **{0xB0: "°", 0xB1: "±", 0xB4: "×", 0xB8: "÷", 0xA3: "≤", 0xB3: "≥", 0xB9: "≠", 0xBB: "≈"},
+    **{0xAE: "→", 0xA5: "∞", 0xD6: "√", 0x2D: "−", 0x2B: "+", 0x3D: "=", 0x3C: "<", 0x3E: ">"},
+}
 _MOST_COLUMNS = 200  # a wider cell is damaged
 
 
@@ -286,7 +292,9 @@ def _symbol(element: Element) -> str:
         number = int(code, 16)
     except ValueError:
         return ""
-    # Codes of fonts with characters of their own are in the private area.
+    if attribute(element, "font") == "Symbol":
+        return _SYMBOLS.get(number & 0xFF, "")
+    # Codes of other fonts with characters of their own are in the private area.
     return "" if 0xE000 <= number <= 0xF8FF or not 0 < number < 0xD800 else chr(number)
 
 

@@ -27,6 +27,14 @@ from admiral.kb.corpus.sentence_splitter import sentence_spans, split_sentences
         ['The album "Better!" , by a band, sold well.', "It did."],
         ["A. Smith et al. describe it.", "É. Zola wrote it."],
         # Words and units that are abbreviations elsewhere.
+        [
+            "Is it?",
+            "No.",
+            "Nothing is.",
+            "I see a cat.",
+            "5 more follow.",
+            "Roe v. Wade, a.k.a. The Case.",
+        ],
         ["They study folk art.", "A dog sat.", "It ran 10 sec.", "One costs a fig.", "See Art. 7."],
         ["On Sat. 4 Mar. we met in Mt. Hope.", "It rained in Dec.", "The sea froze."],
         ["He sells pens, ink, etc.", "Paper is sold next door."],

@@ -72,6 +72,8 @@ def test_running_heads() -> None:
     assert texts(*pages) == [f"The hen of {name} is large." for name in ("Rome", "Lyon", "Bern")]
     numbered = [shown(f"Eggs and hens | {n}", f"Hens number {n}0 here.") for n in range(5, 9)]
     assert texts(*numbered) == [f"Hens number {n}0 here." for n in range(5, 9)]
+    two = [shown("Eggs and hens", f"Hens of {name} lay well.") for name in ("Rome", "Lyon")]
+    assert texts(*two) == ["Hens of Rome lay well.", "Hens of Lyon lay well."]
     facts = [shown(f"Farm {n} has {n + 2} hens.", LONG) for n in range(1, 6)]
     assert [text for text in texts(*facts) if text != LONG] == [
         f"Farm {n} has {n + 2} hens." for n in range(1, 6)

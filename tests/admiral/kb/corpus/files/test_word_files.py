@@ -77,6 +77,7 @@ FIELD = '<w:r><w:fldChar w:fldCharType="{}"/></w:r>'
         f"<mc:AlternateContent><mc:Choice>{WORDS}</mc:Choice><mc:Fallback>{WORDS}</mc:Fallback>"
         "</mc:AlternateContent>",
         "<w:r><w:t>r</w:t><w:softHyphen/><w:t>ed</w:t></w:r>",
+        WORDS + '<w:r><w:sym w:font="Wingdings" w:char="F04A"/></w:r>',
     ],
 )
 @pytest.mark.parametrize("namespace", [TRANSITIONAL, STRICT])
@@ -93,6 +94,8 @@ def test_raised_numbers_and_formulas() -> None:
     )
     body = paragraph(run("It has 10"), raised, run(" cells and "), formula, run(" of it."), raised)
     assert read(body) == ["It has 10^7 cells and v^2 of it."]
+    sign = '<w:r><w:sym w:font="Symbol" w:char="F0B1"/></w:r>'
+    assert read(paragraph(run("It is 5 "), sign, run(" 2 m."))) == ["It is 5 ± 2 m."]
 
 
 def test_headings_lists_and_contents() -> None:
