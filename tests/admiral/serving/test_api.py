@@ -218,6 +218,7 @@ def test_keys_are_checked(service: Service, tmp_path: Path) -> None:
     client = TestClient(create_app(service, read_api_keys(path)))
     assert client.get("/healthz").status_code == 200
     assert client.get("/").status_code == 200
+    assert client.head("/").status_code == 200
     problem(client.get("/v1/kbs"), 401)
     for wrong in ("Bearer wrong", f"Basic {KEY}", "Bearer é", "Bearer"):
         problem(client.get("/v1/kbs", headers={"Authorization": wrong.encode("latin-1")}), 401)
