@@ -54,6 +54,7 @@ setup(
         "pyarrow>=18",
         "marisa-trie>=1.2",
         "markdown-it-py>=4,<5",
+        "mdit-py-plugins>=0.5,<0.8",
         "packaging>=24",
         "pathspec>=1,<2",
         "bm25s>=0.3.16,<0.4",
@@ -78,6 +79,7 @@ setup(
         "cryptography>=44",  # pypdf reads files that are encrypted by AES with it
         "pypdf>=6,<8",
         "selectolax>=0.4,<2",
+        "webencodings>=0.5.1,<0.7",
         # Pages with references, and web pages and archives in a library of sources; trafilatura
         # needs lxml_html_clean.
         "lxml>=5.2,<7",

@@ -1,47 +1,107 @@
-"""Read EPUB books: the chapters in reading order, as HTML."""
+"""Read EPUB books: the chapters in reading order, as XHTML."""
 
 from __future__ import annotations
 
 import posixpath
+import unicodedata
+from collections.abc import Iterator
 from urllib.parse import unquote
 from xml.etree import ElementTree
 from zipfile import ZipFile
 
+from admiral.io.text_encodings import decode_page
 from admiral.kb.corpus.files.extraction import TOO_LONG, TextBuilder, UnreadableFileError
 from admiral.kb.corpus.files.html_files import add_html
 from admiral.kb.corpus.files.zip_archives import open_archive
 
 _CONTAINER = "META-INF/container.xml"
+_ENCRYPTION = "META-INF/encryption.xml"
 _READ = (".xml", ".opf", ".html", ".xhtml", ".htm")
 _LONGEST_PACKAGE = 8 * 2**20  # bytes
+# Of XHTML, its forerunners in old books, and pages of other languages that readers show as text.
+_CHAPTER_TYPES = ("html", "text/x-oeb1-document", "dtbook", "application/xml", "text/xml")
+_CHAPTER_SUFFIXES = (".xhtml", ".html", ".htm")
 
 
 def read_epub(data: bytes, text: TextBuilder) -> None:
     """Read an EPUB book."""
     with open_archive(data, _READ) as archive:
-        if "META-INF/encryption.xml" in archive.namelist() and _is_protected(archive):
+        names = archive.namelist()
+        if _ENCRYPTION in names and _is_protected(archive):
             raise UnreadableFileError("encrypted")
-        path = next(
-            node.get("full-path", "") for node in _elements(_xml(archive, _CONTAINER), "rootfile")
-        )
+        path = _package_path(archive, names)
         package = _xml(archive, path)
         for title in _elements(package, "title"):
             text.propose_title(title.text)
-        folder = posixpath.dirname(path)
-        files = {node.get("id"): node for node in _elements(package, "item")}
-        names = set(archive.namelist())
-        for reference in _elements(package, "itemref"):
-            item = files.get(reference.get("idref"))
-            if item is None or "html" not in item.get("media-type", ""):
-                continue
-            name = posixpath.normpath(posixpath.join(folder, unquote(item.get("href", ""))))
-            if name in names:
-                add_html(archive.read(name).decode("utf-8", "replace"), text)
+        members = _Members(names, posixpath.dirname(path))
+        read: set[str] = set()
+        for href in _chapters(package):
+            name = members.find(href)
+            if name is None:
+                text.notes.append(f"the chapter {href} is not in the book")
+            elif name not in read:  # parts of one file are chapters of some books
+                read.add(name)
+                add_html(decode_page(archive.read(name)), text, is_xml=True)
+
+
+def _package_path(archive: ZipFile, names: list[str]) -> str:
+    if _CONTAINER in names:
+        for node in _elements(_xml(archive, _CONTAINER), "rootfile"):
+            if (path := unquote(node.get("full-path", "")).lstrip("/")) in names:
+                return path
+    found = [name for name in names if name.lower().endswith(".opf")]
+    if not found:
+        raise UnreadableFileError("an EPUB without a list of its chapters")
+    return found[0]
+
+
+def _chapters(package: ElementTree.Element) -> Iterator[str]:
+    """Yield the addresses of the chapters in the order of the spine, or else of the manifest."""
+    items = {node.get("id"): node for node in _elements(package, "item")}
+    spine = [items[r] for n in _elements(package, "itemref") if (r := n.get("idref")) in items]
+    for item in spine or items.values():
+        chapter: ElementTree.Element | None = item
+        for _ in items:  # what a reader cannot show has another form
+            if chapter is None or _is_chapter(chapter):
+                break
+            chapter = items.get(chapter.get("fallback"))
+        if chapter is not None and _is_chapter(chapter):
+            yield chapter.get("href", "")
+
+
+def _is_chapter(item: ElementTree.Element) -> bool:
+    kind = item.get("media-type", "").lower()
+    path = item.get("href", "").partition("#")[0].lower()
+    return any(name in kind for name in _CHAPTER_TYPES) or path.endswith(_CHAPTER_SUFFIXES)
+
+
+class _Members:
+    """The files of a book by their addresses, in whichever way these are spelt."""
+
+    def __init__(self, names: list[str], folder: str) -> None:
+        self._folder = folder
+        self._exact = set(names)
+        self._similar = {_similar(name): name for name in reversed(names)}
+
+    def find(self, href: str) -> str | None:
+        """Return the name of the file at an address relative to the package, or None."""
+        for address in (href.partition("#")[0], href):
+            for path in (unquote(address), address):
+                name = posixpath.normpath(posixpath.join(self._folder, path)).lstrip("/")
+                if name in self._exact:
+                    return name
+                if (similar := self._similar.get(_similar(name))) is not None:
+                    return similar
+        return None
+
+
+def _similar(name: str) -> str:
+    return unicodedata.normalize("NFC", name.replace("\\", "/")).casefold()
 
 
 def _is_protected(archive: ZipFile) -> bool:
     """Return whether more than fonts are encrypted."""
-    references = _elements(_xml(archive, "META-INF/encryption.xml"), "CipherReference")
+    references = _elements(_xml(archive, _ENCRYPTION), "CipherReference")
     return any(node.get("URI", "").endswith(("html", "htm")) for node in references)
 
 
@@ -52,9 +112,9 @@ def _xml(archive: ZipFile, name: str) -> ElementTree.Element:
     # Entities could grow without bound or name other files; no EPUB needs its own.
     if b"<!ENTITY" in data.replace(b"\0", b""):
         raise ValueError("declares XML entities")
-    return ElementTree.fromstring(data)
+    return ElementTree.fromstring(data.strip())
 
 
 def _elements(root: ElementTree.Element, name: str) -> list[ElementTree.Element]:
     """Return all elements of a local name, in any namespace."""
-    return [node for node in root.iter() if node.tag.rpartition("}")[2] == name]
+    return [node for node in root.iter() if str(node.tag).rpartition("}")[2] == name]

@@ -61,10 +61,13 @@ class TextBuilder:
     ----------
     titles
         Possible titles of the file, best first; the first heading is one.
+    notes
+        What the file lacks, for messages, such as a chapter that its list of chapters names.
     """
 
     def __init__(self) -> None:
         self.titles: list[str] = []
+        self.notes: list[str] = []
         self._headings: list[tuple[int, str]] = []
         self._blocks: list[Block] = []
         self._size = self._lists = 0

@@ -1,88 +1,143 @@
-"""Read Markdown (CommonMark with tables) and its front matter."""
+"""Read Markdown: CommonMark with tables, notes and the extensions that its readers see.
+
+It is made HTML, as for a browser, and read as such. So HTML within it follows the same rules.
+"""
 
 from __future__ import annotations
 
+import html
 import re
-import tomllib
 from collections.abc import Sequence
+from functools import cache
+from typing import Any
 
-import yaml
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from admiral.kb.corpus.files.extraction import TextBuilder
-from admiral.kb.corpus.files.html_text import plain_html
+from admiral.io.text_encodings import decode_text
+from admiral.kb.corpus.files.extraction import TextBuilder, word_set
+from admiral.kb.corpus.files.front_matter import split_front_matter
+from admiral.kb.corpus.files.html_files import add_fragment
+from admiral.kb.corpus.files.markdown_dialects import plain_markdown
+from admiral.kb.corpus.files.raised_text import LOWERED, LOWERED_END, RAISED, RAISED_END
 
-_FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\n(.*?)\n\1[ \t]*(?:\n|$)", re.DOTALL)
-_LONGEST_FRONT_MATTER = 1 << 16  # characters
 _WIKI_LINK = re.compile(r"!?\[\[([^\[\]|]*)(?:\|([^\[\]|]*))?\]\]")
+# In the text of a line, once code, links and formulas have been found.
+_EXTENSIONS = (
+    (_WIKI_LINK, lambda match: match[2] or match[1]),
+    (re.compile(r"\[\^[^\[\]\s]+\]"), ""),  # a note that is not defined
+    (re.compile(r"(?<=\w)~([\w+−-]{1,8})~"), rf"{LOWERED}\1{LOWERED_END}"),  # H~2~O
+    (re.compile(r"(?<=\w)\^([\w+−-]{1,8})\^"), rf"{RAISED}\1{RAISED_END}"),  # 10^6^
+    (re.compile(r"(?<![\w~])~(?=\S)[^~\n]*[^\s~]~(?![\w~])"), ""),  # struck out, on GitHub
+    (re.compile(r"==(?=\S)([^=\n]*[^\s=])=="), r"\1"),  # highlighted
+)
+_MAYBE_EXTENDED = re.compile(r"\[[\[^]|~|\^|==")
+_ALERT = re.compile(r"\[!\w+\][+-]?\s*")
+_TASK = re.compile(r"\[[ xX]\]\s+")
+_ATTRIBUTES = re.compile(r"\{:?\s*(?:[#.][^{}]*|[\w-]+=[^{}]*|-)\}")
+_TAG = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9-]*)\b[^<>]*>?")
+# Their content is no text for a browser, up to the end of the page if nothing ends them.
+_SWALLOWING = word_set(
+    "audio button canvas head iframe math noembed noframes noscript object plaintext script select "
+    "style svg template textarea title video xmp"
+)
 
 
 def read_markdown(data: bytes, text: TextBuilder) -> None:
-    """Read a Markdown file in UTF-8."""
-    add_markdown(data.decode("utf-8-sig"), text)
+    """Read a Markdown file with its front matter."""
+    title, source = split_front_matter(_with_line_feeds(decode_text(data)))
+    text.propose_title(title)
+    add_markdown(source, text)
 
 
 def add_markdown(source: str, text: TextBuilder) -> None:
-    """Add the text of a Markdown document."""
-    source = source.replace("\r\n", "\n").replace("\r", "\n")
-    match = _FRONT_MATTER.match(source[:_LONGEST_FRONT_MATTER])
-    if match:
-        text.propose_title(_front_title(match.group(1), match.group(2)))
-        source = source[match.end() :]
-    _add_tokens(MarkdownIt("commonmark").enable("table").parse(source), text)
-
-
-def _front_title(fence: str, matter: str) -> object:
-    """Return the field ``title`` of front matter in YAML or TOML, or None."""
-    try:
-        values = yaml.safe_load(matter) if fence == "---" else tomllib.loads(matter)
-    except (yaml.YAMLError, ValueError, RecursionError):
-        return None
-    return values.get("title") if isinstance(values, dict) else None
-
-
-def _add_tokens(tokens: Sequence[Token], text: TextBuilder) -> None:
-    lists = 0  # depth of lists
-    header: list[str] = []
-    cells: list[str] = []
-    in_header, opener, tag = False, "", ""
-    for token in tokens:
-        if token.type in ("bullet_list_open", "ordered_list_open"):
-            lists += 1
-            text.begin_list()
-        elif token.type in ("bullet_list_close", "ordered_list_close"):
-            lists -= 1
-        elif token.type in ("thead_open", "thead_close"):
-            in_header = token.type == "thead_open"
-        elif token.type == "tr_close":
-            if in_header:
-                header = cells
-            else:
-                text.row(cells, header)
-            cells = []
-        elif token.type in ("heading_open", "paragraph_open", "th_open", "td_open"):
-            opener, tag = token.type, token.tag
-        elif token.type == "inline":
-            content = _inline_text(token.children or ())
-            if opener == "heading_open":
-                text.heading(int(tag[1:]), content)
-            elif opener in ("th_open", "td_open"):
-                cells.append(content)
-            elif lists:
-                text.item(content)
-            else:
-                text.paragraph(content)
+    """Add the text of a Markdown document without front matter."""
+    parser = _parser()
+    environment: dict[str, Any] = {}
+    tokens = parser.parse(plain_markdown(_with_line_feeds(source)), environment)
+    for position, token in enumerate(tokens):
+        if token.type == "inline" and token.children:
+            _rewrite(token.children, tokens[max(position - 2, 0) : position])
         elif token.type == "html_block":
-            text.paragraph(plain_html(token.content))
+            token.content = _with_text_tags(token.content, _ended(token.content))
+    add_fragment(parser.renderer.render(tokens, parser.options, environment), text)
 
 
-def _inline_text(tokens: Sequence[Token]) -> str:
-    """Return the words of a line: of links their text, of images nothing, of code the code."""
-    parts = []
-    for token in tokens:
-        if token.type in ("text", "code_inline"):
-            parts.append(token.content)
-        elif token.type in ("softbreak", "hardbreak") or token.content.startswith("<br"):
-            parts.append(" ")
-    return _WIKI_LINK.sub(lambda match: match.group(2) or match.group(1), "".join(parts))
+@cache
+def _parser() -> MarkdownIt:
+    from mdit_py_plugins.deflist import deflist_plugin
+    from mdit_py_plugins.dollarmath import dollarmath_plugin
+    from mdit_py_plugins.footnote import footnote_plugin
+
+    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    parser.use(footnote_plugin).use(deflist_plugin)
+    parser.use(dollarmath_plugin, allow_space=False, allow_digits=False, double_inline=True)
+    for kind in ("code_block", "fence", "image"):
+        parser.add_render_rule(kind, _nothing)
+    for kind in ("math_inline", "math_inline_double", "math_block", "math_block_label"):
+        parser.add_render_rule(kind, _formula)
+    return parser
+
+
+def _nothing(*_: Any) -> str:
+    return ""
+
+
+def _formula(_: Any, tokens: Sequence[Token], index: int, *__: Any) -> str:
+    """Return a formula with its signs, since they may stand for dollars."""
+    token = tokens[index]
+    text = html.escape(token.content, quote=False)
+    return f"<p>{text}</p>" if token.type.startswith("math_block") else f"${text}$"
+
+
+def _rewrite(children: list[Token], before: Sequence[Token]) -> None:
+    """Rewrite the text of a line as what its reader sees."""
+    kinds = [token.type for token in before]
+    first, last = children[0], children[-1]
+    if first.type == "text":
+        if kinds[:1] == ["list_item_open"]:
+            first.content = _TASK.sub("", first.content, count=1)
+        elif kinds[:1] == ["blockquote_open"]:
+            first.content = _ALERT.sub("", first.content, count=1)
+    if last.type == "text" and kinds[-1:] == ["heading_open"]:
+        last.content = _without_attributes(last.content)
+    ended: set[str] = set()
+    for child in reversed(children):
+        if child.type == "text":
+            if not _MAYBE_EXTENDED.search(child.content):
+                continue
+            for pattern, text in _EXTENSIONS:
+                child.content = pattern.sub(text, child.content)
+        elif child.type == "html_inline":
+            ended |= _ended(child.content)
+            child.content = _with_text_tags(child.content, ended)
+
+
+def _without_attributes(heading: str) -> str:
+    """Return a heading without the attributes after it: ``{#id .class}``."""
+    text = heading.rstrip()
+    start = text.rfind("{")
+    if start >= 0 and text.endswith("}") and _ATTRIBUTES.fullmatch(text, start):
+        return text[:start].rstrip()
+    return heading
+
+
+def _ended(source: str) -> set[str]:
+    """Return the names of the elements that end in a piece of HTML."""
+    return {name.lower() for slash, name in _TAG.findall(source) if slash}
+
+
+def _with_text_tags(source: str, ended: set[str]) -> str:
+    """Return HTML in which tags that would swallow the rest of the page are text."""
+
+    def written(match: re.Match[str]) -> str:
+        name = match[2].lower()
+        if not match[1] and name in _SWALLOWING and name not in ended:
+            return html.escape(match[0], quote=False)
+        return match[0]
+
+    return _TAG.sub(written, source)
+
+
+def _with_line_feeds(source: str) -> str:
+    return source.replace("\r\n", "\n").replace("\r", "\n")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Sequence
 
+from admiral.io.text_encodings import decode_text
 from admiral.kb.corpus.files.extraction import TextBuilder
 from admiral.kb.corpus.files.rendered_manuals import add_rendered_manual, is_rendered_manual
 
@@ -16,9 +16,8 @@ _LONGEST_HEADING = 100  # characters
 
 
 def read_plain_text(data: bytes, text: TextBuilder) -> None:
-    """Read a text file in UTF-8, or in UTF-16 with a byte order mark."""
-    utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    add_plain_text(data.decode("utf-16" if utf16 else "utf-8-sig"), text)
+    """Read a text file in UTF-8, UTF-16 or windows-1252."""
+    add_plain_text(decode_text(data), text)
 
 
 def add_plain_text(source: str, text: TextBuilder) -> None:

@@ -168,13 +168,6 @@ def test_a_pipe_is_not_a_corpus(format: str, tmp_path: Path) -> None:
     assert not (tmp_path / "kb").exists()
 
 
-def test_a_text_that_is_not_utf8(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_bytes(b"fine\ncaf\xe9\n")
-    (item,) = _read(tmp_path)
-    assert isinstance(item, RecordError)
-    assert item.where == f"{tmp_path}/a.txt:2"
-
-
 @pytest.mark.parametrize(
     ("record", "name"),
     [

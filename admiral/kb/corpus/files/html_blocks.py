@@ -1,0 +1,303 @@
+"""Turn the elements of an HTML page into headings, paragraphs, list items and rows of tables."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from admiral.kb.corpus.files.extraction import TextBuilder, has_content, one_line, word_set
+from admiral.kb.corpus.files.html_math import formula_text, tex_text
+from admiral.kb.corpus.files.html_parsing import walk
+from admiral.kb.corpus.files.html_tables import TableRows, is_layout
+from admiral.kb.corpus.files.html_visibility import (
+    Attributes,
+    is_furniture,
+    is_note,
+    is_unseen,
+    joins_digits,
+)
+from admiral.kb.corpus.files.preformatted_text import preformatted_paragraphs
+from admiral.kb.corpus.files.raised_text import (
+    LOWERED,
+    LOWERED_END,
+    RAISED,
+    RAISED_END,
+    on_one_line,
+)
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborNode
+
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_BLOCKS = word_set(
+    "h1 h2 h3 h4 h5 h6 address article aside blockquote body caption center dd details dialog dir "
+    "div dl dt fieldset figcaption figure footer form header hgroup hr legend li main menu ol "
+    "optgroup p pre search section shadow-root summary table tbody td tfoot th thead tr ul"
+)
+# Blocks that say what the words in them are; other blocks are paragraphs of the one around them.
+_KINDS = frozenset(
+    (*_HEADINGS, "blockquote", "caption", "dd", "dt", "figcaption", "li", "note", "summary")
+)
+_OF_TABLES = word_set("table thead tbody tfoot tr td th")
+_CONTENT = word_set("main article section")
+_CONTENT_ROLES = word_set("main article")
+# What stands around the text of inline elements until the block is complete.
+_BREAK, _CONTROL, _CONTROL_END = "\ufdd4", "\ufdd5", "\ufdd6"
+_MARKS = re.compile("[\ufdd0-\ufdd6]")
+_CONTROLS = re.compile(f"{_CONTROL}[^{_CONTROL_END}]*{_CONTROL_END}")
+_PARAGRAPH_BREAK = re.compile(rf"{_BREAK}(?:\s*{_BREAK})+")
+_WRAPPED = {"sup": (RAISED, RAISED_END), "sub": (LOWERED, LOWERED_END), "q": ("“", "”")}
+
+
+class HtmlPage:
+    """Add the blocks of a page to a text in reading order.
+
+    Parameters
+    ----------
+    text
+        Receives the blocks.
+    title
+        Title of the page, which tells its own header from that of its site.
+    is_content
+        Whether all of the page is content, and no header, footer or sidebar stands around it.
+
+    Attributes
+    ----------
+    first_heading
+        The first heading of the first level, or an empty string.
+    """
+
+    def __init__(self, text: TextBuilder, title: str, *, is_content: bool) -> None:
+        self.first_heading = ""
+        self._text, self._title = text, title
+        self._content = int(is_content)  # number of open elements that hold content
+        self._words: list[str] = []
+        self._tags: list[tuple[str, bool]] = []  # open blocks, and whether they hold content
+        self._terms: list[str] = []  # of the open definition lists
+        self._new_term = self._new_description = False
+        self._tables: list[_Table | None] = []  # open tables; None for those that only place
+        self._data: list[_Table] = []  # the others
+        self._readings: list[tuple[int, list[str]]] = []  # of the open ruby annotations
+
+    def add(self, root: LexborNode) -> None:
+        """Add the text below a node."""
+        walk(root, self._enter, self._leave)
+        self._flush()
+
+    def _enter(self, node: LexborNode) -> bool | str:
+        """Begin an element, and return how to end it, or whether what is in it is read."""
+        tag = node.tag
+        if tag == "-text":
+            self._words.append(node.text_content or "")
+            return False
+        if tag is None or tag[0] in "-!":
+            return False
+        attributes: Attributes = node.attributes
+        if is_unseen(node, tag, attributes):
+            if tag == "script" and (attributes.get("type") or "").startswith("math/tex"):
+                self._words.append(tex_text(node.text()))
+            return False
+        if not self._content and is_furniture(tag, attributes) and not self._heads_page(node):
+            return False
+        if attributes and attributes.get("role") == "heading":
+            tag = f"h{attributes.get('aria-level') or 2}"
+            tag = tag if tag in _HEADINGS else "h6"
+        if tag in _BLOCKS:
+            return self._open(node, tag, attributes)
+        return self._open_inline(node, tag, attributes)
+
+    def _leave(self, node: LexborNode, tag: str) -> None:
+        if tag in _BLOCKS:
+            self._close(node, tag)
+        else:
+            self._close_inline(tag)
+
+    def _open(self, node: LexborNode, tag: str, attributes: Attributes) -> bool | str:
+        if self._words:
+            self._flush()
+        if tag == "pre":
+            for paragraph in preformatted_paragraphs(node):
+                self._words.append(paragraph)
+                self._flush()
+            return False
+        if tag == "table":
+            if is_layout(node, attributes.get("role")):
+                self._tables.append(None)
+            else:
+                self._data.append(_Table(len(self._tags)))
+                self._tables.append(self._data[-1])
+        elif tag in ("ul", "ol", "menu", "dir"):
+            if self._cell is None:
+                self._text.begin_list()
+        elif tag == "dl":
+            self._terms.append("")
+        elif tag == "dt":
+            if self._new_term and self._terms:
+                self._terms[-1] = ""
+            self._new_term = False
+        elif tag == "dd":
+            self._new_term = self._new_description = True
+        elif tag in ("td", "th") and self._table is not None:
+            self._table.cell = []
+        is_content = tag in _CONTENT or attributes.get("role") in _CONTENT_ROLES
+        self._content += is_content
+        is_note_item = tag == "li" and is_note(attributes)
+        self._tags.append(("note" if is_note_item else tag, is_content))
+        return tag
+
+    def _close(self, node: LexborNode, tag: str) -> None:
+        if self._words:
+            self._flush()
+        self._content -= self._tags.pop()[1]
+        if tag == "dl":
+            self._terms.pop()
+            self._new_term = True
+            return
+        if tag not in _OF_TABLES:
+            return
+        table = self._table
+        if tag == "table":
+            self._tables.pop()
+            if table is not None:
+                self._data.pop()
+                self._emit([*table.rows.end(), *table.inner], self._data[-1:])
+        elif table is None:
+            return
+        elif tag in ("td", "th"):
+            span = node.attributes
+            table.rows.cell(
+                "".join(table.cell or ()),
+                is_head=tag == "th",
+                columns=span.get("colspan"),
+                rows=span.get("rowspan"),
+            )
+            table.cell = None
+        elif tag == "tr":
+            in_head = any(name == "thead" for name, _ in self._tags[table.depth :])
+            row = table.rows.end_row(in_head=in_head)
+            self._emit([row, *table.inner], self._data[-2:-1])
+            table.inner = []
+        else:
+            table.rows.end_group()
+
+    def _open_inline(self, node: LexborNode, tag: str, attributes: Attributes) -> bool | str:
+        words = self._words
+        if tag == "br":
+            words.append(_BREAK)
+        elif tag in _WRAPPED:
+            words.append(_WRAPPED[tag][0])
+            return tag
+        elif tag == "math":
+            words.append(formula_text(node))
+            return False
+        elif tag == "a":
+            return not words or not joins_digits(node, attributes, words[-1])
+        elif tag == "button":
+            if "aria-expanded" in attributes or "aria-controls" in attributes:
+                self._flush()  # the head of a part that opens
+                return "head"
+            words.append("" if self._kind in _HEADINGS else _CONTROL)
+            return tag
+        elif tag == "ruby":
+            self._readings.append((len(words), []))
+            return tag
+        elif tag == "rt" and self._readings:
+            self._readings[-1] = len(words), self._readings[-1][1]
+            return tag
+        return True
+
+    def _close_inline(self, tag: str) -> None:
+        words = self._words
+        if tag in _WRAPPED:
+            words.append(_WRAPPED[tag][1])
+        elif tag == "button":
+            words.append(_CONTROL_END)
+        elif tag == "head":
+            self._flush()
+        elif tag == "rt" and self._readings:
+            start, readings = self._readings[-1]
+            readings.append("".join(words[start:]).strip())
+            del words[start:]
+        elif tag == "ruby" and self._readings:
+            reading = "".join(self._readings.pop()[1])
+            words.append(f" ({reading})" if reading else "")
+
+    @property
+    def _table(self) -> _Table | None:
+        return self._tables[-1] if self._tables else None
+
+    @property
+    def _cell(self) -> list[str] | None:
+        """Return the texts of the innermost open cell, also from a layout within it."""
+        return self._data[-1].cell if self._data else None
+
+    @property
+    def _kind(self) -> str:
+        return next((tag for tag, _ in reversed(self._tags) if tag in _KINDS), "")
+
+    def _heads_page(self, node: LexborNode) -> bool:
+        """Return whether a header is that of the page rather than of its site."""
+        heading = node.css_first("h1") if node.tag == "header" else None
+        text = one_line(heading.text()) if heading is not None else ""
+        return bool(text) and self._title.startswith(text) and node.css_first("p") is not None
+
+    def _emit(self, rows: list[str], outer: list[_Table]) -> None:
+        """Add sentences of rows, after the row of the table around if there is one."""
+        for row in filter(None, rows):
+            if outer and outer[-1].cell is not None:
+                outer[-1].inner.append(row)
+            else:
+                self._text.row((row,))
+
+    def _flush(self) -> None:
+        """Add the words since the last block as what the innermost open block makes them."""
+        if not self._words:
+            return
+        words, self._words = "".join(self._words), []
+        self._readings = [(0, readings) for _, readings in self._readings]
+        if not words.strip():
+            return
+        if not _MARKS.search(words):
+            self._add(words, self._kind)
+            return
+        words = on_one_line(words)
+        if _CONTROL in words and not has_content(_CONTROLS.sub("", words)):
+            return
+        words = words.replace(_CONTROL, "").replace(_CONTROL_END, "")
+        kind = self._kind
+        parts = [words] if kind in _HEADINGS else _PARAGRAPH_BREAK.split(words)
+        for part in parts:
+            if (part := part.replace(_BREAK, "\n")).strip():
+                self._add(part, kind)
+
+    def _add(self, words: str, kind: str) -> None:
+        cell = self._cell
+        if cell is not None:
+            if cell:
+                cell.append(", " if kind == "li" else " ")
+            cell.append(words.strip() + (":" if kind == "dt" else ""))
+        elif kind in _HEADINGS:
+            level = _HEADINGS[kind]
+            if level == 1 and not self.first_heading:
+                self.first_heading = one_line(words)
+            self._text.heading(level, words)
+        elif kind == "dt" and self._terms:
+            term = self._terms[-1]
+            self._terms[-1] = f"{term}, {one_line(words)}" if term else one_line(words)
+        elif kind == "dd" and self._terms and self._new_description:
+            self._text.definition(self._terms[-1], words)
+            self._new_description = False
+        elif kind == "li":
+            self._text.item(words)
+        else:
+            self._text.paragraph(words)
+
+
+class _Table:
+    """An open table: its rows, the texts of the open cell, and rows of tables within its cells."""
+
+    def __init__(self, depth: int) -> None:
+        self.depth = depth  # number of blocks around it
+        self.rows = TableRows()
+        self.cell: list[str] | None = None
+        self.inner: list[str] = []
