@@ -83,6 +83,9 @@ _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON obj
     help="Also build the graph of mentions; takes longer than everything else.",
 )
 @click.option("--skip-bad", is_flag=True, help="Skip and count bad records instead of failing.")
+@click.option(
+    "--strict", is_flag=True, help="Stop at the first damaged file of a folder of documents."
+)
 @click.option("--overwrite", is_flag=True, help="Replace an existing knowledge base.")
 @click.option("--progress/--no-progress", default=True, help="Show progress.")
 @cluster_options
@@ -99,6 +102,7 @@ def index_command(
     embeddings: bool,
     graph: bool,
     skip_bad: bool,
+    strict: bool,
     overwrite: bool,
     progress: bool,
     cluster: ClusterOptions | None,
@@ -129,6 +133,7 @@ def index_command(
             passages=passages,
             on_duplicate=on_duplicate,
             skip_bad=skip_bad,
+            strict=strict,
             include=include,
             exclude=exclude,
             overwrite=overwrite,

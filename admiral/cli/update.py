@@ -53,6 +53,9 @@ def _options(command: Command) -> Command:
     help="Treatment of a document whose title exists already: error, replace or skip.",
 )
 @click.option("--skip-bad", is_flag=True, help="Skip and count bad records instead of failing.")
+@click.option(
+    "--strict", is_flag=True, help="Stop at the first damaged file of a folder of documents."
+)
 @_options
 def add_command(
     corpora: tuple[str, ...],
@@ -60,6 +63,7 @@ def add_command(
     format: str,
     on_duplicate: str,
     skip_bad: bool,
+    strict: bool,
     wait: bool,
     progress: bool,
     as_json: bool,
@@ -79,6 +83,7 @@ def add_command(
             format=format,
             on_duplicate=on_duplicate,
             skip_bad=skip_bad,
+            strict=strict,
             wait=wait,
             progress=progress,
         )

@@ -65,6 +65,7 @@ def build(
     passages: bool = True,
     on_duplicate: str = "auto",
     skip_bad: bool = False,
+    strict: bool = False,
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
     overwrite: bool = False,
@@ -93,6 +94,9 @@ def build(
         what differs in their paths. ``auto`` renames files; for other records it is an error.
     skip_bad
         Whether to count and report bad records instead of raising an error for the first.
+    strict
+        Whether to raise an error for the first damaged file of a folder of documents. By default,
+        such files are counted and reported, and the others are read.
     include, exclude
         Patterns as in ``.gitignore`` for the files of folders of documents: which to read, if there
         are any, and which not to read.
@@ -117,10 +121,12 @@ def build(
     check_choice("on_duplicate", on_duplicate, POLICIES)
     target = checked_kb_path(kb_path)
     patterns = FilePatterns(tuple(include), tuple(exclude))
-    sources = Corpora(corpora, format, skip_bad, patterns)
+    sources = Corpora(corpora, format, skip_bad, patterns, strict=strict)
     with staging(target, overwrite=overwrite, owned=is_knowledge_base) as directory:
         if workers is not None:
-            sources = ShardedCorpora(corpora, format, skip_bad, directory, workers, patterns)
+            sources = ShardedCorpora(
+                corpora, format, skip_bad, directory, workers, patterns, strict=strict
+            )
         writer = UniqueTitleWriter(directory, on_duplicate)
         written = writer.write(sources, progress)
         write_indexes(directory, bm25, progress, workers, passages=passages)

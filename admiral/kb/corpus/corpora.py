@@ -52,6 +52,9 @@ class Corpora:
         Whether to count and report bad records instead of raising an error for the first.
     patterns
         Which files of folders of documents to read.
+    strict
+        Whether to raise an error for the first damaged file of a folder of documents, instead of
+        counting and reporting it.
 
     Attributes
     ----------
@@ -74,11 +77,14 @@ class Corpora:
         format: str,
         skip_bad: bool,
         patterns: FilePatterns = ALL_FILES,
+        *,
+        strict: bool = False,
     ) -> None:
         self.bad = self.split = 0
         self.skipped: Counter[str] = Counter()
         self._unknown: Counter[str] = Counter()
-        self._skip_bad, self._patterns = skip_bad, patterns
+        self._skip_bad, self._patterns, self._strict = skip_bad, patterns, strict
+        self._shown = 0  # messages on damaged files
         paths = [
             corpus_path(p) for p in ([corpora] if isinstance(corpora, str | Path) else corpora)
         ]
@@ -132,13 +138,28 @@ class Corpora:
                     yield item
                     continue
                 if isinstance(item, SkippedFile):
-                    self.skipped[item.reason] += 1
+                    self._skip_file(item)
                     continue
                 if not self._skip_bad:
                     raise item
                 self.bad += 1
                 if self.bad <= BAD_RECORDS_SHOWN:
                     logger.warning("skipped: %s", item)
+
+    def _skip_file(self, file: SkippedFile) -> None:
+        """Count a file that makes no document, and report or raise its error."""
+        self.skipped[file.reason] += 1
+        if file.error is None:
+            return
+        if self._strict:
+            raise file.error
+        self._report([str(file.error)])
+
+    def _report(self, damaged: Sequence[str]) -> None:
+        """Report damaged files, of which there may be many."""
+        for message in damaged[: max(BAD_RECORDS_SHOWN - self._shown, 0)]:
+            logger.warning("skipped: %s", message)
+        self._shown += len(damaged)
 
     def _files(self, path: Place, format: str) -> Sequence[Place]:
         """Return the files of a corpus in reading order, and count those that are not read."""

@@ -54,6 +54,7 @@ class ReadJob(NamedTuple):
     files: tuple[ShardFile, ...]
     format: str
     skip_bad: bool
+    strict: bool
     directory: str
 
 
@@ -68,8 +69,8 @@ class ReadReport(NamedTuple):
         Number of lines of each range; 0 for whole files.
     bad
         Number of bad records.
-    messages
-        Messages for the first bad records.
+    messages, damaged
+        Messages for the first bad records and damaged files.
     skipped
         How many files have no document, by reason.
     split
@@ -80,6 +81,7 @@ class ReadReport(NamedTuple):
     lines: tuple[int, ...]
     bad: int
     messages: tuple[str, ...]
+    damaged: tuple[str, ...]
     skipped: dict[str, int]
     split: int
 
@@ -87,7 +89,7 @@ class ReadReport(NamedTuple):
 def read_shard(job: ReadJob) -> ReadReport:
     """Read the files of a job; AdmiralError for the first bad record unless they are skipped."""
     directory = new_folder(job.directory)
-    positions, lines, messages = array("Q"), [], []
+    positions, lines, messages, damaged = array("Q"), [], [], []
     bad = split = 0
     skipped: Counter[str] = Counter()
     with DocumentWriter(directory / DOCUMENTS) as writer:
@@ -101,6 +103,10 @@ def read_shard(job: ReadJob) -> ReadReport:
                     continue
                 if isinstance(item, SkippedFile):
                     skipped[item.reason] += 1
+                    if item.error is not None:
+                        if job.strict:
+                            raise item.error
+                        damaged.append(str(item.error))
                     continue
                 bad += 1
                 if not job.skip_bad or bad <= BAD_RECORDS_SHOWN:
@@ -111,7 +117,9 @@ def read_shard(job: ReadJob) -> ReadReport:
             lines.append(place.lines if isinstance(place, FileRange) else 0)
     values = np.frombuffer(positions, dtype=np.uint64)
     np.save(directory / _POSITIONS, values, allow_pickle=False)
-    return ReadReport(str(directory), tuple(lines), bad, tuple(messages), dict(skipped), split)
+    return ReadReport(
+        str(directory), tuple(lines), bad, tuple(messages), tuple(damaged), dict(skipped), split
+    )
 
 
 class ShardedCorpora(Corpora):
@@ -119,7 +127,7 @@ class ShardedCorpora(Corpora):
 
     Parameters
     ----------
-    corpora, format, skip_bad, patterns
+    corpora, format, skip_bad, patterns, strict
         As for `Corpora`.
     directory
         Directory below which workers write documents.
@@ -135,8 +143,10 @@ class ShardedCorpora(Corpora):
         directory: Path,
         workers: BuildWorkers,
         patterns: FilePatterns = ALL_FILES,
+        *,
+        strict: bool = False,
     ) -> None:
-        super().__init__(corpora, format, skip_bad, patterns)
+        super().__init__(corpora, format, skip_bad, patterns, strict=strict)
         self._directory, self._workers = directory / SHARDS, workers
 
     def _good_records(self) -> Iterator[Record]:
@@ -145,6 +155,7 @@ class ShardedCorpora(Corpora):
         for job, report in zip(jobs, self._workers.map(read_shard, jobs), strict=True):
             for message in report.messages[: max(BAD_RECORDS_SHOWN - self.bad, 0)]:
                 logger.warning("skipped: %s", message)
+            self._report(report.damaged)
             self.bad += report.bad
             self.skipped.update(report.skipped)
             self.split += report.split
@@ -157,7 +168,7 @@ class ShardedCorpora(Corpora):
             files_per_job = -(-len(files) // self._workers.shards)
             for start in range(0, len(files), files_per_job):
                 chunk = tuple(files[start : start + files_per_job])
-                yield ReadJob(chunk, format, self._skip_bad, str(self._directory))
+                yield ReadJob(chunk, format, self._skip_bad, self._strict, str(self._directory))
 
     def _split(self, file: Place, format: str) -> list[ShardFile]:
         # Absolute, because a worker may have another current directory.

@@ -78,6 +78,7 @@ def add(
     format: str = "auto",
     on_duplicate: str = "error",
     skip_bad: bool = False,
+    strict: bool = False,
     wait: bool = False,
     progress: bool = True,
 ) -> UpdateReport:
@@ -96,6 +97,8 @@ def add(
         ``error``, ``replace`` to keep the last document, or ``skip`` to keep the first.
     skip_bad
         Whether to count and report bad records instead of raising an error for the first.
+    strict
+        Whether to raise an error for the first damaged file of a folder of documents.
     wait
         Whether to wait for another writer instead of raising an error.
     progress
@@ -108,7 +111,7 @@ def add(
     """
     began = time.monotonic()
     check_choice("on_duplicate", on_duplicate, POLICIES)
-    incoming = Corpora(corpora, format, skip_bad)
+    incoming = Corpora(corpora, format, skip_bad, strict=strict)
     with (
         transaction(checked_kb_path(kb_path), wait) as change,
         closing(Contents([change.snapshot])) as contents,

@@ -179,14 +179,22 @@ def _local_files(
             file = Path(parent, name)
             if name.startswith("."):
                 continue
-            if file.is_symlink():
+            try:
+                mode = file.lstat().st_mode
+            except OSError:  # removed since the folder was listed
+                skipped[BROKEN] += 1
+                continue
+            if stat.S_ISLNK(mode):
                 links.append(((*relative, name), file))
-            elif stat.S_ISREG(file.lstat().st_mode):
+            elif stat.S_ISREG(mode):
                 yield (*relative, name), file
 
 
 def _is_new(file: Path, seen: set[tuple[int, int]]) -> bool:
-    status = file.stat()
+    try:
+        status = file.stat()
+    except OSError:
+        return True  # reading it will say why it cannot be read
     key = status.st_dev, status.st_ino
     if key in seen:
         return False

@@ -40,10 +40,14 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class SkippedFile:
-    """A file of a folder of documents that makes no document, and why, for counting."""
+    """A file of a folder of documents that makes no document, and why, for counting.
+
+    `error` says more of a file that should make one: it is damaged, or not what its name says.
+    """
 
     reason: str
     path: Place
+    error: RecordError | None = None
 
 
 # Bad records are yielded, so that reading can continue after them.
@@ -159,6 +163,20 @@ def string_field(value: dict[str, Any], name: str, where: str) -> str:
             where, name, f"{_kind(value[name])} where a string is needed", SKIP_BAD_REMEDY
         )
     return str(value[name])
+
+
+def optional_string(value: dict[str, Any], name: str, where: str) -> str:
+    """Return a field that must be a string, or null for none; RecordError otherwise."""
+    if name in value and value[name] is None:
+        return ""
+    return string_field(value, name, where)
+
+
+def id_field(value: dict[str, Any], name: str, where: str) -> str:
+    """Return a field that must be a string or a whole number; RecordError otherwise."""
+    if type(value.get(name)) is int:
+        return str(value[name])
+    return string_field(value, name, where)
 
 
 def string_list(value: Any, name: str, where: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from pathlib import Path
 
@@ -12,29 +13,42 @@ from admiral.kb.corpus.files.document_titles import choose_title, without_number
 from admiral.kb.corpus.files.extraction import TOO_LONG, TextBuilder, UnreadableFileError
 from admiral.kb.corpus.files.file_types import file_type
 from admiral.kb.corpus.readers.corpus_records import (
-    SKIP_BAD_REMEDY,
     RecordOrError,
     SkippedFile,
     cleaned_record,
 )
 from admiral.records import SECTION_SEPARATOR, Document
 
+logger = logging.getLogger(__name__)
+
+DAMAGED = "damaged, or not what their names say"
+LOCKED = "lock files of open documents"
+_WITHOUT_TEXT = "without text"
+_REMEDY = "Correct it, or leave it out with --exclude."
+
 
 def read_file(file: Place) -> RecordOrError | SkippedFile:
-    """Return the document of a file, the reason why it has none, or an error if it is damaged."""
+    """Return the document of a file, or the reason why it has none.
+
+    An error is returned for a file of an unknown type, which only its user can have named.
+    """
     kind = file_type(file.name)
     where = f"{file}:1"
     if kind is None:
         remedy = "Give files such as .md, .txt, .html or .pdf, or name another --format."
         return RecordError(where, "", "the type of the file is not known", remedy)
+    if file.name.startswith("~$"):
+        return SkippedFile(LOCKED, file)
     try:
         with open_binary(file) as stream:
             data = stream.read(kind.largest + 1)
     except AdmiralError as error:
         problem = str(error).removeprefix(f"{file}: ").partition(". ")[0]
-        return RecordError(where, "", problem, SKIP_BAD_REMEDY)
+        return SkippedFile(DAMAGED, file, RecordError(where, "", problem, _REMEDY))
     if len(data) > kind.largest:
         return SkippedFile(TOO_LONG, file)
+    if not data:
+        return SkippedFile(_WITHOUT_TEXT, file)
     text = TextBuilder()
     try:
         kind.read(data, text)
@@ -42,21 +56,19 @@ def read_file(file: Place) -> RecordOrError | SkippedFile:
         raise
     except UnreadableFileError as error:
         return SkippedFile(str(error), file)
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        remedy = "Convert the file to UTF-8, or use --skip-bad."
-        return RecordError(f"{file}:{line}", "", "not UTF-8", remedy)
     except Exception as error:  # every parser has its own errors for damaged files
         problem = f"cannot be read as {kind.name} ({type(error).__name__}: {first_line(error)})"
-        return RecordError(where, "", problem, SKIP_BAD_REMEDY)
+        return SkippedFile(DAMAGED, file, RecordError(where, "", problem, _REMEDY))
     title = choose_title(text.titles, file.name)
     document = _document(title, source_of(file), text)
     if not document.sentences:
-        return SkippedFile("without text", file)
+        return SkippedFile(_WITHOUT_TEXT, file)
+    if text.notes:
+        logger.warning("%s: %s", file, "; ".join(text.notes))
     try:
         return cleaned_record(document, file, 1)
     except RecordError as error:
-        return error
+        return SkippedFile(DAMAGED, file, error)
 
 
 def source_of(file: Place) -> str:

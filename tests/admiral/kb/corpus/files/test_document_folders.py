@@ -12,6 +12,7 @@ from admiral.errors import AdmiralError, RecordError
 from admiral.io.text_rendering import render_result
 from admiral.kb import KnowledgeBase, add, build, compact, verify
 from admiral.kb.corpus.readers import detect_format
+from admiral.kb.corpus.readers.document_files import DAMAGED, LOCKED
 from admiral.kb.origins import with_origins
 from admiral.kb.store.index_building import BuildWorkers
 from admiral.records import Claim, Hop, RankedDocument, RetrievalResult, Sentence
@@ -85,15 +86,41 @@ def test_shards_give_the_same_documents(folder: Path, tmp_path: Path) -> None:
         assert list(one.documents()) == list(two.documents())
 
 
-def test_damaged_files_follow_the_policy_for_bad_records(folder: Path, tmp_path: Path) -> None:
+def test_damaged_files_are_reported_and_the_others_read(
+    folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     (folder / "broken.pdf").write_bytes(b"%PDF-1.4 nothing")
     (folder / "broken.docx").write_bytes(b"PK\x03\x04")
     (folder / "broken.ipynb").write_text("{")
     (folder / "cut.md.gz").write_bytes(b"\x1f\x8b\x08")
-    with pytest.raises(RecordError, match=r"broken.docx:1: cannot be read as DOCX .*--skip-bad"):
-        build(folder, tmp_path / "kb", bm25="none", progress=False)
-    report = build(folder, tmp_path / "kb", bm25="none", progress=False, skip_bad=True)
-    assert (report.documents, report.bad) == (5, 4)
+    (folder / "~$open.docx").write_bytes(b"\5Ida Penn")
+    with pytest.raises(RecordError, match=r"broken.docx:1: cannot be read as DOCX .*--exclude"):
+        build(folder, tmp_path / "kb", bm25="none", progress=False, strict=True)
+    assert not (tmp_path / "kb").exists()
+    with caplog.at_level(logging.WARNING):
+        report = build(folder, tmp_path / "kb", bm25="none", progress=False)
+    assert (report.documents, report.bad) == (5, 0)
+    assert report.skipped[DAMAGED] == 4
+    assert report.skipped[LOCKED] == 1
+    assert sum("broken.pdf:1: cannot be read as PDF" in line for line in caplog.messages) == 1
+    assert f"4 {DAMAGED}" in caplog.messages[-1]
+    workers = BuildWorkers(map, shards=3)
+    caplog.clear()
+    again = build(folder, tmp_path / "two", bm25="none", progress=False, workers=workers)
+    assert again.skipped == report.skipped
+    assert sum(line.startswith("skipped: ") for line in caplog.messages) == 4
+    with pytest.raises(RecordError, match=r"broken\.docx"):
+        build(folder, tmp_path / "x", bm25="none", progress=False, workers=workers, strict=True)
+    kb = tmp_path / "kb"
+    with pytest.raises(RecordError, match=r"broken\.docx"):
+        add(folder, kb, on_duplicate="skip", progress=False, strict=True)
+
+
+def test_a_folder_of_damaged_files_alone_makes_no_knowledge_base(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.pdf").write_bytes(b"<html>not found</html>")
+    with pytest.raises(AdmiralError, match="no documents in it"):
+        build(tmp_path / "in", tmp_path / "kb", bm25="none", progress=False)
 
 
 def test_patterns_reach_the_walk(folder: Path, tmp_path: Path) -> None:

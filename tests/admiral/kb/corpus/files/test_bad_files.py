@@ -1,0 +1,139 @@
+"""A damaged file ends no run, loses no other file, and leaves nothing of itself."""
+
+import gzip
+import io
+import json
+import os
+import tempfile
+import zipfile
+from functools import cache
+from pathlib import Path
+
+import docx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pypdf import PdfWriter
+
+from admiral.kb import KnowledgeBase, build
+from admiral.kb.corpus.readers import Record, SkippedFile
+from admiral.kb.corpus.readers.document_files import DAMAGED, read_file
+
+TEXT = "The lamp turns at dusk. Its tower is white."
+
+
+@cache
+def whole_files() -> dict[str, bytes]:
+    """Return a small good file of each format, by name."""
+    word, book, page = io.BytesIO(), io.BytesIO(), io.BytesIO()
+    document = docx.Document()
+    document.add_paragraph(TEXT)
+    document.save(word)
+    with zipfile.ZipFile(book, "w") as archive:
+        archive.writestr("META-INF/container.xml", '<c><rootfile full-path="p.opf"/></c>')
+        archive.writestr(
+            "p.opf",
+            '<p><item id="a" href="a.xhtml" media-type="application/xhtml+xml"/>'
+            '<itemref idref="a"/></p>',
+        )
+        archive.writestr("a.xhtml", f"<html xmlns='x'><title/><p>{TEXT}</p></html>")
+    writer = PdfWriter()
+    writer.add_blank_page(100, 100)
+    writer.write(page)
+    cells = [{"cell_type": "markdown", "source": TEXT}]
+    table = f"<table><tr><th rowspan=2>Lamp<th>Oil<tr><td>{TEXT}</table><p>10<sup>3</sup>"
+    return {
+        "a.docx": word.getvalue(),
+        "a.epub": book.getvalue(),
+        "a.pdf": page.getvalue(),
+        "a.ipynb": json.dumps({"metadata": {}, "cells": cells}).encode(),
+        "a.html": table.encode("utf-16"),
+        "a.xhtml": f'<?xml version="1.0" encoding="gbk"?><html><p>{TEXT}<a/></p></html>'.encode(),
+        "a.md": f"---\ntitle: x\n---\n# Lamps {{#a}}\n{TEXT}[^1]\n\n!!! n\n    $x$".encode(),
+        "a.rst": f"Lamps\n=====\n\n{TEXT}\n".encode(),
+        "a.txt": TEXT.encode("utf-16-le"),
+        "a.1": f".TH A 1\n.SH NAME\na \\- {TEXT}\n".encode(),
+        "METADATA": f"Name: lamp\nSummary: {TEXT}\n\n{TEXT}".encode(),
+        "b.txt.gz": gzip.compress(TEXT.encode()),
+    }
+
+
+@st.composite
+def damaged_files(draw: st.DrawFn) -> tuple[str, bytes]:
+    """Draw a file cut off, with other bytes in it, with another file's content, or of nothing."""
+    files = whole_files()
+    name = draw(st.sampled_from(sorted(files)))
+    data = files[draw(st.sampled_from([name, *sorted(files)]))]
+    if draw(st.booleans()):
+        data = data[: draw(st.integers(0, len(data)))]
+    for _ in range(draw(st.integers(0, 3))):
+        place = draw(st.integers(0, len(data)))
+        end = place + draw(st.integers(0, 8))
+        data = data[:place] + draw(st.binary(max_size=8)) + data[end:]
+    return name, data
+
+
+@given(damaged_files())
+@settings(deadline=None)
+def test_every_file_yields_a_document_or_a_reason(file: tuple[str, bytes]) -> None:
+    name, data = file
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, name)
+        path.write_bytes(data)
+        item = read_file(path)
+    if isinstance(item, Record):
+        assert item.document.title
+        assert item.document.sentences
+    else:
+        assert isinstance(item, SkippedFile)
+        assert item.reason
+
+
+@given(st.lists(damaged_files(), min_size=1, max_size=6))
+@settings(deadline=None, max_examples=15)
+def test_a_folder_with_damaged_files(files: list[tuple[str, bytes]]) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        top = Path(place, "in")
+        for number, (name, data) in enumerate(files):
+            (top / str(number)).mkdir(parents=True)
+            (top / str(number) / name).write_bytes(data)
+        for name in ("aa.txt", "zz.md"):
+            (top / name).write_text(f"This is {name}. {TEXT}")
+        report = build(top, Path(place, "kb"), bm25="none", progress=False)
+        assert report.documents + sum(report.skipped.values()) == len(files) + 2
+        with KnowledgeBase.open(Path(place, "kb")) as kb:
+            for title in ("aa", "zz"):
+                document = kb.document(title)
+                assert " ".join(document.sentences).endswith(TEXT)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "reason"),
+    [
+        ("a.docx", b"", "without text"),
+        ("a.ipynb", b"", "without text"),
+        ("a.md", b" \n", "without text"),
+        ("a.pdf", b"<html>Not found</html>", DAMAGED),
+        ("a.txt", b"\x89PNG\r\n\x1a\n\0\0\0", DAMAGED),
+        ("a.docx", bytes.fromhex("d0cf11e0a1b11ae1") + bytes(99), "in an old format of Office"),
+        ("~$a.docx", b"\x03Ida", "lock files of open documents"),
+        ("a.ipynb", b"[]", DAMAGED),
+        ("a.md.gz", gzip.compress(b"Some text. " * 99)[:-9], DAMAGED),
+    ],
+)
+def test_reasons(tmp_path: Path, name: str, data: bytes, reason: str) -> None:
+    (tmp_path / name).write_bytes(data)
+    item = read_file(tmp_path / name)
+    assert isinstance(item, SkippedFile)
+    assert item.reason == reason
+    assert (item.error is None) == (reason != DAMAGED)
+
+
+def test_names_that_are_not_utf8(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    try:
+        with open(os.fsencode(tmp_path / "in") + b"/caf\xe9.txt", "wb") as file:
+            file.write(TEXT.encode())
+    except OSError:
+        pytest.skip("the file system has no such names")
+    assert build(tmp_path / "in", tmp_path / "kb", bm25="none", progress=False).documents == 1
