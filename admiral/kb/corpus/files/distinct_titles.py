@@ -7,6 +7,7 @@ which would say nothing about the document and depend on the order of reading.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
@@ -48,11 +49,13 @@ def distinct_titles(
     while True:
         groups: dict[str, list[int]] = defaultdict(list)
         for number, title in enumerate(titles):
-            groups[title].append(number)
+            # Titles in two Unicode forms look the same, but their paths lead to two files.
+            exact = levels[number] == _PATH_ONLY
+            groups[title if exact else unicodedata.normalize("NFC", title)].append(number)
         crowded = [
             number
-            for title, members in groups.items()
-            if len(members) > 1 or other(title) is not None
+            for members in groups.values()
+            if len(members) > 1 or other(titles[members[0]]) is not None
             for number in members
         ]
         if not crowded:
@@ -67,7 +70,7 @@ def distinct_titles(
         for number in raised:
             levels[number] += 1
             if levels[number] == _DIFFERENCE:
-                clashes[documents[number][0]].append(number)
+                clashes[unicodedata.normalize("NFC", documents[number][0])].append(number)
             else:
                 titles[number] = _longer_title(*documents[number], levels[number])
         for title, members in clashes.items():

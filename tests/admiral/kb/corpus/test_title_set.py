@@ -18,3 +18,10 @@ def test_a_large_title_set() -> None:
     for row in range(20_000):
         assert seen.find_or_add(f"t{row}", row) is None
     assert all(seen.find_or_add(f"t{row}", 0) == row for row in range(20_000))
+
+
+def test_titles_that_look_the_same_are_the_same() -> None:
+    titles = TitleSet()
+    assert titles.find_or_add("Caf\u00e9", 0) is None
+    assert titles.find_or_add("Cafe\u0301", 1) == 0
+    assert "Cafe\u0301" in titles

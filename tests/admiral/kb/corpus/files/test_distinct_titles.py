@@ -64,3 +64,11 @@ def test_titles_are_different_and_do_not_depend_on_the_order(
     shuffled = shuffle.sample(documents, len(documents))
     again = dict(zip(shuffled, distinct_titles(shuffled), strict=True))
     assert [again[document] for document in documents] == titles
+
+
+def test_titles_in_two_unicode_forms_are_told_apart() -> None:
+    composed, decomposed = "Caf\u00e9", "Cafe\u0301"
+    documents = [(composed, "/x/a.md"), (decomposed, "/x/b.md")]
+    assert distinct_titles(documents) == [f"{composed} (a)", f"{composed} (b)"]
+    same = [(composed, f"/x/{composed}.md"), (decomposed, f"/x/{decomposed}.md")]
+    assert len(set(distinct_titles(same))) == 2

@@ -140,7 +140,9 @@ Parse = Callable[[dict[str, Any], str], Document | None]
         (parse_jsonl, {"title": "T", "text": "x", "links": [["y"]]}, "links"),
         (parse_jsonl, {"title": "T", "sentences": ["x"], "links": ["y"]}, "links"),
         (parse_jsonl, {"title": "T", "sentences": ["x"], "links": [["y"], []]}, "links"),
-        (parse_beir, {"_id": 1, "title": "x", "text": "x"}, "_id"),
+        (parse_beir, {"_id": 1.5, "title": "x", "text": "x"}, "_id"),
+        (parse_beir, {"_id": True, "title": "x", "text": "x"}, "_id"),
+        (parse_beir, {"_id": None, "title": "x", "text": "x"}, "_id"),
         (parse_beir, {"title": "x", "text": "x"}, "_id"),
         (parse_beir, {"_id": "1", "title": "x"}, "text"),
         (parse_fever, {"id": "A"}, "lines"),
@@ -186,3 +188,10 @@ def test_hrefs_equal_those_of_a_simple_regular_expression(parts: list[str]) -> N
     )
     marked = "".join(parts)
     assert _HREF.findall(marked) == plain.findall(marked)
+
+
+def test_beir_records_with_nulls_and_numbers() -> None:
+    assert parse_beir({"_id": 12, "title": None, "text": "A cat."}, "c:1") == Document(
+        "12", ("A cat.",), id="12"
+    )
+    assert parse_beir({"_id": "a", "title": "T", "text": None}, "c:1") == Document("T", (), id="a")
