@@ -97,7 +97,10 @@ class SourceFiles:
                 yield from read_warc_file(path)
             else:
                 read = read_html_file if format == "html" else read_text_file
-                yield read(path, self._url(path, root))
+                try:
+                    yield read(path, self._url(path, root))
+                except AdmiralError as error:  # of the file; the others can be read
+                    yield RecordError(str(path), "", str(error).removeprefix(f"{path}: "), "")
 
     def _url(self, path: Path, root: Path) -> str:
         name = path.relative_to(root).as_posix()

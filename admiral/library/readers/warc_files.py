@@ -9,8 +9,9 @@ from typing import Any
 from warcio.archiveiterator import ArchiveIterator
 from warcio.exceptions import ArchiveLoadFailed
 
-from admiral.errors import AdmiralError, RecordError
+from admiral.errors import RecordError
 from admiral.io.streams import open_plain
+from admiral.io.text_encodings import charset_of, decode_page
 from admiral.library.canonical_urls import is_web
 from admiral.library.readers.web_files import LONGEST_PAGE, html_source
 from admiral.library.source_records import Source
@@ -21,10 +22,7 @@ _HTML = ("text/html", "application/xhtml+xml")
 def read_warc_file(path: Path) -> Iterator[Source | RecordError]:
     """Yield the pages of an archive in which a browser would show text.
 
-    Raises
-    ------
-    AdmiralError
-        If the file is damaged.
+    If the file is damaged, the pages before come first, and then the error.
     """
     with open_plain(path) as file:
         archive = ArchiveIterator(file)
@@ -33,9 +31,9 @@ def read_warc_file(path: Path) -> Iterator[Source | RecordError]:
                 if record.rec_type in ("response", "resource", "conversion"):
                     yield from _sources(path, record)
         except (ArchiveLoadFailed, EOFError, ValueError) as error:
-            raise AdmiralError(
-                f"{path}: damaged, or not a WARC file ({error}). Fetch it again"
-            ) from error
+            yield RecordError(
+                str(path), "", f"damaged, or not a WARC file ({error})", "Fetch it again"
+            )
         finally:
             archive.close()
 
@@ -48,7 +46,8 @@ def _sources(path: Path, record: Any) -> Iterator[Source | RecordError]:
     if not is_web(url) or (http is not None and http.get_statuscode() != "200"):
         return
     served = http or headers
-    content_type = (served.get_header("Content-Type") or "").partition(";")[0].strip().lower()
+    header = served.get_header("Content-Type") or ""
+    content_type = header.partition(";")[0].strip().lower()
     if content_type not in (*_HTML, "text/plain"):
         return
     content = record.content_stream().read(LONGEST_PAGE + 1)
@@ -61,8 +60,8 @@ def _sources(path: Path, record: Any) -> Iterator[Source | RecordError]:
         raise EOFError(f"it ends within {url}")
     date = (headers.get_header("WARC-Date") or "")[:10]
     if content_type in _HTML:
-        page = html_source(content, url)
+        page = html_source(content, url, charset_of(header))
         yield Source(url, page.title, page.text, page.site, page.date or date, page.language)
     else:
-        text = content.decode("utf-8", "replace").strip()
+        text = decode_page(content, charset_of(header)).strip()
         yield Source(url, text.partition("\n")[0].strip(), text, date=date)

@@ -8,7 +8,10 @@ from pathlib import Path
 
 from admiral.errors import RecordError
 from admiral.io.streams import open_binary
+from admiral.io.text_encodings import decode_page, decode_text
+from admiral.kb.corpus.files.extraction import UnreadableFileError
 from admiral.library.canonical_urls import is_web
+from admiral.library.readers.seen_pages import seen_page
 from admiral.library.source_records import Source
 
 # A larger page is data rather than an article.
@@ -37,15 +40,17 @@ def read_html_file(path: Path, url: str) -> Source | RecordError:
     return source if is_web(source.url) else _no_url(path)
 
 
-def html_source(page: bytes, url: str = "") -> Source:
+def html_source(page: bytes, url: str = "", encoding: str = "") -> Source:
     """Extract the article of a web page with its metadata; its text is empty if there is none.
 
     Parameters
     ----------
     page
-        The page as it was served; its encoding is detected.
+        The page as it was served.
     url
         Its URL; empty to use the one that the page names.
+    encoding
+        Name of its encoding by the server; empty to use the one that the page names.
     """
     # Imported here, since it takes long.
     from lxml.etree import LxmlError
@@ -55,9 +60,10 @@ def html_source(page: bytes, url: str = "") -> Source:
     logging.getLogger("trafilatura").setLevel(logging.CRITICAL)  # logs each page without an article
     article = None
     try:
-        article = bare_extraction(page, url=url or None, include_comments=False, with_metadata=True)
-        text = (article.text if isinstance(article, Document) else "") or baseline(page)[1]
-    except (LxmlError, ValueError, RecursionError):
+        seen = seen_page(decode_page(page, encoding))
+        article = bare_extraction(seen, url=url or None, include_comments=False, with_metadata=True)
+        text = (article.text if isinstance(article, Document) else "") or baseline(seen)[1]
+    except (LxmlError, UnreadableFileError, ValueError, RecursionError):
         text = ""  # not a page that a browser would show either
     if not isinstance(article, Document):
         return Source(url, "", text)
@@ -82,13 +88,10 @@ def read_text_file(path: Path, url: str) -> Source | RecordError:
     if not is_web(url):
         return _no_url(path)
     try:
-        text = content.decode("utf-8-sig").strip()
-    except UnicodeDecodeError as error:
+        text = decode_text(content).strip()
+    except ValueError as error:
         return RecordError(
-            str(path),
-            "",
-            f"not UTF-8 (byte {error.start + 1} is 0x{content[error.start]:02x})",
-            "Convert the file to UTF-8, for example with iconv",
+            str(path), "", str(error), "Convert the file to UTF-8, for example with iconv"
         )
     return Source(url, text.partition("\n")[0].strip(), text)
 
