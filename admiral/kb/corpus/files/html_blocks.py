@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from admiral.kb.corpus.files.extraction import TextBuilder, has_content, one_line, word_set
@@ -73,8 +74,7 @@ class HtmlPage:
         self._content = int(is_content)  # number of open elements that hold content
         self._words: list[str] = []
         self._tags: list[tuple[str, bool]] = []  # open blocks, and whether they hold content
-        self._terms: list[str] = []  # of the open definition lists
-        self._new_term = self._new_description = False
+        self._terms: list[_Term] = []  # of the open definition lists
         self._tables: list[_Table | None] = []  # open tables; None for those that only place
         self._data: list[_Table] = []  # the others
         self._readings: list[tuple[int, list[str]]] = []  # of the open ruby annotations
@@ -130,13 +130,12 @@ class HtmlPage:
             if self._cell is None:
                 self._text.begin_list()
         elif tag == "dl":
-            self._terms.append("")
-        elif tag == "dt":
-            if self._new_term and self._terms:
-                self._terms[-1] = ""
-            self._new_term = False
-        elif tag == "dd":
-            self._new_term = self._new_description = True
+            self._terms.append(_Term())
+        elif tag == "dt" and self._terms and self._terms[-1].has_descriptions:
+            self._end_term()
+            self._terms.append(_Term())
+        elif tag == "dd" and self._terms:
+            self._terms[-1].has_descriptions = self._terms[-1].begins = True
         elif tag in ("td", "th") and self._table is not None:
             self._table.cell = []
         is_content = tag in _CONTENT or attributes.get("role") in _CONTENT_ROLES
@@ -150,8 +149,7 @@ class HtmlPage:
             self._flush()
         self._content -= self._tags.pop()[1]
         if tag == "dl":
-            self._terms.pop()
-            self._new_term = True
+            self._end_term()
             return
         if tag not in _OF_TABLES:
             return
@@ -270,6 +268,12 @@ class HtmlPage:
             if (part := part.replace(_BREAK, "\n")).strip():
                 self._add(part, kind)
 
+    def _end_term(self) -> None:
+        """Leave a term; one without a description is a paragraph."""
+        term = self._terms.pop()
+        if not term.is_described:
+            self._text.paragraph(term.text)
+
     def _add(self, words: str, kind: str) -> None:
         cell = self._cell
         if cell is not None:
@@ -283,14 +287,25 @@ class HtmlPage:
             self._text.heading(level, words)
         elif kind == "dt" and self._terms:
             term = self._terms[-1]
-            self._terms[-1] = f"{term}, {one_line(words)}" if term else one_line(words)
-        elif kind == "dd" and self._terms and self._new_description:
-            self._text.definition(self._terms[-1], words)
-            self._new_description = False
+            term.text = f"{term.text}, {one_line(words)}" if term.text else one_line(words)
+        elif kind == "dd" and self._terms and self._terms[-1].begins:
+            term = self._terms[-1]
+            self._text.definition(term.text, words)
+            term.begins, term.is_described = False, True
         elif kind == "li":
             self._text.item(words)
         else:
             self._text.paragraph(words)
+
+
+@dataclass(slots=True)
+class _Term:
+    """A term of a definition list, and what has been read of its descriptions."""
+
+    text: str = ""
+    has_descriptions: bool = False
+    is_described: bool = False  # by text
+    begins: bool = False  # a description, of which nothing has been read
 
 
 class _Table:

@@ -100,11 +100,9 @@ class TableRows:
             return "; ".join(_facts(cells))
         values = []
         for cell in cells:
-            if not has_content(cell.text):
-                continue
             name = self._name(cell)
-            values.append(f"{name}: {cell.text}" if name else cell.text)
-        return "; ".join(values)
+            values.append(f"{name}: {cell.text}" if name and cell.text else cell.text)
+        return "; ".join(filter(has_content, values))  # "Open: –" says something
 
     def _name(self, cell: _Cell) -> str:
         if cell.column == 0 and cell.width > 1 and cell.width >= len(self._heads):

@@ -38,11 +38,14 @@ _UNSEEN_CLASSES = word_set(
 )
 _UNSEEN_EPUB_TYPES = word_set("pagebreak noteref backlink")
 _HIDING_STYLE = re.compile(
-    r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))\b", re.IGNORECASE
+    r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|"
+    r"text-decoration(?:-line)?\s*:[^;]*line-through)\b",
+    re.IGNORECASE,
 )
 # Wikipedia hides the source of a formula and shows its picture.
 _FORMULA = re.compile(r"\bmwe-math-mathml")
 _NOTE = re.compile(r"\b(?:fn\b|fn[-:_]?\d|cite_note|footnote|endnote)")
+_TO_NOTE = re.compile(r"#_?(?:fn|ftn|footnote|note|cite|endnote|edn)[a-z_:.-]*\d", re.IGNORECASE)
 _BRACKETED_MARK = re.compile(r"\s*(?:\[[^\[\]]{1,12}\]|[*†‡§¶‖]+)\s*")
 
 
@@ -94,14 +97,16 @@ def joins_digits(node: LexborNode, attributes: Attributes, before: str) -> bool:
 
 def _is_mark(node: LexborNode, tag: str, attributes: Attributes) -> bool:
     if tag == "a":
-        if "#" not in (attributes.get("href") or ""):
+        address = attributes.get("href") or ""
+        if "#" not in address:
             return False
         text = node.text()
         # The sign after a heading that links to the heading itself, or after a note that leads
         # back, such as "#", "¶" or "↩".
-        return not any(map(str.isalnum, text)) or bool(
-            _BRACKETED_MARK.fullmatch(text) and is_note_mark(text)
-        )
+        if not any(map(str.isalnum, text)):
+            return True
+        is_one = _BRACKETED_MARK.fullmatch(text) or _TO_NOTE.search(address)
+        return bool(is_one) and is_note_mark(text)
     if "reference" in (attributes.get("class") or "").split():
         return True
     if not is_note_mark(node.text()):

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 _FENCE = re.compile(r"\s*(?:[-*+>]\s+)*(`{3,}|~{3,})([^`]*)$")
 _INDENTED = re.compile(r"( *)(?:(?:!!!|\?\?\?\+?)[ \t]+[A-Za-z][^\"']*|===[!+]?[ \t]+(?=[\"']))")
-_CONTAINER = re.compile(r":{3,}[ \t]*(?:\{[^{}]*\}|[\w-]+)?")
+_CONTAINER = re.compile(r":{3,}[ \t]*(?:\{[^{}]*\}|[\w.-]+)?")
 _DIRECTIVE = re.compile(
     r"\{(?:admonition|attention|caution|danger|dropdown|epigraph|error|hint|important|margin|note|"
     r"seealso|sidebar|tip|topic|warning)\}\s*(.*)"

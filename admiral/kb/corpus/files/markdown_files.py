@@ -29,7 +29,7 @@ _EXTENSIONS = (
     (re.compile(r"(?<=\w)~([\w+−-]{1,8})~"), rf"{LOWERED}\1{LOWERED_END}"),  # H~2~O
     (re.compile(r"(?<=\w)\^([\w+−-]{1,8})\^"), rf"{RAISED}\1{RAISED_END}"),  # 10^6^
     (re.compile(r"(?<![\w~])~(?=\S)[^~\n]*[^\s~]~(?![\w~])"), ""),  # struck out, on GitHub
-    (re.compile(r"==(?=\S)([^=\n]*[^\s=])=="), r"\1"),  # highlighted
+    (re.compile(r"(?<![\w=])==(?=\S)([^=\n]*[^\s=])==(?![\w=])"), r"\1"),  # highlighted
 )
 _MAYBE_EXTENDED = re.compile(r"\[[\[^]|~|\^|==")
 _ALERT = re.compile(r"\[!\w+\][+-]?\s*")

@@ -90,7 +90,7 @@ def test_every_file_yields_a_document_or_a_reason(file: tuple[str, bytes]) -> No
 
 
 @given(st.lists(damaged_files(), min_size=1, max_size=6))
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=8)
 def test_a_folder_with_damaged_files(files: list[tuple[str, bytes]]) -> None:
     with tempfile.TemporaryDirectory() as place:
         top = Path(place, "in")

@@ -58,6 +58,9 @@ XHTML = '<html xmlns="http://www.w3.org/1999/xhtml"'
         f"<h:p>{LAMP}</h:p><h:p>{TOWER}</h:p></h:body></h:html>",
         f"<pre>\n{LAMP}\n\n  Its tower\nis white.\n</pre><pre>x = {{1: 2}};\nrun(x);</pre>",
         f"<pre><code>The lamp is code here.</code></pre>{BOTH}",
+        f"<p>The lamp <a href='#_ftn1' name=x>1</a> turns at dusk.</p><p>{TOWER}<a href=#fn2>2</a>",
+        f"<p>The <span style='text-decoration: line-through'>old</span> lamp turns at dusk."
+        f"<p>{TOWER}",
         f"<p>The lamp turns at <span role='doc-pagebreak'>17</span>dusk.</p><p>{TOWER}</p>",
     ],
 )  # fmt: skip
@@ -129,6 +132,11 @@ def test_terms_with_several_descriptions() -> None:
         "Colza: From seeds.",
         "Oil: It burns.",
     ]
+    assert sentences("<dl><dt>Lens</dl><dl><dt>Oil<dd>It burns.<dt>Wick<dd></dl>") == [
+        "Lens",
+        "Oil: It burns.",
+        "Wick",
+    ]
 
 
 def test_notes_are_sentences_and_their_marks_are_left_out() -> None:
@@ -141,7 +149,7 @@ def test_notes_are_sentences_and_their_marks_are_left_out() -> None:
 
 
 # Without headings, whose words are kept only above others, and what is no text in some places.
-TAGS = ("p", "div", "td", "tr", "table", "li", "ul", "ruby", "dl", "dd", "q", "b", "caption",
+TAGS = ("p", "div", "td", "tr", "table", "li", "ul", "ruby", "dl", "dd", "dt", "q", "b", "caption",
         "article", "br", "form", "th colspan=2", "td rowspan=2", "tbody", "thead")  # fmt: skip
 
 

@@ -30,6 +30,7 @@ def rows(table: str) -> list[str]:
         (HEADS + "<tbody><tr><td rowspan=9>A<td>palm<td>9<tbody><tr><td>B<td>rape<td>8",
          ["Lamp: A; Oil: palm; Years: 9.", "Lamp: B; Oil: rape; Years: 8."]),
         (HEADS + "<tr><td colspan=3>All are lit.", ["All are lit."]),
+        (HEADS + "<tr><td>A<td>✗<td>–", ["Lamp: A; Oil: ✗; Years: –."]),
         ("<thead><tr><td>Lamp<td>Oil</thead><tr><td>A<td>palm", ["Lamp: A; Oil: palm."]),
         ("<tr><th rowspan=2>Lamp<th colspan=2>Oil<tr><th>1897<th>1898<tr><td>A<td>9<td>8",
          ["Lamp: A; Oil 1897: 9; Oil 1898: 8."]),

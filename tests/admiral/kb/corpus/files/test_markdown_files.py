@@ -54,6 +54,7 @@ def test_text_between_two_rules_is_text() -> None:
         ("10<sup>4</sup> of H<sub>2</sub>O, H~2~O and 10^4^", "10^4 of H2O, H2O and 10^4"),
         ("~~Ten~~ ~nine~ eight, ==bright== {--red--}{++white++}{>>why?<<}.",
          "eight, bright white."),
+        ("Only if a==b and c==d.", "Only if a==b and c==d."),
         ("{~~old~>new~~} lamp", "new lamp"),
         ("From ~5 km to ~9 km", "From ~5 km to ~9 km"),
         ("Of $a_b * c_d$ for $5 and $6.", "Of $a_b * c_d$ for $5 and $6."),
@@ -106,6 +107,8 @@ def test_admonitions_tabs_and_containers() -> None:
 It burns.
 
 :::warning Take care
+
+::: lamps.oil
 
 ::::{.callout}
 It is heavy.
