@@ -43,7 +43,7 @@ _QUANTITY_BEFORE = re.compile(r"\d\s?[^\W\d_]+\Z")
 _WORD_BEFORE = re.compile(r"[^\W\d_]+\Z")
 # A year in a sentence is not raised to a power.
 _YEAR_BEFORE = re.compile(
-    r"(?:\b(?:in|since|until|till|by|from|during|year|after|before|around|about|circa|and|to|of|"
+    r"(?:\b(?:in|since|until|till|by|from|during|year|after|before|around|about|circa|and|or|to|of|"
     r"January|February|March|April|May|June|July|August|September|October|November|December),?\s+"
     r"|[–/-])(?:1[1-9]|20)\d\d\Z"
 )
