@@ -66,11 +66,13 @@ class VerifiedJudge:
             verdicts = {verdict: own[name] for name, verdict in _VERDICTS.items()}
         probability = 1 - verdicts[Verdict.NOT_ENOUGH_INFO]
         sufficient = probability >= self._stop_at
-        telling = telling_sentences(evidence, reading) if sufficient else evidence
-        draft = self._judge.draft(claim, telling)
-        assert draft is not None  # there are words and evidence
-        proof = self._judge.write(claim, draft, sufficient=sufficient).proof
-        assert proof is not None
+        proof = self._written(claim, evidence, sufficient)
+        telling = telling_sentences(evidence, reading)
+        if sufficient and len(telling) < len(evidence):
+            # Sentences that say nothing of the claim may share more words with it.
+            closer = self._written(claim, telling, sufficient)
+            if closer.sufficient and len(closer.steps) >= len(proof.steps):
+                proof = closer
         if sufficient and not proof.sufficient:  # no span of it can be quoted for a part
             texts = (part.strip() for one in (*telling, *evidence) for part in reversed(one))
             proof = Proof((ProofStep(claim.strip(), next(filter(None, texts)), NatOp.EQUIVALENCE),))
@@ -82,6 +84,13 @@ class VerifiedJudge:
             reading.comparisons,
         )
         return replace(judgement, proof=agreeing_proof(claim, proof, judgement.verdict, reading))
+
+    def _written(self, claim: str, evidence: Evidence, sufficient: bool) -> Proof:
+        draft = self._judge.draft(claim, evidence)
+        assert draft is not None  # there are words and evidence
+        proof = self._judge.write(claim, draft, sufficient=sufficient).proof
+        assert proof is not None
+        return proof
 
 
 def agreeing_proof(
