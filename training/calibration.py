@@ -22,7 +22,10 @@ from torch import Tensor
 from admiral.errors import AdmiralError
 from admiral.models.checkpoint_sums import write_sums
 from admiral.storage.atomic_files import write_atomically
-from proofs.verifier.calibration import (
+from proofs.verifier.classifier_verifier import ClassifierVerifier
+from proofs.verifier.evidence_verifier import EvidenceVerifier
+from proofs.verifier.exported_verifier import SETTINGS_FILE, with_calibration
+from proofs.verifier.label_scales import (
     CALIBRATION,
     KINDS,
     Calibration,
@@ -30,9 +33,6 @@ from proofs.verifier.calibration import (
     calibration_json,
     kind_of_evidence,
 )
-from proofs.verifier.classifier_verifier import ClassifierVerifier
-from proofs.verifier.evidence_verifier import EvidenceVerifier
-from proofs.verifier.exported_verifier import SETTINGS_FILE, with_calibration
 from proofs.verifier.open_verifier import open_verifier
 from proofs.verifier.reading import NEUTRAL, VerifierError
 from training.command_options import limit_option, seed_option

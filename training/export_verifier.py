@@ -21,7 +21,6 @@ from admiral.models.checkpoint_sums import SUMS, write_sums
 from admiral.requirements import check_extra
 from admiral.storage.atomic_directories import staging
 from admiral.storage.atomic_files import as_os_errors
-from proofs.verifier.calibration import read_calibration
 from proofs.verifier.evidence_input import EvidenceEncoder
 from proofs.verifier.evidence_model import EvidenceModel, read_model
 from proofs.verifier.evidence_verifier import EvidenceVerifier
@@ -32,6 +31,7 @@ from proofs.verifier.exported_verifier import (
     open_export,
     settings_json,
 )
+from proofs.verifier.label_scales import read_calibration
 from proofs.verifier.onnx_backend import INPUTS, OUTPUTS
 from proofs.verifier.torch_backend import TorchBackend
 

@@ -194,4 +194,4 @@ def _problems(config: CitationConfig) -> Iterator[tuple[str, str]]:
     """Yield (key, what is wrong and what would be right) for each value that is not allowed."""
     yield from value_problems(config)
     if config.verifier == "cross-encoder" and not config.classifier:
-        yield "classifier", "is empty; give the directory of a classifier of pairs"
+        yield "classifier", "is empty; give the name or the directory of a verifier"

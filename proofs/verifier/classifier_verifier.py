@@ -15,11 +15,11 @@ import numpy as np
 import torch
 from tokenizers import Tokenizer
 
-from proofs.verifier.calibration import Calibration, Scale, read_calibration
 from proofs.verifier.encodable_text import encodable
 from proofs.verifier.evidence_batches import classifier_inputs, length_batches, pad_inputs
 from proofs.verifier.evidence_text import evidence_text, sentence_text
 from proofs.verifier.label_names import LABELS
+from proofs.verifier.label_scales import Calibration, Scale, read_calibration
 from proofs.verifier.reading import NEUTRAL, Reading, Sentence, VerifierError, nothing_known
 from proofs.verifier.sequence_classifier import SequenceClassifier, read_sequence_classifier
 

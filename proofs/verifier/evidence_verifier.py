@@ -12,9 +12,9 @@ from typing import Protocol
 
 import numpy as np
 
-from proofs.verifier.calibration import Calibration, Scale
 from proofs.verifier.evidence_input import EvidenceEncoder, EvidenceInput
 from proofs.verifier.label_names import LABELS
+from proofs.verifier.label_scales import Calibration, Scale
 from proofs.verifier.reading import NEUTRAL, NOTHING_KNOWN, Reading, Sentence, nothing_known
 
 MAX_SENTENCES = 6

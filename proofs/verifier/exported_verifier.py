@@ -14,9 +14,9 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-from proofs.verifier.calibration import Calibration, parse_calibration
 from proofs.verifier.evidence_input import EvidenceEncoder, SpecialTokens
 from proofs.verifier.evidence_verifier import EvidenceVerifier
+from proofs.verifier.label_scales import Calibration, parse_calibration
 from proofs.verifier.onnx_backend import OnnxBackend
 from proofs.verifier.reading import VerifierError
 

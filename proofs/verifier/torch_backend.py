@@ -6,10 +6,10 @@ from pathlib import Path
 
 import torch
 
-from proofs.verifier.calibration import read_calibration
 from proofs.verifier.evidence_input import EvidenceEncoder, EvidenceInput
 from proofs.verifier.evidence_model import EvidenceModel, read_model
 from proofs.verifier.evidence_verifier import EvidenceVerifier, Scores
+from proofs.verifier.label_scales import read_calibration
 
 
 class TorchBackend:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from proofs.verifier.calibration import CALIBRATION, Scale, read_calibration
+from proofs.verifier.label_scales import CALIBRATION, Scale, read_calibration
 from tests.proofs.verifier.tiny_classifier import TEXT, write_classifier_directory
 from training.calibration import main
 from training.data.examples import Example, write_examples

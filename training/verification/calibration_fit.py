@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor
 
-from proofs.verifier.calibration import BOUNDS, Scale
+from proofs.verifier.label_scales import BOUNDS, Scale
 from proofs.verifier.reading import NEUTRAL
 from training.verification.verifier_loss import marginal_losses
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from proofs.logic.words import word_list
-from proofs.verifier.exact.clauses import PRONOUNS, Clause, Item
+from proofs.verifier.exact.statements import PRONOUNS, Clause, Item
 
 #: Words after which a sentence no longer states a fact, or states it only of a part.
 HEDGES = word_list(

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from proofs.logic.words import stems, word_list
 from proofs.verifier.exact.alignment import HEDGES, align, is_faithful
-from proofs.verifier.exact.clauses import Clause, Item
-from proofs.verifier.exact.values import SPAN, Value, span_in_years, years
+from proofs.verifier.exact.stated_values import SPAN, Value, span_in_years, years
+from proofs.verifier.exact.statements import Clause, Item
 
 _BE = word_list("is was are were been being be")
 # Participles whose past tense is another word.

@@ -209,7 +209,7 @@ def test_thresholds_follow_the_settings() -> None:
     ("override", "key"),
     [
         ("verifier=best", "verifier"),
-        ("verifier=cross-encoder", "classifier"),
+        ("verifier=cross-encoder classifier=", "classifier"),
         ("fail_percentile=101", "fail_percentile"),
         ("k=0", "k"),
         ("kk=1", "kk"),
@@ -217,7 +217,7 @@ def test_thresholds_follow_the_settings() -> None:
 )
 def test_bad_settings(override: str, key: str) -> None:
     with pytest.raises(AdmiralError, match=f"key '{key}'"):
-        load_citation_config(None, [override])
+        load_citation_config(None, override.split())
 
 
 def test_a_classifier_that_is_none(library: Path, tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 import torch
 
-from proofs.verifier.calibration import Calibration, Scale
 from proofs.verifier.evidence_input import EvidenceEncoder, EvidenceInput
 from proofs.verifier.evidence_model import EvidenceModel, new_model, read_model, write_model
 from proofs.verifier.evidence_verifier import (
@@ -19,6 +18,7 @@ from proofs.verifier.evidence_verifier import (
     EvidenceVerifier,
     Scores,
 )
+from proofs.verifier.label_scales import Calibration, Scale
 from proofs.verifier.reading import Reading
 from proofs.verifier.torch_backend import TorchBackend, open_checkpoint
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory

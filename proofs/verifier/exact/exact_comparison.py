@@ -14,7 +14,6 @@ from proofs.verifier.exact.alignment import (
     is_faithful,
     is_specific,
 )
-from proofs.verifier.exact.clauses import Clause, Item, clauses, read_clause, sentences
 from proofs.verifier.exact.relations import (
     Kinship,
     ages_at_death,
@@ -25,7 +24,8 @@ from proofs.verifier.exact.relations import (
     spans,
     with_roles_exchanged,
 )
-from proofs.verifier.exact.values import Value, age, decide
+from proofs.verifier.exact.stated_values import Value, age, decide
+from proofs.verifier.exact.statements import Clause, Item, clauses, read_clause, sentences
 from proofs.verifier.reading import Comparison, Sentence
 
 ENTAILMENT, CONTRADICTION = "entailment", "contradiction"

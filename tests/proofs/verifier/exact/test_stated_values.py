@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proofs.verifier.exact import compare
-from proofs.verifier.exact.clauses import read_clause
-from proofs.verifier.exact.values import Value, decide
+from proofs.verifier.exact.stated_values import Value, decide
+from proofs.verifier.exact.statements import read_clause
 
 _NAMES = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "

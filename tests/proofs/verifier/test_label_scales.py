@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from proofs.verifier.calibration import (
+from proofs.verifier.classifier_verifier import ClassifierVerifier
+from proofs.verifier.label_scales import (
     CALIBRATION,
     Calibration,
     Scale,
     calibration_json,
     read_calibration,
 )
-from proofs.verifier.classifier_verifier import ClassifierVerifier
 from tests.proofs.verifier.tiny_classifier import TEXT, write_classifier_directory
 
 CLAIM, EVIDENCE = "Rome is a city.", [("", TEXT)]
