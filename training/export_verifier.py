@@ -168,6 +168,19 @@ def write_onnx(model: EvidenceModel, path: Path) -> None:
         )
         fused.save_model_to_file(str(whole))
         quantize_dynamic(whole, path, weight_type=QuantType.QInt8, per_channel=True)
+    strip_metadata(path)
+
+
+def strip_metadata(path: Path) -> None:
+    """Remove what torch notes of the export, such as paths of the machine, from an ONNX file."""
+    import onnx
+
+    model = onnx.load(path)
+    graph = model.graph
+    for part in (*graph.node, *graph.initializer, *graph.value_info, *graph.input, *graph.output):
+        part.ClearField("metadata_props")
+        part.ClearField("doc_string")
+    onnx.save(model, path)
 
 
 if __name__ == "__main__":

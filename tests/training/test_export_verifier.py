@@ -49,6 +49,11 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return folder / "verifier", folder / "out"
 
 
+def test_the_export_holds_no_paths_of_the_machine(folders: tuple[Path, Path]) -> None:
+    """Torch notes the stack of each operation."""
+    assert str(Path(torch.__file__).parent).encode() not in (folders[1] / ONNX_FILE).read_bytes()
+
+
 def test_the_export_reads_what_the_model_reads(folders: tuple[Path, Path]) -> None:
     own = open_checkpoint(folders[0]).read(CLAIMS, EVIDENCE)
     exported = open_export(folders[1])
