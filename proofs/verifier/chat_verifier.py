@@ -83,7 +83,7 @@ class ChatSettings:
 
 @dataclass(frozen=True, slots=True)
 class ChatUsage:
-    """What a verifier has asked so far.
+    """Usage of a chat model so far.
 
     Attributes
     ----------
@@ -140,7 +140,7 @@ class ChatVerifier:
 
     @property
     def usage(self) -> ChatUsage:
-        """What was asked so far, and what it costs."""
+        """The usage so far, with its cost."""
         with self._lock:
             usage = self._usage
         if self._settings.prices is None:

@@ -16,7 +16,7 @@ _SUM_TOLERANCE = 0.01
 
 
 class CustomVerifier:
-    """Checks what a user's verifier says, so that its errors are told where they arise.
+    """Validates what a user's verifier returns, so that its errors surface at once.
 
     Parameters
     ----------

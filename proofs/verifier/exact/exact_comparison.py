@@ -49,7 +49,7 @@ _MOST_INSERTED = {CONTRADICTION: 3, ENTAILMENT: 4}
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What two values do to a claim.
+    """The effect of two compared values on a claim.
 
     Attributes
     ----------

@@ -162,18 +162,18 @@ def _earlier_first(clause: Clause) -> Clause:
 
 @dataclass(frozen=True, slots=True)
 class Kinship:
-    """Who is what to whom.
+    """A statement of kinship: who is related to whom, and how.
 
     Attributes
     ----------
     group
-        The relation, whichever side it is told from: ``parent`` for fathers and daughters.
+        The relation, independent of direction: ``parent`` for fathers and daughters alike.
     direction
         1 if the first person is the elder, -1 if the second is, 0 if the relation is mutual.
     gender
         That of the first person: ``m``, ``f``, or ``n`` if the noun does not tell.
     first, second
-        The stems of the names of a person, and of each person to whom the relation is told.
+        The stemmed names of a person, and those of each relative.
     noun
         The noun.
     """

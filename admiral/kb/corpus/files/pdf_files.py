@@ -97,7 +97,7 @@ def _paragraphs(pages: Sequence[list[Line]], size: float) -> Iterator[_Paragraph
     """Join lines, also over the ends of pages.
 
     A paragraph ends at a short line that ends a sentence, before a bullet, and before and after a
-    heading. At the end of a page it ends unless a sentence goes on.
+    heading. It ends with its page, unless a sentence continues on the next one.
     """
     lines = list(numbered_lines(pages))
     joiner = LineJoiner(line.text for _, line in lines)
@@ -146,7 +146,7 @@ def _starts_section(line: Line, longest: int) -> bool:
 
 
 def _goes_on(before: Line, line: Line, longest: int) -> bool:
-    """Return whether a sentence goes on after the end of a page."""
+    """Return whether a sentence continues on the next page."""
     if ENDS_SENTENCE.search(before.text) or before.size != line.size:
         return False
     return line.text[:1].islower() or (

@@ -62,7 +62,7 @@ def raised_or_lowered(properties: Element | None) -> Position | None:
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """What a style says, its parents included.
+    """The properties of a style, including those it inherits.
 
     Attributes
     ----------
