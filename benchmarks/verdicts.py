@@ -115,10 +115,7 @@ def items(name: str, data: Path, corpus: Corpus) -> Iterator[Item]:
     return readers[name]()
 
 
-SETS = (
-    *("contrast", "own", "fever", "hover", "feverous", "fool-me-twice", "vitaminc"),
-    "wice",
-)
+SETS = ("contrast", "own", "fever", "hover", "feverous", "fool-me-twice", "vitaminc", "wice")
 
 
 def measured(given: Sequence[Item], probabilities: np.ndarray) -> list[str]:

@@ -20,13 +20,15 @@ from proofs.logic.operators import REFUTING_OPERATORS, NatOp, Verdict
 from proofs.logic.proof import Proof, ProofStep
 from proofs.logic.words import NEGATIONS, is_content, locate_spans, split_words, stems
 from proofs.verifier.label_names import LABELS
-from proofs.verifier.reading import Reading, Verifier
+from proofs.verifier.reading import NEUTRAL, NOTHING_KNOWN, Reading, Verifier
 
-# What a label of the verifier means for the claim.
-_VERDICTS = dict(
-    zip(LABELS, (Verdict.SUPPORTS, Verdict.NOT_ENOUGH_INFO, Verdict.REFUTES), strict=True)
-)
-_NEUTRAL, _CONTRADICTION = LABELS.index("neutral"), LABELS.index("contradiction")
+_CONTRADICTION = LABELS.index("contradiction")
+# The column of each verdict in a reading.
+_COLUMNS = {
+    Verdict.SUPPORTS: LABELS.index("entailment"),
+    Verdict.REFUTES: _CONTRADICTION,
+    Verdict.NOT_ENOUGH_INFO: NEUTRAL,
+}
 
 
 class VerifiedJudge:
@@ -58,12 +60,9 @@ class VerifiedJudge:
         ]
 
     def _judgement(self, claim: str, evidence: Evidence, reading: Reading) -> Judgement:
-        if not shares_a_word(claim, evidence):
-            # The verifier guesses where there is nothing to compare.
-            verdicts = {verdict: float(verdict is Verdict.NOT_ENOUGH_INFO) for verdict in Verdict}
-        else:
-            own = dict(zip(LABELS, map(float, reading.labels), strict=True))
-            verdicts = {verdict: own[name] for name, verdict in _VERDICTS.items()}
+        # The verifier guesses where there is nothing to compare.
+        labels = reading.labels if shares_a_word(claim, evidence) else NOTHING_KNOWN
+        verdicts = {verdict: float(labels[column]) for verdict, column in _COLUMNS.items()}
         probability = 1 - verdicts[Verdict.NOT_ENOUGH_INFO]
         sufficient = probability >= self._stop_at
         proof = self._written(claim, evidence, sufficient)
@@ -76,13 +75,7 @@ class VerifiedJudge:
         if sufficient and not proof.sufficient:  # no span of it can be quoted for a part
             texts = (part.strip() for one in (*telling, *evidence) for part in reversed(one))
             proof = Proof((ProofStep(claim.strip(), next(filter(None, texts)), NatOp.EQUIVALENCE),))
-        judgement = Judgement(
-            sufficient,
-            proof,
-            probability,
-            {verdict: verdicts[verdict] for verdict in Verdict},
-            reading.comparisons,
-        )
+        judgement = Judgement(sufficient, proof, probability, verdicts, reading.comparisons)
         return replace(judgement, proof=agreeing_proof(claim, proof, judgement.verdict, reading))
 
     def _written(self, claim: str, evidence: Evidence, sufficient: bool) -> Proof:
@@ -93,9 +86,7 @@ class VerifiedJudge:
         return proof
 
 
-def agreeing_proof(
-    claim: str, proof: Proof, verdict: Verdict | None, reading: Reading | None = None
-) -> Proof:
+def agreeing_proof(claim: str, proof: Proof, verdict: Verdict | None, reading: Reading) -> Proof:
     """Return a proof that does not contradict a verdict, if it covers its claim.
 
     Parameters
@@ -105,8 +96,8 @@ def agreeing_proof(
     verdict
         The verdict on the claim as a whole.
     reading
-        What the verifier says of the words of the claim. Without it, the step whose spans share the
-        smallest part of their words refutes the claim.
+        What the verifier says of the words of the claim. If it says nothing of them, the step whose
+        spans share the smallest part of their words refutes the claim.
     """
     if not proof.sufficient or proof.verdict() is verdict:
         return proof
@@ -122,7 +113,7 @@ def agreeing_proof(
 
 def telling_sentences(evidence: Evidence, reading: Reading) -> Evidence:
     """Return the sentences that, by themselves, say something of the claim; all if none does."""
-    telling = [n for n, row in enumerate(reading.sentences) if row[_NEUTRAL] < 0.5]
+    telling = [n for n, row in enumerate(reading.sentences) if row[NEUTRAL] < 0.5]
     return [evidence[n] for n in telling] or evidence
 
 
@@ -132,9 +123,9 @@ def shares_a_word(claim: str, evidence: Evidence) -> bool:
     return any(words & _content_stems(f"{title} {text}") for title, text in evidence)
 
 
-def _doubts(claim: str, proof: Proof, reading: Reading | None) -> list[float]:
+def _doubts(claim: str, proof: Proof, reading: Reading) -> list[float]:
     """Return how probably the evidence says otherwise than each step's claim span."""
-    if reading is None or not len(reading.tokens):
+    if not len(reading.tokens):
         return [-_overlap(step) for step in proof.steps]
     places = locate_spans(claim, (step.claim for step in proof.steps))
     otherwise = reading.tokens[:, _CONTRADICTION]

@@ -12,7 +12,7 @@ _MAX_MAGNITUDE = 1_000_000
 _REMEDY = "fit it anew"
 
 
-def read_weights(path: Path, names: Sequence[str], optional: Sequence[str] = ()) -> dict[str, Any]:
+def read_weights(path: Path, names: Sequence[str]) -> dict[str, Any]:
     """Read a file of weights: a JSON object with exactly the given fields.
 
     Parameters
@@ -21,8 +21,6 @@ def read_weights(path: Path, names: Sequence[str], optional: Sequence[str] = ())
         The file.
     names
         The fields.
-    optional
-        Fields that may be missing.
 
     Raises
     ------
@@ -33,8 +31,7 @@ def read_weights(path: Path, names: Sequence[str], optional: Sequence[str] = ())
         record = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise ValueError(f"{path}: not a file of weights ({error}); {_REMEDY}") from None
-    given = [name for name in optional if isinstance(record, dict) and name in record]
-    return fields(path, "", record, [*names, *given])
+    return fields(path, "", record, names)
 
 
 def fields(path: Path, where: str, record: Any, names: Sequence[str]) -> dict[str, Any]:

@@ -11,34 +11,21 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from proofs.lexicons.nations import COUNTRIES, MULTIWORD_NAMES, NATIONALITIES, overlap
-from proofs.logic.words import word_list
-
-
-def _numbered(names: str, first: int, step: int = 1) -> dict[str, int]:
-    return {name: first + step * at for at, name in enumerate(names.split())}
-
-
-_UNITS = _numbered("zero one two three four five six seven eight nine", 0)
-_TEENS = _numbered(
-    "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen", 10
+from proofs.lexicons.number_words import (
+    DECADE,
+    MONTHS,
+    ORDINAL,
+    ORDINALS,
+    SCALES,
+    SMALL,
+    TENS,
+    YEAR,
 )
-_TENS = _numbered("twenty thirty forty fifty sixty seventy eighty ninety", 20, 10)
-_SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9}
-_ORDINALS = _numbered(
-    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth "
-    "fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth",
-    1,
-)
-_SMALL = _UNITS | _TEENS | _TENS
-_SMALL |= {f"{ten}-{unit}": _TENS[ten] + _UNITS[unit] for ten in _TENS for unit in list(_UNITS)[1:]}
+
+_SMALL = SMALL | TENS
+_SMALL |= {f"{ten}-{unit}": TENS[ten] + SMALL[unit] for ten in TENS for unit in list(SMALL)[1:10]}
 _NUMBER = re.compile(r"[0-9]{1,12}(?:,[0-9]{3})*(?:\.[0-9]{1,6})?")
-_ORDINAL = re.compile(r"([0-9]{1,6})(?:st|nd|rd|th)")
 _DAY = re.compile(r"[12]?[0-9]|3[01]")
-_YEAR = re.compile(r"1[0-9]{3}|20[0-9]{2}")
-_DECADE = re.compile(r"(1[0-9]|20)[0-9]0s")
-_MONTHS = word_list(
-    "january february march april may june july august september october november december"
-)
 
 
 @lru_cache(maxsize=65536)
@@ -48,17 +35,17 @@ def value(norm: str) -> tuple[str, str] | None:
     Kinds are ``year``, ``decade``, ``ordinal``, ``number``, ``month``, ``nationality`` and
     ``country``: ``"3rd"`` and ``"third"`` have the same value, ``("ordinal", "3")``.
     """
-    if _YEAR.fullmatch(norm):
+    if YEAR.fullmatch(norm):
         return "year", norm
-    if _DECADE.fullmatch(norm):
+    if DECADE.fullmatch(norm):
         return "decade", norm
-    if norm in _ORDINALS:
-        return "ordinal", str(_ORDINALS[norm])
-    if match := _ORDINAL.fullmatch(norm):
+    if norm in ORDINALS:
+        return "ordinal", str(ORDINALS[norm])
+    if match := ORDINAL.fullmatch(norm):
         return "ordinal", match[1].lstrip("0") or "0"
     if (number := _number(norm)) is not None:
         return "number", f"{number:.6f}".rstrip("0").rstrip(".")
-    if norm in _MONTHS:
+    if norm in MONTHS:
         return "month", norm
     if norm in NATIONALITIES:
         return "nationality", NATIONALITIES[norm]
@@ -69,7 +56,7 @@ def value(norm: str) -> tuple[str, str] | None:
 
 def number(norm: str) -> float | None:
     """Return the number or year that a normalised word states, or None."""
-    return float(norm) if _YEAR.fullmatch(norm) else _number(norm)
+    return float(norm) if YEAR.fullmatch(norm) else _number(norm)
 
 
 def excludes(claim: str, evidence: str) -> bool:
@@ -98,7 +85,7 @@ def same_value(claim: str, evidence: str) -> bool:
 
 def is_year_of(year: str, decade: str) -> bool:
     """Return whether the first normalised word is a year of the second, a decade."""
-    return bool(_YEAR.fullmatch(year) and _DECADE.fullmatch(decade)) and year[:3] == decade[:3]
+    return bool(YEAR.fullmatch(year) and DECADE.fullmatch(decade)) and year[:3] == decade[:3]
 
 
 _COMPARABLE_KINDS = ({"nationality", "country"}, {"number", "year"})
@@ -121,7 +108,7 @@ def merge_values(norms: Sequence[str]) -> list[str]:
             words.append(" ".join(norms[at:end]))
         else:
             beside = (*norms[max(at - 1, 0) : at], *norms[at + 1 : at + 2])
-            day = _DAY.fullmatch(norms[at]) and not _MONTHS.isdisjoint(beside)
+            day = _DAY.fullmatch(norms[at]) and not MONTHS.keys().isdisjoint(beside)
             words.append(f"{int(norms[at])}th" if day else norms[at])
             end = at + 1
         at = end
@@ -139,7 +126,7 @@ def _read_number(norms: Sequence[str], at: int) -> tuple[int, float]:
     total, part, end = 0.0, 0.0, at
     last_scale = float("inf")  # scales must decrease: millions before thousands
     while end < len(norms):
-        amount, scale = _number(norms[end]), _SCALES.get(norms[end])
+        amount, scale = _number(norms[end]), SCALES.get(norms[end])
         if scale == 100 and 0 < part < 10:
             part *= 100
         elif scale is not None and scale > 100 and part and scale < last_scale:
@@ -148,7 +135,7 @@ def _read_number(norms: Sequence[str], at: int) -> tuple[int, float]:
             norms[end], part, amount, first=end == at, last_scale=last_scale
         ):
             part += amount
-        elif norms[end] == "and" and end > at and norms[end - 1] in _SCALES:
+        elif norms[end] == "and" and end > at and norms[end - 1] in SCALES:
             following = _number(norms[end + 1]) if end + 1 < len(norms) else None
             if following is None or following >= 100:
                 break

@@ -1,4 +1,4 @@
-"""What a chat model is asked about a claim and its evidence, and what it may answer.
+"""The prompt for a chat model, and the validation of its answers.
 
 Claim and evidence are quoted as JSON in a message of their own, and the instructions say that
 nothing in them is an instruction. The answer is not trusted: whatever is not exactly one known
@@ -16,7 +16,7 @@ import numpy as np
 
 from proofs.verifier.encodable_text import encodable
 from proofs.verifier.label_names import LABELS
-from proofs.verifier.reading import Sentence
+from proofs.verifier.reading import Sentence, certain_of
 
 #: Characters that are read of a claim, and of all its evidence with titles.
 MAX_CLAIM, MAX_EVIDENCE = 20_000, 100_000
@@ -118,13 +118,13 @@ def parse_reply(text: str, count: int) -> tuple[np.ndarray, np.ndarray]:
             raise ReplyError(f"sentence {number} has no object with a number")
         if item["number"] != number:
             raise ReplyError(f"sentence {number} has the number {item['number']}")
-        sentences[number - 1] = _certain(_label(item, f"sentence {number}"))
+        sentences[number - 1] = certain_of(_label(item, f"sentence {number}"), _CERTAINTY)
     return _probabilities(record.get("probabilities"), label), sentences
 
 
 def _probabilities(given: Any, label: str) -> np.ndarray:
     if given is None:
-        return _certain(label)
+        return certain_of(label, _CERTAINTY)
     if not isinstance(given, dict) or set(given) != set(LABELS):
         raise ReplyError(f"the probabilities are not those of {', '.join(LABELS)}")
     numbers = [given[name] for name in LABELS]
@@ -137,12 +137,6 @@ def _probabilities(given: Any, label: str) -> np.ndarray:
         raise ReplyError(f"the label {label!r} is not the most probable one")
     shares: np.ndarray = values / values.sum()
     return shares
-
-
-def _certain(label: str) -> np.ndarray:
-    values = np.full(len(LABELS), (1 - _CERTAINTY) / (len(LABELS) - 1))
-    values[LABELS.index(label)] = _CERTAINTY
-    return values
 
 
 def _label(record: dict[str, Any], what: str) -> str:

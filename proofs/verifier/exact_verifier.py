@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from proofs.verifier.exact import compare
-from proofs.verifier.label_names import LABELS
-from proofs.verifier.reading import Comparison, Reading, Sentence, Verifier
+from proofs.verifier.reading import Comparison, Reading, Sentence, Verifier, certain_of
 
 # Of 100 comparisons on training pairs, about so many agreed with the label.
 _CERTAINTY = 0.96
@@ -39,8 +36,7 @@ class ExactVerifier:
 def _decided(reading: Reading, comparison: Comparison | None) -> Reading:
     if comparison is None:
         return reading
-    row = np.full(len(LABELS), (1 - _CERTAINTY) / (len(LABELS) - 1))
-    row[LABELS.index(comparison.label)] = _CERTAINTY
+    row = certain_of(comparison.label, _CERTAINTY)
     sentences = reading.sentences.copy()
     sentences[comparison.sentence] = row
     return replace(reading, labels=row, sentences=sentences, comparisons=(comparison,))

@@ -77,6 +77,13 @@ class Reading:
     comparisons: tuple[Comparison, ...] = ()
 
 
+def certain_of(label: str, certainty: float) -> np.ndarray:
+    """Return probabilities of `LABELS` of which one is given, and the others share the rest."""
+    values = np.full(len(LABELS), (1 - certainty) / (len(LABELS) - 1))
+    values[LABELS.index(label)] = certainty
+    return values
+
+
 def nothing_known(sentences: int) -> Reading:
     """Return the reading of an empty claim, or of no evidence: neutral throughout."""
     return Reading(NOTHING_KNOWN.copy(), np.tile(NOTHING_KNOWN, (sentences, 1)))

@@ -37,7 +37,7 @@ CLAIM = "The lighthouse was built by an American engineer."
 def test_a_proof_has_the_verdict_that_label_and_verifier_agree_on(
     label: Label, said: str, verdict: Verdict | None
 ) -> None:
-    example = VerdictExample(CLAIM, (TOWER, QUILL), label, "gold evidence")
+    example = VerdictExample(CLAIM, (TOWER, QUILL), label)
     proofs = list(confirmed_proofs(CalibratedJudge(), FixedVerifier.certain(said), [example] * 20))
     if verdict is None:
         assert not proofs

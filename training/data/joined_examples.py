@@ -10,7 +10,6 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 
-from proofs.verifier.label_names import LABELS
 from training.data.examples import RELEVANT, Example
 
 _JOINTS = (". ", ", and ", "; ", ", while ")
@@ -78,7 +77,7 @@ def _joined(first: Example, second: Example, source: str, rng: random.Random) ->
         label,
         f"{source}-joined",
         tuple(name for _, name in items),
-        tuple((b, e, part.label if part in known else LABELS[1]) for b, e, part in places),
+        tuple((b, e, part.label if part in known else "neutral") for b, e, part in places),
     )
 
 

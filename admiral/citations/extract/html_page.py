@@ -15,25 +15,21 @@ from admiral.citations.extract.html_references import (
 )
 from admiral.citations.extract.maintenance_tags import tag_of
 from admiral.citations.extract.marked_blocks import Block, BlockBuilder, MarkedPage
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
+from proofs.logic.words import word_list
 
 # Elements whose text is not prose of the page, and those that begin a block.
-_LEFT_OUT = _words(
+_LEFT_OUT = word_list(
     "table figure style script template noscript head math svg audio video object iframe nav aside "
     "form button select textarea pre title link meta figcaption"
 )
-_LEFT_OUT_CLASSES = _words(
+_LEFT_OUT_CLASSES = word_list(
     "infobox thumb gallery navbox hatnote mw-editsection metadata reflist references "
     "mw-references-wrap toc sidebar shortdescription navigation-not-searchable printfooter "
     "catlinks mw-empty-elt mw-indicators sistersitebox vertical-navbox portalbox ambox noexcerpt "
     "mwe-math-element "
     "mw-jump-link error mw-cite-backlink reference-accessdate Z3988 mw-ext-cite-error"
 )
-_BLOCKS = _words(
+_BLOCKS = word_list(
     "p div section blockquote ul ol dl li dd dt h1 h2 h3 h4 h5 h6 article main center hr body "
     "header footer poem"
 )

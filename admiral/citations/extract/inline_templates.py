@@ -11,14 +11,10 @@ import unicodedata
 from collections.abc import Callable, Sequence
 
 from admiral.citations.extract.wikitext_nodes import Node, Template, plain_text
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
+from proofs.logic.words import word_list
 
 # The whole text is that of one parameter: the last, or the first.
-_LAST = _words(
+_LAST = word_list(
     "lang transl transliteration nowrap nobr nobreak small smaller big larger huge nobold noitalic "
     "em strong smallcaps smcaps sc sc1 sic langx color colour fontcolor mono resize font kbd samp "
     "code vec var mvar math tq tqi u b i strike s underline italics bold bolditalic lower big"
@@ -26,7 +22,7 @@ _LAST = _words(
     *("language with name", "text", "small caps", "font color", "font colour", "colored text"),
     *("no wrap", "no italic", "no bold", "color text", "monospace", "resize text", "fine print"),
 }
-_FIRST = _words(
+_FIRST = word_list(
     "ill abbr abbrv nihongo nihongo2 lang-fr lang-de lang-es lang-la lang-ru lang-el flag "
     "flagcountry flagu hlist nws-link formatnum keypress tooltip hover title anchor vanchor "
     "circa-text sort dts avoid wrap zh korean script stn rws lrt lus metro ferry tram chem2 "
@@ -36,7 +32,7 @@ _FIRST = _words(
     *("interlanguage link", "interlanguage link multi"),
 }
 # What stands in the text but says nothing: boxes, notices, pronunciations, remarks of editors.
-_SILENT = _words(
+_SILENT = word_list(
     "coord coords main see further about hatnote for redirect distinguish other portal commons "
     "wiktionary taxobox speciesbox authority defaultsort toc tocright reflist notelist clear audio "
     "listen respell ipa pron pronunciation ipac-en ipac-fr flagicon flagdeco icon rp when who whom "
@@ -56,7 +52,7 @@ _OPTION = re.compile(
     re.IGNORECASE,
 )
 _COUNTRY = re.compile(r"[A-Z]{3}")
-_SHIPS = _words(
+_SHIPS = word_list(
     "uss hms hmas hmcs hmnzs hmt ss ms mv rms mt rv ins usns usat uscgc usrc css sms smu hnoms "
     "hdms hswms hnlms jds js rfa pns ara arc bap nrp orp tcg ssv mf my sy gts tss psn"
 )

@@ -14,13 +14,10 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
+from proofs.logic.words import word_list
 
 # Their content is neither text of the page nor wikitext.
-_RAW = _words(
+_RAW = word_list(
     "pre source syntaxhighlight math chem ce score timeline templatedata graph mapframe "
     "maplink imagemap includeonly hiero inputbox templatestyles"
 )

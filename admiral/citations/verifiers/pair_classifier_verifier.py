@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from admiral.citations.citation_records import CitedClaim
 from admiral.citations.claim_context import ContextForm, claim_in_context
 from admiral.kb.corpus.sentence_splitter import split_sentences
 from admiral.library.source_records import Passage
+from proofs.judges.linear_score import log_odds
 from proofs.verifier.label_names import LABELS
 from proofs.verifier.reading import Verifier
 
 _ENTAILED = LABELS.index("entailment")
-# Probabilities are rounded floats; this bounds their logits to about 14.
-_SMALLEST = 1e-6
 
 
 class PairClassifierVerifier:
@@ -42,14 +39,9 @@ class PairClassifierVerifier:
             for passage in own
         ]
         readings = self._verifier.read([c for c, _ in pairs], [texts for _, texts in pairs])
-        scores = iter(_log_odds(float(reading.labels[_ENTAILED])) for reading in readings)
+        scores = iter(log_odds(float(reading.labels[_ENTAILED])) for reading in readings)
         return [[next(scores) for _ in own] for own in passages]
 
 
 def _sentences(passage: Passage) -> list[tuple[str, str]]:
     return [(passage.title, text) for text in split_sentences(passage.text) or [passage.text]]
-
-
-def _log_odds(probability: float) -> float:
-    bounded = min(max(probability, _SMALLEST), 1 - _SMALLEST)
-    return float(np.log(bounded) - np.log1p(-bounded))

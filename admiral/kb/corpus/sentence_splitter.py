@@ -140,7 +140,7 @@ def _is_sentence_end(text: str, start: int, match: re.Match[str]) -> bool:
 
 
 def _goes_on(text: str, before: str, mark: str, following: str, end: int) -> bool:
-    """Return whether a sentence goes on after a mark other than a single full stop."""
+    """Return whether a sentence continues after a mark other than a single full stop."""
     if mark[-1] in "\"”’'“»«":
         return mark[0] in "!?" and bool(_SPEAKER.match(text, end))
     if mark != "!":

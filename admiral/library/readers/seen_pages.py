@@ -15,18 +15,11 @@ from admiral.kb.corpus.files.html_files import add_fragment
 from admiral.kb.corpus.files.html_parsing import parse_html, walk
 from admiral.kb.corpus.files.html_tables import is_layout
 from admiral.kb.corpus.files.html_visibility import is_unseen
-from admiral.kb.corpus.files.raised_text import (
-    LOWERED,
-    LOWERED_END,
-    RAISED,
-    RAISED_END,
-    on_one_line,
-)
+from admiral.kb.corpus.files.raised_text import SCRIPT_MARKS, on_one_line
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
-_SCRIPTS = {"sup": (RAISED, RAISED_END), "sub": (LOWERED, LOWERED_END)}
 # Scripts may hold the metadata of the page.
 _KEPT = frozenset(("script", "noscript", "head"))
 # Stands for a table, which becomes paragraphs once the page is a string again.
@@ -49,8 +42,8 @@ def seen_page(source: str) -> str:
         if change == "table":
             node.replace_with(f"\ufdd7{len(tables)}\ufdd7")
             tables.append(_paragraphs(node.html or ""))
-        elif change in _SCRIPTS:
-            before, after = _SCRIPTS[change]
+        elif change in SCRIPT_MARKS:
+            before, after = SCRIPT_MARKS[change]
             node.insert_before(before)
             node.insert_after(after)
             node.unwrap()
@@ -73,7 +66,7 @@ def _changes(body: LexborNode) -> list[tuple[LexborNode, str]]:
             found.append((node, "unseen"))
             return False
         is_table = tag == "table" and not is_layout(node, attributes.get("role"))
-        if is_table or tag in _SCRIPTS:
+        if is_table or tag in SCRIPT_MARKS:
             found.append((node, tag))
         return not is_table
 

@@ -9,41 +9,24 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
+from proofs.lexicons.number_words import (
+    DECADE,
+    MONTHS,
+    ORDINAL,
+    ORDINALS,
+    SCALES,
+    SMALL,
+    TENS,
+    YEAR,
+)
 from proofs.lexicons.quantifiers import Amounts, Bound
 from proofs.logic.words import word_list
 
 _INFINITY = math.inf
 
 
-def _numbered(names: str, first: int, step: int = 1) -> dict[str, int]:
-    return {name: first + step * at for at, name in enumerate(names.split())}
-
-
-_SMALL = _numbered(
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-    "sixteen seventeen eighteen nineteen",
-    0,
-)
-_TENS = _numbered("twenty thirty forty fifty sixty seventy eighty ninety", 20, 10)
-_SCALES = {
-    "hundred": 10**2,
-    "thousand": 10**3,
-    "million": 10**6,
-    "billion": 10**9,
-    "trillion": 10**12,
-}
-_ORDINALS = _numbered(
-    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth "
-    "fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth",
-    1,
-)
-_MONTHS = _numbered(
-    "january february march april may june july august september october november december", 1
-)
+_SCALES = SCALES | {"trillion": 10**12}
 _DIGITS = re.compile(r"[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?")
-_ORDINAL = re.compile(r"([0-9]{1,6})(?:st|nd|rd|th)")
-_YEAR = re.compile(r"1[0-9]{3}|20[0-9]{2}")
-_DECADE = re.compile(r"(?:1[0-9]|20)[0-9]0s")
 _DASHES = word_list("- – —")
 
 _CURRENCIES = {"$": "dollar", "£": "pound", "€": "euro", "¥": "yen", "₹": "rupee"}
@@ -226,18 +209,18 @@ def number_in_words(words: Sequence[str], at: int = 0) -> tuple[float, int] | No
             else:
                 break
             small_open = True
-        elif word in _TENS and small_open and part % 100 == 0:
-            part += _TENS[word]
-        elif word in _SMALL and small_open and _fits(part, _SMALL[word]):
-            part += _SMALL[word]
+        elif word in TENS and small_open and part % 100 == 0:
+            part += TENS[word]
+        elif word in SMALL and small_open and _fits(part, SMALL[word]):
+            part += SMALL[word]
             small_open = False
         elif word == "and" and end > at and words[end - 1] in _SCALES:
             following = words[end + 1] if end + 1 < len(words) else ""
-            if following not in _SMALL and following not in _TENS:
+            if following not in SMALL and following not in TENS:
                 break
-        elif word == "-" and end > at and words[end - 1] in _TENS:
+        elif word == "-" and end > at and words[end - 1] in TENS:
             following = words[end + 1] if end + 1 < len(words) else ""
-            if not 0 < _SMALL.get(following, 0) < 10:
+            if not 0 < SMALL.get(following, 0) < 10:
                 break
         else:
             break
@@ -328,10 +311,10 @@ def _is_rounded(claimed: Value, stated: Value) -> bool:
 def _may_begin(word: str) -> bool:
     return (
         word[0].isdigit()
-        or word in _SMALL
-        or word in _TENS
-        or word in _ORDINALS
-        or word in _MONTHS
+        or word in SMALL
+        or word in TENS
+        or word in ORDINALS
+        or word in MONTHS
         or word in _CURRENCIES
         or word in ("a", "an", "between", "from")
     )
@@ -390,14 +373,14 @@ def _read_date(words: Sequence[str], tokens: Sequence[str], at: int) -> Value | 
     end = at
     if _is_day(words[at]) and _is_month(words, tokens, at + 1 + _of(words, at + 1)):
         end = at + 1 + _of(words, at + 1)
-        day, month, end = _day(words[at]), _MONTHS[words[end]], end + 1
+        day, month, end = _day(words[at]), MONTHS[words[end]], end + 1
     elif _is_month(words, tokens, at):
-        month, end = _MONTHS[words[at]], at + 1
+        month, end = MONTHS[words[at]], at + 1
         if end < len(words) and _is_day(words[end]):
             day, end = _day(words[end]), end + 1
     if month is not None:
         following = end + (end < len(words) and words[end] == ",")
-        if following < len(words) and _YEAR.fullmatch(words[following]):
+        if following < len(words) and YEAR.fullmatch(words[following]):
             year, end = int(words[following]), following + 1
     elif _is_year(words, tokens, at):
         year, end = int(words[at]), at + 1
@@ -431,12 +414,12 @@ def _day(word: str) -> int:
 
 def _is_month(words: Sequence[str], tokens: Sequence[str], at: int) -> bool:
     # "may" and "march" are verbs in lower case.
-    return at < len(words) and words[at] in _MONTHS and tokens[at][0].isupper()
+    return at < len(words) and words[at] in MONTHS and tokens[at][0].isupper()
 
 
 def _is_year(words: Sequence[str], tokens: Sequence[str], at: int) -> bool:
     """Return whether a number of four digits is a year rather than a count ("1932 people")."""
-    if not _YEAR.fullmatch(words[at]):
+    if not YEAR.fullmatch(words[at]):
         return False
     before = words[at - 1] if at else ""
     following = words[at + 1] if at + 1 < len(words) else ""
@@ -444,7 +427,7 @@ def _is_year(words: Sequence[str], tokens: Sequence[str], at: int) -> bool:
         return following in _UNITS and before in ("in", "since", "until")
     if following in _SCALES:
         return False
-    if before in _BEFORE_YEARS or before in _MONTHS or not following[:1].isalpha():
+    if before in _BEFORE_YEARS or before in MONTHS or not following[:1].isalpha():
         return True
     return tokens[at + 1][0].isupper() or not (following.endswith("s") or following == "people")
 
@@ -454,7 +437,7 @@ _BEFORE_YEARS = word_list("in since until till by during before after from the c
 
 def _read_era(words: Sequence[str], at: int) -> Value | None:
     """Return the years of "1930s" or "19th century", or None."""
-    if _DECADE.fullmatch(words[at]):
+    if DECADE.fullmatch(words[at]):
         year = int(words[at][:-1])
         if year % 100:
             return _between(year * _DAYS_OF_YEAR, (year + 10) * _DAYS_OF_YEAR - 1, at, at + 1)
@@ -476,15 +459,15 @@ def _read_era(words: Sequence[str], at: int) -> Value | None:
 
 def _rank(words: Sequence[str], at: int) -> tuple[int, int] | None:
     """Return the number of an ordinal and where it ends, or None."""
-    if words[at] in _ORDINALS:
-        return _ORDINALS[words[at]], at + 1
-    if match := _ORDINAL.fullmatch(words[at]):
+    if words[at] in ORDINALS:
+        return ORDINALS[words[at]], at + 1
+    if match := ORDINAL.fullmatch(words[at]):
         return int(match[1]), at + 1
-    if words[at] in _TENS:
+    if words[at] in TENS:
         following = at + 1 + (at + 1 < len(words) and words[at + 1] == "-")
-        unit = _ORDINALS.get(words[following]) if following < len(words) else None
+        unit = ORDINALS.get(words[following]) if following < len(words) else None
         if unit is not None and unit < 10:
-            return _TENS[words[at]] + unit, following + 1
+            return TENS[words[at]] + unit, following + 1
     return None
 
 
@@ -526,7 +509,7 @@ def _read_amount(words: Sequence[str], tokens: Sequence[str], at: int) -> Value 
         kind = unit = _CURRENCY_WORDS[words[end]]
         end += 1
     value = _amount(amount * scaled, at, end, kind=kind, unit=unit)
-    following_is_amount = end < len(words) and (words[end][0].isdigit() or words[end] in _SMALL)
+    following_is_amount = end < len(words) and (words[end][0].isdigit() or words[end] in SMALL)
     if unit and kind.startswith("[") and following_is_amount:
         return replace(value, sure=None)  # "6 feet 2 inches"
     return value

@@ -6,26 +6,7 @@ from hypothesis import strategies as st
 
 from proofs.lexicons.values import excludes, merge_values, same_value, value
 from tests.proofs.hostile_texts import NASTY
-
-_NAMES = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-    "sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety"
-)
-SMALL, TENS = _NAMES.split()[:20], _NAMES.split()[20:]
-
-
-def spelled(number: int) -> str:
-    """The number in English words."""
-    for scale, name in ((10**9, "billion"), (10**6, "million"), (1000, "thousand")):
-        if number >= scale:
-            rest = f" {spelled(number % scale)}" if number % scale else ""
-            return f"{spelled(number // scale)} {name}{rest}"
-    if number >= 100:
-        rest = f" and {spelled(number % 100)}" if number % 100 else ""
-        return f"{SMALL[number // 100]} hundred{rest}"
-    if number < 20:
-        return SMALL[number]
-    return TENS[number // 10 - 2] + (f" {SMALL[number % 10]}" if number % 10 else "")
+from tests.proofs.spelled_numbers import UNITS, spelled
 
 
 @given(st.integers(0, 10**12 - 1))
@@ -44,8 +25,8 @@ def test_ordinals_are_equal_or_exclude_each_other(left: int, right: int) -> None
 @given(st.lists(st.sampled_from(NASTY) | st.text(max_size=4), max_size=6))
 def test_merging_keeps_other_words(norms: list[str]) -> None:
     plain = [norm for norm in norms if not any(c.isdigit() for c in norm)]
-    assert [n for n in merge_values(plain) if n not in SMALL] == [
-        n for n in plain if n not in SMALL
+    assert [n for n in merge_values(plain) if n not in UNITS] == [
+        n for n in plain if n not in UNITS
     ]
 
 

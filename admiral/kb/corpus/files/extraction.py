@@ -157,11 +157,6 @@ def closed(text: str) -> str:
     return text if not text or text.endswith((".", "!", "?", "…")) else text + "."
 
 
-def word_set(words: str) -> frozenset[str]:
-    """Return the words of a text, for constants."""
-    return frozenset(words.split())
-
-
 def _with_joined_items(blocks: Sequence[Block]) -> Iterator[Block]:
     """Yield blocks; short items of one list become one, with the line before that ends in ``:``."""
     position = 0

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from admiral.kb.corpus.files.extraction import TextBuilder, has_content, one_line, word_set
+from admiral.kb.corpus.files.extraction import TextBuilder, has_content, one_line
 from admiral.kb.corpus.files.html_math import formula_text, tex_text
 from admiral.kb.corpus.files.html_parsing import walk
 from admiral.kb.corpus.files.html_tables import TableRows, is_layout
@@ -18,19 +18,14 @@ from admiral.kb.corpus.files.html_visibility import (
     joins_digits,
 )
 from admiral.kb.corpus.files.preformatted_text import preformatted_paragraphs
-from admiral.kb.corpus.files.raised_text import (
-    LOWERED,
-    LOWERED_END,
-    RAISED,
-    RAISED_END,
-    on_one_line,
-)
+from admiral.kb.corpus.files.raised_text import SCRIPT_MARKS, on_one_line
+from proofs.logic.words import word_list
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
-_BLOCKS = word_set(
+_BLOCKS = word_list(
     "h1 h2 h3 h4 h5 h6 address article aside blockquote body caption center dd details dialog dir "
     "div dl dt fieldset figcaption figure footer form header hgroup hr legend li main menu ol "
     "optgroup p pre search section shadow-root summary table tbody td tfoot th thead tr ul"
@@ -39,15 +34,15 @@ _BLOCKS = word_set(
 _KINDS = frozenset(
     (*_HEADINGS, "blockquote", "caption", "dd", "dt", "figcaption", "li", "note", "summary")
 )
-_OF_TABLES = word_set("table thead tbody tfoot tr td th")
-_CONTENT = word_set("main article section")
-_CONTENT_ROLES = word_set("main article")
+_OF_TABLES = word_list("table thead tbody tfoot tr td th")
+_CONTENT = word_list("main article section")
+_CONTENT_ROLES = word_list("main article")
 # What stands around the text of inline elements until the block is complete.
 _BREAK, _CONTROL, _CONTROL_END = "\ufdd4", "\ufdd5", "\ufdd6"
 _MARKS = re.compile("[\ufdd0-\ufdd6]")
 _CONTROLS = re.compile(f"{_CONTROL}[^{_CONTROL_END}]*{_CONTROL_END}")
 _PARAGRAPH_BREAK = re.compile(rf"{_BREAK}(?:\s*{_BREAK})+")
-_WRAPPED = {"sup": (RAISED, RAISED_END), "sub": (LOWERED, LOWERED_END), "q": ("“", "”")}
+_WRAPPED = SCRIPT_MARKS | {"q": ("“", "”")}
 
 
 class HtmlPage:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from admiral.kb.corpus.files.extraction import word_set
 from admiral.kb.corpus.files.raised_text import is_note_mark
+from proofs.logic.words import word_list
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 Attributes = Mapping[str, str | None]
 
 # `s` and `strike` hold what is no longer so, like `del`. Of `math`, the formula is read.
-_UNSEEN = word_set(
+_UNSEEN = word_list(
     "audio canvas datalist del embed head iframe input meter noembed noframes noscript object "
     "progress rp rtc s script select strike style svg template textarea title video"
 )
-_UNSEEN_ROLES = word_set("navigation search doc-pagebreak doc-backlink doc-noteref")
+_UNSEEN_ROLES = word_list("navigation search doc-pagebreak doc-backlink doc-noteref")
 # Around the content of a page; within it, they belong to it.
-_FURNITURE = word_set("header footer aside")
-_FURNITURE_ROLES = word_set("banner contentinfo complementary")
-_UNSEEN_CLASSES = word_set(
+_FURNITURE = word_list("header footer aside")
+_FURNITURE_ROLES = word_list("banner contentinfo complementary")
+_UNSEEN_CLASSES = word_list(
     # signs for authors
     "headerlink mw-editsection srclink viewcode-link anchorjs-link "
     # read out only
@@ -36,7 +36,7 @@ _UNSEEN_CLASSES = word_set(
     "footnote-ref footnote-reference footnoteref footnoteRef noteref footnote-backref "
     "footnote-back reversefootnote"
 )
-_UNSEEN_EPUB_TYPES = word_set("pagebreak noteref backlink")
+_UNSEEN_EPUB_TYPES = word_list("pagebreak noteref backlink")
 _HIDING_STYLE = re.compile(
     r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|"
     r"text-decoration(?:-line)?\s*:[^;]*line-through)\b",

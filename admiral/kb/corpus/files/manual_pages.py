@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from admiral.kb.corpus.files.extraction import TextBuilder, UnreadableFileError, word_set
+from admiral.kb.corpus.files.extraction import TextBuilder, UnreadableFileError
 from admiral.kb.corpus.files.roff_escapes import arguments, without_escapes
+from proofs.logic.words import word_list
 
 _CODING = re.compile(rb'\A[.\']\\".*?coding:\s*([\w-]+)')
-_FONTS = word_set("B I R BI BR IB IR RB RI SM SB")
-_PARAGRAPHS = word_set("PP P LP HP sp Pp br RS RE Bl El Bd Ed Lp UE ME EE")
+_FONTS = word_list("B I R BI BR IB IR RB RI SM SB")
+_PARAGRAPHS = word_list("PP P LP HP sp Pp br RS RE Bl El Bd Ed Lp UE ME EE")
 _SKIPPED = {"TS": "TE", "EQ": "EN", "PS": "PE", "de": ".", "de1": ".", "am": ".", "ig": "."}
 _UNFILLED = {"nf": "fi", "EX": "EE"}
 _HEAD = re.compile(r"\.\s*(?:TH|Dt|SH|Sh)\b")

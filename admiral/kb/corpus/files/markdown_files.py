@@ -15,11 +15,12 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from admiral.io.text_encodings import decode_text
-from admiral.kb.corpus.files.extraction import TextBuilder, word_set
+from admiral.kb.corpus.files.extraction import TextBuilder
 from admiral.kb.corpus.files.front_matter import split_front_matter
 from admiral.kb.corpus.files.html_files import add_fragment
 from admiral.kb.corpus.files.markdown_dialects import plain_markdown
 from admiral.kb.corpus.files.raised_text import LOWERED, LOWERED_END, RAISED, RAISED_END
+from proofs.logic.words import word_list
 
 _WIKI_LINK = re.compile(r"!?\[\[([^\[\]|]*)(?:\|([^\[\]|]*))?\]\]")
 # In the text of a line, once code, links and formulas have been found.
@@ -37,7 +38,7 @@ _TASK = re.compile(r"\[[ xX]\]\s+")
 _ATTRIBUTES = re.compile(r"\{:?\s*(?:[#.][^{}]*|[\w-]+=[^{}]*|-)\}")
 _TAG = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9-]*)\b[^<>]*>?")
 # Their content is no text for a browser, up to the end of the page if nothing ends them.
-_SWALLOWING = word_set(
+_SWALLOWING = word_list(
     "audio button canvas head iframe math noembed noframes noscript object plaintext script select "
     "style svg template textarea title video xmp"
 )

@@ -11,13 +11,15 @@ from collections.abc import Iterable
 from itertools import groupby
 from typing import Literal
 
-from admiral.kb.corpus.files.extraction import word_set
+from proofs.logic.words import word_list
 
 #: Where a piece of text stands.
 Position = Literal["", "raised", "lowered"]
 
 # Noncharacters of Unicode, which no text has for itself.
 RAISED, RAISED_END, LOWERED, LOWERED_END = "\ufdd0", "\ufdd1", "\ufdd2", "\ufdd3"
+#: What marks the text of the elements of HTML.
+SCRIPT_MARKS = {"sup": (RAISED, RAISED_END), "sub": (LOWERED, LOWERED_END)}
 _ANY = re.compile("[\ufdd0-\ufdd3]")
 _BETWEEN_DIGITS = re.compile(r"(?<=\d)[\ufdd0-\ufdd3]+(?=\d)")
 _SCRIPT = re.compile("([\ufdd0\ufdd2])([^\ufdd0-\ufdd3]*)[\ufdd1\ufdd3]")
@@ -38,7 +40,7 @@ _UNIT = re.compile(
     re.IGNORECASE,
 )
 # Short words that are no symbols or units.
-_WORDS = word_set("a an as at be by do go he i if in is it me my no of on or so to up us we")
+_WORDS = word_list("a an as at be by do go he i if in is it me my no of on or so to up us we")
 _QUANTITY_BEFORE = re.compile(r"\d\s?[^\W\d_]+\Z")
 _WORD_BEFORE = re.compile(r"[^\W\d_]+\Z")
 # A year in a sentence is not raised to a power.

@@ -6,7 +6,8 @@ import re
 from textwrap import dedent
 from typing import TYPE_CHECKING
 
-from admiral.kb.corpus.files.extraction import TextBuilder, word_set
+from admiral.kb.corpus.files.extraction import TextBuilder
+from proofs.logic.words import word_list
 
 if TYPE_CHECKING:
     from docutils import nodes
@@ -27,7 +28,7 @@ _LINK_TEXT = re.compile(r"[!~]?(.*?)\s*(?:<[^<>]*>)?", re.DOTALL)
 _DIRECTIVE = re.compile(r"\.\.\s+([\w:+.-]+)::[^\n]*\n?")
 _OPTION = re.compile(r"\s*:[\w-]+:[^\n]*(?:\n|$)")
 # Directives of Sphinx whose content is prose; docutils does not know them.
-_PROSE = word_set(
+_PROSE = word_list(
     "attribute class classmethod cmdoption confval data deprecated deprecated-removed describe "
     "envvar exception function glossary hlist method module object only option program property "
     "seealso staticmethod tab tab-item tab-set tabs todo versionadded versionchanged "

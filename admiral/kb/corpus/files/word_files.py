@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from admiral.kb.corpus.files.extraction import TextBuilder, one_line, word_set
+from admiral.kb.corpus.files.extraction import TextBuilder, one_line
 from admiral.kb.corpus.files.raised_text import Position, joined_text
 from admiral.kb.corpus.files.word_package import (
     Element,
@@ -26,9 +26,10 @@ from admiral.kb.corpus.files.word_package import (
     raised_or_lowered,
 )
 from admiral.kb.corpus.files.zip_archives import open_archive
+from proofs.logic.words import word_list
 
 # Their content is a part of the text around them.
-_TRANSPARENT = word_set("ins moveTo hyperlink smartTag customXml fldSimple dir bdo rubyBase")
+_TRANSPARENT = word_list("ins moveTo hyperlink smartTag customXml fldSimple dir bdo rubyBase")
 _CHARACTERS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 _CONTENTS = re.compile(r"toc \d|table of figures", re.IGNORECASE)
 # The first row of a table of facts has a value, such as "90 m"; heads of columns are words.

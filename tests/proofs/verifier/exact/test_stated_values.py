@@ -11,12 +11,8 @@ from hypothesis import strategies as st
 from proofs.verifier.exact import compare
 from proofs.verifier.exact.stated_values import Value, decide
 from proofs.verifier.exact.statements import read_clause
+from tests.proofs.spelled_numbers import spelled
 
-_NAMES = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-    "sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety"
-)
-UNITS, TENS = _NAMES.split()[:20], _NAMES.split()[20:]
 BOUNDS = {
     "": lambda amount, number: amount == number,
     "exactly": lambda amount, number: amount == number,
@@ -31,20 +27,6 @@ BOUNDS = {
 }
 
 
-def spelled(number: int) -> str:
-    """The number in English words."""
-    for scale, name in ((10**9, "billion"), (10**6, "million"), (1000, "thousand")):
-        if number >= scale:
-            rest = f" {spelled(number % scale)}" if number % scale else ""
-            return f"{spelled(number // scale)} {name}{rest}"
-    if number >= 100:
-        rest = f" and {spelled(number % 100)}" if number % 100 else ""
-        return f"{UNITS[number // 100]} hundred{rest}"
-    if number < 20:
-        return UNITS[number]
-    return TENS[number // 10 - 2] + (f"-{UNITS[number % 10]}" if number % 10 else "")
-
-
 def only_value(text: str) -> Value:
     values = [item.value for item in read_clause(text).items if item.value is not None]
     assert len(values) == 1, text
@@ -53,7 +35,7 @@ def only_value(text: str) -> Value:
 
 @given(st.integers(2, 10**12 - 1))
 def test_every_spelling_of_a_number_is_the_same(number: int) -> None:
-    spellings = [f"{number}", f"{number:,}", spelled(number)]
+    spellings = [f"{number}", f"{number:,}", spelled(number, "-")]
     for first, second in pairwise([*spellings, spellings[0]]):
         claimed = only_value(f"They sold {first} tickets.")
         assert decide(claimed, only_value(f"They sold {second} tickets.")) == "entailment"
@@ -61,7 +43,7 @@ def test_every_spelling_of_a_number_is_the_same(number: int) -> None:
 
 @given(st.integers(2, 999), st.integers(2, 999))
 def test_different_counts_contradict_each_other(first: int, second: int) -> None:
-    claim, stated = f"The inn has {first} rooms.", f"The inn has {spelled(second)} rooms."
+    claim, stated = f"The inn has {first} rooms.", f"The inn has {spelled(second, '-')} rooms."
     there, back = compare(claim, [("", stated)]), compare(stated, [("", claim)])
     if first == second:
         assert there is not None
