@@ -258,8 +258,20 @@ runs/verifier/model.safetensors: runs/bge-small/model.safetensors runs/real-exam
     runs/world-examples.jsonl runs/twin-examples.jsonl runs/bridge-examples.jsonl runs/dev-examples.jsonl
 	$(BIN)/accelerate launch -m training.verifier --config configs/verifier.yaml
 
-verifier: runs/verifier/model.safetensors
+CALIBRATION_PAIRS := nli2/vitaminc:500 nli/fever:500 nli2/fever-train:300 nli2/snli-cad:150 nli2/wanli-part:200 \
+    nli/snli:150
+
+runs/calibration-examples.jsonl: | runs/hover-367k/manifest.json
+	$(EXAMPLES) --split dev --seed 9 --kb runs/hover-367k --documents $(DATA)/feverous/pages.jsonl \
+	    $(foreach p,$(CALIBRATION_PAIRS),--nli $(DATA)/$(firstword $(subst :, ,$p)).dev.jsonl.gz \
+	    --limit $(subst :,=,$(notdir $p))) --neutral fever $(foreach s,vitaminc fever-train fever,--title $s) \
+	    --source hover:$(DATA)/hover/claims.dev.jsonl --source gold:$(DATA)/feverous/claims.dev.jsonl \
+	    --source fool-me-twice:$(DATA)/fool-me-twice/claims.dev.jsonl $@
+
+verifier: runs/verifier/model.safetensors runs/calibration-examples.jsonl
 	$(BIN)/python -m training.export_verifier runs/verifier runs/verifier-onnx
+	$(BIN)/python -m training.calibration --verifier runs/verifier-onnx --examples runs/calibration-examples.jsonl \
+	    --open 0.1 --limit 500
 	@echo "Use it: admiral retrieve --set verifier=runs/verifier-onnx ..."
 
 settings: install

@@ -2,14 +2,15 @@
 
 Run as ``python -m training.calibration --verifier DIR --examples EXAMPLES``. It takes the time of
 reading the examples once. The examples, which `training.build_examples` writes, should not be those
-that the verifier was trained on, and should leave claims open as often as evidence in use; their
-weights count. For each kind of evidence (a sentence, sentences of one document, and sentences of
+that the verifier was trained on, and should leave claims open as often as evidence in use: their
+weights count, and ``--open`` sets the share of open ones. For each kind of evidence (a sentence, sentences of one document, and sentences of
 several) there are two numbers, a temperature and what is added to neutral. They are written into
 the directory of the verifier, an exported or a trained one or any Hugging Face sequence classifier.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -58,17 +59,29 @@ _FILE = click.Path(path_type=Path, exists=True)
     multiple=True,
     help="Examples to measure on; those of --examples by default; repeatable.",
 )
+@click.option(
+    "--open",
+    "share",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="Count the sources alike, with this share of open claims in each; by default the weights "
+    "of the examples count.",
+)
 @limit_option(2000)
 @seed_option
 def main(
-    verifier: Path, examples: tuple[Path, ...], dev: tuple[Path, ...], limit: int, seed: int
+    verifier: Path,
+    examples: tuple[Path, ...],
+    dev: tuple[Path, ...],
+    share: float | None,
+    limit: int,
+    seed: int,
 ) -> None:
     """Calibrate a verifier, and print its expected calibration error before and after."""
     try:
         reader = _open(verifier)
         own = _drawn(examples, limit, seed)
         scores = _logits(reader, own)
-        fitted = _fit(own, scores)
+        fitted = _fit(own, scores, share)
         if dev:
             own = _drawn(dev, limit, seed)
             scores = _logits(reader, own)
@@ -122,17 +135,26 @@ def _kinds(examples: Sequence[Example]) -> np.ndarray:
     return np.array([kind_of_evidence(example.evidence) for example in examples])
 
 
-def _fit(examples: Sequence[Example], logits: Tensor) -> Calibration:
+def _fit(examples: Sequence[Example], logits: Tensor, share: float | None) -> Calibration:
     """Return the scales of the highest likelihood; neutral ones for kinds without examples."""
     kinds = _kinds(examples)
     labels = torch.tensor([POSSIBLE[example.label] for example in examples])
-    weights = torch.tensor([example.weight for example in examples])
     fitted = Calibration()
     for kind in KINDS:
-        at = torch.from_numpy(kinds == kind)
-        if at.any():
-            fitted = replace(fitted, **{kind: fit_scale(logits[at], labels[at], weights[at])})
+        at = np.flatnonzero(kinds == kind)
+        if len(at):
+            own = [examples[number] for number in at]
+            weights = [e.weight for e in own] if share is None else _weights(own, share)
+            scale = fit_scale(logits[at], labels[at], torch.tensor(weights, dtype=torch.float64))
+            fitted = replace(fitted, **{kind: scale})
     return fitted
+
+
+def _weights(examples: Sequence[Example], share: float) -> list[float]:
+    """Return weights at which each source has the same sum, a share of it open claims."""
+    cells = [(example.source, example.label == "neutral") for example in examples]
+    count = Counter(cells)
+    return [(share if is_open else 1 - share) / count[source, is_open] for source, is_open in cells]
 
 
 def _at(examples: Sequence[Example], logits: Tensor, calibration: Calibration) -> Tensor:

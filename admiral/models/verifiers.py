@@ -29,7 +29,7 @@ def open_configured_verifier(config: RetrievalConfig) -> Verifier:
         If it cannot be read; the message names the setting, the file and the remedy.
     """
     chat = _chat_settings(config) if config.verifier == OPENAI else None
-    threads = config.threads or os.cpu_count() or 1
+    threads = config.threads or len(os.sched_getaffinity(0))
     device = choose_device(config.device)
     return open_named_verifier(
         config.verifier, "setting 'verifier'", device=device, threads=threads, chat=chat

@@ -66,6 +66,16 @@ def test_errors_are_measured_on_other_examples(
     assert "| one | 1 | " in done.output and "towns" not in done.output
 
 
+def test_fewer_open_claims_make_neutral_less_probable(folder: Path, examples: Path) -> None:
+    found = []
+    for share in ("0.1", "0.6"):
+        done = calibrate("--verifier", folder, "--examples", examples, "--open", share)
+        assert done.exit_code == 0, done.output
+        found.append(read_calibration(folder).sentence.neutral)
+    assert found[0] < found[1] - 1
+    assert calibrate("--verifier", folder, "--examples", examples, "--open", 1).exit_code == 2
+
+
 def test_bad_input_is_named_and_nothing_is_written(
     folder: Path, examples: Path, tmp_path: Path
 ) -> None:
