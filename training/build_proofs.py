@@ -23,7 +23,6 @@ from admiral.kb.kb_paths import check_outside_folders
 from admiral.models.verifiers import open_named_verifier
 from admiral.storage.output_paths import check_distinct_paths, check_output_path
 from proofs import Verdict
-from proofs.judges.calibrated import CalibratedJudge
 from proofs.judges.verified import VerifiedJudge
 from proofs.verifier.reading import Verifier
 from training.command_options import (
@@ -52,21 +51,19 @@ _VERDICTS = {
 
 
 def confirmed_proofs(
-    judge: CalibratedJudge, verifier: Verifier, examples: Iterable[VerdictExample]
+    verifier: Verifier, examples: Iterable[VerdictExample]
 ) -> Iterator[ProveSample]:
     """Yield a proof of each example whose label the verifier predicts.
 
     Parameters
     ----------
-    judge
-        Drafts the proofs and scores their steps.
     verifier
         Confirms the labels, and finds the steps that contradict the evidence.
     examples
         Claims with evidence and labels.
     """
     # Evidence counts as sufficient if NOT ENOUGH INFO is not the most probable verdict.
-    verified = VerifiedJudge(judge, verifier)
+    verified = VerifiedJudge(verifier)
     remaining = iter(examples)
     while batch := list(islice(remaining, _BATCH_SIZE)):
         judgements = verified.judge([one.claim for one in batch], [one.evidence for one in batch])
@@ -107,7 +104,7 @@ def main(
             corpus = with_documents(opened, documents)
             claims = sample_claims(parsed, corpus, limit, seed)
             examples = gold_examples(corpus, claims, seed)
-            count = write_samples(out, confirmed_proofs(CalibratedJudge(), reader, examples))
+            count = write_samples(out, confirmed_proofs(reader, examples))
     except AdmiralError as error:
         raise click.ClickException(str(error)) from error
     click.echo(f"{out}: {count:,} proofs of {len(claims):,} claims", err=True)

@@ -3,9 +3,10 @@
 Run as ``python -m training.calibration --verifier DIR --examples EXAMPLES``. It takes the time of
 reading the examples once. The examples, which `training.build_examples` writes, should not be those
 that the verifier was trained on, and should leave claims open as often as evidence in use: their
-weights count, and ``--open`` sets the share of open ones. For each kind of evidence (a sentence, sentences of one document, and sentences of
-several) there are two numbers, a temperature and what is added to neutral. They are written into
-the directory of the verifier, an exported or a trained one or any Hugging Face sequence classifier.
+weights count, and ``--open`` sets the share of open ones. For each kind of evidence (a sentence,
+sentences of one document, and sentences of several) there are two numbers, a temperature and what
+is added to neutral. They are written into the directory of the verifier, an exported or a trained
+one or any Hugging Face sequence classifier.
 """
 
 from __future__ import annotations
@@ -141,8 +142,8 @@ def _fit(examples: Sequence[Example], logits: Tensor, share: float | None) -> Ca
     labels = torch.tensor([POSSIBLE[example.label] for example in examples])
     fitted = Calibration()
     for kind in KINDS:
-        at = np.flatnonzero(kinds == kind)
-        if len(at):
+        at = np.flatnonzero(kinds == kind).tolist()
+        if at:
             own = [examples[number] for number in at]
             weights = [e.weight for e in own] if share is None else _weights(own, share)
             scale = fit_scale(logits[at], labels[at], torch.tensor(weights, dtype=torch.float64))

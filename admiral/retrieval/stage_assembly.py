@@ -177,10 +177,11 @@ def build_judge(checkpoint: Checkpoint | None, config: RetrievalConfig) -> Suffi
         case "lexical":
             return LexicalJudge(open_lexicon(config))
         case "calibrated":
-            judge = CalibratedJudge(judge_weights(config), open_lexicon(config))
+            lexicon = open_lexicon(config)
             if not config.verifier:
-                return judge
-            return VerifiedJudge(judge, open_configured_verifier(config), stop_at=config.stop_at)
+                return CalibratedJudge(judge_weights(config), lexicon)
+            verifier = open_configured_verifier(config)
+            return VerifiedJudge(verifier, lexicon, stop_at=config.stop_at)
     assert checkpoint is not None
     if config.judge == "classifier":
         head = load_sufficiency_head(checkpoint.path, 2 * checkpoint.model.hidden_size)

@@ -121,8 +121,10 @@ def _begins_chunk(tokens: list[_Token], at: int, group: list[_Token]) -> bool:
         return before.norm not in _PREPOSITIONS
     if token.is_capitalised:
         return False
+    if word in NEGATIONS:
+        return before.norm not in _RELATIVES | _AUXILIARIES | _PREPOSITIONS | _CONJUNCTIONS
     if word in _VERBS or (word.endswith("ed") and before.is_capitalised):
-        return before.norm not in _RELATIVES and before.norm not in _AUXILIARIES
+        return before.norm not in _RELATIVES | _AUXILIARIES | NEGATIONS
     if word in _CONJUNCTIONS:
         return True
     return word in _PREPOSITIONS and before.norm not in _PREPOSITIONS | _RELATIVES

@@ -7,7 +7,8 @@ draft is a proof in itself (`lexical_proof`) and the input of annotation, which 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from proofs.drafting.chunking import chunk
@@ -17,7 +18,7 @@ from proofs.lexicons.values import value
 from proofs.logic.notation import ProofError
 from proofs.logic.operators import NatOp
 from proofs.logic.proof import MAX_STEPS, Proof, ProofStep
-from proofs.logic.words import split_words
+from proofs.logic.words import locate_spans, split_words
 
 if TYPE_CHECKING:  # it needs torch, which lexical drafts do not
     from proofs.drafting.contextual_similarity import ContextualSimilarity
@@ -142,6 +143,38 @@ def default_operator(span: str, alignment: Alignment, lexicon: SpanLexicon) -> N
 def to_proof(steps: Sequence[DraftStep]) -> Proof:
     """Return the proof of drafted steps."""
     return Proof(tuple(step.to_step() for step in steps))
+
+
+def merge_unquotable(claim: str, steps: Sequence[DraftStep]) -> list[DraftStep]:
+    """Merge covered steps whose alignment is unrelated with a covered step that quotes something.
+
+    They are merged with the previous step, otherwise with the next. Between independent steps they
+    become independent.
+    """
+    merged: list[DraftStep] = []
+    pending = ""  # the claim text of steps that wait for the next one
+    for step, text in zip(steps, _step_texts(claim, steps), strict=True):
+        covered = step.operator is not NatOp.INDEPENDENCE
+        if covered and step.similarity < RELATED_SIMILARITY:
+            if not pending and merged and merged[-1].operator is not NatOp.INDEPENDENCE:
+                merged[-1] = replace(merged[-1], claim=merged[-1].claim + text)
+            else:
+                pending += text
+            continue
+        if pending and not covered:
+            merged.append(DraftStep(pending, None, NatOp.INDEPENDENCE))
+            pending = ""
+        merged.append(replace(step, claim=pending + text))
+        pending = ""
+    if pending:
+        merged.append(DraftStep(pending, None, NatOp.INDEPENDENCE))
+    return [replace(step, claim=step.claim.strip()) for step in merged]
+
+
+def _step_texts(claim: str, steps: Sequence[DraftStep]) -> list[str]:
+    """Return the claim's text from the end of the previous step to the end of each step."""
+    ends = [0, *(end for _, end in locate_spans(claim, (step.claim for step in steps)))]
+    return [claim[begin:end] for begin, end in pairwise(ends)]
 
 
 def lexical_proof(

@@ -18,10 +18,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 
-from proofs.drafting.drafts import RELATED_SIMILARITY, DraftStep, default_operator, to_proof
+from proofs.drafting.drafts import (
+    RELATED_SIMILARITY,
+    default_operator,
+    merge_unquotable,
+    to_proof,
+)
 from proofs.judges.claim_features import CLAIM_FEATURES
 from proofs.judges.judgement import Evidence, Judgement, uncovered
 from proofs.judges.network import HiddenUnit, network_score, read_units
@@ -30,7 +34,6 @@ from proofs.judges.weight_files import number, read_weights
 from proofs.lexicons.lexicon import SpanLexicon, default_lexicon, is_bare_negation
 from proofs.logic.operators import REFUTING_OPERATORS, NatOp
 from proofs.logic.proof import MAX_STEPS, Proof
-from proofs.logic.words import locate_spans
 
 # From this similarity on, a step is covered nearly verbatim.
 _VERBATIM = 0.9
@@ -199,7 +202,7 @@ class CalibratedJudge:
                 default = default_operator(step.claim, step.alignment, self._lexicon)
                 step = replace(step, operator=relation or default)
             steps.append(step)
-        return to_proof(_merge_unquotable(claim, steps))
+        return to_proof(merge_unquotable(claim, steps))
 
 
 def covered_by_one_document(features: ProofFeatures) -> bool:
@@ -215,38 +218,6 @@ def covered_by_one_document(features: ProofFeatures) -> bool:
         and (step.similarity >= _VERBATIM or (is_named and step.operator in REFUTING_OPERATORS))
         for step in features.drafts
     )
-
-
-def _merge_unquotable(claim: str, steps: Sequence[DraftStep]) -> list[DraftStep]:
-    """Merge covered steps whose alignment is unrelated with a covered step that quotes something.
-
-    They are merged with the previous step, otherwise with the next. Between independent steps they
-    become independent.
-    """
-    merged: list[DraftStep] = []
-    pending = ""  # the claim text of steps that wait for the next one
-    for step, text in zip(steps, _step_texts(claim, steps), strict=True):
-        covered = step.operator is not NatOp.INDEPENDENCE
-        if covered and step.similarity < RELATED_SIMILARITY:
-            if not pending and merged and merged[-1].operator is not NatOp.INDEPENDENCE:
-                merged[-1] = replace(merged[-1], claim=merged[-1].claim + text)
-            else:
-                pending += text
-            continue
-        if pending and not covered:
-            merged.append(DraftStep(pending, None, NatOp.INDEPENDENCE))
-            pending = ""
-        merged.append(replace(step, claim=pending + text))
-        pending = ""
-    if pending:
-        merged.append(DraftStep(pending, None, NatOp.INDEPENDENCE))
-    return [replace(step, claim=step.claim.strip()) for step in merged]
-
-
-def _step_texts(claim: str, steps: Sequence[DraftStep]) -> list[str]:
-    """Return the claim's text from the end of the previous step to the end of each step."""
-    ends = [0, *(end for _, end in locate_spans(claim, (step.claim for step in steps)))]
-    return [claim[begin:end] for begin, end in pairwise(ends)]
 
 
 @cache

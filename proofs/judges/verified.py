@@ -1,28 +1,43 @@
-"""The judge `calibrated` with a verifier, which decides; the proof shows why.
+"""The judge with a verifier, which decides; the proof shows why.
 
 The verifier reads the claim with its evidence once. Its probabilities are those of the verdicts,
-and the evidence is sufficient if NOT ENOUGH INFO is improbable enough. The judge drafts a proof and
-writes it for this decision, so that it has an independent step if and only if the evidence is
-insufficient. If the claim is refuted and no step contradicts the evidence, the step does whose
-words, by the verifier, the evidence says otherwise; if it is supported, none does.
+and the evidence is sufficient if NOT ENOUGH INFO is improbable enough. The proof is then written
+for this decision, so that the two cannot disagree: what a supported claim says is quoted span by
+span; of a refuted claim, the span that the evidence most probably denies is set against the words
+that deny it; and of an open claim, the spans that the evidence does not cover are independent.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from proofs.judges.calibrated import CalibratedJudge
-from proofs.judges.judgement import Evidence, Judgement, uncovered
+from proofs.drafting.chunking import chunk
+from proofs.drafting.drafts import DraftStep, draft_steps, merge_unquotable, to_proof
+from proofs.drafting.span_alignment import Aligner, Alignment
+from proofs.judges.judgement import Evidence, Judgement, uncovered, verdict_of
+from proofs.lexicons.lexicon import SpanLexicon, default_lexicon
+from proofs.lexicons.values import value
 from proofs.logic.operators import REFUTING_OPERATORS, NatOp, Verdict
-from proofs.logic.proof import Proof, ProofStep
-from proofs.logic.words import NEGATIONS, is_content, locate_spans, split_words, stems
+from proofs.logic.proof import MAX_EVIDENCE_WORDS, MAX_STEPS, Proof, ProofStep
+from proofs.logic.words import (
+    NEGATIONS,
+    has_content,
+    is_content,
+    locate_spans,
+    split_words,
+    stems,
+    word_spans,
+)
 from proofs.verifier.label_names import LABELS
-from proofs.verifier.reading import NEUTRAL, NOTHING_KNOWN, Reading, Verifier
+from proofs.verifier.reading import NEUTRAL, NOTHING_KNOWN, Comparison, Reading, Verifier
 
 _CONTRADICTION = LABELS.index("contradiction")
+# What joins a quotation to the words before it.
+_JOINING = re.compile(r"^(?:and|but|or|while)\s", re.IGNORECASE)
 # The column of each verdict in a reading.
 _COLUMNS = {
     Verdict.SUPPORTS: LABELS.index("entailment"),
@@ -36,16 +51,26 @@ class VerifiedJudge:
 
     Parameters
     ----------
-    judge
-        Drafts and writes the proofs.
     verifier
         Reads claims with their evidence.
+    lexicon
+        Relates words and spans; the built-in lexicon by default.
     stop_at
         Evidence is sufficient if it decides the claim, either way, at least this probably.
+    max_steps
+        Most steps of a proof.
     """
 
-    def __init__(self, judge: CalibratedJudge, verifier: Verifier, *, stop_at: float = 0.5) -> None:
-        self._judge, self._verifier, self._stop_at = judge, verifier, stop_at
+    def __init__(
+        self,
+        verifier: Verifier,
+        lexicon: SpanLexicon | None = None,
+        *,
+        stop_at: float = 0.5,
+        max_steps: int = MAX_STEPS,
+    ) -> None:
+        self._verifier, self._lexicon = verifier, lexicon or default_lexicon()
+        self._stop_at, self._max_steps = stop_at, max_steps
 
     def judge(self, claims: Sequence[str], evidence: Sequence[Evidence]) -> list[Judgement]:
         """Return the probabilities of each claim's verdicts, the decision and its proof."""
@@ -65,50 +90,72 @@ class VerifiedJudge:
         verdicts = {verdict: float(labels[column]) for verdict, column in _COLUMNS.items()}
         probability = 1 - verdicts[Verdict.NOT_ENOUGH_INFO]
         sufficient = probability >= self._stop_at
-        proof = self._written(claim, evidence, sufficient)
+        verdict = verdict_of(sufficient, None, verdicts)
+        assert verdict is not None  # there are probabilities
+        proof = self._proof(claim, evidence, reading, verdict)
+        return Judgement(sufficient, proof, probability, verdicts, reading.comparisons)
+
+    def _proof(self, claim: str, evidence: Evidence, reading: Reading, verdict: Verdict) -> Proof:
         telling = telling_sentences(evidence, reading)
-        if sufficient and len(telling) < len(evidence):
-            # Sentences that say nothing of the claim may share more words with it.
-            closer = self._written(claim, telling, sufficient)
-            if closer.sufficient and len(closer.steps) >= len(proof.steps):
-                proof = closer
-        if sufficient and not proof.sufficient:  # no span of it can be quoted for a part
-            texts = (part.strip() for one in (*telling, *evidence) for part in reversed(one))
-            proof = Proof((ProofStep(claim.strip(), next(filter(None, texts)), NatOp.EQUIVALENCE),))
-        judgement = Judgement(sufficient, proof, probability, verdicts, reading.comparisons)
-        return replace(judgement, proof=agreeing_proof(claim, proof, judgement.verdict, reading))
+        steps = draft_steps(claim, telling, self._lexicon, self._max_steps)
+        labels = _span_labels(claim, steps, reading)
+        if verdict is Verdict.NOT_ENOUGH_INFO:
+            return to_proof(merge_unquotable(claim, _open(steps, labels)))
+        refuted = len(steps)
+        if verdict is Verdict.REFUTES:
+            refuted = _refuted_span(claim, steps, labels, reading.comparisons)
+        # What follows from evidence that refutes a claim is not known, only what says the same.
+        written = [_covered(step, exactly=at > refuted) for at, step in enumerate(steps)]
+        if refuted < len(steps):
+            opposing = self._opposing(steps, refuted, evidence, reading)
+            written[refuted] = _against(steps[refuted], opposing)
+        merged = merge_unquotable(claim, written)
+        if any(step.operator is NatOp.INDEPENDENCE for step in merged):
+            return _whole(claim, [*telling, *evidence], verdict)
+        return to_proof(merged)
 
-    def _written(self, claim: str, evidence: Evidence, sufficient: bool) -> Proof:
-        draft = self._judge.draft(claim, evidence)
-        assert draft is not None  # there are words and evidence
-        proof = self._judge.write(claim, draft, sufficient=sufficient).proof
-        assert proof is not None
-        return proof
+    def _opposing(
+        self, steps: Sequence[DraftStep], at: int, evidence: Evidence, reading: Reading
+    ) -> Alignment:
+        """Return the words of the evidence that a span of a refuted claim is set against."""
+        for comparison in reading.comparisons:
+            title, text = evidence[comparison.sentence]
+            if comparison.stated in text and _is_quotable(comparison.stated):
+                return Alignment(comparison.stated, title, 1.0)
+        title, text = evidence[int(np.argmax(reading.sentences[:, _CONTRADICTION]))]
+        span, before = steps[at].claim, steps[at - 1].claim if at else ""
+        pieces = [_JOINING.sub("", text[begin:end]).strip(" ,.;:") for begin, end in chunk(text)]
+        best, highest = "", 0.0
+        for piece, previous in zip(pieces, ["", *pieces], strict=False):
+            score = self._opposition(span, piece, before, previous)
+            if score > highest and _is_quotable(piece):
+                best, highest = piece, score
+        if best:
+            return Alignment(best, title, 1.0)
+        aligned = Aligner([(title, text)], self._lexicon).align(span) or steps[at].alignment
+        return aligned or Alignment("", title, 0.0)
 
+    def _opposition(self, span: str, piece: str, before: str, previous: str) -> float:
+        """Return how well a piece of the evidence stands where a span of the claim does.
 
-def agreeing_proof(claim: str, proof: Proof, verdict: Verdict | None, reading: Reading) -> Proof:
-    """Return a proof that does not contradict a verdict, if it covers its claim.
-
-    Parameters
-    ----------
-    claim, proof
-        A claim and its proof.
-    verdict
-        The verdict on the claim as a whole.
-    reading
-        What the verifier says of the words of the claim. If it says nothing of them, the step whose
-        spans share the smallest part of their words refutes the claim.
-    """
-    if not proof.sufficient or proof.verdict() is verdict:
-        return proof
-    if verdict is Verdict.SUPPORTS:
-        return Proof(tuple(map(_agreeing, proof.steps)))
-    if verdict is not Verdict.REFUTES:
-        return proof
-    doubts = _doubts(claim, proof, reading)
-    at = doubts.index(max(doubts))
-    steps = (*proof.steps[:at], _contradicting(proof.steps[at]), *proof.steps[at + 1 :])
-    return Proof(steps)
+        Parameters
+        ----------
+        span, piece
+            The two.
+        before, previous
+            What precedes them.
+        """
+        claimed, stated = _content_stems(span), _content_stems(piece)
+        if not stated or (claimed <= stated and _is_negated(span) == _is_negated(piece)):
+            return 0.0  # it says the same
+        first, other = (text.split()[0].lower() for text in (span, piece))
+        return (
+            3.0 * bool(_content_stems(before) & _content_stems(previous))
+            + 1.5 * (self._lexicon.relation(span, piece) in REFUTING_OPERATORS)
+            + 1.0 * (_kind(span) == _kind(piece))
+            + 0.5 * (first == other)
+            + len(claimed & stated) / max(len(claimed), 1)
+        )
 
 
 def telling_sentences(evidence: Evidence, reading: Reading) -> Evidence:
@@ -123,32 +170,83 @@ def shares_a_word(claim: str, evidence: Evidence) -> bool:
     return any(words & _content_stems(f"{title} {text}") for title, text in evidence)
 
 
-def _doubts(claim: str, proof: Proof, reading: Reading) -> list[float]:
-    """Return how probably the evidence says otherwise than each step's claim span."""
+def _span_labels(claim: str, steps: Sequence[DraftStep], reading: Reading) -> np.ndarray:
+    """Return how probably the evidence says each span, leaves it open and denies it, (spans, 3).
+
+    Each is that of the word of the span of which it is most probable: one word decides a span.
+    Verifiers that say nothing of words leave it to the words that are found in the evidence.
+    """
     if not len(reading.tokens):
-        return [-_overlap(step) for step in proof.steps]
-    places = locate_spans(claim, (step.claim for step in proof.steps))
-    otherwise = reading.tokens[:, _CONTRADICTION]
-    doubts = []
-    for begin, end in places:
+        return np.array(
+            [
+                (one.similarity, 1 - one.similarity, 1 - one.similarity / 2)
+                if one.operator not in REFUTING_OPERATORS
+                else (0.0, 0.0, 1.0)
+                for one in steps
+            ]
+        )
+    rows = []
+    for begin, end in locate_spans(claim, (step.claim for step in steps)):
         inside = [n for n, (b, e) in enumerate(reading.offsets) if b < end and e > begin]
-        doubts.append(float(np.max(otherwise[inside], initial=0.0)))
-    return doubts
+        rows.append(reading.tokens[inside].max(0) if inside else NOTHING_KNOWN)
+    return np.array(rows)
 
 
-def _overlap(step: ProofStep) -> float:
-    words = _content_stems(step.claim)
-    return len(words & _content_stems(step.evidence)) / max(len(words), 1)
+def _open(steps: Sequence[DraftStep], labels: np.ndarray) -> list[DraftStep]:
+    """Return the steps of an open claim; the span that is least covered is independent."""
+    limit = min(0.5, labels[:, NEUTRAL].max())
+    return [
+        replace(step, operator=NatOp.INDEPENDENCE, unquoted=True)
+        if row[NEUTRAL] >= limit or step.alignment is None
+        else _covered(step)
+        for step, row in zip(steps, labels, strict=True)
+    ]
 
 
-def _agreeing(step: ProofStep) -> ProofStep:
-    refutes = step.operator in REFUTING_OPERATORS
-    return replace(step, operator=NatOp.EQUIVALENCE) if refutes else step
+def _refuted_span(
+    claim: str, steps: Sequence[DraftStep], labels: np.ndarray, comparisons: Sequence[Comparison]
+) -> int:
+    """Return the number of the span that the evidence most probably denies."""
+    for comparison in comparisons:
+        place = claim.find(comparison.claimed)
+        if place >= 0:
+            end = place + len(comparison.claimed)
+            spans = locate_spans(claim, (step.claim for step in steps))
+            return max(n for n, (begin, _) in enumerate(spans) if begin < end)
+    return int(np.argmax(labels[:, _CONTRADICTION]))
 
 
-def _contradicting(step: ProofStep) -> ProofStep:
-    negated = _is_negated(step.claim) != _is_negated(step.evidence)
-    return replace(step, operator=NatOp.NEGATION if negated else NatOp.ALTERNATION)
+def _covered(step: DraftStep, *, exactly: bool = False) -> DraftStep:
+    """Return a step that the evidence covers, whatever words alone say."""
+    follows = step.operator is NatOp.FORWARD and not exactly
+    operator = NatOp.FORWARD if follows else NatOp.EQUIVALENCE
+    if step.alignment is None:
+        operator = NatOp.INDEPENDENCE
+    return replace(step, operator=operator)
+
+
+def _against(step: DraftStep, opposing: Alignment) -> DraftStep:
+    negated = _is_negated(step.claim) != _is_negated(opposing.span)
+    operator = NatOp.NEGATION if negated else NatOp.ALTERNATION
+    return replace(step, alignment=replace(opposing, similarity=1.0), operator=operator)
+
+
+def _whole(claim: str, evidence: Evidence, verdict: Verdict) -> Proof:
+    """Return a proof of one step, for a claim of which no span can be quoted for a part."""
+    texts = [part.strip() for one in evidence for part in reversed(one) if part.strip()]
+    operator = NatOp.EQUIVALENCE if verdict is Verdict.SUPPORTS else NatOp.ALTERNATION
+    return Proof((ProofStep(claim.strip(), texts[0], operator),))
+
+
+def _kind(span: str) -> tuple[bool, bool]:
+    """Return whether a span has a number or date, and a name."""
+    words = [word for word in split_words(span) if word.is_content]
+    names = any(span[word.start].isupper() for word in words)
+    return any(value(word.norm) is not None for word in words), names
+
+
+def _is_quotable(text: str) -> bool:
+    return has_content(text) and len(word_spans(text)) <= MAX_EVIDENCE_WORDS
 
 
 def _is_negated(text: str) -> bool:

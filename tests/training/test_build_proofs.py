@@ -9,7 +9,6 @@ import pytest
 
 from admiral.gold.gold_claims import Label
 from proofs import NatOp, Verdict
-from proofs.judges.calibrated import CalibratedJudge
 from tests.proofs.verifier.fixed_verifier import FixedVerifier
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 from tests.training.demo_program import run_program
@@ -38,7 +37,7 @@ def test_a_proof_has_the_verdict_that_label_and_verifier_agree_on(
     label: Label, said: str, verdict: Verdict | None
 ) -> None:
     example = VerdictExample(CLAIM, (TOWER, QUILL), label)
-    proofs = list(confirmed_proofs(CalibratedJudge(), FixedVerifier.certain(said), [example] * 20))
+    proofs = list(confirmed_proofs(FixedVerifier.certain(said), [example] * 20))
     if verdict is None:
         assert not proofs
         return

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -24,7 +25,7 @@ SURE, UNSURE, WRONG = (0.8, 0.15, 0.05), (0.1, 0.7, 0.2), (0.1, 0.2, 0.7)
 
 
 def judged(labels: Sequence[float], *, stop_at: float = 0.5, claim: str = CLAIM) -> Judgement:
-    judge = VerifiedJudge(CalibratedJudge(), FixedVerifier(labels), stop_at=stop_at)
+    judge = VerifiedJudge(FixedVerifier(labels), stop_at=stop_at)
     (judgement,) = judge.judge([claim], [FULL])
     return judgement
 
@@ -51,7 +52,7 @@ def test_evidence_is_sufficient_from_the_probability_on() -> None:
 def test_the_proof_refutes_if_the_verifier_does() -> None:
     """The words that the evidence says otherwise contradict it, whatever the rules say."""
     italy = [(0.9, 0.1, 0.0)] * 5 + [(0.1, 0.1, 0.8)]
-    judge = VerifiedJudge(CalibratedJudge(), FixedVerifier(WRONG, italy))
+    judge = VerifiedJudge(FixedVerifier(WRONG, italy))
     (judgement,) = judge.judge([CLAIM], [FULL])
     assert judgement.proof is not None
     assert judgement.proof.verdict() is Verdict.REFUTES
@@ -61,12 +62,77 @@ def test_the_proof_refutes_if_the_verifier_does() -> None:
     assert "Italy" in step.claim
 
 
+@pytest.mark.parametrize(
+    ("claim", "texts", "denied", "opposing", "operator"),
+    [
+        (
+            "Ada was born in Nysund.",
+            [("Ada", "Ada was born in Kallby and grew up in Nysund.")],
+            "in Nysund.",
+            "in Kallby",
+            NatOp.ALTERNATION,
+        ),
+        (
+            "The mine was closed in 1931.",
+            [("Mine", "The mine was opened in 1874, and was closed on 9 May 1940.")],
+            "in 1931.",
+            "on 9 May 1940",
+            NatOp.ALTERNATION,
+        ),
+        (
+            "Ada never won the prize.",
+            [("Ada", "Ada won the prize in 2004.")],
+            "never won the prize.",
+            "won the prize",
+            NatOp.NEGATION,
+        ),
+    ],
+)
+def test_a_denied_span_is_set_against_the_words_that_deny_it(
+    claim: str, texts: list[Sentence], denied: str, opposing: str, operator: NatOp
+) -> None:
+    """Not against the same words, which may stand elsewhere in the evidence."""
+    words = [(0.9, 0.1, 0.0)] * (len(claim.split()) - 1) + [(0.1, 0.1, 0.8)]
+    judge = VerifiedJudge(FixedVerifier(WRONG, words))
+    (judgement,) = judge.judge([claim], [texts])
+    assert judgement.proof is not None
+    judgement.proof.validate(claim, texts)
+    (step,) = [s for s in judgement.proof.steps if s.operator is operator]
+    assert (step.claim, step.evidence) == (denied, opposing)
+
+
+def test_spans_that_the_verifier_leaves_open_are_missing() -> None:
+    claim, texts = "Ada was born in Kallby in 1815.", [("Ada", "Ada was born in Kallby.")]
+    words = [(0.9, 0.1, 0.0)] * 5 + [(0.1, 0.6, 0.3)] * 2
+    (judgement,) = VerifiedJudge(FixedVerifier(UNSURE, words)).judge([claim], [texts])
+    assert judgement.missing == ("in 1815.",)
+
+
+def test_compared_values_are_quoted() -> None:
+    compared = Comparison("contradiction", "five", "six", 1, "Five is not six.")
+    claim = "The town has five schools and three parks."
+    texts = [("Town", "The town has three parks."), ("Town", "It has six schools.")]
+    reading = Reading(np.array(WRONG), np.array([SURE, WRONG]), comparisons=(compared,))
+
+    class Comparing:
+        def read(
+            self, claims: Sequence[str], evidences: Sequence[Sequence[Sentence]]
+        ) -> list[Reading]:
+            return [reading for _ in claims]
+
+    (judgement,) = VerifiedJudge(Comparing()).judge([claim], [texts])
+    assert judgement.proof is not None
+    (step,) = [s for s in judgement.proof.steps if s.operator is NatOp.ALTERNATION]
+    assert "five" in step.claim
+    assert step.evidence == "six"
+
+
 def test_the_proof_supports_if_the_verifier_does() -> None:
     denied = [("Rome", "Rome is not a city in Italy.")]
     alone = CalibratedJudge().judge([CLAIM], [denied])[0]
     assert alone.proof is not None
     assert alone.proof.verdict() is Verdict.REFUTES
-    judge = VerifiedJudge(CalibratedJudge(), FixedVerifier(SURE))
+    judge = VerifiedJudge(FixedVerifier(SURE))
     (judgement,) = judge.judge([CLAIM], [denied])
     assert judgement.proof is not None
     assert judgement.proof.verdict() is Verdict.SUPPORTS
@@ -83,7 +149,7 @@ def test_comparisons_are_kept() -> None:
                 replace(one, comparisons=(compared,)) for one in super().read(claims, evidences)
             ]
 
-    (judgement,) = VerifiedJudge(CalibratedJudge(), Comparing(WRONG)).judge([CLAIM], [FULL])
+    (judgement,) = VerifiedJudge(Comparing(WRONG)).judge([CLAIM], [FULL])
     assert judgement.comparisons == (compared,)
 
 
@@ -93,7 +159,7 @@ def test_without_words_or_evidence_nothing_is_read() -> None:
         assert texts
         return SURE
 
-    judge = VerifiedJudge(CalibratedJudge(), FixedVerifier(fails))
+    judge = VerifiedJudge(FixedVerifier(fails))
     given = [(CLAIM, FULL), ("  ", FULL), (CLAIM, []), (CLAIM, PART)]
     together = judge.judge([c for c, _ in given], [texts for _, texts in given])
     for (claim, texts), judgement in zip(given, together, strict=True):
@@ -116,7 +182,7 @@ def test_proof_agrees_with_the_decision(
     claim: str, texts: list[tuple[str, str]], stop_at: float, weights: list[float]
 ) -> None:
     labels = [weight / sum(weights) for weight in weights]
-    judge = VerifiedJudge(CalibratedJudge(), FixedVerifier(labels), stop_at=stop_at)
+    judge = VerifiedJudge(FixedVerifier(labels), stop_at=stop_at)
     (judgement,) = judge.judge([claim], [texts])
     assert judgement.proof is not None
     judgement.proof.validate(claim, texts)
@@ -131,7 +197,7 @@ def test_proof_agrees_with_the_decision(
 
 def test_evidence_without_a_word_of_the_claim_says_nothing() -> None:
     """Whatever the verifier takes it for."""
-    judge = VerifiedJudge(CalibratedJudge(), FixedVerifier(SURE))
+    judge = VerifiedJudge(FixedVerifier(SURE))
     for claim, texts in (("Dogs bark.", [("Rain", "It rained.")]), ("Nothing", FULL)):
         (judgement,) = judge.judge([claim], [texts])
         assert judgement.verdict is Verdict.NOT_ENOUGH_INFO
