@@ -13,6 +13,7 @@ from admiral.records import (
     probabilities_json,
 )
 from proofs import Judgement
+from proofs.judges.claim_form import form_warning
 
 
 def document_record(document: Document) -> dict[str, Any]:
@@ -55,4 +56,6 @@ def judgement_record(
     if judgement.probability is not None and judgement.verdicts is not None:
         record["probability"] = round(judgement.probability, 6)
         record["verdict_probabilities"] = probabilities_json(judgement.verdicts)
+    if warning := form_warning(claim):
+        record["warnings"] = [warning]
     return {**record, **comparisons_json(judgement.comparisons)}

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from admiral.io.text_rendering import sufficiency_statement, verdict_statement
 from proofs import Judgement
+from proofs.judges.claim_form import form_warning
 from proofs.logic.proof_html import escaped
 
 # Nothing but the page's own style sheets: texts and titles are of untrusted corpora.
@@ -54,6 +55,8 @@ def judgement_page(claim: str, evidence: Sequence[tuple[str, str]], judgement: J
     parts = [page_head("Proof", policy=_POLICY), f"<h1>{escaped(claim)}</h1>\n"]
     parts.append(judgement.proof.to_html(evidence) if judgement.proof else "<p>No proof.</p>\n")
     parts += [f"<p>{line}</p>\n" for line in _conclusions(judgement)]
+    if warning := form_warning(claim):
+        parts.append(f"<p>{escaped(warning)}</p>\n")
     parts.append("<h2>Evidence</h2>\n")
     items = [
         f"<li>{f'<cite>{escaped(title)}</cite>: ' if title else ''}{escaped(text)}</li>\n"

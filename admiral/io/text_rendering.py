@@ -10,6 +10,7 @@ import click
 
 from admiral.records import Hop, RetrievalResult
 from proofs import Judgement, Proof, Verdict
+from proofs.judges.claim_form import form_warning
 from proofs.verifier.reading import Comparison
 
 STOPPED = {
@@ -145,6 +146,8 @@ def render_judgement(
     negation = "" if judgement.sufficient else "not "
     lines.append(sufficiency_statement(negation, judgement.probability))
     lines += _verdict_lines(judgement.verdict, judgement.verdicts, width)
+    if warning := form_warning(claim):
+        lines += ["", *_wrapped(_bold("Note: ", colour) + warning, "", width)]
     return "\n".join(lines) + "\n"
 
 

@@ -10,6 +10,7 @@ from admiral.ranking.features import document_features
 from admiral.ranking.fusion import rank_documents
 from admiral.records import RankedDocument, RetrievalResult
 from admiral.retrieval.state import SearchState
+from proofs.judges.claim_form import form_warning
 from trie import SafeTokenizer
 
 # Number of characters of the unread part of a claim that a warning quotes.
@@ -38,7 +39,8 @@ def build_result(
         state.evidence,
         tuple(state.hops),
         state.stopped or "dead_end",
-        cut_claim_warnings(state.claim.text, stages.claim_limits, tokens),
+        tuple(filter(None, [form_warning(state.claim.text)]))
+        + cut_claim_warnings(state.claim.text, stages.claim_limits, tokens),
     )
 
 

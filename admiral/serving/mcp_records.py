@@ -40,6 +40,7 @@ class ProofRecord(BaseModel):
     proof: list[str] = Field(description="The steps in words, with the titles of the documents.")
     missing: list[str] = Field(description="Questions that the evidence leaves open.")
     comparisons: list[str] = Field(description="Values compared exactly, which decided.")
+    warnings: list[str] = Field(description="Why there is no verdict, or what was not read.")
 
 
 class EvidencePage(ProofRecord):
@@ -93,6 +94,7 @@ def evidence_page(
         proof=proof_words(last.proof if last else None, sentence_pairs(result.evidence)),
         missing=open_questions(last.proof if last else None),
         comparisons=[one.reason for one in last.comparisons] if last else [],
+        warnings=list(result.warnings),
         stopped=result.stopped,
         evidence=[evidence_sentence(sentence) for sentence in result.evidence],
         documents=[each.title for each in result.documents[start : start + limit]],

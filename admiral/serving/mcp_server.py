@@ -35,6 +35,7 @@ from admiral.serving.mcp_records import (
 )
 from admiral.serving.request_models import MAX_HOPS, Text
 from admiral.serving.validation_problems import plain_problem
+from proofs.judges.claim_form import form_warning
 
 if TYPE_CHECKING:
     from admiral.serving.service import Service
@@ -146,6 +147,7 @@ class _Tools:
             proof=proof_words(judgement.proof, pairs),
             missing=open_questions(judgement.proof),
             comparisons=[one.reason for one in judgement.comparisons],
+            warnings=list(filter(None, [form_warning(claim)])),
         )
 
     async def check_citation(

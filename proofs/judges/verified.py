@@ -18,6 +18,7 @@ import numpy as np
 from proofs.drafting.chunking import chunk
 from proofs.drafting.drafts import DraftStep, draft_steps, merge_unquotable, to_proof
 from proofs.drafting.span_alignment import Aligner, Alignment
+from proofs.judges.claim_form import form_warning
 from proofs.judges.judgement import Evidence, Judgement, uncovered, verdict_of
 from proofs.lexicons.lexicon import SpanLexicon, default_lexicon
 from proofs.lexicons.values import value
@@ -73,7 +74,10 @@ class VerifiedJudge:
         self._stop_at, self._max_steps = stop_at, max_steps
 
     def judge(self, claims: Sequence[str], evidence: Sequence[Evidence]) -> list[Judgement]:
-        """Return the probabilities of each claim's verdicts, the decision and its proof."""
+        """Return the probabilities of each claim's verdicts, the decision and its proof.
+
+        A text that is no claim (see `form_warning`) has neither verdict nor proof.
+        """
         at = [n for n, claim in enumerate(claims) if claim.split() and evidence[n]]
         readings = self._verifier.read([claims[n] for n in at], [evidence[n] for n in at])
         by_number = dict(zip(at, readings, strict=True))
@@ -90,6 +94,8 @@ class VerifiedJudge:
         verdicts = {verdict: float(labels[column]) for verdict, column in _COLUMNS.items()}
         probability = 1 - verdicts[Verdict.NOT_ENOUGH_INFO]
         sufficient = probability >= self._stop_at
+        if form_warning(claim) is not None:
+            return Judgement(sufficient, None, probability)
         verdict = verdict_of(sufficient, None, verdicts)
         assert verdict is not None  # there are probabilities
         proof = self._proof(claim, evidence, reading, verdict)
