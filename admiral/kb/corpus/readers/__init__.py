@@ -11,7 +11,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -62,8 +62,8 @@ __all__ = [
 
 
 def _read_files(path: Place) -> Iterator[RecordOrError]:
-    """Yield one record for each file that people write below a folder, or for the file itself."""
-    for item in map(read_file, choose_files(path, ALL_FILES).files):
+    """Yield the records of each file that people write below a folder, or for the file itself."""
+    for item in chain.from_iterable(map(read_file, choose_files(path, ALL_FILES).files)):
         if not isinstance(item, SkippedFile):
             yield item
 
@@ -94,7 +94,7 @@ def read_corpus(path: Place, format: str) -> Iterator[RecordOrError]:
 
 def read_corpus_file(file: Place, format: str) -> Iterator[RecordOrError | SkippedFile]:
     """Yield the records of one of the files that `corpus_files` returns."""
-    return iter([read_file(file)]) if format == "files" else read_corpus(file, format)
+    return read_file(file) if format == "files" else read_corpus(file, format)
 
 
 def corpus_files(path: Place, format: str, patterns: FilePatterns) -> ChosenFiles:
