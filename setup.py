@@ -77,6 +77,7 @@ setup(
         # Documents of `admiral index` other than plain text, Markdown, manual pages and notebooks.
         "docutils>=0.22,<0.24",
         "cryptography>=44",  # pypdf reads files that are encrypted by AES with it
+        "openpyxl>=3.1,<4",  # number formats and dates of workbooks
         "pypdf>=6,<8",
         "selectolax>=0.4,<2",
         "webencodings>=0.5.1,<0.7",
@@ -135,6 +136,7 @@ setup(
             "mcp>=2.3,<3",
             "onnx>=1.23,<2",
             "onnxscript>=0.7,<1",
+            "odfdo>=3.27,<4",  # this, python-docx and python-pptx write documents that tests read
             "openai>=3.50,<4",
             "pillow>=11",
             "playwright>=1.55,<2",
@@ -142,7 +144,8 @@ setup(
             "pytest>=9",
             "pytest-timeout>=2.3",
             "pytest-xdist>=3.8",
-            "python-docx>=1.2,<2",  # writes documents that tests read
+            "python-docx>=1.2,<2",
+            "python-pptx>=1,<2",
             "ruff>=0.14",
             "schemathesis>=4.30,<5",
             "spacy>=3.8,<3.9",

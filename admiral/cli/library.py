@@ -42,10 +42,11 @@ def _source_options(command: Command) -> Command:
             "--format",
             default="auto",
             show_default=True,
-            help="Format of the files: auto (by suffix), jsonl, html, warc or text.",
+            help="Format of the files: auto (by suffix), jsonl, html, warc, text or document (PDF, "
+            "DOCX and others).",
         ),
         click.option(
-            "--base-url", default="", help="URL of the folder of HTML and text files without one."
+            "--base-url", default="", help="URL of the folder of files that do not name theirs."
         ),
         click.option("--skip-bad", is_flag=True, help="Skip and count bad records."),
     ):
@@ -109,7 +110,8 @@ def build_command(
     """Build a library from files or folders of pages.
 
     SOURCES are JSON Lines with url, title and text, sentences or html (or records of WiCE or
-    WAFER), HTML pages, WARC or WET archives, and text files.
+    WAFER), HTML pages, WARC or WET archives, text files, and documents: PDF, DOCX, ODT, RTF, PPTX,
+    XLSX, ODS and EPUB.
     """
     from admiral.library import build_library
     from admiral.library.readers import SourceFiles

@@ -1,4 +1,4 @@
-"""Read sources from files: JSON Lines, WiCE, WAFER, HTML, WARC and plain text."""
+"""Read sources from files: JSON Lines, WiCE, WAFER, HTML, WARC, text, PDF and other documents."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from admiral.errors import AdmiralError, RecordError
 from admiral.io.streams import COMPRESSED_SUFFIXES
 from admiral.kb.corpus.corpora import BAD_RECORDS_SHOWN, check_choice
 from admiral.library.canonical_urls import is_web
+from admiral.library.readers.document_sources import read_document_file
 from admiral.library.readers.source_lines import read_source_lines
 from admiral.library.readers.warc_files import read_warc_file
 from admiral.library.readers.web_files import read_html_file, read_text_file
@@ -17,7 +18,7 @@ from admiral.library.source_records import Source
 
 logger = logging.getLogger(__name__)
 
-FORMATS = ("jsonl", "html", "warc", "text")
+FORMATS = ("jsonl", "html", "warc", "text", "document")
 _SUFFIXES = {
     ".jsonl": "jsonl",
     ".json": "jsonl",
@@ -27,7 +28,11 @@ _SUFFIXES = {
     ".warc": "warc",
     ".wet": "warc",
     ".txt": "text",
+    **dict.fromkeys(
+        (".pdf", ".docx", ".odt", ".rtf", ".pptx", ".xlsx", ".ods", ".epub"), "document"
+    ),
 }
+_READERS = {"html": read_html_file, "text": read_text_file, "document": read_document_file}
 
 
 class SourceFiles:
@@ -41,7 +46,7 @@ class SourceFiles:
         One of `FORMATS` for all files, or ``auto`` to go by their suffixes. Lines of JSON may be
         pages, or records of WiCE or WAFER, which are told apart by their fields.
     base_url
-        URL of the folder, for HTML and text files that do not name their own. A file given by
+        URL of the folder, for files that do not name their own, as HTML may. A file given by
         itself lies in its folder.
     skip_bad
         Whether to count and report bad records instead of raising an error for the first.
@@ -71,6 +76,8 @@ class SourceFiles:
         self.bad = 0
         self._base_url, self._skip_bad = base_url, skip_bad
         self._files = [file for path in paths for file in _files(Path(path), format)]
+        if not base_url:
+            self._leave_out_documents([Path(path) for path in paths])
         if not self._files:
             given = ", ".join(map(str, paths)) or "no path"
             raise AdmiralError(
@@ -96,11 +103,21 @@ class SourceFiles:
             elif format == "warc":
                 yield from read_warc_file(path)
             else:
-                read = read_html_file if format == "html" else read_text_file
                 try:
-                    yield read(path, self._url(path, root))
+                    yield _READERS[format](path, self._url(path, root))
                 except AdmiralError as error:  # of the file; the others can be read
                     yield RecordError(str(path), "", str(error).removeprefix(f"{path}: "), "")
+
+    def _leave_out_documents(self, paths: Sequence[Path]) -> None:
+        """Leave out the documents of folders, which do not name their URL, with a warning."""
+        kept = [file for file in self._files if file[2] != "document" or file[0] in paths]
+        if left_out := len(self._files) - len(kept):
+            logger.warning(
+                "%d documents, such as PDF files, were left out: their URL is unknown. Give "
+                "--base-url, the URL of their folder",
+                left_out,
+            )
+        self._files = kept
 
     def _url(self, path: Path, root: Path) -> str:
         name = path.relative_to(root).as_posix()

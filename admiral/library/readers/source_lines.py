@@ -9,6 +9,7 @@ from typing import Any
 
 from admiral.errors import RecordError
 from admiral.io.streams import json_objects
+from admiral.kb.corpus.readers.nested_text import nested_paragraphs
 from admiral.library.canonical_urls import canonical, names_source
 from admiral.library.readers.web_files import html_source
 from admiral.library.source_records import Source
@@ -85,8 +86,22 @@ def page_source(record: dict[str, Any], where: str) -> Source:
     if given == ["sentences"]:
         text = "\n".join(_strings(record, "sentences", where))
     else:
-        text = _string(record, "text", where)
+        text = _text(record["text"], where)
     return Source(url=url, text=text, **metadata)
+
+
+def _text(value: Any, where: str) -> str:
+    """Return a text that may be given in parts, with its headings on lines of their own."""
+    if isinstance(value, str):
+        return value
+    lines: list[str] = []
+    section: tuple[str, ...] = ()
+    for paragraph in nested_paragraphs(value, "text", where):
+        if paragraph.section != section:
+            section = paragraph.section
+            lines += section[-1:]
+        lines.append(paragraph.text)
+    return "\n".join(lines)
 
 
 def _wice_source(record: dict[str, Any], where: str) -> Source:

@@ -37,7 +37,7 @@ def read_html_file(path: Path, url: str) -> Source | RecordError:
     source = html_source(page)
     if not is_web(source.url):
         source = replace(source, url=url)
-    return source if is_web(source.url) else _no_url(path)
+    return source if is_web(source.url) else no_url_error(path)
 
 
 def html_source(page: bytes, url: str = "", encoding: str = "") -> Source:
@@ -86,7 +86,7 @@ def read_text_file(path: Path, url: str) -> Source | RecordError:
             str(path), "", f"is larger than {LONGEST_PAGE >> 20} MiB", "Split it, or leave it out"
         )
     if not is_web(url):
-        return _no_url(path)
+        return no_url_error(path)
     try:
         text = decode_text(content).strip()
     except ValueError as error:
@@ -96,7 +96,8 @@ def read_text_file(path: Path, url: str) -> Source | RecordError:
     return Source(url, text.partition("\n")[0].strip(), text)
 
 
-def _no_url(path: Path) -> RecordError:
+def no_url_error(path: Path) -> RecordError:
+    """Return the error for a file whose URL is unknown."""
     return RecordError(
         str(path), "url", "is unknown", "Give --base-url, the URL of the folder of the file"
     )

@@ -1,12 +1,14 @@
-"""Readers of sources: JSON Lines, WiCE, WAFER, HTML, WARC and text."""
+"""Readers of sources: JSON Lines, WiCE, WAFER, HTML, WARC, text and documents."""
 
 from __future__ import annotations
 
 import gzip
 import json
+import logging
 from pathlib import Path
 from typing import Any
 
+import openpyxl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +17,7 @@ from admiral.errors import AdmiralError, RecordError
 from admiral.library.readers import SourceFiles
 from admiral.library.readers.web_files import html_source
 from admiral.library.source_records import Source
+from tests.admiral.kb.corpus.files.test_file_formats import pdf
 
 SENTENCE = "The tower of the town was built in 1889 by an engineer and stands by the river."
 PAGE = f"""<!doctype html><html lang="en"><head><meta charset="utf-8">
@@ -188,6 +191,52 @@ def test_text_files(tmp_path: Path) -> None:
     with pytest.raises(RecordError, match=r"note\.txt: no text in any encoding"):
         read(path, base_url="https://x.example")
     assert read(path, base_url="https://x.example", skip_bad=True) == []
+
+
+def test_documents(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    pages = pdf("The lamp burns oil. It is\nwhite.", "It was built in 1882.", title="The lamp")
+    book = openpyxl.Workbook()
+    for name, value in (("Lamps", "Eddy"), ("Towns", "Bell")):
+        sheet = book.create_sheet(name)
+        sheet.append(["Name", "Height"])
+        sheet.append([value, 41])
+    folder = tmp_path / "in"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "deep" / "lamp.pdf").write_bytes(pages)
+    (folder / "bad.pdf").write_bytes(pages[:200])
+    (folder / "secret.pdf").write_bytes(pdf("Secret.", password="x"))
+    (folder / "page.html").write_text(PAGE)
+    book.save(folder / "heights.xlsx")
+    with caplog.at_level(logging.WARNING):
+        found = read(folder, base_url="https://x.example/docs/")
+    base = "https://x.example/docs"
+    lamp = "The lamp burns oil. It is white.\nIt was built in 1882."
+    heights = "Lamps\nName: Eddy; Height: 41.\nTowns\nName: Bell; Height: 41."
+    assert found[:3] == [
+        Source(f"{base}/bad.pdf", "bad", ""),
+        Source(f"{base}/deep/lamp.pdf", "The lamp", lamp),
+        Source(f"{base}/heights.xlsx", "heights", heights),
+    ]
+    assert found[4] == Source(f"{base}/secret.pdf", "secret", "")
+    assert [line.partition(" (")[0].rpartition("/")[2] for line in caplog.messages] == [
+        "bad.pdf: cannot be read as PDF",
+        "secret.pdf: encrypted; its source has no text",
+    ]
+    caplog.clear()
+    with caplog.at_level(logging.WARNING):  # documents do not say where they are from
+        assert [source.title for source in read(folder)] == ["A tall tower"]
+    assert "4 documents, such as PDF files, were left out" in caplog.text
+    with pytest.raises(RecordError, match="--base-url"):
+        read(folder / "deep" / "lamp.pdf")
+
+
+def test_text_in_parts(tmp_path: Path) -> None:
+    text = [{"heading": "Fuel", "text": ["One.", "Two."]}, {"Use": "Three."}]
+    path = lines(tmp_path / "a.jsonl", {"url": "https://x.example/a", "text": text})
+    assert read(path)[0].text == "Fuel\nOne.\nTwo.\nUse\nThree."
+    path = lines(tmp_path / "a.jsonl", {"url": "https://x.example/a", "text": ["One.", 2]})
+    with pytest.raises(RecordError, match=r"text\[1\]"):
+        read(path)
 
 
 def test_paths_and_formats_are_checked(tmp_path: Path) -> None:

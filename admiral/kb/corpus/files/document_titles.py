@@ -16,8 +16,13 @@ _GENERIC = re.compile(
     r"installation|introduction|licen[cs]e|main|maintainers|name|(?:older )?news|notes|overview|"
     r"page|page \d+|preface|presentation|quick ?start|readme|reference|release notes|requirements|"
     r"section|slide 1|summary|synopsis|table of contents|thanks|this page has moved|title|todo|toc|"
-    r"untitled|untitled document|usage|welcome|"
+    r"untitled|untitled document|usage|welcome|powerpoint presentation|"
     r"microsoft (?:word|powerpoint) - .*|.*\.(?:docx?|dvi|tex|indd|pptx?)",
+    re.IGNORECASE,
+)
+# Names that programs give to sheets, in some languages.
+_NAME_OF_SHEET = re.compile(
+    r"(?:sheet|tabelle|feuil|hoja|foglio|planilha|blad|ark|arkusz|list|лист|data) ?\d*",
     re.IGNORECASE,
 )
 # The number of a chapter or section: "2.1. ", "3) ", "Appendix B: ". "2.1 " may be a version. The
@@ -38,10 +43,30 @@ def choose_title(titles: Sequence[str], name: str) -> str:
     """
     if page := manual_name(name):
         return page
+    return _telling_title(titles) or title_from_name(name)
+
+
+def title_of_part(titles: Sequence[str], name: str, title: str) -> str:
+    """Return the title of a sheet or an attachment.
+
+    Parameters
+    ----------
+    titles
+        Its possible titles, best first.
+    name
+        Its name within its file.
+    title
+        Title of the file, which stands before a name that tells nothing by itself.
+    """
+    found = _telling_title(titles)
+    return found if found and not _NAME_OF_SHEET.fullmatch(found) else f"{title}: {name}"
+
+
+def _telling_title(titles: Sequence[str]) -> str | None:
     for title in map(without_number, titles):
         if len(title) <= _LONGEST_TITLE and not _GENERIC.fullmatch(title.strip(" :#.")):
             return title
-    return title_from_name(name)
+    return None
 
 
 def without_number(heading: str) -> str:

@@ -12,6 +12,7 @@ The rules are the same for every format:
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import count
 from typing import NamedTuple
 
 from admiral.kb.corpus.sentence_splitter import LONGEST_SENTENCE, sentence_spans
@@ -63,11 +64,15 @@ class TextBuilder:
         Possible titles of the file, best first; the first heading is one.
     notes
         What the file lacks, for messages, such as a chapter that its list of chapters names.
+    parts
+        The documents within the file, such as the sheets of a workbook, by their names.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, whole: TextBuilder | None = None) -> None:
         self.titles: list[str] = []
-        self.notes: list[str] = []
+        self.notes: list[str] = whole.notes if whole is not None else []
+        self.parts: dict[str, TextBuilder] = {}
+        self._whole = whole
         self._headings: list[tuple[int, str]] = []
         self._blocks: list[Block] = []
         self._size = self._lists = 0
@@ -77,15 +82,37 @@ class TextBuilder:
         if isinstance(title, str) and (text := one_line(title)):
             self.titles.append(text)
 
-    def heading(self, level: int, text: str) -> None:
-        """Begin a section; `level` counts from 1 for the outermost."""
+    def part(self, name: str) -> TextBuilder:
+        """Begin a document within the file, and return its text."""
+        part = TextBuilder(self)
+        self.add_part(name, part)
+        return part
+
+    def add_part(self, name: str, part: TextBuilder) -> None:
+        """Add a document within the file; a name that another one has is numbered."""
+        name = one_line(name)
+        numbered = (name if number == 1 else f"{name} ({number})" for number in count(1))
+        self.parts[next(one for one in numbered if one not in self.parts)] = part
+
+    def heading(self, level: int, text: str, *, is_title: bool = True) -> None:
+        """Begin a section.
+
+        Parameters
+        ----------
+        level
+            Counts from 1 for the outermost.
+        text
+            Name of the section.
+        is_title
+            Whether it may be the title of the file if it is the first, unlike a number of a page.
+        """
         text = one_line(text)
         if not has_content(text):
             return
         if len(text) > _LONGEST_HEADING:
             self.paragraph(text)
             return
-        if not self._headings and not self._blocks:
+        if is_title and not self._headings and not self._blocks:
             self.titles.append(text)
         while self._headings and self._headings[-1][0] >= level:
             self._headings.pop()
@@ -94,6 +121,11 @@ class TextBuilder:
     def paragraph(self, text: str) -> None:
         """Add a paragraph."""
         self._add(text)
+
+    @property
+    def lacks_text(self) -> bool:
+        """Whether nothing has been added since the latest heading."""
+        return not self._blocks or self._blocks[-1].section != self._section
 
     def begin_list(self) -> None:
         """Begin a list; items from here on are not joined with earlier ones."""
@@ -119,6 +151,10 @@ class TextBuilder:
             ]
         self._add(closed("; ".join(filter(has_content, values))))
 
+    def paragraphs(self) -> Iterator[Block]:
+        """Yield the paragraphs in order; the items of a list of short ones are one."""
+        return _with_joined_items(self._blocks)
+
     def sentences(self) -> Iterator[LocatedSentence]:
         """Yield the sentences in order.
 
@@ -126,7 +162,7 @@ class TextBuilder:
         blank line.
         """
         offset = 0
-        for block in _with_joined_items(self._blocks):
+        for block in self.paragraphs():
             for start, end in sentence_spans(block.text):
                 yield LocatedSentence(block.text[start:end], block.section, offset + start)
             offset += len(block.text) + 2
@@ -135,11 +171,19 @@ class TextBuilder:
         text = one_line(text)
         if not has_content(text):
             return
-        self._size += len(text)
+        self._count(len(text))
+        self._blocks.append(Block(text, self._section, list_number))
+
+    @property
+    def _section(self) -> tuple[str, ...]:
+        return tuple(heading for _, heading in self._headings)
+
+    def _count(self, characters: int) -> None:
+        self._size += characters
         if self._size > LONGEST_TEXT:
             raise UnreadableFileError(TOO_LONG)
-        section = tuple(heading for _, heading in self._headings)
-        self._blocks.append(Block(text, section, list_number))
+        if self._whole is not None:
+            self._whole._count(characters)
 
 
 def one_line(text: str) -> str:

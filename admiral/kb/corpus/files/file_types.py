@@ -46,6 +46,8 @@ _METADATA = FileType("package metadata", "package_metadata", "read_package_metad
 _MARKDOWN = FileType("Markdown", "markdown_files", "read_markdown", 16 * _MIB)
 _REST = FileType("reStructuredText", "restructuredtext_files", "read_restructuredtext", 4 * _MIB)
 _HTML = FileType("HTML", "html_files", "read_html", 32 * _MIB)
+_XLSX = FileType("XLSX", "workbook_files", "read_xlsx", 128 * _MIB)
+_PPTX = FileType("PPTX", "slide_files", "read_pptx", 128 * _MIB)
 _BY_SUFFIX = {
     ".txt": _TEXT,
     ".text": _TEXT,
@@ -59,6 +61,16 @@ _BY_SUFFIX = {
     ".docx": FileType("DOCX", "word_files", "read_docx", 128 * _MIB),
     ".epub": FileType("EPUB", "epub_files", "read_epub", 128 * _MIB),
     ".ipynb": FileType("notebook", "notebooks", "read_notebook", 64 * _MIB),
+    ".csv": FileType("CSV", "delimited_files", "read_csv", 64 * _MIB),
+    ".tsv": FileType("TSV", "delimited_files", "read_tsv", 64 * _MIB),
+    ".xlsx": _XLSX,
+    ".xlsm": _XLSX,
+    ".ods": FileType("ODS", "open_document_files", "read_ods", 128 * _MIB),
+    ".odt": FileType("ODT", "open_document_files", "read_odt", 128 * _MIB),
+    ".rtf": FileType("RTF", "rich_text_files", "read_rtf", 128 * _MIB),
+    ".pptx": _PPTX,
+    ".pptm": _PPTX,
+    ".eml": FileType("mail", "mail_files", "read_mail", 64 * _MIB),
 }
 _MANUAL_SUFFIX = re.compile(r"\.(?:[1-9n][a-z]{0,6}|man|mdoc)", re.IGNORECASE)
 _LIBRARY = re.compile(r"lib.*\.so\.\d+(?:\.\d+)*$")
@@ -102,5 +114,16 @@ def manual_name(name: str) -> str | None:
 
 def stem(name: str) -> str:
     """Return the name of a file without the suffixes of its format and its compression."""
-    name = uncompressed_name(name)
+    name = uncompressed_name(_file_of_part(name))
     return PurePosixPath(name).stem if file_type(name) not in (None, _METADATA) else name
+
+
+def part_source(source: str, name: str) -> str:
+    """Return the source of a document within a file: its path or URL, and the name of the part."""
+    escaped = re.sub(r"[%#/\\]", lambda match: f"%{ord(match[0]):02X}", name)
+    return f"{source}#{escaped}"
+
+
+def _file_of_part(name: str) -> str:
+    file, _, part = name.partition("#")
+    return file if part and file_type(file) else name

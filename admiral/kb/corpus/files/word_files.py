@@ -12,16 +12,13 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from admiral.kb.corpus.files.extraction import TextBuilder, one_line
+from admiral.kb.corpus.files.office_packages import Element, attribute, child, local_name
 from admiral.kb.corpus.files.raised_text import Position, joined_text
 from admiral.kb.corpus.files.word_package import (
-    Element,
     Style,
     WordPackage,
-    attribute,
-    child,
     is_numbered,
     is_on,
-    local_name,
     outline_level,
     raised_or_lowered,
 )

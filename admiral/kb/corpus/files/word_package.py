@@ -1,51 +1,25 @@
-"""Open the parts of a Word document, and look up its styles.
-
-Names are compared without their namespaces, which differ between the two variants of the format:
-the transitional one, and the strict one of ISO/IEC 29500.
-"""
+"""Open the parts of a Word document, and look up its styles."""
 
 from __future__ import annotations
 
 import posixpath
 import zipfile
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
-from lxml import etree
-
+from admiral.kb.corpus.files.office_packages import (
+    Element,
+    attribute,
+    child,
+    core_title,
+    main_part,
+    parsed,
+    relationships,
+)
 from admiral.kb.corpus.files.raised_text import Position
 
-# An element of lxml, which carries no type information.
-Element = Any
 _OFF = frozenset(("0", "false", "off", "none"))
 _BODY_TEXT = 9  # outline levels from 0 to 8 are headings
 _POSITIONS: dict[str, Position] = {"superscript": "raised", "subscript": "lowered"}
-
-
-def local_name(element: Element) -> str:
-    """Return the name of an element without its namespace; "" for a comment."""
-    tag = element.tag
-    return tag[tag.rfind("}") + 1 :] if isinstance(tag, str) else ""
-
-
-def child(element: Element | None, *path: str) -> Element | None:
-    """Return the first descendant along a path of names, or None."""
-    for name in path:
-        if element is None:
-            return None
-        element = next((each for each in element if local_name(each) == name), None)
-    return element
-
-
-def attribute(element: Element | None, name: str = "val") -> str | None:
-    """Return an attribute by its name without a namespace, or None."""
-    if element is None:
-        return None
-    for key, value in element.items():
-        if key[key.rfind("}") + 1 :] == name:
-            return str(value)
-    return None
 
 
 def is_on(properties: Element | None, name: str) -> bool | None:
@@ -109,23 +83,21 @@ class WordPackage:
     @classmethod
     def open(cls, archive: zipfile.ZipFile) -> WordPackage:
         """Read the parts of an archive; ValueError if it is no Word document."""
-        targets = dict(_relationships(archive, ""))
-        main = targets.get("officeDocument", "word/document.xml")
-        body = child(_parsed(archive, main), "body")
+        main = main_part(archive, "word/document.xml")
+        body = child(parsed(archive, main), "body")
         if body is None:
             raise ValueError("no Word document")
         package = cls(body)
-        core = _parsed(archive, targets.get("core-properties", "docProps/core.xml"), ())
-        package.title = next((each.text or "" for each in core if local_name(each) == "title"), "")
-        parts = dict(_relationships(archive, main))
-        for style in _parsed(archive, parts.get("styles", ""), ()):
+        package.title = core_title(archive)
+        parts = {each.kind: each.path for each in relationships(archive, main)}
+        for style in parsed(archive, parts.get("styles", ""), ()):
             if key := attribute(style, "styleId"):
                 package._styles[key] = style
                 if attribute(style, "type") == "paragraph" and attribute(style, "default") == "1":
                     package._default = key
         for name in ("footnote", "endnote"):
             part = parts.get(f"{name}s", posixpath.join(posixpath.dirname(main), f"{name}s.xml"))
-            for note in _parsed(archive, part, ()):
+            for note in parsed(archive, part, ()):
                 if attribute(note, "type") in (None, "normal"):
                     package.notes[f"{name}Reference", attribute(note, "id") or ""] = note
         return package
@@ -173,25 +145,3 @@ def is_numbered(properties: Element | None) -> bool | None:
     """Return whether a paragraph has a number or a bullet; None if it is not said."""
     numbering = child(properties, "numPr")
     return None if numbering is None else attribute(child(numbering, "numId")) != "0"
-
-
-def _relationships(archive: zipfile.ZipFile, part: str) -> Iterator[tuple[str, str]]:
-    """Yield the kind and the path of the parts that a part refers to."""
-    folder, name = posixpath.split(part)
-    for each in _parsed(archive, posixpath.join(folder, "_rels", f"{name}.rels"), ()):
-        kind = (attribute(each, "Type") or "").rsplit("/", 1)[-1]
-        target = attribute(each, "Target") or ""
-        yield kind, posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/")
-
-
-def _parsed(archive: zipfile.ZipFile, part: str, default: Any = None) -> Any:
-    """Return the root of a part; `default`, if there is one, for a part that is missing."""
-    try:
-        data = archive.read(part)
-    except KeyError:
-        if default is None:
-            raise ValueError(f"{part} is missing") from None
-        return default
-    # Entities are not expanded and nothing is fetched.
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
-    return etree.fromstring(data, parser)

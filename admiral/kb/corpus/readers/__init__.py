@@ -11,7 +11,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -42,6 +42,7 @@ from admiral.kb.corpus.readers.hipporag import array_objects, begins_with_array
 from admiral.kb.corpus.readers.hotpotqa import parse_hotpotqa
 from admiral.kb.corpus.readers.jsonl import parse_jsonl, parse_wiki_jsonl
 from admiral.kb.corpus.readers.kilt import parse_kilt
+from admiral.kb.corpus.readers.nested_text import CONTENT_FIELDS
 from admiral.kb.corpus.readers.unknown_format import unknown_format_error
 
 __all__ = [
@@ -62,8 +63,8 @@ __all__ = [
 
 
 def _read_files(path: Place) -> Iterator[RecordOrError]:
-    """Yield one record for each file that people write below a folder, or for the file itself."""
-    for item in map(read_file, choose_files(path, ALL_FILES).files):
+    """Yield the records of each file that people write below a folder, or for the file itself."""
+    for item in chain.from_iterable(map(read_file, choose_files(path, ALL_FILES).files)):
         if not isinstance(item, SkippedFile):
             yield item
 
@@ -94,7 +95,7 @@ def read_corpus(path: Place, format: str) -> Iterator[RecordOrError]:
 
 def read_corpus_file(file: Place, format: str) -> Iterator[RecordOrError | SkippedFile]:
     """Yield the records of one of the files that `corpus_files` returns."""
-    return iter([read_file(file)]) if format == "files" else read_corpus(file, format)
+    return read_file(file) if format == "files" else read_corpus(file, format)
 
 
 def corpus_files(path: Place, format: str, patterns: FilePatterns) -> ChosenFiles:
@@ -198,8 +199,14 @@ def _format_of(value: dict[str, Any], is_array: bool) -> str | None:
         return "kilt"
     if "_id" in value and "text" in value:
         return "beir"
-    if "title" in value and isinstance(value.get("text"), list):
+    if "title" in value and isinstance(value.get("text"), list) and _is_flat(value["text"]):
         return "hotpotqa"
-    if "title" in value and ("sentences" in value or "text" in value):
+    if "title" in value and any(field in value for field in CONTENT_FIELDS):
         return "jsonl"
     return None
+
+
+def _is_flat(text: list[Any]) -> bool:
+    """Return whether a text is sentences or paragraphs of sentences, without sections."""
+    members = (each for part in text for each in (part if isinstance(part, list) else [part]))
+    return not any(isinstance(member, dict) for member in members)

@@ -160,7 +160,7 @@ def string_field(value: dict[str, Any], name: str, where: str) -> str:
         raise RecordError(where, name, "missing", SKIP_BAD_REMEDY)
     if not isinstance(value[name], str):
         raise RecordError(
-            where, name, f"{_kind(value[name])} where a string is needed", SKIP_BAD_REMEDY
+            where, name, f"{json_kind(value[name])} where a string is needed", SKIP_BAD_REMEDY
         )
     return str(value[name])
 
@@ -183,12 +183,15 @@ def string_list(value: Any, name: str, where: str) -> list[str]:
     """Return a value that must be a list of strings; RecordError otherwise."""
     if not isinstance(value, list):
         raise RecordError(
-            where, name, f"{_kind(value)} where a list of strings is needed", SKIP_BAD_REMEDY
+            where, name, f"{json_kind(value)} where a list of strings is needed", SKIP_BAD_REMEDY
         )
     for number, member in enumerate(value):
         if not isinstance(member, str):
             raise RecordError(
-                where, name, f"member {number} is {_kind(member)}, not a string", SKIP_BAD_REMEDY
+                where,
+                name,
+                f"member {number} is {json_kind(member)}, not a string",
+                SKIP_BAD_REMEDY,
             )
     return value
 
@@ -198,6 +201,7 @@ def same_title(first: str, second: str) -> bool:
     return clean_title(first) == clean_title(second)
 
 
-def _kind(value: Any) -> str:
+def json_kind(value: Any) -> str:
+    """Return what JSON calls the kind of a value, for messages."""
     names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean"}
     return "null" if value is None else names.get(type(value), "a number")

@@ -1,17 +1,22 @@
-"""Read one file as a document with its path, sections and offsets."""
+"""Read one file as a document, or several, with its path, sections and offsets."""
 
 from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from admiral.errors import AdmiralError, RecordError, first_line
 from admiral.io.remote import Place
 from admiral.io.streams import open_binary
-from admiral.kb.corpus.files.document_titles import choose_title, without_number
+from admiral.kb.corpus.files.document_titles import (
+    choose_title,
+    title_of_part,
+    without_number,
+)
 from admiral.kb.corpus.files.extraction import TOO_LONG, TextBuilder, UnreadableFileError
-from admiral.kb.corpus.files.file_types import file_type
+from admiral.kb.corpus.files.file_types import file_type, part_source
 from admiral.kb.corpus.readers.corpus_records import (
     RecordOrError,
     SkippedFile,
@@ -27,11 +32,31 @@ _WITHOUT_TEXT = "without text"
 _REMEDY = "Correct it, or leave it out with --exclude."
 
 
-def read_file(file: Place) -> RecordOrError | SkippedFile:
-    """Return the document of a file, or the reason why it has none.
+def read_file(file: Place) -> Iterator[RecordOrError | SkippedFile]:
+    """Yield the document of a file and those within it, or the reason why it has none.
 
-    An error is returned for a file of an unknown type, which only its user can have named.
+    Documents within a file are the sheets of a workbook and the attachments of a mail. An error is
+    yielded for a file of an unknown type, which only its user can have named.
     """
+    text = _extracted(file)
+    if not isinstance(text, TextBuilder):
+        yield text
+        return
+    title = choose_title(text.titles, file.name)
+    documents = list(_documents(title, source_of(file), text))
+    if not documents:
+        yield SkippedFile(_WITHOUT_TEXT, file)
+    if text.notes:
+        logger.warning("%s: %s", file, "; ".join(text.notes))
+    for document in documents:
+        try:
+            yield cleaned_record(document, file, 1)
+        except RecordError as error:
+            yield SkippedFile(DAMAGED, file, error)
+
+
+def _extracted(file: Place) -> TextBuilder | RecordError | SkippedFile:
+    """Return the text of a file, or the reason why it has none."""
     kind = file_type(file.name)
     where = f"{file}:1"
     if kind is None:
@@ -59,21 +84,22 @@ def read_file(file: Place) -> RecordOrError | SkippedFile:
     except Exception as error:  # every parser has its own errors for damaged files
         problem = f"cannot be read as {kind.name} ({type(error).__name__}: {first_line(error)})"
         return SkippedFile(DAMAGED, file, RecordError(where, "", problem, _REMEDY))
-    title = choose_title(text.titles, file.name)
-    document = _document(title, source_of(file), text)
-    if not document.sentences:
-        return SkippedFile(_WITHOUT_TEXT, file)
-    if text.notes:
-        logger.warning("%s: %s", file, "; ".join(text.notes))
-    try:
-        return cleaned_record(document, file, 1)
-    except RecordError as error:
-        return SkippedFile(DAMAGED, file, error)
+    return text
 
 
 def source_of(file: Place) -> str:
     """Return the absolute path or the URL of a file."""
     return os.path.abspath(file) if isinstance(file, Path) else str(file)
+
+
+def _documents(title: str, source: str, text: TextBuilder) -> Iterator[Document]:
+    """Yield the documents with text: that of a file, and those within it."""
+    document = _document(title, source, text)
+    if document.sentences:
+        yield document
+    for name, part in text.parts.items():
+        part_title = title_of_part(part.titles, name, title)
+        yield from _documents(part_title, part_source(source, name), part)
 
 
 def _document(title: str, source: str, text: TextBuilder) -> Document:

@@ -1,4 +1,7 @@
-"""Parse our own format: JSON Lines with `title`, `sentences` or `text`, and optional `links`."""
+"""Parse our own format: JSON Lines with `title`, `sentences` or `text`, and optional `links`.
+
+The text may be a string, or be given in parts (`admiral.kb.corpus.readers.nested_text`).
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,9 @@ from typing import Any
 from admiral.errors import RecordError
 from admiral.io.text_cleaning import without_markup
 from admiral.kb.corpus.readers.corpus_records import SKIP_BAD_REMEDY, string_field, string_list
+from admiral.kb.corpus.readers.nested_text import CONTENT_FIELDS, nested_paragraphs
 from admiral.kb.corpus.sentence_splitter import split_sentences
-from admiral.records import Document
+from admiral.records import SECTION_SEPARATOR, Document
 
 
 def parse_jsonl(value: dict[str, Any], where: str) -> Document:
@@ -20,7 +24,8 @@ def parse_jsonl(value: dict[str, Any], where: str) -> Document:
     if value.get("sentences") is not None:
         sentences = string_list(value["sentences"], "sentences", where)
         return Document(title, tuple(sentences), _links(value, len(sentences), where))
-    if value.get("text") is None:
+    field = next((name for name in CONTENT_FIELDS if value.get(name) is not None), None)
+    if field is None:
         raise RecordError(
             where, "sentences", "missing, and there is no field 'text' either", SKIP_BAD_REMEDY
         )
@@ -28,10 +33,15 @@ def parse_jsonl(value: dict[str, Any], where: str) -> Document:
         raise RecordError(
             where,
             "links",
-            "given for a record with 'text'; links belong to sentences",
+            f"given for a record with {field!r}; links belong to sentences",
             "Give the text as a list 'sentences', or leave 'links' out.",
         )
-    return Document(title, tuple(split_sentences(string_field(value, "text", where))))
+    sentences, sections = [], []
+    for paragraph in nested_paragraphs(value[field], field, where):
+        parts = list(split_sentences(paragraph.text))
+        sentences += parts
+        sections += [SECTION_SEPARATOR.join(paragraph.section)] * len(parts)
+    return Document(title, tuple(sentences), sections=tuple(sections) if any(sections) else ())
 
 
 def parse_wiki_jsonl(value: dict[str, Any], where: str) -> Document:
@@ -41,7 +51,9 @@ def parse_wiki_jsonl(value: dict[str, Any], where: str) -> Document:
     """
     document = parse_jsonl(value, where)
     pairs = [without_markup(sentence) for sentence in document.sentences]
-    if value.get("sentences") is None and without_markup(value["text"])[0] != value["text"]:
+    text = value.get("text")
+    text = text if isinstance(text, str) else " ".join(document.sentences)
+    if value.get("sentences") is None and without_markup(text)[0] != text:
         raise RecordError(
             where,
             "text",
@@ -50,7 +62,9 @@ def parse_wiki_jsonl(value: dict[str, Any], where: str) -> Document:
         )
     given = document.links or ((),) * len(pairs)
     links = tuple((*titles, *targets) for titles, (_, targets) in zip(given, pairs, strict=True))
-    return Document(document.title, tuple(text for text, _ in pairs), links)
+    return Document(
+        document.title, tuple(text for text, _ in pairs), links, sections=document.sections
+    )
 
 
 def _links(value: dict[str, Any], count: int, where: str) -> tuple[tuple[str, ...], ...]:

@@ -6,10 +6,14 @@ import json
 import os
 import tempfile
 import zipfile
+from email.message import EmailMessage
 from functools import cache
 from pathlib import Path
 
 import docx
+import odfdo
+import openpyxl
+import pptx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -40,12 +44,39 @@ def whole_files() -> dict[str, bytes]:
     writer = PdfWriter()
     writer.add_blank_page(100, 100)
     writer.write(page)
+    workbook, slides, sheets, text = (io.BytesIO() for _ in range(4))
+    book_of_sheets = openpyxl.Workbook()
+    for sheet in (book_of_sheets.active, book_of_sheets.create_sheet()):
+        sheet.append(["Lamp", "Height"])
+        sheet.append([TEXT, 41.5])
+        sheet.merge_cells("A2:A3")
+    book_of_sheets.save(workbook)
+    presentation = pptx.Presentation()
+    presentation.slides.add_slide(presentation.slide_layouts[0]).shapes.title.text = TEXT
+    presentation.save(slides)
+    odfdo.Document("spreadsheet").save(sheets)
+    written = odfdo.Document("text")
+    written.body.append(odfdo.Paragraph(TEXT))
+    written.save(text)
+    mail = EmailMessage()
+    mail["Subject"] = "Lamps"
+    mail.set_content(TEXT)
+    mail.add_alternative(f"<p>{TEXT}</p>", subtype="html")
+    mail.add_attachment(f"Lamp,Text\n1,{TEXT}\n", subtype="csv", filename="lamps.csv")
     cells = [{"cell_type": "markdown", "source": TEXT}]
     table = f"<table><tr><th rowspan=2>Lamp<th>Oil<tr><td>{TEXT}</table><p>10<sup>3</sup>"
     return {
         "a.docx": word.getvalue(),
         "a.epub": book.getvalue(),
         "a.pdf": page.getvalue(),
+        "a.xlsx": workbook.getvalue(),
+        "a.pptx": slides.getvalue(),
+        "a.ods": sheets.getvalue(),
+        "a.odt": text.getvalue(),
+        "a.rtf": (r"{\rtf1{\stylesheet{\s1 heading 1;}}\pard\s1 Lamps\par\pard " + TEXT).encode(),
+        "a.eml": mail.as_bytes(),
+        "a.csv": f'Lamp;"Text"\n1;"{TEXT}"\n'.encode("utf-16"),
+        "a.tsv": f"Lamp\tText\n1\t{TEXT}\n".encode(),
         "a.ipynb": json.dumps({"metadata": {}, "cells": cells}).encode(),
         "a.html": table.encode("utf-16"),
         "a.xhtml": f'<?xml version="1.0" encoding="gbk"?><html><p>{TEXT}<a/></p></html>'.encode(),
@@ -74,19 +105,21 @@ def damaged_files(draw: st.DrawFn) -> tuple[str, bytes]:
 
 
 @given(damaged_files())
-@settings(deadline=None)
+@settings(deadline=None, max_examples=300)
 def test_every_file_yields_a_document_or_a_reason(file: tuple[str, bytes]) -> None:
     name, data = file
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, name)
         path.write_bytes(data)
-        item = read_file(path)
-    if isinstance(item, Record):
-        assert item.document.title
-        assert item.document.sentences
-    else:
-        assert isinstance(item, SkippedFile)
-        assert item.reason
+        items = list(read_file(path))
+    assert items
+    for item in items:
+        if isinstance(item, Record):
+            assert item.document.title
+            assert item.document.sentences
+        else:
+            assert isinstance(item, SkippedFile)
+            assert item.reason
 
 
 @given(st.lists(damaged_files(), min_size=1, max_size=6))
@@ -100,7 +133,8 @@ def test_a_folder_with_damaged_files(files: list[tuple[str, bytes]]) -> None:
         for name in ("aa.txt", "zz.md"):
             (top / name).write_text(f"This is {name}. {TEXT}")
         report = build(top, Path(place, "kb"), bm25="none", progress=False)
-        assert report.documents + sum(report.skipped.values()) == len(files) + 2
+        # A workbook or a mail makes several documents.
+        assert report.documents + sum(report.skipped.values()) >= len(files) + 2
         with KnowledgeBase.open(Path(place, "kb")) as kb:
             for title in ("aa", "zz"):
                 document = kb.document(title)
@@ -113,6 +147,16 @@ def test_a_folder_with_damaged_files(files: list[tuple[str, bytes]]) -> None:
         ("a.docx", b"", "without text"),
         ("a.ipynb", b"", "without text"),
         ("a.md", b" \n", "without text"),
+        ("a.csv", b"\n\n", "without text"),
+        ("a.csv", b"\x89PNG\r\n\x1a\n\0\0\0", DAMAGED),
+        ("a.xlsx", bytes.fromhex("d0cf11e0a1b11ae1") + bytes(99), "in an old format of Office"),
+        ("a.xlsx", whole_files()["a.docx"], DAMAGED),
+        ("a.pptx", whole_files()["a.xlsx"], DAMAGED),
+        ("a.odt", whole_files()["a.ods"], DAMAGED),
+        ("a.odt", whole_files()["a.epub"], DAMAGED),
+        ("a.rtf", b"A text without marks.", DAMAGED),
+        ("a.eml", b"\x89PNG\r\n\x1a\n\0\0\0", DAMAGED),
+        ("~$a.xlsx", b"\x03Ida", "lock files of open documents"),
         ("a.pdf", b"<html>Not found</html>", DAMAGED),
         ("a.txt", b"\x89PNG\r\n\x1a\n\0\0\0", DAMAGED),
         ("a.docx", bytes.fromhex("d0cf11e0a1b11ae1") + bytes(99), "in an old format of Office"),
@@ -123,7 +167,7 @@ def test_a_folder_with_damaged_files(files: list[tuple[str, bytes]]) -> None:
 )
 def test_reasons(tmp_path: Path, name: str, data: bytes, reason: str) -> None:
     (tmp_path / name).write_bytes(data)
-    item = read_file(tmp_path / name)
+    [item] = read_file(tmp_path / name)
     assert isinstance(item, SkippedFile)
     assert item.reason == reason
     assert (item.error is None) == (reason != DAMAGED)

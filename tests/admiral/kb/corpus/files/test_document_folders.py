@@ -4,10 +4,13 @@ import json
 import logging
 from pathlib import Path
 
+import openpyxl
 import pytest
 from click.testing import CliRunner
 
 from admiral.cli.index import index_command
+from admiral.cli.search import search_command
+from admiral.cli.show import show_command
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.text_rendering import render_result
 from admiral.kb import KnowledgeBase, add, build, compact, verify
@@ -16,6 +19,7 @@ from admiral.kb.corpus.readers.document_files import DAMAGED, LOCKED
 from admiral.kb.origins import with_origins
 from admiral.kb.store.index_building import BuildWorkers
 from admiral.records import Claim, Hop, RankedDocument, RetrievalResult, Sentence
+from tests.admiral.kb.corpus.files.test_bad_files import whole_files
 
 
 @pytest.fixture
@@ -185,6 +189,81 @@ def test_files_alone_and_of_unknown_types(folder: Path, tmp_path: Path) -> None:
     assert detect_format(folder / "page.html") == "files"
     with pytest.raises(AdmiralError, match="the type of the file is not known"):
         build(folder / "photo.png", tmp_path / "kb", format="files", progress=False)
+
+
+@pytest.fixture
+def office(tmp_path: Path) -> Path:
+    """Return a folder with a file of each format of office programs, beside bad ones."""
+    folder = tmp_path / "office"
+    folder.mkdir()
+    good = whole_files()
+    for name in ("a.docx", "a.pptx", "a.odt", "a.rtf", "a.eml", "a.tsv", "a.pdf"):
+        (folder / name).write_bytes(good[name])
+    (folder / "lamps.csv").write_text(
+        "Lamp;Height;Keeper\nEddystone;41 m;Ida Penn\nBell;35 m;Bob\n"
+    )
+    for year, litres in ((2023, 1200), (2024, 1350)):
+        book = openpyxl.Workbook()
+        book.active.title = "Fuel"
+        book.active.append(["Lamp", "Litres of oil"])
+        book.active.append(["Eddystone", litres])
+        book.create_sheet().append(["Counted by Ida Penn."])
+        book.save(folder / f"use-{year}.xlsx")
+    (folder / "cut.xlsx").write_bytes(good["a.xlsx"][:500])
+    (folder / "renamed.pptx").write_bytes(good["a.pdf"])
+    (folder / "empty.csv").write_bytes(b"")
+    (folder / "locked.xlsx").write_bytes(
+        bytes.fromhex("d0cf11e0a1b11ae1") + "EncryptedPackage".encode("utf-16-le")
+    )
+    (folder / "old.xls").write_bytes(b"\xd0\xcf")
+    return folder
+
+
+def test_files_of_office_programs(
+    office: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert detect_format(office) == "files"
+    arguments = [str(office), "--kb", str(tmp_path / "kb"), "--bm25", "bm25s"]
+    with caplog.at_level(logging.WARNING):
+        result = CliRunner().invoke(index_command, arguments)
+    assert result.exit_code == 0, result.output
+    summary = caplog.messages[-1]
+    assert summary.startswith("6 files were skipped: ")  # the PDF file is of an empty page
+    for part in ("2 without text", "2 damaged", "1 encrypted", "1 not of a known type (.xls)"):
+        assert part in summary
+    for name in ("cut.xlsx", "renamed.pptx"):
+        assert any(name in line for line in caplog.messages)
+    with KnowledgeBase.open(tmp_path / "kb") as kb:
+        titles = set(kb.titles())
+        assert {"lamps", "Fuel (use-2023)", "Fuel (use-2024)", "use-2024: Sheet"} <= titles
+        fuel = kb.document("Fuel (use-2024)")
+        assert fuel.sentences == ("Lamp: Eddystone; Litres of oil: 1350.",)
+        assert fuel.sections == ("sheet Fuel",)
+        assert fuel.source == str(office / "use-2024.xlsx") + "#Fuel"
+    shown = CliRunner().invoke(show_command, ["lamps", "--kb", str(tmp_path / "kb")])
+    assert "Lamp: Eddystone; Height: 41 m; Keeper: Ida Penn." in shown.output
+    found = CliRunner().invoke(
+        search_command, ["Eddystone oil 1350", "--kb", str(tmp_path / "kb"), "-k", "1", "--json"]
+    )
+    assert json.loads(found.stdout)["title"] == "Fuel (use-2024)"
+    add(office / "use-2024.xlsx", tmp_path / "kb", on_duplicate="replace", progress=False)
+    with KnowledgeBase.open(tmp_path / "kb") as kb:
+        assert set(kb.titles()) == titles
+    assert verify(tmp_path / "kb") == []
+
+
+@pytest.mark.slow
+def test_retrieve_a_value_of_a_sheet(office: Path, tmp_path: Path) -> None:
+    from admiral.cli.retrieve import retrieve_command
+
+    build(office, tmp_path / "kb", bm25="bm25s", progress=False)
+    claim = "The keeper of Eddystone is Ida Penn."
+    arguments = ["--kb", str(tmp_path / "kb"), "--hops", "1", "--json", claim]
+    result = CliRunner().invoke(retrieve_command, arguments)
+    assert result.exit_code == 0, result.output
+    best = json.loads(result.stdout)["evidence"][0]
+    assert best["text"] == "Lamp: Eddystone; Height: 41 m; Keeper: Ida Penn."
+    assert best["source"] == str(office / "lamps.csv")
 
 
 @pytest.mark.slow

@@ -27,6 +27,59 @@ def test_jsonl() -> None:
     assert parse_jsonl(record, "c:1") == Document("T", ("a", "b"), (("X",), ()))
 
 
+@pytest.mark.parametrize(
+    ("record", "sentences", "sections"),
+    [
+        ({"text": ["One. Two.", None, "Three."]}, ("One.", "Two.", "Three."), ()),
+        ({"paragraphs": [["One."], "Two."]}, ("One.", "Two."), ()),
+        (
+            {"text": [{"heading": "H", "text": "One."}, {"body": ["Two."], "id": 7}]},
+            ("One.", "Two."),
+            ("H", ""),
+        ),
+        (
+            {"text": {"Life": "One. Two.", "Work": {"Early": ["Three."], "Late": None}}},
+            ("One.", "Two.", "Three."),
+            ("Life", "Life", "Work > Early"),
+        ),
+        (
+            {"sections": [{"title": "H", "text": "One.", "sections": [{"text": "Two."}]}]},
+            ("One.", "Two."),
+            ("H", "H"),
+        ),
+        ({"text": "One.", "sections": [{"text": "Two."}]}, ("One.",), ()),
+        ({"text": []}, (), ()),
+    ],
+)
+def test_text_in_parts(
+    record: dict[str, Any], sentences: tuple[str, ...], sections: tuple[str, ...]
+) -> None:
+    document = parse_jsonl({"title": "T", **record}, "c:1")
+    assert (document.sentences, document.sections) == (sentences, sections)
+
+
+@pytest.mark.parametrize(
+    ("text", "field"),
+    [
+        ([["One."], 2], "text[1]"),
+        ({"Life": {"text": ["One.", True]}}, "text.Life.text[1]"),
+        ([{"heading": "H", "content": 1.5}], "text[0].content"),
+    ],
+)
+def test_parts_that_are_no_text_are_named(text: Any, field: str) -> None:
+    with pytest.raises(RecordError, match="where a text is needed") as caught:
+        parse_jsonl({"title": "T", "text": text}, "c:1")
+    assert caught.value.field == field
+
+
+def test_parts_are_nested_to_a_bound() -> None:
+    text: Any = "One."
+    for _ in range(200):
+        text = [text]
+    with pytest.raises(RecordError, match="nested more than 50 times"):
+        parse_jsonl({"title": "T", "text": text}, "c:1")
+
+
 def test_wiki_jsonl() -> None:
     record = {
         "title": "T",
@@ -43,6 +96,8 @@ def test_wiki_jsonl() -> None:
     )
     with pytest.raises(RecordError, match=r"c:1: field 'text': hyperlinks in a text that is not"):
         parse_wiki_jsonl({"title": "T", "text": "With [[A. B.|Mr. B]]."}, "c:1")
+    with pytest.raises(RecordError, match=r"c:1: field 'text': hyperlinks in a text that is not"):
+        parse_wiki_jsonl({"title": "T", "text": ["With [[A]]."]}, "c:1")
 
 
 def test_beir() -> None:

@@ -1,0 +1,257 @@
+"""Read workbooks (XLSX): the rows of each visible sheet, with the values that its cells show.
+
+A formula has the value that was stored with it. Hidden sheets, rows and columns are left out, and
+so are comments. A merged cell is repeated in each of its rows.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+from zipfile import ZipFile
+
+from openpyxl.styles.numbers import BUILTIN_FORMATS
+from openpyxl.utils.cell import column_index_from_string, range_boundaries
+from openpyxl.utils.escape import unescape
+
+from admiral.kb.corpus.files.extraction import TextBuilder
+from admiral.kb.corpus.files.number_formats import shown_number
+from admiral.kb.corpus.files.office_packages import (
+    Element,
+    attribute,
+    child,
+    children,
+    core_title,
+    elements,
+    local_name,
+    main_part,
+    parsed,
+    relationships,
+)
+from admiral.kb.corpus.files.raised_text import Position, joined_text
+from admiral.kb.corpus.files.table_grids import (
+    MOST_COLUMNS,
+    GridCell,
+    Span,
+    add_grid,
+    visible_cells,
+)
+from admiral.kb.corpus.files.word_package import raised_or_lowered
+from admiral.kb.corpus.files.zip_archives import open_archive
+
+_ON = ("1", "true")
+_MIDNIGHT = re.compile(r"T00:00(?::00)?(?:\.0*)?Z?$")
+_HIDES_ALL = ";;;"  # a number format
+
+
+def read_xlsx(data: bytes, text: TextBuilder) -> None:
+    """Read an XLSX or XLSM file; each sheet is a document if several have content."""
+    with open_archive(data, (".xml", ".rels")) as archive:
+        book = _Workbook.open(archive)
+        text.propose_title(core_title(archive))
+        sheets = [
+            (name, path, layout)
+            for name, path in book.sheets
+            if (layout := _Layout.read(archive, path)).has_cells
+        ]
+        for name, path, layout in sheets:
+            part = text.part(name) if len(sheets) > 1 else text
+            if part is not text:
+                part.propose_title(name)
+            part.heading(1, f"sheet {name}", is_title=False)
+            sheet = _Sheet(book, layout)
+            add_grid(sheet.rows(elements(archive, path, "row")), part, level=2)
+            if sheet.unknown:
+                part.notes.append(
+                    f"{sheet.unknown} formulas on sheet {name} have no stored value; save the file "
+                    "in a spreadsheet program"
+                )
+
+
+class _Workbook(NamedTuple):
+    """What the sheets of a workbook share.
+
+    Attributes
+    ----------
+    sheets
+        Name and path of each visible sheet.
+    strings
+        The texts that cells refer to by numbers.
+    formats
+        The number format of each style of cells.
+    since_1904
+        Whether days are counted from 1904 on.
+    """
+
+    sheets: list[tuple[str, str]]
+    strings: list[str]
+    formats: list[str]
+    since_1904: bool
+
+    @classmethod
+    def open(cls, archive: ZipFile) -> _Workbook:
+        main = main_part(archive, "xl/workbook.xml")
+        root = parsed(archive, main)
+        if local_name(root) != "workbook":
+            raise ValueError("no workbook of Excel")
+        parts = list(relationships(archive, main))
+        paths = {part.id: part.path for part in parts if part.kind == "worksheet"}
+        sheets = [
+            (attribute(sheet, "name") or "", paths[key])
+            for sheet in children(root, "sheets")
+            if (key := attribute(sheet, "id")) in paths
+            and attribute(sheet, "state") in (None, "visible")
+        ]
+        kinds = {part.kind: part.path for part in parts}
+        names = archive.namelist()
+        strings = []
+        if (path := kinds.get("sharedStrings", "")) in names:
+            strings = [_string(each) for each in elements(archive, path, "si")]
+        properties = child(root, "workbookPr")
+        return cls(
+            sheets,
+            strings,
+            _formats(parsed(archive, kinds.get("styles", ""), ())),
+            attribute(properties, "date1904") in _ON,
+        )
+
+
+class _Layout(NamedTuple):
+    """What is hidden and what is merged on a sheet.
+
+    Attributes
+    ----------
+    hidden
+        The hidden columns, from 1, in order.
+    merged
+        Last row and last column of merged cells, by their first row and column.
+    has_cells
+        Whether there is a value.
+    """
+
+    hidden: list[int]
+    merged: dict[tuple[int, int], tuple[int, int]]
+    has_cells: bool
+
+    @classmethod
+    def read(cls, archive: ZipFile, path: str) -> _Layout:
+        hidden: set[int] = set()
+        merged = {}
+        has_cells = False
+        for element in elements(archive, path, "row", "col", "mergeCell"):
+            name = local_name(element)
+            if name == "row":
+                has_cells = has_cells or any(len(cell) for cell in element)
+            elif name == "mergeCell":
+                first, top, last, bottom = range_boundaries(element.get("ref", ""))
+                merged[top, first] = bottom, last
+            elif element.get("hidden") in _ON or float(element.get("width") or 1) == 0:
+                last = min(int(element.get("max", "0")), MOST_COLUMNS)
+                hidden.update(range(int(element.get("min", "1")), last + 1))
+        return cls(sorted(hidden), merged, has_cells)
+
+
+class _Sheet:
+    """Turns the rows of a sheet into those of a grid; `unknown` counts formulas without value."""
+
+    def __init__(self, book: _Workbook, layout: _Layout) -> None:
+        self.unknown = 0
+        self._book, self._layout = book, layout
+        # Merged cells that reach down: their last row, by their first column.
+        self._hanging: dict[int, tuple[int, Span]] = {}
+
+    def rows(self, rows: Iterator[Element]) -> Iterator[list[GridCell]]:
+        number = 0
+        for row in rows:
+            before, number = number, int(row.get("r") or number + 1)
+            if number > before + 1:
+                yield []
+            cells = self._cells(row, number)
+            if row.get("hidden") not in _ON:
+                yield cells
+
+    def _cells(self, row: Element, number: int) -> list[GridCell]:
+        """Return the visible cells of a row up to the last one with text."""
+        texts = {}
+        column = 0
+        for cell in row:
+            if place := cell.get("r"):
+                column = column_index_from_string(place.rstrip("0123456789"))
+            else:
+                column += 1
+            if shown := self._shown(cell):
+                texts[column] = shown
+        spans = {column: Span(column, column, text) for column, text in texts.items()}
+        for column, (bottom, span) in list(self._hanging.items()):
+            if bottom < number:
+                del self._hanging[column]
+            else:
+                _place(span._replace(is_repeated=True), spans)
+        for column, text in texts.items():
+            if (number, column) in self._layout.merged:
+                bottom, last = self._layout.merged[number, column]
+                _place(Span(column, last, text), spans)
+                if bottom > number:
+                    self._hanging[column] = bottom, spans[column]
+        return visible_cells(sorted(spans.values()), self._layout.hidden)
+
+    def _shown(self, cell: Element) -> str:
+        """Return the text that a cell shows."""
+        book, kind = self._book, cell.get("t", "n")
+        style = int(cell.get("s") or 0)
+        code = book.formats[style] if style < len(book.formats) else "General"
+        value = child(cell, "v")
+        written = (value.text if value is not None else None) or ""
+        if code == _HIDES_ALL:
+            return ""
+        if kind == "inlineStr":
+            inline = child(cell, "is")
+            return "" if inline is None else _string(inline)
+        if not written:
+            if kind != "str" and child(cell, "f") is not None:
+                self.unknown += 1
+            return ""
+        if kind == "s":
+            return book.strings[int(written)]
+        if kind == "b":
+            return "TRUE" if written in _ON else "FALSE"
+        if kind == "d":
+            return _MIDNIGHT.sub("", written).replace("T", " ")
+        if kind != "n":
+            return unescape(written)
+        number = float(written)
+        if not math.isfinite(number):
+            raise ValueError(f"the number {written}")
+        return shown_number(number, code, since_1904=book.since_1904)
+
+
+def _place(span: Span, spans: dict[int, Span]) -> None:
+    """Add merged cells to a row; what stands in the others of them is not shown."""
+    for column in [column for column in spans if span.first <= column <= span.last]:
+        del spans[column]
+    spans[span.first] = span
+
+
+def _formats(styles: Element) -> list[str]:
+    own = {
+        int(attribute(each, "numFmtId") or 0): attribute(each, "formatCode") or ""
+        for each in children(styles, "numFmts")
+    }
+    ids = (int(attribute(each, "numFmtId") or 0) for each in children(styles, "cellXfs"))
+    return [own.get(id) or BUILTIN_FORMATS.get(id, "General") for id in ids]
+
+
+def _string(element: Element) -> str:
+    """Return a text with its formatted runs; a pronunciation (``rPh``) is not shown."""
+    pieces: list[tuple[str, Position]] = []
+    for each in element:
+        name = local_name(each)
+        if name == "t":
+            pieces.append((each.text or "", ""))
+        elif name == "r":
+            written = child(each, "t")
+            shown = (written.text if written is not None else "") or ""
+            pieces.append((shown, raised_or_lowered(child(each, "rPr")) or ""))
+    return unescape(joined_text(pieces))
