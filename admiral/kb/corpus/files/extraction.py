@@ -11,6 +11,7 @@ The rules are the same for every format:
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -62,12 +63,16 @@ class TextBuilder:
     titles
         Possible titles of the file, best first; the first heading is one.
     notes
-        What the file lacks, for messages, such as a chapter that its list of chapters names.
+        What its reader had to assume, or what the file lacks, such as a chapter that its list of
+        chapters names.
+    left_out
+        How many elements with text were left out, by reason.
     """
 
     def __init__(self) -> None:
         self.titles: list[str] = []
         self.notes: list[str] = []
+        self.left_out: Counter[str] = Counter()
         self._headings: list[tuple[int, str]] = []
         self._blocks: list[Block] = []
         self._size = self._lists = 0

@@ -8,7 +8,6 @@ for one JSON record or a reader of files, and list it in `FORMATS`.
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
@@ -112,7 +111,7 @@ def corpus_files(path: Place, format: str, patterns: FilePatterns) -> ChosenFile
     files = [path] if format == "feverous" else data_files(path)
     if format == "beir":  # its folders also hold queries and qrels
         files = [f for f in files if uncompressed_name(f.name) == _BEIR_CORPUS] or files
-    return ChosenFiles(files, Counter(), Counter())
+    return ChosenFiles(files)
 
 
 def check_corpus(path: Place) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import logging
-import os
-from pathlib import Path
+from dataclasses import replace
 
 from admiral.errors import AdmiralError, RecordError, first_line
 from admiral.io.remote import Place
@@ -13,13 +11,13 @@ from admiral.kb.corpus.files.document_titles import choose_title, without_number
 from admiral.kb.corpus.files.extraction import TOO_LONG, TextBuilder, UnreadableFileError
 from admiral.kb.corpus.files.file_types import file_type
 from admiral.kb.corpus.readers.corpus_records import (
+    Findings,
     RecordOrError,
     SkippedFile,
     cleaned_record,
+    source_of,
 )
 from admiral.records import SECTION_SEPARATOR, Document
-
-logger = logging.getLogger(__name__)
 
 DAMAGED = "damaged, or not what their names say"
 LOCKED = "lock files of open documents"
@@ -61,19 +59,13 @@ def read_file(file: Place) -> RecordOrError | SkippedFile:
         return SkippedFile(DAMAGED, file, RecordError(where, "", problem, _REMEDY))
     title = choose_title(text.titles, file.name)
     document = _document(title, source_of(file), text)
+    findings = Findings(+text.left_out, tuple(dict.fromkeys(text.notes)))
     if not document.sentences:
-        return SkippedFile(_WITHOUT_TEXT, file)
-    if text.notes:
-        logger.warning("%s: %s", file, "; ".join(text.notes))
+        return SkippedFile(_WITHOUT_TEXT, file, None, findings)
     try:
-        return cleaned_record(document, file, 1)
+        return replace(cleaned_record(document, file, 1), findings=findings)
     except RecordError as error:
         return SkippedFile(DAMAGED, file, error)
-
-
-def source_of(file: Place) -> str:
-    """Return the absolute path or the URL of a file."""
-    return os.path.abspath(file) if isinstance(file, Path) else str(file)
 
 
 def _document(title: str, source: str, text: TextBuilder) -> Document:
