@@ -142,6 +142,11 @@ class Corpora:
                 "have other numbers than in the corpus",
                 *(self.split, LONGEST_GIVEN_SENTENCE),
             )
+        if self._shown > MESSAGES_SHOWN:
+            logger.warning(
+                "messages not shown: %d; --report FILE has them by file",
+                self._shown - MESSAGES_SHOWN,
+            )
         if self.skipped:
             logger.warning("%s", self._skipped_line())
 

@@ -153,13 +153,17 @@ def detect_format(path: Place) -> str:
 
 
 def _visible_files(folder: Place) -> Iterator[Place]:
-    """Yield the files below a folder that a detection looks at, sorted; links are not followed."""
+    """Yield the files below a folder that a detection looks at, sorted, of linked folders none.
+
+    Pipes and devices are none, since reading them might never end.
+    """
     if isinstance(folder, RemotePath):
         yield from files_below(folder)
         return
     for parent, folders, names in os.walk(folder):
         folders[:] = sorted(f for f in folders if not f.startswith(".") and f not in JUNK)
-        yield from (Path(parent, name) for name in sorted(names) if not name.startswith("."))
+        files = (Path(parent, name) for name in sorted(names) if not name.startswith("."))
+        yield from filter(Path.is_file, files)
 
 
 def _is_data(file: Place) -> bool:

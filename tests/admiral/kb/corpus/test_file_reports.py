@@ -238,3 +238,16 @@ def test_a_file_of_records_that_cannot_be_read_among_others(tmp_path: Path) -> N
     assert report.skipped == {"cannot be read": 1}
     with pytest.raises(AdmiralError, match=r"b\.jsonl\.gz: .*cut off"):
         build(tmp_path / "in", tmp_path / "kb2", bm25="none", progress=False)
+
+
+def test_few_messages_are_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text('{"title": "A", "text": "One."}\n' + "{}\n" * 30)
+    (tmp_path / "cafe.txt").write_bytes("The café is old.".encode("cp1252"))
+    paths = [corpus, tmp_path / "cafe.txt"]
+    build(paths, tmp_path / "kb", bm25="none", skip_bad=True, progress=False)
+    assert sum(message.startswith("skipped: ") for message in caplog.messages) == 20
+    assert caplog.messages[20:] == [
+        "30 bad records were skipped",
+        "messages not shown: 1; --report FILE has them by file",
+    ]

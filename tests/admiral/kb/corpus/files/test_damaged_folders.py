@@ -87,6 +87,7 @@ def test_every_kind_of_bad_file_at_the_command_line(
     (top / "self").symlink_to(top / "self")
     (top / "gone.md").symlink_to(top / "none.md")
     os.mkfifo(top / "pipe.txt")
+    os.mkfifo(top / "a-pipe")  # its name might be that of a corpus
     (top / "vanishes.md").write_text(TEXT)
     unreadable = top / "unreadable.md"
     if os.geteuid():
@@ -118,6 +119,7 @@ def test_every_kind_of_bad_file_at_the_command_line(
         "self": "cannot be read (broken links, permissions)",
         "gone.md": "cannot be read (broken links, permissions)",
         "pipe.txt": "no regular file",
+        "a-pipe": "no regular file",
     }
     if os.geteuid():
         expected["unreadable.md"] = damage
