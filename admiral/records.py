@@ -77,6 +77,10 @@ class Document:
         the file; empty for a record of a corpus.
     id
         The id of the document in its corpus; empty unless the format has ids (BEIR).
+    file, line
+        Of a record of a corpus, the path or URL of its file, and its line there, from 1 (in an
+        array or a database, its number); empty and 0 for other documents, and in knowledge bases
+        of earlier releases. Equal documents may differ in them.
     """
 
     title: str
@@ -86,6 +90,8 @@ class Document:
     sections: tuple[str, ...] = ()
     offsets: tuple[int, ...] = ()
     id: str = ""
+    file: str = field(default="", compare=False)
+    line: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,14 @@ _kb = click.option(
     help="Knowledge base: a directory, or `demo` for the bundled one.",
 )
 _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+report_option = click.option(
+    "--report",
+    "report_path",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write what became of each input file, as JSON Lines: titles, sentences, what was left "
+    "out and why.",
+)
 
 
 @click.command("index")
@@ -86,6 +94,7 @@ _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON obj
 @click.option(
     "--strict", is_flag=True, help="Stop at the first damaged file of a folder of documents."
 )
+@report_option
 @click.option("--overwrite", is_flag=True, help="Replace an existing knowledge base.")
 @click.option("--progress/--no-progress", default=True, help="Show progress.")
 @cluster_options
@@ -103,6 +112,7 @@ def index_command(
     graph: bool,
     skip_bad: bool,
     strict: bool,
+    report_path: Path | None,
     overwrite: bool,
     progress: bool,
     cluster: ClusterOptions | None,
@@ -140,6 +150,7 @@ def index_command(
             progress=progress,
             workers=workers,
             encoder=encoder,
+            report=report_path,
         )
     mentions = None
     if graph:

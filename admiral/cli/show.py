@@ -15,6 +15,7 @@ from admiral.errors import AdmiralError
 
 if TYPE_CHECKING:
     from admiral.kb import KnowledgeBase
+    from admiral.kb.origins import Origin
 
 _SUGGESTIONS = 5
 # Titles of one beginning that are compared; all titles of a large knowledge base take minutes.
@@ -30,8 +31,13 @@ _COMPARED = 5000
     show_default=True,
     help="Knowledge base: a directory, or `demo` for the bundled one.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one record.")
-def show_command(title: str, kb: str, as_json: bool) -> None:
+@click.option(
+    "--source",
+    is_flag=True,
+    help="Name the file and the line or the pages that the document was read from.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one record, which has the source.")
+def show_command(title: str, kb: str, source: bool, as_json: bool) -> None:
     """Show the document with a title.
 
     Its sentences are numbered from 0, as `sentence_id` in results. If there is no such document,
@@ -40,6 +46,7 @@ def show_command(title: str, kb: str, as_json: bool) -> None:
     from admiral.io.document_records import document_record
     from admiral.io.document_rendering import render_document
     from admiral.kb import KnowledgeBase, UnknownTitleError, locate
+    from admiral.kb.origins import origin_of
     from admiral.storage.atomic_files import encode_record
 
     title = checked_text(title, "TITLE")
@@ -53,11 +60,26 @@ def show_command(title: str, kb: str, as_json: bool) -> None:
             raise AdmiralError(
                 f"{error} Similar titles: {', '.join(map(repr, similar))}"
             ) from error
+    origin = origin_of(document)
     if as_json:
-        sys.stdout.buffer.write(encode_record(document_record(document)))
-    else:
-        text = render_document(document, colour=use_colour(), width=output_width())
-        click.echo(text, nl=False)
+        record = document_record(document)
+        record["origin"] = None if origin is None else origin.to_json()
+        sys.stdout.buffer.write(encode_record(record))
+        return
+    text = render_document(
+        document,
+        origin=_named(origin) if source else None,
+        places=origin.places if source and origin is not None else (),
+        colour=use_colour(),
+        width=output_width(),
+    )
+    click.echo(text, nl=False)
+
+
+def _named(origin: Origin | None) -> str:
+    if origin is None:
+        return "source unknown: the knowledge base does not say (build it again to record sources)"
+    return origin.file if origin.line is None else f"{origin.file}, line {origin.line:,}"
 
 
 def similar_titles(kb: KnowledgeBase, title: str) -> list[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from admiral.cli.index import readable_size
+from admiral.cli.index import readable_size, report_option
 from admiral.cli.options import overrides, setting_options
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ def _options(command: Command) -> Command:
 @click.option(
     "--strict", is_flag=True, help="Stop at the first damaged file of a folder of documents."
 )
+@report_option
 @_options
 def add_command(
     corpora: tuple[str, ...],
@@ -64,6 +65,7 @@ def add_command(
     on_duplicate: str,
     skip_bad: bool,
     strict: bool,
+    report_path: Path | None,
     wait: bool,
     progress: bool,
     as_json: bool,
@@ -86,6 +88,7 @@ def add_command(
             strict=strict,
             wait=wait,
             progress=progress,
+            report=report_path,
         )
     _show(report, as_json)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import click
 
@@ -11,13 +11,24 @@ from admiral.io.text_rendering import printable
 from admiral.records import Document, ScoredTitle, Sentence
 
 
-def render_document(document: Document, *, colour: bool = False, width: int = 100) -> str:
+def render_document(
+    document: Document,
+    *,
+    origin: str | None = None,
+    places: Sequence[str] = (),
+    colour: bool = False,
+    width: int = 100,
+) -> str:
     """Render title, id, source and all numbered sentences, below the headings of sections.
 
     Parameters
     ----------
     document
         The document.
+    origin
+        Where it was read from, in place of its source.
+    places
+        For each sentence, what stands before it, such as its page; none by default.
     colour
         Whether to use the bold and dim type of terminals.
     width
@@ -27,14 +38,16 @@ def render_document(document: Document, *, colour: bool = False, width: int = 10
     lines = [click.style(heading, bold=True) if colour else heading]
     if document.id:
         lines.append(_dim(f"id {printable(document.id)}", colour))
-    if document.source:
-        lines.append(_dim(printable(document.source), colour))
+    if origin or document.source:
+        lines.append(_dim(printable(origin or document.source), colour))
     digits = len(str(len(document.sentences)))
     section = ""
     for number, sentence in enumerate(document.sentences):
         if document.sections and document.sections[number] != section:
             section = document.sections[number]
             lines += ["", _dim(printable(section), colour)]
+        if places and places[number]:
+            sentence = f"[{places[number]}] {sentence}"
         lines += _numbered(f"{number:{digits + 2}}", sentence, colour, width)
     return "\n".join(lines) + "\n"
 

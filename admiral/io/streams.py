@@ -21,10 +21,15 @@ from admiral.io.remote import Place
 LONGEST_RECORD = 64 * 2**20  # bytes
 COMPRESSED_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 
-_DAMAGED = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
+# What the decompressors raise for damaged data; some raise a bare OSError.
+DAMAGED = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 _CHUNK = 1 << 16
 
 _Decompressor: TypeAlias = bz2.BZ2Decompressor | lzma.LZMADecompressor
+
+
+class DamagedArchiveError(AdmiralError):
+    """A compressed file that is damaged or cut off."""
 
 
 @contextmanager
@@ -55,21 +60,20 @@ def open_plain(path: Place) -> Iterator[IO[bytes]]:
     try:
         with path.open("rb") as plain:
             yield plain
-    except _DAMAGED as error:
-        raise AdmiralError(
-            f"{path}: the compressed file is damaged or cut off ({error}). Fetch or compress it "
-            "again."
-        ) from error
+    except DAMAGED as error:
+        raise _damaged_error(path, error) from error
     except OSError as error:
         # Python's bz2 and Arrow's zstd raise a bare OSError without errno for damaged data.
         if error.errno is None:
-            raise AdmiralError(
-                f"{path}: the compressed file is damaged or cut off ({error}). Fetch or compress "
-                "it again."
-            ) from error
+            raise _damaged_error(path, error) from error
         raise AdmiralError(
             f"{path}: cannot be read ({error.strerror}). Check the path and its permissions."
         ) from error
+
+
+def _damaged_error(path: Place, error: Exception) -> DamagedArchiveError:
+    problem = f"the compressed file is damaged or cut off ({error})"
+    return DamagedArchiveError(f"{path}: {problem}. Fetch or compress it again.")
 
 
 def is_compressed(magic: bytes) -> bool:
@@ -153,7 +157,8 @@ class _ConcatenatedStreams(io.RawIOBase):
 def numbered_lines(path: Place) -> Iterator[tuple[int, bytes] | RecordError]:
     """Yield (line number, line) for every line that is not blank, counting from 1.
 
-    A line longer than `LONGEST_RECORD` is yielded as a `RecordError`.
+    A line longer than `LONGEST_RECORD` is yielded as a `RecordError`, and so is the end of a
+    compressed file that is cut off after a whole line.
 
     Parameters
     ----------
@@ -165,25 +170,35 @@ def numbered_lines(path: Place) -> Iterator[tuple[int, bytes] | RecordError]:
     AdmiralError
         As in `open_binary`, or if the file is UTF-16.
     """
-    with open_binary(path) as stream:
-        number = 0
-        while line := stream.readline(LONGEST_RECORD + 1):
-            number += 1
-            if len(line) > LONGEST_RECORD:
-                while line and not line.endswith(b"\n"):
-                    line = stream.readline(LONGEST_RECORD)
-                yield RecordError(
-                    f"{path}:{number}",
-                    "",
-                    f"the line is longer than {LONGEST_RECORD >> 20} MiB",
-                    "Write one record per line, or skip bad records with --skip-bad.",
-                )
-                continue
-            if number == 1:
-                _refuse_utf16(path, line)
-                line = line.removeprefix(b"\xef\xbb\xbf")
-            if not line.isspace():
-                yield number, line
+    number = 0
+    try:
+        with open_binary(path) as stream:
+            while line := stream.readline(LONGEST_RECORD + 1):
+                number += 1
+                if len(line) > LONGEST_RECORD:
+                    while line and not line.endswith(b"\n"):
+                        line = stream.readline(LONGEST_RECORD)
+                    yield RecordError(
+                        f"{path}:{number}",
+                        "",
+                        f"the line is longer than {LONGEST_RECORD >> 20} MiB",
+                        "Write one record per line, or skip bad records with --skip-bad.",
+                    )
+                    continue
+                if number == 1:
+                    _refuse_utf16(path, line)
+                    line = line.removeprefix(b"\xef\xbb\xbf")
+                if not line.isspace():
+                    yield number, line
+    except DamagedArchiveError as error:
+        if not number:
+            raise
+        remedy = (
+            "Fetch or compress it again. Where there is an option --skip-bad, it keeps the lines "
+            "before."
+        )
+        problem = str(error).removeprefix(f"{path}: ").partition(". ")[0]
+        yield RecordError(f"{path}:{number + 1}", "", problem, remedy)
 
 
 def json_objects(path: Place) -> Iterator[tuple[int, dict[str, Any]] | RecordError]:

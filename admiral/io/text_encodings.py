@@ -36,9 +36,10 @@ _MANY_CONTROLS = 0.02  # of all bytes
 _FOREIGN = 0.25  # of all bytes are beyond ASCII; a text in Latin letters has fewer
 _FEW = 30  # bytes beyond ASCII, which a word or two may have
 _SAMPLE = 1 << 16  # bytes
+_GUESSED = "read as {}, a guess, since nothing names its encoding"
 
 
-def decode_page(data: bytes, label: str = "") -> str:
+def decode_page(data: bytes, label: str = "", notes: list[str] | None = None) -> str:
     """Decode an HTML or XML page as browsers do.
 
     Parameters
@@ -48,27 +49,44 @@ def decode_page(data: bytes, label: str = "") -> str:
     label
         Name of the encoding by the server that sent it, if any. A byte order mark is above it, and
         it is above what the page says.
+    notes
+        Receives a line if the encoding was guessed, or did not fit.
     """
-    if (encoding := _marked(data) or _two_bytes(data)) is not None:
-        return _decoded(data, encoding)
+    notes = [] if notes is None else notes
+    if (encoding := _marked(data)) is not None:
+        return _decoded(data, encoding, notes)
+    if (encoding := _two_bytes(data)) is not None:
+        notes.append(_GUESSED.format(encoding.upper()))
+        return _decoded(data, encoding, notes)
     if (codec := _codec(label)) is not None:
-        return _decoded(data, codec)
+        return _decoded(data, codec, notes)
     if (codec := _codec(_declared(data))) is not None:
         # A page whose declaration can be read as ASCII is not in UTF-16, whatever it says.
-        return _decoded(data, "utf-8" if codec.startswith("utf-16") else codec)
-    return _guessed(data)
+        return _decoded(data, "utf-8" if codec.startswith("utf-16") else codec, notes)
+    return _guessed(data, notes)
 
 
-def decode_text(data: bytes) -> str:
+def decode_text(data: bytes, notes: list[str] | None = None) -> str:
     """Decode a text without a declaration: UTF-8, UTF-16 or windows-1252.
+
+    Parameters
+    ----------
+    data
+        The text.
+    notes
+        Receives a line if the encoding was guessed, or did not fit.
 
     Raises
     ------
     ValueError
         If the bytes are no text, or one in another encoding.
     """
-    if (encoding := _marked(data) or _two_bytes(data)) is not None:
-        return _decoded(data, encoding)
+    notes = [] if notes is None else notes
+    if (encoding := _marked(data)) is not None:
+        return _decoded(data, encoding, notes)
+    if (encoding := _two_bytes(data)) is not None:
+        notes.append(_GUESSED.format(encoding.upper()))
+        return _decoded(data, encoding, notes)
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -80,7 +98,7 @@ def decode_text(data: bytes) -> str:
         if foreign > max(_FOREIGN * len(sample), _FEW):
             # Cyrillic or Greek, say: to guess which would put nonsense for text.
             raise ValueError("an encoding that nothing names; convert it to UTF-8") from error
-    return _guessed(data)
+    return _guessed(data, notes)
 
 
 def charset_of(content_type: str) -> str:
@@ -124,16 +142,29 @@ def _codec(label: str) -> str | None:
     return _SUPERSETS.get(encoding.name, str(encoding.codec_info.name))
 
 
-def _decoded(data: bytes, encoding: str) -> str:
-    return data.decode(encoding, "replace").removeprefix("\ufeff")
+def _decoded(data: bytes, encoding: str, notes: list[str]) -> str:
+    text = data.decode(encoding, "replace").removeprefix("\ufeff")
+    _note_invalid(text, encoding, notes)
+    return text
 
 
-def _guessed(data: bytes) -> str:
+def _guessed(data: bytes, notes: list[str]) -> str:
     """Decode what declares nothing: UTF-8, and windows-1252 where the bytes are not.
 
     Byte by byte, since one file may be put together of two.
     """
-    return data.decode("utf-8", _WINDOWS)
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        text = data.decode("utf-8", _WINDOWS)
+    notes.append(_GUESSED.format("windows-1252"))
+    _note_invalid(text, "windows-1252", notes)
+    return text
+
+
+def _note_invalid(text: str, encoding: str, notes: list[str]) -> None:
+    if count := text.count("\ufffd"):
+        notes.append(f"{count:,} characters are not valid in {encoding}, and are stored as \ufffd")
 
 
 def _as_windows(error: UnicodeError) -> tuple[str, int]:

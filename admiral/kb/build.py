@@ -11,6 +11,7 @@ from pathlib import Path
 from admiral.kb.bm25 import BACKENDS, check_backend
 from admiral.kb.corpus.corpora import Corpora, check_choice
 from admiral.kb.corpus.duplicates import POLICIES, UniqueTitleWriter
+from admiral.kb.corpus.file_reports import check_report_path
 from admiral.kb.corpus.readers import FilePatterns
 from admiral.kb.corpus.sharded_corpora import ShardedCorpora
 from admiral.kb.embeddings.sentence_encoder import SentenceEncoder
@@ -72,6 +73,7 @@ def build(
     progress: bool = True,
     workers: BuildWorkers | None = None,
     encoder: SentenceEncoder | None = None,
+    report: str | Path | None = None,
 ) -> BuildReport:
     """Build a knowledge base from one or more corpora.
 
@@ -109,6 +111,9 @@ def build(
     encoder
         Encoder whose vectors of all sentences are stored, as `admiral.kb.embed` does, in this
         process; None stores none.
+    report
+        File to write, with a line of JSON on what became of each input file (see the page "Your own
+        documents"); None writes none.
 
     Raises
     ------
@@ -121,11 +126,21 @@ def build(
     check_choice("on_duplicate", on_duplicate, POLICIES)
     target = checked_kb_path(kb_path)
     patterns = FilePatterns(tuple(include), tuple(exclude))
-    sources = Corpora(corpora, format, skip_bad, patterns, strict=strict)
+    report = Path(report) if report is not None else None
+    sources = Corpora(corpora, format, skip_bad, patterns, strict=strict, reported=bool(report))
+    if report is not None:
+        check_report_path(report, target, sources.paths)
     with staging(target, overwrite=overwrite, owned=is_knowledge_base) as directory:
         if workers is not None:
             sources = ShardedCorpora(
-                corpora, format, skip_bad, directory, workers, patterns, strict=strict
+                corpora,
+                format,
+                skip_bad,
+                directory,
+                workers,
+                patterns,
+                strict=strict,
+                reported=bool(report),
             )
         writer = UniqueTitleWriter(directory, on_duplicate)
         written = writer.write(sources, progress)
@@ -149,6 +164,8 @@ def build(
         manifest = write_manifest(directory, counts, settings)
         if is_knowledge_base(target):
             copy_permissions(directory, target)
+    if report is not None:
+        sources.reports.write(report)
     return BuildReport(
         path=target,
         bad=sources.bad,

@@ -1,11 +1,13 @@
-"""Add to a result what its documents and sentences come from: ids, files, sections, positions."""
+"""Tell what documents and sentences come from: ids, files, lines, pages, sections, positions."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any, NamedTuple
 
+from admiral.kb.corpus.files.file_types import file_type
 from admiral.kb.knowledge_base import KnowledgeBase
-from admiral.records import Document, RetrievalResult, Sentence
+from admiral.records import SECTION_SEPARATOR, Document, RetrievalResult, Sentence
 
 
 def with_origins(result: RetrievalResult, kb: KnowledgeBase) -> RetrievalResult:
@@ -46,3 +48,55 @@ def with_origins(result: RetrievalResult, kb: KnowledgeBase) -> RetrievalResult:
         evidence=tuple(map(located, result.evidence)),
         hops=tuple(replace(hop, evidence=tuple(map(located, hop.evidence))) for hop in result.hops),
     )
+
+
+class Origin(NamedTuple):
+    """Where a document was read from.
+
+    Attributes
+    ----------
+    file
+        Path or URL of the file.
+    line
+        Line of the record in the file; None for a file that is a document.
+    places
+        For each sentence, what names its part of the file, such as ``page 3``; "" if unknown.
+    """
+
+    file: str
+    line: int | None
+    places: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields of the JSON form of ``admiral show``."""
+        record: dict[str, Any] = {"file": self.file}
+        if self.line is not None:
+            record["line"] = self.line
+        if any(self.places):
+            record["places"] = [_place_json(place) for place in self.places]
+        return record
+
+
+def origin_of(document: Document) -> Origin | None:
+    """Return where a document was read from, or None if its knowledge base does not say."""
+    if document.file:
+        return Origin(document.file, document.line, ())
+    if not document.source:
+        return None
+    file, _, part = document.source.rpartition("#")
+    if not (file and part and file_type(file)):
+        file = document.source  # the name of a file may have this sign
+    kind = file_type(file)
+    places: tuple[str, ...] = ()
+    if kind is not None and kind.part:
+        outermost = (section.partition(SECTION_SEPARATOR)[0] for section in document.sections)
+        places = tuple(
+            heading if heading.startswith(f"{kind.part} ") else "" for heading in outermost
+        )
+    return Origin(file, None, places)
+
+
+def _place_json(place: str) -> dict[str, Any] | None:
+    """Return ``{"page": 3}`` for ``page 3``, ``{"sheet": "Costs"}`` for ``sheet Costs``."""
+    kind, _, name = place.partition(" ")
+    return {kind: int(name) if name.isdecimal() and kind != "sheet" else name} if place else None

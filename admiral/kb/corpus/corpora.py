@@ -6,13 +6,20 @@ import logging
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from pathlib import Path
 
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.progress import track_documents
 from admiral.io.remote import Place, corpus_path
 from admiral.io.streams import numbered_lines
+from admiral.kb.corpus.file_reports import (
+    MESSAGES_SHOWN,
+    FileReport,
+    FileReports,
+    new_report,
+    reported_records,
+    skipped_report,
+)
 from admiral.kb.corpus.files.folder_walk import UNKNOWN
 from admiral.kb.corpus.long_sentences import LONGEST_GIVEN_SENTENCE
 from admiral.kb.corpus.readers import (
@@ -20,16 +27,13 @@ from admiral.kb.corpus.readers import (
     FORMATS,
     FilePatterns,
     Record,
-    SkippedFile,
     check_corpus,
     corpus_files,
     detect_format,
-    read_corpus_file,
 )
 
 logger = logging.getLogger(__name__)
 
-BAD_RECORDS_SHOWN = 20
 _SUFFIXES_SHOWN = 5
 
 
@@ -55,9 +59,13 @@ class Corpora:
     strict
         Whether to raise an error for the first damaged file of a folder of documents, instead of
         counting and reporting it.
+    reported
+        Whether to keep the reports of all files.
 
     Attributes
     ----------
+    reports
+        What became of each file; kept only if `reported`.
     bad
         Number of bad records skipped so far.
     skipped
@@ -79,12 +87,14 @@ class Corpora:
         patterns: FilePatterns = ALL_FILES,
         *,
         strict: bool = False,
+        reported: bool = False,
     ) -> None:
         self.bad = self.split = 0
+        self.reports = FileReports(reported)
         self.skipped: Counter[str] = Counter()
         self._unknown: Counter[str] = Counter()
         self._skip_bad, self._patterns, self._strict = skip_bad, patterns, strict
-        self._shown = 0  # messages on damaged files
+        self._shown = 0  # messages on files
         paths = [
             corpus_path(p) for p in ([corpora] if isinstance(corpora, str | Path) else corpora)
         ]
@@ -98,7 +108,12 @@ class Corpora:
         ]
 
     def __str__(self) -> str:
-        return ", ".join(str(path) for path, _ in self._corpora)
+        return ", ".join(map(str, self.paths))
+
+    @property
+    def paths(self) -> list[Place]:
+        """The files and folders, as they were given."""
+        return [path for path, _ in self._corpora]
 
     def describe(self) -> list[dict[str, str]]:
         """Return the name and format of each corpus."""
@@ -117,7 +132,8 @@ class Corpora:
         AdmiralError
             If a corpus cannot be read, or for the first bad record unless they are skipped.
         """
-        yield from track_documents(self._good_records(), "reading", enabled=progress)
+        for record in track_documents(self._good_records(), "reading", enabled=progress):
+            yield record.placed()
         if self.bad:
             logger.warning("%d bad records were skipped", self.bad)
         if self.split:
@@ -126,46 +142,43 @@ class Corpora:
                 "have other numbers than in the corpus",
                 *(self.split, LONGEST_GIVEN_SENTENCE),
             )
+        if self._shown > MESSAGES_SHOWN:
+            logger.warning(
+                "messages not shown: %d; --report FILE has them by file",
+                self._shown - MESSAGES_SHOWN,
+            )
         if self.skipped:
             logger.warning("%s", self._skipped_line())
 
     def _good_records(self) -> Iterator[Record]:
         for path, format in self._corpora:
-            files = self._files(path, format)
-            for item in chain.from_iterable(read_corpus_file(file, format) for file in files):
-                if isinstance(item, Record):
-                    self.split += item.split
-                    yield item
-                    continue
-                if isinstance(item, SkippedFile):
-                    self._skip_file(item)
-                    continue
-                if not self._skip_bad:
-                    raise item
-                self.bad += 1
-                if self.bad <= BAD_RECORDS_SHOWN:
-                    logger.warning("skipped: %s", item)
+            for file in self._files(path, format):
+                report = new_report(file, format)
+                self.reports.add(str(file), report)
+                yield from reported_records(
+                    file, format, report, skip_bad=self._skip_bad, strict=self._strict
+                )
+                self._count(report)
 
-    def _skip_file(self, file: SkippedFile) -> None:
-        """Count a file that makes no document, and report or raise its error."""
-        self.skipped[file.reason] += 1
-        if file.error is None:
-            return
-        if self._strict:
-            raise file.error
-        self._report([str(file.error)])
-
-    def _report(self, damaged: Sequence[str]) -> None:
-        """Report damaged files, of which there may be many."""
-        for message in damaged[: max(BAD_RECORDS_SHOWN - self._shown, 0)]:
-            logger.warning("skipped: %s", message)
-        self._shown += len(damaged)
+    def _count(self, report: FileReport) -> None:
+        """Count what was left out of a file that has been read, and log what is wrong with it."""
+        self.bad += report.bad
+        self.split += report.split
+        if report.skipped:
+            self.skipped[report.skipped] += 1
+        messages = [f"skipped: {error}" for error in report.errors]
+        messages += [f"{report.path}: {note}" for note in report.notes]
+        for message in messages[: max(MESSAGES_SHOWN - self._shown, 0)]:
+            logger.warning("%s", message)
+        self._shown += len(messages)
 
     def _files(self, path: Place, format: str) -> Sequence[Place]:
         """Return the files of a corpus in reading order, and count those that are not read."""
         chosen = corpus_files(path, format, self._patterns)
         self.skipped += chosen.skipped
         self._unknown += chosen.unknown
+        for file, reason in chosen.others:
+            self.reports.add(str(file), skipped_report(file, reason))
         return chosen.files
 
     def _skipped_line(self) -> str:
@@ -189,15 +202,18 @@ class RecordPositions:
         number = self._files.setdefault(record.path, len(self._files))
         self._positions.append(number << 40 | record.line)
 
+    def path(self, row: int) -> Place:
+        """Return the file of a row."""
+        return list(self._files)[self._positions[row] >> 40]
+
     def duplicate_error(self, record: Record, first: int, remedy: str) -> RecordError:
         """Return the error for a record with the same title as the row `first`."""
         position = self._positions[first]
-        path = list(self._files)[position >> 40]
         return RecordError(
             record.where,
             "title",
             f"{record.document.title!r} is taken by the document at "
-            f"{path}:{position & ((1 << 40) - 1)}",
+            f"{self.path(first)}:{position & ((1 << 40) - 1)}",
             f"Titles are unique: correct one of them, or {remedy}.",
         )
 

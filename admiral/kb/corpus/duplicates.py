@@ -16,6 +16,7 @@ import numpy as np
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.streams import LONGEST_RECORD
 from admiral.kb.corpus.corpora import Corpora, RecordPositions
+from admiral.kb.corpus.file_reports import DUPLICATES, GIVEN_TWICE, FileReports
 from admiral.kb.corpus.files.distinct_titles import distinct_titles
 from admiral.kb.corpus.readers import Record
 from admiral.kb.corpus.title_set import TitleSet
@@ -52,6 +53,7 @@ class UniqueTitleWriter:
         self.duplicates = 0
         self._directory, self._policy = directory, on_duplicate
         self._seen, self._ids = TitleSet(), TitleSet()
+        self._reports = FileReports(kept=False)
         self._last_numbers: dict[str, int] = {}
         self._positions = RecordPositions()
         self._files: dict[str, tuple[int, str]] = {}  # source -> row and title, to tell apart
@@ -66,6 +68,7 @@ class UniqueTitleWriter:
             two documents have the same id.
         """
         documents = self._directory / "documents"
+        self._reports = corpora.reports
         with _DeferredMerges(self._directory / "extras.jsonl") as merges:
             with DocumentWriter(documents) as writer:
                 for record in corpora.records(progress):
@@ -77,6 +80,13 @@ class UniqueTitleWriter:
             if titles := self._new_titles():
                 self.duplicates += len(titles)
                 writer = _rewrite(documents, lambda store: _renamed(store, titles))
+                self._reports.retitled(
+                    {
+                        source: titles[row]
+                        for source, (row, _) in self._files.items()
+                        if row in titles
+                    }
+                )
         return writer
 
     def _new_titles(self) -> dict[int, str]:
@@ -94,10 +104,10 @@ class UniqueTitleWriter:
         if document.source and self._policy in _BY_PATH:
             if document.source in self._files:  # the corpora name it twice
                 self.duplicates += 1
+                self._reports.left_out(record, GIVEN_TWICE)
                 return
             self._files[document.source] = row, document.title
-            self._positions.append(record)
-            writer.append(document)
+            self._store(record, document, writer)
             return
         first = self._seen.find_or_add(document.title, row)
         if first is not None and document.id and self._policy == "auto":
@@ -111,6 +121,9 @@ class UniqueTitleWriter:
             self.duplicates += 1
             if self._policy == "merge":
                 merges.add(first, document)
+                self._reports.stored(record, document)
+            if self._policy == "skip":
+                self._reports.left_out(record, DUPLICATES)
             if self._policy != "rename":
                 return
             document = replace(document, title=self._unused_title(document.title, row))
@@ -118,7 +131,11 @@ class UniqueTitleWriter:
             problem = f"{document.id!r} is the id of an earlier document"
             remedy = "Ids are unique: correct or remove one of the two records."
             raise RecordError(record.where, "_id", problem, remedy)
+        self._store(record, document, writer)
+
+    def _store(self, record: Record, document: Document, writer: DocumentWriter) -> None:
         self._positions.append(record)
+        self._reports.stored(record, document)
         writer.append(document)
 
     def _unused_title(self, title: str, row: int) -> str:

@@ -6,6 +6,7 @@ import io
 from itertools import pairwise
 from typing import IO, Any
 
+from admiral.errors import RecordError
 from admiral.io.remote import Place, RemotePath
 from admiral.io.streams import is_compressed, open_plain
 
@@ -134,3 +135,12 @@ def split_lines(file: Place, size: int) -> list[tuple[int, int]]:
         if starts[-1] < total:
             starts.append(total)
     return list(pairwise(starts))
+
+
+def with_line_of_file(error: RecordError, place: Place) -> RecordError:
+    """Return an error of a range with the line number counted from the start of its file."""
+    if not isinstance(place, FileRange):
+        return error
+    name, _, line = error.where.rpartition(":")
+    where = f"{name}:{int(line) + place.lines_before()}"
+    return RecordError(where, error.field, error.problem, error.remedy)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import shutil
 from array import array
 from collections import Counter
@@ -12,24 +11,20 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from admiral.errors import RecordError
 from admiral.io.remote import Place, corpus_path
-from admiral.kb.corpus.corpora import BAD_RECORDS_SHOWN, Corpora
+from admiral.kb.corpus.corpora import Corpora
 from admiral.kb.corpus.file_ranges import FileRange, file_size, split_lines
+from admiral.kb.corpus.file_reports import FileReport, new_report, reported_records
 from admiral.kb.corpus.readers import (
     ALL_FILES,
     WHOLE_FILE_FORMATS,
     FilePatterns,
     Record,
-    SkippedFile,
-    read_corpus_file,
 )
 from admiral.kb.store.contents import DOCUMENTS
 from admiral.kb.store.document_store import DocumentStore
 from admiral.kb.store.document_writer import DocumentWriter
 from admiral.kb.store.index_building import SHARDS, BuildWorkers, new_folder
-
-logger = logging.getLogger(__name__)
 
 _POSITIONS = "places.npy"
 
@@ -67,59 +62,33 @@ class ReadReport(NamedTuple):
         Folder of the documents.
     lines
         Number of lines of each range; 0 for whole files.
-    bad
-        Number of bad records.
-    messages, damaged
-        Messages for the first bad records and damaged files.
-    skipped
-        How many files have no document, by reason.
-    split
-        Number of sentences that were too long and have been split.
+    files
+        What became of each file or range.
     """
 
     directory: str
     lines: tuple[int, ...]
-    bad: int
-    messages: tuple[str, ...]
-    damaged: tuple[str, ...]
-    skipped: dict[str, int]
-    split: int
+    files: tuple[FileReport, ...]
 
 
 def read_shard(job: ReadJob) -> ReadReport:
     """Read the files of a job; AdmiralError for the first bad record unless they are skipped."""
     directory = new_folder(job.directory)
-    positions, lines, messages, damaged = array("Q"), [], [], []
-    bad = split = 0
-    skipped: Counter[str] = Counter()
+    positions, lines, reports = array("Q"), [], []
     with DocumentWriter(directory / DOCUMENTS) as writer:
         for number, file in enumerate(job.files):
             place = file.place()
-            for item in read_corpus_file(place, job.format):
-                if isinstance(item, Record):
-                    writer.append(item.document)
-                    positions.append(number << 40 | item.line)
-                    split += item.split
-                    continue
-                if isinstance(item, SkippedFile):
-                    skipped[item.reason] += 1
-                    if item.error is not None:
-                        if job.strict:
-                            raise item.error
-                        damaged.append(str(item.error))
-                    continue
-                bad += 1
-                if not job.skip_bad or bad <= BAD_RECORDS_SHOWN:
-                    item = _with_line_of_file(item, place)
-                    messages.append(str(item))
-                if not job.skip_bad:
-                    raise item
+            report = new_report(place, job.format)
+            for record in reported_records(
+                place, job.format, report, skip_bad=job.skip_bad, strict=job.strict
+            ):
+                writer.append(record.document)
+                positions.append(number << 40 | record.line)
+            reports.append(report)
             lines.append(place.lines if isinstance(place, FileRange) else 0)
     values = np.frombuffer(positions, dtype=np.uint64)
     np.save(directory / _POSITIONS, values, allow_pickle=False)
-    return ReadReport(
-        str(directory), tuple(lines), bad, tuple(messages), tuple(damaged), dict(skipped), split
-    )
+    return ReadReport(str(directory), tuple(lines), tuple(reports))
 
 
 class ShardedCorpora(Corpora):
@@ -127,7 +96,7 @@ class ShardedCorpora(Corpora):
 
     Parameters
     ----------
-    corpora, format, skip_bad, patterns, strict
+    corpora, format, skip_bad, patterns, strict, reported
         As for `Corpora`.
     directory
         Directory below which workers write documents.
@@ -145,22 +114,22 @@ class ShardedCorpora(Corpora):
         patterns: FilePatterns = ALL_FILES,
         *,
         strict: bool = False,
+        reported: bool = False,
     ) -> None:
-        super().__init__(corpora, format, skip_bad, patterns, strict=strict)
+        super().__init__(corpora, format, skip_bad, patterns, strict=strict, reported=reported)
+        self._given: dict[str, str] = {}  # paths as they were given, by absolute ones
         self._directory, self._workers = directory / SHARDS, workers
 
     def _good_records(self) -> Iterator[Record]:
         jobs = list(self._jobs())
         lines: Counter[str] = Counter()  # lines read so far, by file
-        for job, report in zip(jobs, self._workers.map(read_shard, jobs), strict=True):
-            for message in report.messages[: max(BAD_RECORDS_SHOWN - self.bad, 0)]:
-                logger.warning("skipped: %s", message)
-            self._report(report.damaged)
-            self.bad += report.bad
-            self.skipped.update(report.skipped)
-            self.split += report.split
-            yield from _records(job, report, lines)
-            shutil.rmtree(report.directory)
+        for job, result in zip(jobs, self._workers.map(read_shard, jobs), strict=True):
+            for file, report in zip(job.files, result.files, strict=True):
+                report.path = self._given[file.file]
+                self.reports.add(file.file, report)
+                self._count(report)
+            yield from _records(job, result, lines)
+            shutil.rmtree(result.directory)
 
     def _jobs(self) -> Iterator[ReadJob]:
         for path, format in self._corpora:
@@ -173,6 +142,7 @@ class ShardedCorpora(Corpora):
     def _split(self, file: Place, format: str) -> list[ShardFile]:
         # Absolute, because a worker may have another current directory.
         name = str(file.absolute() if isinstance(file, Path) else file)
+        self._given[name] = str(file)
         size = self._workers.bytes
         if format in WHOLE_FILE_FORMATS or file_size(file) <= size:
             return [ShardFile(name)]
@@ -195,12 +165,3 @@ def _records(job: ReadJob, report: ReadReport, lines: Counter[str]) -> Iterator[
             yield Record(document, files[number], line + before[number])
     finally:
         store.close()
-
-
-def _with_line_of_file(error: RecordError, place: Place) -> RecordError:
-    """Return the error with the line number counted from the start of the file."""
-    if not isinstance(place, FileRange):
-        return error
-    name, _, line = error.where.rpartition(":")
-    where = f"{name}:{int(line) + place.lines_before()}"
-    return RecordError(where, error.field, error.problem, error.remedy)

@@ -73,7 +73,7 @@ class DocumentStore:
     @property
     def has_origins(self) -> bool:
         """Whether documents have sources, sections and offsets in files, or ids."""
-        return bool(self._optional)
+        return ORIGINS in self._optional or IDS in self._optional
 
     def __len__(self) -> int:
         return int(self._rows[-1])

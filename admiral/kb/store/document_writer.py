@@ -5,13 +5,15 @@ single document is larger), so reading one document decompresses little. ``rows.
 first row of each batch, followed by the number of documents.
 
 Where documents were read from files, ``origins.arrow`` holds their sources, sections and offsets in
-batches of the same rows; where they have ids, ``ids.arrow`` holds these. They are files of their
-own, so that releases that do not know them open the knowledge base all the same.
+batches of the same rows; where they have ids, ``ids.arrow`` holds these, and where they are records
+of a corpus, ``places.arrow`` holds its file and their lines. They are files of their own, so that
+releases that do not know them open the knowledge base all the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
@@ -36,13 +38,19 @@ ORIGINS_SCHEMA = pa.schema(
     ]
 )
 IDS_SCHEMA = pa.schema([pa.field("id", pa.string(), nullable=False)])
+PLACES_SCHEMA = pa.schema(
+    [
+        pa.field("file", pa.string(), nullable=False),
+        pa.field("line", pa.int64(), nullable=False),
+    ]
+)
 BATCH_ROWS = 256
 BATCH_BYTES = 256 * 1024
 _COMPRESSION_LEVEL = 9
 FILE, ROWS = "documents.arrow", "rows.npy"
-ORIGINS, IDS = "origins.arrow", "ids.arrow"
+ORIGINS, IDS, PLACES = "origins.arrow", "ids.arrow", "places.arrow"
 #: Files that exist only if some document has a value in one of their columns.
-OPTIONAL_FILES = {ORIGINS: ORIGINS_SCHEMA, IDS: IDS_SCHEMA}
+OPTIONAL_FILES = {ORIGINS: ORIGINS_SCHEMA, IDS: IDS_SCHEMA, PLACES: PLACES_SCHEMA}
 
 
 class DocumentWriter:
@@ -113,8 +121,9 @@ class DocumentWriter:
             if error is None:
                 self._flush()
         finally:
-            for file in (self._batches, *self._optional.values()):
-                file.close(complete=error is None)
+            with ExitStack() as closing:  # one that cannot be written must not keep others open
+                for file in (self._batches, *self._optional.values()):
+                    closing.callback(file.close, complete=error is None)
         if error is None:
             np.save(self._directory / ROWS, np.array(self._rows, np.int64), allow_pickle=False)
 

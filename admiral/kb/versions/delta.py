@@ -10,7 +10,6 @@ import shutil
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from admiral.errors import AdmiralError, RecordError
 from admiral.io.matching_form import MATCHING_FORM
 from admiral.kb.bm25.parameters import common_text_form
 from admiral.kb.corpus.corpora import Corpora, RecordPositions
+from admiral.kb.corpus.file_reports import DUPLICATES, GIVEN_TWICE, FileReports
 from admiral.kb.corpus.files.distinct_titles import distinct_titles
 from admiral.kb.corpus.readers import Record
 from admiral.kb.corpus.title_set import TitleSet
@@ -68,6 +68,7 @@ class Additions:
         self._titles_of_ids = contents.titles_of_ids()
         self._new_files: dict[str, tuple[int, str]] = {}  # source -> number and title
         self._seen, self._positions = TitleSet(), RecordPositions()
+        self._reports = FileReports(kept=False)
         # For repeated titles: number of the first addition -> number of the latest.
         self._latest: dict[int, int] = {}
         self._superseded: list[int] = []
@@ -81,6 +82,7 @@ class Additions:
         AdmiralError
             If they hold no document, or a title is duplicate and the policy is ``error``.
         """
+        self._reports = corpora.reports
         with DocumentWriter(self._directory) as writer:
             for record in corpora.records(progress):
                 source, number = record.document.source, writer.documents
@@ -95,14 +97,15 @@ class Additions:
                 if source and (source not in self._known_files or self._is_retitled(record)):
                     if source in self._new_files:  # the corpora name it twice
                         self.skipped += 1
+                        self._reports.left_out(record, GIVEN_TWICE)
                         continue
                     self._new_files[source] = number, record.document.title
-                    self._positions.append(record)
-                    writer.append(record.document)
+                elif not self._accept(record, number):
+                    self._reports.left_out(record, DUPLICATES)
                     continue
-                if self._accept(record, number):
-                    self._positions.append(record)
-                    writer.append(record.document)
+                self._positions.append(record)
+                self._reports.stored(record, record.document)
+                writer.append(record.document)
             self._written = writer.documents
         if not self._written and not self.skipped:
             raise AdmiralError(f"{corpora}: no documents in it. Check the corpus and --format.")
@@ -184,8 +187,11 @@ class Additions:
         store = DocumentStore(self._directory)
         try:
             titles = self._new_titles()
-            for number, document in compress(enumerate(store), is_kept):
-                yield replace(document, title=titles.get(number, document.title))
+            for number, document in enumerate(store):
+                if is_kept[number]:
+                    yield replace(document, title=titles.get(number, document.title))
+                else:
+                    self._reports.superseded(self._positions.path(number), document)
         finally:
             store.close()
             shutil.rmtree(self._directory)
@@ -194,7 +200,9 @@ class Additions:
         """Return the title of each new file by the number of the addition."""
         documents = [(title, source) for source, (_, title) in self._new_files.items()]
         numbers = (number for number, _ in self._new_files.values())
-        return dict(zip(numbers, distinct_titles(documents, self._other_source), strict=True))
+        titles = distinct_titles(documents, self._other_source)
+        self._reports.retitled(dict(zip(self._new_files, titles, strict=True)))
+        return dict(zip(numbers, titles, strict=True))
 
     def _other_source(self, title: str) -> str | None:
         """Return the source of the document that has a title already, or None."""

@@ -24,6 +24,7 @@ from admiral.io.progress import track_documents
 from admiral.io.text_cleaning import clean_title
 from admiral.kb.bm25 import check_updatable
 from admiral.kb.corpus.corpora import Corpora, check_choice
+from admiral.kb.corpus.file_reports import check_report_path
 from admiral.kb.kb_paths import checked_kb_path
 from admiral.kb.store.contents import BM25, DOCUMENTS, Contents
 from admiral.kb.store.document_writer import DocumentWriter
@@ -81,6 +82,7 @@ def add(
     strict: bool = False,
     wait: bool = False,
     progress: bool = True,
+    report: str | Path | None = None,
 ) -> UpdateReport:
     """Add the documents of one or more corpora to a knowledge base.
 
@@ -103,6 +105,9 @@ def add(
         Whether to wait for another writer instead of raising an error.
     progress
         Whether to report progress on standard error.
+    report
+        File to write, with a line of JSON on what became of each input file, as of
+        `build`.
 
     Raises
     ------
@@ -111,7 +116,10 @@ def add(
     """
     began = time.monotonic()
     check_choice("on_duplicate", on_duplicate, POLICIES)
-    incoming = Corpora(corpora, format, skip_bad, strict=strict)
+    report = Path(report) if report is not None else None
+    incoming = Corpora(corpora, format, skip_bad, strict=strict, reported=bool(report))
+    if report is not None:
+        check_report_path(report, Path(kb_path), incoming.paths)
     with (
         transaction(checked_kb_path(kb_path), wait) as change,
         closing(Contents([change.snapshot])) as contents,
@@ -124,6 +132,8 @@ def add(
             known = settings["sources"]
             settings["sources"] = known + [s for s in incoming.describe() if s not in known]
             write_delta(change, contents, additions.replaced, additions, settings, progress)
+    if report is not None:
+        incoming.reports.write(report)
     replaced = len(additions.replaced)
     return _report(
         Path(kb_path),

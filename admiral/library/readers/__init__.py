@@ -8,7 +8,8 @@ from pathlib import Path
 
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.streams import COMPRESSED_SUFFIXES
-from admiral.kb.corpus.corpora import BAD_RECORDS_SHOWN, check_choice
+from admiral.kb.corpus.corpora import check_choice
+from admiral.kb.corpus.file_reports import MESSAGES_SHOWN
 from admiral.library.canonical_urls import is_web
 from admiral.library.readers.document_sources import read_document_file
 from admiral.library.readers.source_lines import read_source_lines
@@ -93,7 +94,7 @@ class SourceFiles:
                 raise item
             else:
                 self.bad += 1
-                if self.bad <= BAD_RECORDS_SHOWN:
+                if self.bad <= MESSAGES_SHOWN:
                     logger.warning("skipped: %s", item)
 
     def _items(self) -> Iterator[Source | RecordError]:

@@ -10,12 +10,13 @@ from warcio.archiveiterator import ArchiveIterator
 from warcio.exceptions import ArchiveLoadFailed
 
 from admiral.errors import RecordError
-from admiral.io.streams import open_plain
+from admiral.io.streams import DAMAGED, open_binary
 from admiral.io.text_encodings import charset_of, decode_page
 from admiral.library.canonical_urls import is_web
 from admiral.library.readers.web_files import LONGEST_PAGE, html_source
 from admiral.library.source_records import Source
 
+_CHUNK = 1 << 16
 _HTML = ("text/html", "application/xhtml+xml")
 
 
@@ -24,18 +25,63 @@ def read_warc_file(path: Path) -> Iterator[Source | RecordError]:
 
     If the file is damaged, the pages before come first, and then the error.
     """
-    with open_plain(path) as file:
-        archive = ArchiveIterator(file)
+    with open_binary(path) as file:
+        stream = _WholeBlocks(file)
+        archive = ArchiveIterator(stream, no_record_parse=True)
         try:
-            for record in archive:
+            while (record := _next_record(archive)) is not None:
                 if record.rec_type in ("response", "resource", "conversion"):
                     yield from _sources(path, record)
-        except (ArchiveLoadFailed, EOFError, ValueError) as error:
+                _read_to_end(record)
+            if stream.error is not None:
+                raise stream.error
+        except (ArchiveLoadFailed, *DAMAGED, OSError, ValueError) as error:
             yield RecordError(
                 str(path), "", f"damaged, or not a WARC file ({error})", "Fetch it again"
             )
         finally:
             archive.close()
+
+
+class _WholeBlocks:
+    """A stream that ends where the file is damaged, with all bytes before, and keeps the error.
+
+    warcio takes any end of a stream within a record for the end of the archive.
+    """
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self.error: Exception | None = None
+
+    def read(self, size: int) -> bytes:
+        try:
+            return bytes(self._file.read1(size)) if self.error is None else b""
+        except (*DAMAGED, OSError) as error:
+            self.error = error
+            return b""
+
+
+def _next_record(archive: ArchiveIterator) -> Any | None:
+    """Return the next record with the headers of its page; None at the end."""
+    record = next(archive, None)
+    if record is not None:
+        uri = record.rec_headers.get_header("WARC-Target-URI") or ""
+        try:
+            record.http_headers = archive.loader.load_http_headers(
+                record.rec_type, uri, record.raw_stream, record.length
+            )
+        except EOFError:
+            raise EOFError(f"it ends within {uri}") from None
+    return record
+
+
+def _read_to_end(record: Any) -> None:
+    """Raise `EOFError` if the file ends within a record."""
+    while record.raw_stream.read(_CHUNK):
+        pass
+    length = record.rec_headers.get_header("Content-Length") or ""
+    if not length.strip().isdecimal() or getattr(record.raw_stream, "limit", 0) > 0:
+        raise EOFError(f"it ends within {record.rec_headers.get_header('WARC-Target-URI')}")
 
 
 def _sources(path: Path, record: Any) -> Iterator[Source | RecordError]:
@@ -56,8 +102,7 @@ def _sources(path: Path, record: Any) -> Iterator[Source | RecordError]:
             str(path), "", f"{url} is larger than {LONGEST_PAGE >> 20} MiB", "Use --skip-bad"
         )
         return
-    if getattr(record.raw_stream, "limit", 0) > 0:
-        raise EOFError(f"it ends within {url}")
+    _read_to_end(record)
     date = (headers.get_header("WARC-Date") or "")[:10]
     if content_type in _HTML:
         page = html_source(content, url, charset_of(header))

@@ -14,8 +14,11 @@ from admiral.cli.search import search_command
 from admiral.cli.show import show_command
 from admiral.errors import AdmiralError
 from admiral.io.document_rendering import render_document
-from admiral.kb import build
+from admiral.kb import KnowledgeBase, add, build, compact
+from admiral.kb.store import document_writer
+from admiral.kb.store.index_building import BuildWorkers
 from admiral.records import Document
+from tests.admiral.kb.corpus.files.test_pdf_files import pdf, shown
 
 DOCUMENTS = [
     Document("Seth Meyers", ("He is a comedian.", "He hosts Late Night.", "", "He was born.")),
@@ -120,14 +123,16 @@ def test_a_file_is_shown_with_its_source_and_sections() -> None:
     assert render_document(document) == ("curl\nman/curl.1\n  0  A.\n\nOptions\n  1  B.\n  2  C.\n")
 
 
-def test_the_record_of_a_document(no_index: Path) -> None:
+def test_the_record_of_a_document(folder: Path, no_index: Path) -> None:
     assert json.loads(show(no_index, "NBC", "--json").output) == {
         "title": "NBC",
         "sentences": ["A network.\x1b[2J"],
         "links": [["Late Night"]],
+        "origin": {"file": str(folder / "corpus.jsonl"), "line": 3},
     }
     record = json.loads(show(no_index, "Late Night", "--json").output)
-    assert record == {"title": "Late Night", "sentences": list(DOCUMENTS[1].sentences)}
+    assert record["sentences"] == list(DOCUMENTS[1].sentences)
+    assert "links" not in record
 
 
 @pytest.mark.parametrize(
@@ -147,3 +152,58 @@ def test_titles_that_bm25_finds_are_suggested(kb: Path) -> None:
 
 def test_no_similar_title(no_index: Path) -> None:
     assert "Similar" not in str(show(no_index, "Qwertyuiop").exception)
+
+
+def test_the_line_of_a_record(folder: Path, kb: Path) -> None:
+    done = show(kb, "NBC", "--source")
+    assert done.output.splitlines()[:2] == ["NBC", f"{folder}/corpus.jsonl, line 3"]
+    assert "corpus.jsonl" not in show(kb, "NBC").output
+
+
+def test_the_page_of_a_sentence(tmp_path: Path) -> None:
+    page = "\n".join(["The mill stands by the river.", "It has two wheels."])
+    (tmp_path / "mill.pdf").write_bytes(pdf(shown(page), shown("Its owner is Ida Penn.")))
+    build(tmp_path / "mill.pdf", tmp_path / "kb", bm25="none", progress=False)
+    (title,) = titles(tmp_path / "kb")
+    done = show(tmp_path / "kb", title, "--source")
+    assert str(tmp_path / "mill.pdf") in done.output.splitlines()
+    assert "  2  [page 2] Its owner is Ida Penn." in done.output.splitlines()
+    origin = json.loads(show(tmp_path / "kb", title, "--json").output)["origin"]
+    pages = [{"page": 1}, {"page": 1}, {"page": 2}]
+    assert origin == {"file": str(tmp_path / "mill.pdf"), "places": pages}
+
+
+def test_names_of_files_with_a_number_sign(tmp_path: Path) -> None:
+    (tmp_path / "a#b.md").write_text("# page 3\n\nOne lamp.")
+    build(tmp_path / "a#b.md", tmp_path / "kb", bm25="none", progress=False)
+    (title,) = titles(tmp_path / "kb")
+    origin = json.loads(show(tmp_path / "kb", title, "--json").output)["origin"]
+    assert origin == {"file": str(tmp_path / "a#b.md")}  # a heading is no page
+
+
+def test_a_knowledge_base_without_places(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:  # as earlier releases write it
+        patch.delitem(document_writer.OPTIONAL_FILES, document_writer.PLACES)
+        build(folder / "corpus.jsonl", tmp_path / "kb", bm25="none", progress=False)
+    done = show(tmp_path / "kb", "NBC", "--source")
+    assert done.output.splitlines()[1].startswith("source unknown: ")
+    assert json.loads(show(tmp_path / "kb", "NBC", "--json").output)["origin"] is None
+
+
+def test_lines_survive_changes(tmp_path: Path) -> None:
+    first, second, kb = tmp_path / "1.jsonl", tmp_path / "2.jsonl", tmp_path / "kb"
+    first.write_text('{"title": "A", "text": "One."}\n{"title": "B", "text": "Two."}\n')
+    second.write_text('\n{"title": "B", "text": "Three."}\n')
+    build(first, kb, bm25="none", progress=False, workers=BuildWorkers(map, bytes=30))
+    add(second, kb, on_duplicate="replace", progress=False)
+    for _ in range(2):
+        places = [json.loads(show(kb, t, "--json").output)["origin"] for t in ("A", "B")]
+        assert places == [{"file": str(first), "line": 1}, {"file": str(second), "line": 2}]
+        compact(kb, progress=False)
+
+
+def titles(kb: Path) -> list[str]:
+    with KnowledgeBase.open(kb) as opened:
+        return list(opened.titles())

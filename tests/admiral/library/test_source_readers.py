@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import logging
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -159,7 +160,7 @@ def archived(url: str, status: str, content_type: str, body: bytes) -> bytes:
     return gzip.compress("\r\n".join([*head, "", ""]).encode() + http + b"\r\n\r\n")
 
 
-def test_responses_of_a_web_archive(tmp_path: Path) -> None:
+def test_responses_of_a_web_archive(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = tmp_path / "crawl.warc.gz"
     records = [
         archived("http://x.example/a", "200 OK", "text/html; charset=utf-8", PAGE.encode()),
@@ -178,6 +179,22 @@ def test_responses_of_a_web_archive(tmp_path: Path) -> None:
     (tmp_path / "not.warc").write_text("no archive\n")
     with pytest.raises(AdmiralError, match="not a WARC file"):
         read(tmp_path / "not.warc")
+
+
+@pytest.mark.parametrize("second", ["text/plain", "image/png"])
+@pytest.mark.parametrize("decompress", [bytes, gzip.decompress])
+def test_an_archive_that_is_cut_off_keeps_whole_pages_and_says_so(
+    decompress: Callable[[bytes], bytes], second: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "crawl.warc"
+    first = decompress(archived("http://x.example/a", "200 OK", "text/html", b"<p>A page."))
+    last = decompress(archived("http://x.example/b", "200 OK", second, b"More text.")).rstrip()
+    for size in (*range(0, len(last), 7), len(last) - 1):
+        path.write_bytes(first + last[:size])
+        files = SourceFiles([path], skip_bad=True)
+        # In an archive that is compressed, the page may be whole where the file is not.
+        assert [source.url for source in files][:1] == ["http://x.example/a"]
+        assert files.bad == (size > 0), size
 
 
 def test_text_files(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def read_epub(data: bytes, text: TextBuilder) -> None:
                 text.notes.append(f"the chapter {href} is not in the book")
             elif name not in read:  # parts of one file are chapters of some books
                 read.add(name)
-                add_html(decode_page(archive.read(name)), text, is_xml=True)
+                add_html(decode_page(archive.read(name), notes=text.notes), text, is_xml=True)
 
 
 def _package_path(archive: ZipFile, names: list[str]) -> str:

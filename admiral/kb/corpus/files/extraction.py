@@ -11,6 +11,7 @@ The rules are the same for every format:
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import NamedTuple
@@ -63,7 +64,10 @@ class TextBuilder:
     titles
         Possible titles of the file, best first; the first heading is one.
     notes
-        What the file lacks, for messages, such as a chapter that its list of chapters names.
+        What its reader had to assume, or what the file lacks, such as a chapter that its list of
+        chapters names.
+    left_out
+        How many elements with text were left out, by reason.
     parts
         The documents within the file, such as the sheets of a workbook, by their names.
     """
@@ -71,6 +75,7 @@ class TextBuilder:
     def __init__(self, whole: TextBuilder | None = None) -> None:
         self.titles: list[str] = []
         self.notes: list[str] = whole.notes if whole is not None else []
+        self.left_out: Counter[str] = whole.left_out if whole is not None else Counter()
         self.parts: dict[str, TextBuilder] = {}
         self._whole = whole
         self._headings: list[tuple[int, str]] = []

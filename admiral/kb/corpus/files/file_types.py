@@ -26,12 +26,16 @@ class FileType(NamedTuple):
         most need a parser that other corpora do not.
     largest
         Size of the largest file that is read, in bytes after decompression.
+    part
+        What the outermost heading of a section is in such files, such as ``page``, and begins
+        with; empty if it is a heading of the text.
     """
 
     name: str
     module: str
     function: str
     largest: int
+    part: str = ""
 
     def read(self, data: bytes, text: TextBuilder) -> None:
         """Add the text of a file."""
@@ -57,7 +61,7 @@ _BY_SUFFIX = {
     ".html": _HTML,
     ".htm": _HTML,
     ".xhtml": _HTML,
-    ".pdf": FileType("PDF", "pdf_files", "read_pdf", 128 * _MIB),
+    ".pdf": FileType("PDF", "pdf_files", "read_pdf", 128 * _MIB, part="page"),
     ".docx": FileType("DOCX", "word_files", "read_docx", 128 * _MIB),
     ".epub": FileType("EPUB", "epub_files", "read_epub", 128 * _MIB),
     ".ipynb": FileType("notebook", "notebooks", "read_notebook", 64 * _MIB),

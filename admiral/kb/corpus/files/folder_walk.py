@@ -23,6 +23,7 @@ EXCLUDED = "excluded by --include or --exclude"
 UNKNOWN = "not of a known type"
 LINKED = "another path of a file that is read"
 BROKEN = "cannot be read (broken links, permissions)"
+SPECIAL = "no regular file"
 
 
 class FilePatterns(NamedTuple):
@@ -50,15 +51,23 @@ class ChosenFiles(NamedTuple):
     ----------
     files
         The files to read, sorted by path.
-    skipped
-        How many files are not read, by reason.
-    unknown
-        How many files there are of each suffix that is not known.
+    others
+        The files, and the folders that cannot be listed, that are not read, each with the reason.
     """
 
     files: Sequence[Place]
-    skipped: Counter[str]
-    unknown: Counter[str]
+    others: Sequence[tuple[Place, str]] = ()
+
+    @property
+    def skipped(self) -> Counter[str]:
+        """How many files are not read, by reason."""
+        return Counter(reason for _, reason in self.others)
+
+    @property
+    def unknown(self) -> Counter[str]:
+        """How many files there are of each suffix that is not known."""
+        names = (uncompressed_name(file.name) for file, why in self.others if why == UNKNOWN)
+        return Counter(PurePosixPath(name).suffix or "no suffix" for name in names)
 
 
 def choose_files(path: Place, patterns: FilePatterns) -> ChosenFiles:
@@ -73,30 +82,29 @@ def choose_files(path: Place, patterns: FilePatterns) -> ChosenFiles:
         If the folder has no file to read, or a pattern is not valid.
     """
     if path.is_file():
-        return ChosenFiles([path], Counter(), Counter())
+        return ChosenFiles([path])
     include, exclude = _spec(patterns.include), _spec(patterns.exclude)
     files: list[tuple[tuple[str, ...], Place]] = []
-    skipped: Counter[str] = Counter()
-    unknown: Counter[str] = Counter()
-    for parts, file in _files(path, exclude, skipped):
+    others: list[tuple[Place, str]] = []
+    for parts, file in _files(path, exclude, others):
         relative = "/".join(parts)
         if (exclude and exclude.match_file(relative)) or (
             include and not include.match_file(relative)
         ):
-            skipped[EXCLUDED] += 1
+            others.append((file, EXCLUDED))
         elif file_type(file.name) is None:
-            skipped[UNKNOWN] += 1
-            unknown[PurePosixPath(uncompressed_name(file.name)).suffix or "no suffix"] += 1
+            others.append((file, UNKNOWN))
         else:
             files.append((parts, file))
     if not files:
-        others = f" Skipped: {dict(skipped)}." if skipped else ""
+        skipped = dict(ChosenFiles([], others).skipped)
+        counts = f" Skipped: {skipped}." if skipped else ""
         raise AdmiralError(
             f"{path}: the folder holds no files of a known type, such as .md, .txt, .html or .pdf."
-            f"{others} Check the path, --include and --exclude."
+            f"{counts} Check the path, --include and --exclude."
         )
     files.sort(key=lambda pair: pair[0])
-    return ChosenFiles([file for _, file in files], skipped, unknown)
+    return ChosenFiles([file for _, file in files], others)
 
 
 def _spec(patterns: Sequence[str]) -> GitIgnoreSpec | None:
@@ -113,9 +121,12 @@ def _spec(patterns: Sequence[str]) -> GitIgnoreSpec | None:
 
 
 def _files(
-    folder: Place, exclude: GitIgnoreSpec | None, skipped: Counter[str]
+    folder: Place, exclude: GitIgnoreSpec | None, others: list[tuple[Place, str]]
 ) -> Iterator[tuple[tuple[str, ...], Place]]:
-    """Yield the files below a folder with the parts of their paths relative to it."""
+    """Yield the files below a folder with the parts of their paths relative to it.
+
+    Files and folders are noted as seen by their inodes, which ends every circle of links.
+    """
     if isinstance(folder, RemotePath):
         top = str(folder).rstrip("/") + "/"
         for remote in folder.files_below():
@@ -125,51 +136,60 @@ def _files(
         return
     seen: set[tuple[int, int]] = set()
     links: list[tuple[tuple[str, ...], Path]] = []
-    for parts, file in _local_files(folder, exclude, skipped, links):
+    for parts, file in _local_files(folder, exclude, others, links, seen):
         if _is_new(file, seen):
             yield parts, file
         else:
-            skipped[LINKED] += 1
-    links.sort()
-    for parts, link in links:
+            others.append((file, LINKED))
+    while links:
+        links.sort(reverse=True)
+        parts, link = links.pop()
         try:
             is_file, is_folder = link.is_file(), link.is_dir()
         except OSError:  # links in a circle
             is_file = is_folder = False
         if is_folder:
-            inner: list[tuple[tuple[str, ...], Path]] = []
-            for below, file in _local_files(link, exclude, skipped, inner, parts):
+            for below, file in _local_files(link, exclude, others, links, seen, parts):
                 if _is_new(file, seen):
                     yield below, file
-            # Links in linked folders are not followed, which ends every circle.
+                else:
+                    others.append((file, LINKED))
         elif not is_file:
-            skipped[BROKEN] += 1
+            others.append((link, SPECIAL if link.exists() else BROKEN))
         elif _is_new(link, seen):
             yield parts, link
         else:
-            skipped[LINKED] += 1
+            others.append((link, LINKED))
 
 
 def _local_files(
     folder: Path,
     exclude: GitIgnoreSpec | None,
-    skipped: Counter[str],
+    others: list[tuple[Place, str]],
     links: list[tuple[tuple[str, ...], Path]],
+    seen: set[tuple[int, int]],
     above: tuple[str, ...] = (),
 ) -> Iterator[tuple[tuple[str, ...], Path]]:
     """Yield regular files; symbolic links are appended to `links` instead."""
 
-    def count_error(_: OSError) -> None:
-        skipped[BROKEN] += 1
+    def count_error(error: OSError) -> None:
+        others.append((Path(error.filename or folder), BROKEN))
 
     for parent, folders, names in os.walk(folder, onerror=count_error):
+        if not _is_new(Path(parent), seen):
+            folders.clear()
+            continue
         relative = (*above, *Path(parent).relative_to(folder).parts)
         kept = []
         for name in sorted(folders):
             if name.startswith(".") or name in JUNK:
                 continue
             if exclude and exclude.match_file("/".join((*relative, name)) + "/"):
-                skipped[EXCLUDED] += sum(len(found) for _, _, found in os.walk(Path(parent, name)))
+                others += [
+                    (Path(inner, file), EXCLUDED)
+                    for inner, _, found in os.walk(Path(parent, name))
+                    for file in found
+                ]
             elif os.path.islink(os.path.join(parent, name)):
                 links.append(((*relative, name), Path(parent, name)))
             else:
@@ -182,12 +202,14 @@ def _local_files(
             try:
                 mode = file.lstat().st_mode
             except OSError:  # removed since the folder was listed
-                skipped[BROKEN] += 1
+                others.append((file, BROKEN))
                 continue
             if stat.S_ISLNK(mode):
                 links.append(((*relative, name), file))
             elif stat.S_ISREG(mode):
                 yield (*relative, name), file
+            else:
+                others.append((file, SPECIAL))
 
 
 def _is_new(file: Path, seen: set[tuple[int, int]]) -> bool:

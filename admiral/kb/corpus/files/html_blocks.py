@@ -16,6 +16,7 @@ from admiral.kb.corpus.files.html_visibility import (
     is_note,
     is_unseen,
     joins_digits,
+    unseen_kind,
 )
 from admiral.kb.corpus.files.preformatted_text import preformatted_paragraphs
 from admiral.kb.corpus.files.raised_text import SCRIPT_MARKS, on_one_line
@@ -91,8 +92,11 @@ class HtmlPage:
         if is_unseen(node, tag, attributes):
             if tag == "script" and (attributes.get("type") or "").startswith("math/tex"):
                 self._words.append(tex_text(node.text()))
+            else:
+                self._leave_out(node, unseen_kind(tag, attributes))
             return False
         if not self._content and is_furniture(tag, attributes) and not self._heads_page(node):
+            self._leave_out(node, "header, footer or sidebar of the page")
             return False
         if attributes and attributes.get("role") == "heading":
             tag = f"h{attributes.get('aria-level') or 2}"
@@ -100,6 +104,11 @@ class HtmlPage:
         if tag in _BLOCKS:
             return self._open(node, tag, attributes)
         return self._open_inline(node, tag, attributes)
+
+    def _leave_out(self, node: LexborNode, kind: str) -> None:
+        """Count an element that is not read, if a reader may miss its text."""
+        if kind and has_content(node.text()):
+            self._text.left_out[kind] += 1
 
     def _leave(self, node: LexborNode, tag: str) -> None:
         if tag in _BLOCKS:
@@ -111,7 +120,10 @@ class HtmlPage:
         if self._words:
             self._flush()
         if tag == "pre":
-            for paragraph in preformatted_paragraphs(node):
+            paragraphs = preformatted_paragraphs(node)
+            if not paragraphs:
+                self._leave_out(node, "code")
+            for paragraph in paragraphs:
                 self._words.append(paragraph)
                 self._flush()
             return False

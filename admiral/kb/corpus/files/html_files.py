@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def read_html(data: bytes, text: TextBuilder) -> None:
     """Read an HTML or XHTML page in the encoding that it declares."""
-    add_html(decode_page(data), text)
+    add_html(decode_page(data, notes=text.notes), text)
 
 
 def add_html(source: str, text: TextBuilder, *, is_xml: bool = False) -> None:

@@ -73,6 +73,21 @@ def is_unseen(node: LexborNode, tag: str, attributes: Attributes) -> bool:
     return tag in ("sup", "a") and _is_mark(node, tag, attributes)
 
 
+def unseen_kind(tag: str, attributes: Attributes) -> str:
+    """Return what a reader may miss in an element that `is_unseen`, for counting; "" for nothing.
+
+    Nobody misses scripts, marks of notes and the like.
+    """
+    style = attributes.get("style") or ""
+    if tag in ("del", "s", "strike") or "line-through" in style:
+        return "deleted text"
+    if tag == "nav" or attributes.get("role") in ("navigation", "search"):
+        return "navigation"
+    if tag == "dialog" or "hidden" in attributes or _HIDING_STYLE.search(style):
+        return "hidden text"
+    return ""
+
+
 def is_furniture(tag: str, attributes: Attributes) -> bool:
     """Return whether an element outside the content is around it: a header, footer or sidebar."""
     return tag in _FURNITURE or attributes.get("role") in _FURNITURE_ROLES

@@ -46,7 +46,7 @@ _SWALLOWING = word_list(
 
 def read_markdown(data: bytes, text: TextBuilder) -> None:
     """Read a Markdown file with its front matter."""
-    title, source = split_front_matter(_with_line_feeds(decode_text(data)))
+    title, source = split_front_matter(_with_line_feeds(decode_text(data, text.notes)))
     text.propose_title(title)
     add_markdown(source, text)
 

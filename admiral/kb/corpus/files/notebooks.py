@@ -11,7 +11,7 @@ from admiral.kb.corpus.files.markdown_files import add_markdown
 
 def read_notebook(data: bytes, text: TextBuilder) -> None:
     """Read a notebook of format version 3 or 4."""
-    notebook = json.loads(decode_text(data))
+    notebook = json.loads(decode_text(data, text.notes))
     sheets = notebook.get("worksheets", [notebook])
     metadata = notebook.get("metadata", {})
     text.propose_title(metadata.get("title") or metadata.get("name"))
@@ -23,3 +23,5 @@ def read_notebook(data: bytes, text: TextBuilder) -> None:
                 add_markdown(source, text)
             elif cell["cell_type"] == "heading":  # of version 3
                 text.heading(int(cell["level"]), source)
+            elif source:
+                text.left_out["code"] += 1

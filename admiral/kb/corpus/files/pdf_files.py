@@ -9,7 +9,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from admiral.kb.corpus.files.extraction import TOO_LONG, TextBuilder, UnreadableFileError
+from admiral.kb.corpus.files.extraction import (
+    TOO_LONG,
+    TextBuilder,
+    UnreadableFileError,
+    has_content,
+)
 from admiral.kb.corpus.files.line_ends import LineJoiner
 from admiral.kb.corpus.files.pdf_lines import Line, page_lines
 from admiral.kb.corpus.files.pdf_pages import ENDS_SENTENCE, body_lines, numbered_lines
@@ -21,6 +26,7 @@ _LARGER = 1.15  # times the size of the text: a heading
 _SHORT_LINE = 0.75  # of the longest line; a shorter one that ends a sentence ends a paragraph
 _HEADING_LINES = 3
 _LONGEST_TITLE = 200  # characters
+_PAGES_NAMED = 10
 
 
 def read_pdf(data: bytes, text: TextBuilder) -> None:
@@ -43,8 +49,10 @@ def read_pdf(data: bytes, text: TextBuilder) -> None:
     size = _body_size(pages)
     if pages and pages[0]:
         text.propose_title(_first_heading(pages[0], size))
+    bodies = body_lines(pages)
+    _note_left_out(pages, bodies, text)
     page = 0
-    for block in _paragraphs(body_lines(pages), size):
+    for block in _paragraphs(bodies, size):
         if block.page != page:
             page = block.page
             text.heading(1, f"page {page}")
@@ -54,6 +62,22 @@ def read_pdf(data: bytes, text: TextBuilder) -> None:
             text.item(block.text[match.end() :])
         else:
             text.paragraph(block.text)
+
+
+def _note_left_out(
+    pages: Sequence[Sequence[Line]], bodies: Sequence[Sequence[Line]], text: TextBuilder
+) -> None:
+    counts = [
+        sum(has_content(line.text) for page in each for line in page) for each in (pages, bodies)
+    ]
+    text.left_out["page numbers and running heads"] += counts[0] - counts[1]
+    empty = [str(number) for number, page in enumerate(pages, 1) if not page]
+    if empty:
+        more = ", ..." if len(empty) > _PAGES_NAMED else ""
+        text.notes.append(
+            f"{len(empty):,} of {len(pages):,} pages have no text, as scanned ones have none: "
+            f"{', '.join(empty[:_PAGES_NAMED])}{more}"
+        )
 
 
 class _Paragraph(NamedTuple):

@@ -17,7 +17,7 @@ _LONGEST_HEADING = 100  # characters
 
 def read_plain_text(data: bytes, text: TextBuilder) -> None:
     """Read a text file in UTF-8, UTF-16 or windows-1252."""
-    add_plain_text(decode_text(data), text)
+    add_plain_text(decode_text(data, text.notes), text)
 
 
 def add_plain_text(source: str, text: TextBuilder) -> None:

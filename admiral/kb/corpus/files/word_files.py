@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from admiral.kb.corpus.files.extraction import TextBuilder, one_line
+from admiral.kb.corpus.files.extraction import TextBuilder, has_content, one_line
 from admiral.kb.corpus.files.office_packages import Element, attribute, child, local_name
 from admiral.kb.corpus.files.raised_text import Position, joined_text
 from admiral.kb.corpus.files.word_package import (
@@ -87,6 +87,7 @@ class _Reader:
         self._carried = []
         written = joined_text(pieces)
         if _CONTENTS.fullmatch(style.name):
+            self._text.left_out["table of contents"] += has_content(written)
             return
         level, numbered = outline_level(properties), is_numbered(properties)
         level = style.level if level is None else level
@@ -100,6 +101,11 @@ class _Reader:
             self._text.item(written)
         else:
             self._text.paragraph(written)
+
+    def _leave_out(self, kind: str, element: Element) -> None:
+        """Count a run, a deletion or a row that is not read, if it has text."""
+        texts = (each.text or "" for each in element.iter() if local_name(each) in ("t", "delText"))
+        self._text.left_out[kind] += any(map(has_content, texts))
 
     def _style_of(self, paragraph: Element) -> Style:
         key = attribute(child(paragraph, "pPr", "pStyle"))
@@ -119,6 +125,8 @@ class _Reader:
                 yield from self._run(element, hidden)
             elif name in _TRANSPARENT:
                 yield from self._pieces(element, hidden)
+            elif name == "del":
+                self._leave_out("deleted text", element)
             elif name == "sdt":
                 if (content := _shown_content(element)) is not None:
                     yield from self._pieces(content, hidden)
@@ -132,6 +140,7 @@ class _Reader:
         style = self._package.style(attribute(child(properties, "rStyle")))
         own = is_on(properties, "vanish")
         if own or (own is None and (style.is_hidden or (style.is_hidden is None and hidden))):
+            self._leave_out("hidden text", run)
             return
         position = raised_or_lowered(properties)
         position = (style.position or "") if position is None else position
@@ -168,7 +177,9 @@ class _Reader:
         """Add the rows of a table; a cell is repeated in the rows that it is merged with."""
         rows: list[list[_Cell]] = []
         for element in _within(table, "tr"):
-            if child(element, "trPr", "del") is None:
+            if child(element, "trPr", "del") is not None:
+                self._leave_out("deleted text", element)
+            else:
                 above = _by_column(rows[-1]) if rows else []
                 if row := self._row(element, above):
                     rows.append(row)

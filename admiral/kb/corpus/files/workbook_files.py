@@ -220,7 +220,7 @@ class _Sheet:
         if kind == "d":
             return _MIDNIGHT.sub("", written).replace("T", " ")
         if kind != "n":
-            return unescape(written)
+            return str(unescape(written))
         number = float(written)
         if not math.isfinite(number):
             raise ValueError(f"the number {written}")
@@ -254,4 +254,4 @@ def _string(element: Element) -> str:
             written = child(each, "t")
             shown = (written.text if written is not None else "") or ""
             pieces.append((shown, raised_or_lowered(child(each, "rPr")) or ""))
-    return unescape(joined_text(pieces))
+    return str(unescape(joined_text(pieces)))

@@ -8,7 +8,6 @@ for one JSON record or a reader of files, and list it in `FORMATS`.
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain, islice
@@ -113,7 +112,7 @@ def corpus_files(path: Place, format: str, patterns: FilePatterns) -> ChosenFile
     files = [path] if format == "feverous" else data_files(path)
     if format == "beir":  # its folders also hold queries and qrels
         files = [f for f in files if uncompressed_name(f.name) == _BEIR_CORPUS] or files
-    return ChosenFiles(files, Counter(), Counter())
+    return ChosenFiles(files)
 
 
 def check_corpus(path: Place) -> None:
@@ -155,13 +154,17 @@ def detect_format(path: Place) -> str:
 
 
 def _visible_files(folder: Place) -> Iterator[Place]:
-    """Yield the files below a folder that a detection looks at, sorted; links are not followed."""
+    """Yield the files below a folder that a detection looks at, sorted, of linked folders none.
+
+    Pipes and devices are none, since reading them might never end.
+    """
     if isinstance(folder, RemotePath):
         yield from files_below(folder)
         return
     for parent, folders, names in os.walk(folder):
         folders[:] = sorted(f for f in folders if not f.startswith(".") and f not in JUNK)
-        yield from (Path(parent, name) for name in sorted(names) if not name.startswith("."))
+        files = (Path(parent, name) for name in sorted(names) if not name.startswith("."))
+        yield from filter(Path.is_file, files)
 
 
 def _is_data(file: Place) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.remote import Place, RemotePath
@@ -20,22 +20,46 @@ from admiral.records import Document
 SKIP_BAD_REMEDY = "Correct it, or skip bad records with --skip-bad."
 
 
+class Findings(NamedTuple):
+    """What a reader of a file of documents has to say of it.
+
+    Attributes
+    ----------
+    left_out
+        How many elements with text were left out, by reason.
+    notes
+        What it had to assume, or found missing.
+    """
+
+    left_out: Mapping[str, int]
+    notes: Sequence[str]
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """A document and the file and line, from 1, that it was read from.
 
-    `split` is the number of its sentences that were too long and have been split.
+    `split` is the number of its sentences that were too long and have been split. Records of
+    corpora have no findings.
     """
 
     document: Document
     path: Place
     line: int
     split: int = 0
+    findings: Findings | None = None
 
     @property
     def where(self) -> str:
         """Position for messages, such as ``corpus.jsonl:17``."""
         return f"{self.path}:{self.line}"
+
+    def placed(self) -> Record:
+        """Return the record with its file and line in its document, unless that names a source."""
+        if self.document.source:
+            return self
+        document = replace(self.document, file=source_of(self.path), line=self.line)
+        return replace(self, document=document)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +72,7 @@ class SkippedFile:
     reason: str
     path: Place
     error: RecordError | None = None
+    findings: Findings | None = None
 
 
 # Bad records are yielded, so that reading can continue after them.
@@ -194,6 +219,11 @@ def string_list(value: Any, name: str, where: str) -> list[str]:
                 SKIP_BAD_REMEDY,
             )
     return value
+
+
+def source_of(file: Place) -> str:
+    """Return the absolute path or the URL of a file."""
+    return os.path.abspath(file) if isinstance(file, Path) else str(file)
 
 
 def same_title(first: str, second: str) -> bool:

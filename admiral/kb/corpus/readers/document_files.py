@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import logging
-import os
 from collections.abc import Iterator
-from pathlib import Path
+from dataclasses import replace
 
 from admiral.errors import AdmiralError, RecordError, first_line
 from admiral.io.remote import Place
@@ -18,13 +16,13 @@ from admiral.kb.corpus.files.document_titles import (
 from admiral.kb.corpus.files.extraction import TOO_LONG, TextBuilder, UnreadableFileError
 from admiral.kb.corpus.files.file_types import file_type, part_source
 from admiral.kb.corpus.readers.corpus_records import (
+    Findings,
     RecordOrError,
     SkippedFile,
     cleaned_record,
+    source_of,
 )
 from admiral.records import SECTION_SEPARATOR, Document
-
-logger = logging.getLogger(__name__)
 
 DAMAGED = "damaged, or not what their names say"
 LOCKED = "lock files of open documents"
@@ -44,15 +42,15 @@ def read_file(file: Place) -> Iterator[RecordOrError | SkippedFile]:
         return
     title = choose_title(text.titles, file.name)
     documents = list(_documents(title, source_of(file), text))
+    findings: Findings | None = Findings(+text.left_out, tuple(dict.fromkeys(text.notes)))
     if not documents:
-        yield SkippedFile(_WITHOUT_TEXT, file)
-    if text.notes:
-        logger.warning("%s: %s", file, "; ".join(text.notes))
+        yield SkippedFile(_WITHOUT_TEXT, file, None, findings)
     for document in documents:
         try:
-            yield cleaned_record(document, file, 1)
+            yield replace(cleaned_record(document, file, 1), findings=findings)
         except RecordError as error:
             yield SkippedFile(DAMAGED, file, error)
+        findings = None  # of the file, and so said once
 
 
 def _extracted(file: Place) -> TextBuilder | RecordError | SkippedFile:
@@ -85,11 +83,6 @@ def _extracted(file: Place) -> TextBuilder | RecordError | SkippedFile:
         problem = f"cannot be read as {kind.name} ({type(error).__name__}: {first_line(error)})"
         return SkippedFile(DAMAGED, file, RecordError(where, "", problem, _REMEDY))
     return text
-
-
-def source_of(file: Place) -> str:
-    """Return the absolute path or the URL of a file."""
-    return os.path.abspath(file) if isinstance(file, Path) else str(file)
 
 
 def _documents(title: str, source: str, text: TextBuilder) -> Iterator[Document]:

@@ -120,6 +120,19 @@ def test_ids_are_kept_apart(tmp_path: Path) -> None:
     store.close()
 
 
+def test_places_are_kept_apart(tmp_path: Path) -> None:
+    documents = [Document(f"t{n}", (f"s{n}",), file="/a.jsonl", line=n) for n in range(300)]
+    store = _write(tmp_path / "d", documents)
+    assert [(d.file, d.line) for d in store] == [("/a.jsonl", n) for n in range(300)]
+    assert not store.has_origins  # results name files and ids alone
+    store.close()
+    # Knowledge bases of earlier releases do not have them.
+    (tmp_path / "d" / "places.arrow").unlink()
+    store = DocumentStore(tmp_path / "d")
+    assert {(d.file, d.line) for d in store} == {("", 0)}
+    store.close()
+
+
 @pytest.mark.parametrize("keep", [0, 10, 0.5, 0.99])
 def test_truncation_is_an_error(keep: float, tmp_path: Path) -> None:
     _write(tmp_path / "d", [Document("t", ("s",))]).close()

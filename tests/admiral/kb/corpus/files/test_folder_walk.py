@@ -58,7 +58,7 @@ def test_patterns(
     assert chosen.skipped[EXCLUDED] > 0
 
 
-def test_links_are_followed_once(folder: Path) -> None:
+def test_links_are_followed_once(folder: Path, tmp_path: Path) -> None:
     (folder / "again.md").symlink_to(folder / "b.md")
     (folder / "circle").symlink_to(folder)
     (folder / "self.md").symlink_to(folder / "self.md")
@@ -67,10 +67,17 @@ def test_links_are_followed_once(folder: Path) -> None:
     elsewhere.mkdir()
     (elsewhere / "e.md").write_text("e")
     (elsewhere / "up").symlink_to(elsewhere)
+    (tmp_path / "far").mkdir()
+    (tmp_path / "far" / "f.md").write_text("f")
+    (tmp_path / "g.md").write_text("g")
+    (elsewhere / "on").symlink_to(tmp_path / "far")
+    (elsewhere / "g.md").symlink_to(tmp_path / "g.md")
+    (tmp_path / "far" / "back").symlink_to(folder)
     (folder / "linked").symlink_to(elsewhere)
     chosen = choose_files(folder, ALL_FILES)
     assert _names(chosen, folder) == [
-        "a.txt", "b.md", "docs/build/out.html", "docs/guide.rst", "linked/e.md",
+        "a.txt", "b.md", "docs/build/out.html", "docs/guide.rst",
+        "linked/e.md", "linked/g.md", "linked/on/f.md",
     ]  # fmt: skip
     assert chosen.skipped == {UNKNOWN: 2, LINKED: 1, BROKEN: 2}
 

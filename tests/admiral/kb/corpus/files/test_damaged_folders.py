@@ -1,0 +1,135 @@
+"""Two thousand damaged files among good ones: no run ends, and no other document is lost."""
+
+import json
+import os
+import random
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from pypdf import PdfReader, PdfWriter
+
+from admiral.cli.index import index_command
+from admiral.kb import KnowledgeBase, build
+from admiral.kb.corpus.readers import document_files
+from tests.admiral.kb.corpus.files.test_bad_files import TEXT, whole_files
+from tests.admiral.kb.corpus.files.test_pdf_files import pdf, shown
+
+DAMAGED_FILES, GOOD_FILES, FOLDERS = 2000, 100, 20
+
+
+def damaged(rng: random.Random, files: dict[str, bytes]) -> tuple[str, bytes]:
+    """Return a file cut off, with bytes changed or inserted, or with another file's content."""
+    name = rng.choice(sorted(files))
+    data = bytearray(files[name if rng.random() < 0.9 else rng.choice(sorted(files))])
+    for _ in range(rng.randint(1, 6)):
+        place = rng.randrange(len(data) + 1)
+        kind = rng.randrange(4)
+        if kind == 0:
+            del data[place:]
+        elif kind == 1:
+            data[place : place + rng.randint(1, 9)] = rng.randbytes(rng.randint(0, 9))
+        elif kind == 2:
+            other = files[rng.choice(sorted(files))]
+            start = rng.randrange(len(other))
+            data[place:place] = other[start : start + rng.randint(1, 300)]
+        else:
+            data[place:place] = data[: rng.randint(0, 99)] * rng.randint(1, 9)
+    return name, bytes(data)
+
+
+def test_two_thousand_damaged_files(tmp_path: Path) -> None:
+    rng = random.Random(20)
+    files = whole_files() | {"b.pdf": pdf(shown("The mill stands by the river."), shown(TEXT))}
+    top = tmp_path / "in"
+    good = {}
+    for number in range(DAMAGED_FILES):
+        name, data = damaged(rng, files)
+        folder = top / str(number % FOLDERS) / f"{number:04}"
+        folder.mkdir(parents=True)
+        (folder / name).write_bytes(data)
+    for number in range(GOOD_FILES):
+        path = top / str(number % FOLDERS) / f"good-{number}.md"
+        path.write_text(f"This is number {number * number}. {TEXT}")
+        good[str(path)] = (f"This is number {number * number}.", *TEXT.split(" Its")[:1])
+    report = build(
+        top, tmp_path / "kb", bm25="none", progress=False, report=tmp_path / "report.jsonl"
+    )
+    lines = [json.loads(line) for line in (tmp_path / "report.jsonl").read_text().splitlines()]
+    assert len({line["path"] for line in lines}) == len(lines) == DAMAGED_FILES + GOOD_FILES
+    assert all(bool(line["documents"]) != bool(line["skipped"]) for line in lines)
+    assert sum(line["documents"] for line in lines) == report.documents
+    assert sum(report.skipped.values()) == sum(bool(line["skipped"]) for line in lines)
+    assert min(report.documents, sum(report.skipped.values())) > 300  # of both enough
+    with KnowledgeBase.open(tmp_path / "kb") as kb:
+        stored = {document.source: document.sentences[:2] for document in kb.documents()}
+    assert {path: stored[path] for path in good} == good
+
+
+def test_every_kind_of_bad_file_at_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    files, top = whole_files(), tmp_path / "in"
+    top.mkdir()
+    locked = PdfWriter(PdfReader(_stream(tmp_path, pdf(shown(TEXT)))))
+    locked.encrypt("secret", algorithm="RC4-128")
+    locked.write(top / "locked.pdf")
+    (top / "report.docx").write_bytes(files["a.docx"])
+    (top / "~$report.docx").write_bytes(b"\x03Ida")
+    (top / "empty.txt").write_bytes(b"")
+    (top / "cafe.txt").write_bytes("The café is old.".encode("cp1252"))
+    (top / "cut.txt.gz").write_bytes(files["b.txt.gz"][:-9])
+    (top / "crawl.warc.gz").write_bytes(b"\x1f\x8b\x08")
+    (top / "page.pdf").write_bytes(b"<html>Not found</html>")
+    (top / "folder.md").mkdir()
+    (top / "folder.md" / "inner.md").write_text(TEXT)
+    (top / "folder.md" / "up").symlink_to(top)
+    (top / "self").symlink_to(top / "self")
+    (top / "gone.md").symlink_to(top / "none.md")
+    os.mkfifo(top / "pipe.txt")
+    os.mkfifo(top / "a-pipe")  # its name might be that of a corpus
+    (top / "vanishes.md").write_text(TEXT)
+    unreadable = top / "unreadable.md"
+    if os.geteuid():
+        unreadable.write_text(TEXT)
+        unreadable.chmod(0)
+    read = document_files.open_binary
+
+    def open_binary(file: Path):  # type: ignore[no-untyped-def]
+        (top / "vanishes.md").unlink(missing_ok=True)
+        return read(file)
+
+    monkeypatch.setattr(document_files, "open_binary", open_binary)
+    arguments = [str(top), "--kb", str(tmp_path / "kb"), "--bm25", "none", "--no-progress"]
+    done = CliRunner().invoke(index_command, [*arguments, "--report", str(tmp_path / "r.jsonl")])
+    assert done.exit_code == 0, done.output
+    with KnowledgeBase.open(tmp_path / "kb") as kb:
+        assert sorted(kb.titles()) == ["cafe", "inner", "report"]
+    lines = map(json.loads, (tmp_path / "r.jsonl").read_text().splitlines())
+    skipped = {Path(line["path"]).name: line["skipped"] for line in lines if line["skipped"]}
+    damage = "damaged, or not what their names say"
+    expected = {
+        "locked.pdf": "encrypted",
+        "~$report.docx": "lock files of open documents",
+        "empty.txt": "without text",
+        "cut.txt.gz": damage,
+        "page.pdf": damage,
+        "vanishes.md": damage,
+        "crawl.warc.gz": "not of a known type",
+        "self": "cannot be read (broken links, permissions)",
+        "gone.md": "cannot be read (broken links, permissions)",
+        "pipe.txt": "no regular file",
+        "a-pipe": "no regular file",
+    }
+    if os.geteuid():
+        expected["unreadable.md"] = damage
+    assert skipped == expected
+    assert caplog.messages[-1].startswith(f"{len(expected)} files were skipped: ")
+    done = CliRunner().invoke(index_command, [*arguments, "--overwrite", "--strict"])
+    assert done.exit_code == 1
+    assert "cut.txt.gz" in str(done.exception)
+
+
+def _stream(folder: Path, data: bytes) -> Path:
+    (folder / "plain.pdf").write_bytes(data)
+    return folder / "plain.pdf"
