@@ -23,7 +23,7 @@ class PageRankParameters:
     """Parameters of the ranking.
 
     The defaults of `restart`, `bm25_documents` and `bm25_weight` were chosen on claims of HoVer
-    (`benchmarks.graph_parameters`).
+    (docs/graph.md).
 
     Attributes
     ----------

@@ -10,8 +10,14 @@ from hypothesis import HealthCheck, given, settings
 
 from admiral.evaluation import fever, feverous
 from admiral.gold import Label
-from benchmarks.fever_agreement import FIGURES, Instance, disagreements, our_figures, runs
 from proofs import Verdict
+from tests.admiral.evaluation.fever_runs import (
+    FIGURES,
+    Instance,
+    disagreements,
+    our_figures,
+    runs,
+)
 from tests.admiral.evaluation.small_runs import answer, gold, pairs, values
 
 A, B, C = ("A", 0), ("B", 1), ("C", 2)
@@ -110,7 +116,7 @@ def test_feverous_s_selects_claims_that_sentences_can_verify() -> None:
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_agreement_benchmark_computes_each_measure(name: str, tmp_path: Path) -> None:
+def test_each_figure_of_a_perfect_run_is_1(name: str, tmp_path: Path) -> None:
     run: list[Instance] = [
         {
             "label": "SUPPORTS",

@@ -1,34 +1,22 @@
-"""Our FEVER measures beside the official scorer on generated runs.
+"""Runs of FEVER, generated, and their figures by us and by the official scorer.
 
-Run as ``python -m benchmarks.fever_agreement --count 10000``. Each run is written as a gold file
-and a file of results, read and evaluated as `admiral evaluate fever` does, and given to the scorer
-of the shared task (the package fever-scorer, which ``make scorers`` installs). Runs are generated
-by hypothesis: alternative sets that share sentences, sentences predicted twice or beyond the fifth,
-ids that FEVER spells its own way, claims without evidence, answers without evidence or label.
+Generated are alternative sets that share sentences, sentences predicted twice or beyond the fifth,
+ids that FEVER spells its own way, claims without evidence, and answers without evidence or label.
 """
 
 from __future__ import annotations
 
 import json
-import tempfile
-import time
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import click
+from hypothesis import strategies as st
 
 from admiral.evaluation.predictions import read_predictions
 from admiral.evaluation.tasks import EVALUATION_TASKS, evaluate, read_task_claims
 from admiral.io.fever_titles import fever_title
-from benchmarks.dev_extra import missing_package
-
-try:
-    from hypothesis import HealthCheck, Phase, given, settings
-    from hypothesis import strategies as st
-except ModuleNotFoundError as error:
-    raise missing_package(error) from None
 
 # One claim: what the scorer takes.
 Instance = dict[str, Any]
@@ -111,47 +99,3 @@ def disagreements(run: list[Instance], ours: dict[str, float]) -> list[str]:
         for name in FIGURES
         if name in ours and abs(ours[name] - theirs[name]) > 1e-12
     ]
-
-
-@click.command()
-@click.option("--count", default=10_000, show_default=True, help="Runs to compare.")
-def main(count: int) -> None:
-    """Compare our FEVER measures with the official scorer's on generated runs."""
-    try:
-        official_scorer()
-    except ImportError as error:
-        raise click.ClickException(
-            "fever-scorer is not installed; `make scorers` does it"
-        ) from error
-    claims = compared = done = 0
-    found: list[str] = []
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-
-        @settings(
-            max_examples=count,
-            database=None,
-            deadline=None,
-            derandomize=True,
-            phases=[Phase.generate],
-            suppress_health_check=list(HealthCheck),
-        )
-        @given(runs)
-        def compare(run: list[Instance]) -> None:
-            nonlocal claims, compared, done
-            done, claims = done + 1, claims + len(run)
-            ours = our_figures(run, folder)
-            compared += sum(name in FIGURES for name in ours)
-            found.extend(disagreements(run, ours))
-
-        began = time.perf_counter()
-        compare()
-    seconds = time.perf_counter() - began
-    click.echo(f"{done} runs of {claims} claims, {compared} figures: {len(found)} differences")
-    click.echo(f"{seconds:.0f} s")
-    for one in found[:10]:
-        click.echo(one)
-
-
-if __name__ == "__main__":
-    main()
