@@ -22,8 +22,12 @@ import click
 import numpy as np
 
 from admiral.citations.citation_records import Citation, CitedClaim
-from admiral.citations.claim_queries import QUERY_FORMS, claim_query
-from admiral.citations.source_ranking import best_passages, reciprocal_rank_fusion
+from admiral.citations.source_search import (
+    QUERY_FORMS,
+    best_passages,
+    claim_query,
+    reciprocal_rank_fusion,
+)
 from admiral.evaluation.bootstrap import confidence_intervals, paired_comparison
 from admiral.evaluation.measures import Group, Measure
 from admiral.io.claims import evenly_spaced

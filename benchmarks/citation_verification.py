@@ -23,11 +23,10 @@ import torch
 
 from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.claim_context import CONTEXT_FORMS
-from admiral.citations.mixed_scorer import PARTS
 from admiral.citations.open_scorer import WHOLE_WEIGHT, VerifierFactory
 from admiral.citations.source_collections import cut_source
-from admiral.citations.verifiers.coverage_verifier import CoverageVerifier
-from admiral.citations.verifiers.term_weights import TermWeights
+from admiral.citations.source_scorers import PARTS
+from admiral.citations.verifiers.coverage_verifier import CoverageVerifier, TermWeights
 from admiral.citations.wice_records import WICE_LABELS, WiceCitation, read_wice
 from admiral.evaluation.citation_measures import (
     COMPARISONS,

@@ -43,7 +43,7 @@ from trie.index.bit_vector import Ints
 _DEPTHS, _BEAMS, _SECONDS = 4, 25, 3.0
 _SOURCE = 40  # tokens of an input
 _MINI = locate_checkpoint("mini")
-_BASE = {  # the size of BART-base; the rest is as in `mini`
+_BASE: dict[str, Any] = {  # the size of BART-base; the rest is as in `mini`
     "vocab_size": 50265,
     "d_model": 768,
     "encoder_layers": 6,
