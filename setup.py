@@ -136,7 +136,6 @@ setup(
             "onnx>=1.23,<2",
             "onnxscript>=0.7,<1",
             "openai>=3.50,<4",
-            "pillow>=11",
             "playwright>=1.55,<2",
             "psutil>=6",
             "pytest>=9",
