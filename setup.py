@@ -138,7 +138,6 @@ setup(
             "onnxscript>=0.7,<1",
             "odfdo>=3.27,<4",  # this, python-docx and python-pptx write documents that tests read
             "openai>=3.50,<4",
-            "pillow>=11",
             "playwright>=1.55,<2",
             "psutil>=6",
             "pytest>=9",

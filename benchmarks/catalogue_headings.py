@@ -16,10 +16,10 @@ import click
 from admiral.errors import AdmiralError, RecordError
 from admiral.gold.evidence_formats import parse_hover
 from admiral.io.streams import COMPRESSED_SUFFIXES, json_objects
+from admiral.kb.corpus.corpora import Corpora
 from admiral.records import Document
 from admiral.storage.atomic_files import encode_record, write_atomically
 from admiral.storage.output_paths import check_distinct_paths, check_output_path
-from benchmarks.corpus_files import read_corpus_file, write_corpus_file
 from training.data.catalogue_headings import catalogue_heading
 
 
@@ -78,6 +78,11 @@ def renamed_claims(path: Path) -> Iterator[bytes]:
         yield encode_record({**record, "supporting_facts": renamed})
 
 
+def _line(document: Document) -> bytes:
+    record = {"title": document.title, "sentences": document.sentences}
+    return encode_record({**record, "links": document.links} if document.links else record)
+
+
 def _name_of_copy(path: Path) -> str:
     return path.stem if path.suffix in COMPRESSED_SUFFIXES else path.name
 
@@ -102,7 +107,9 @@ def main(corpus: Path, claims: tuple[Path, ...], out: Path) -> None:
             check_distinct_paths(output, corpus, *claims, *outputs[:number])
         for path, output in zip(claims, outputs[1:], strict=True):
             write_atomically(output, renamed_claims(path))
-        write_corpus_file(outputs[0], counter.renamed(read_corpus_file(corpus)))
+        records = Corpora(corpus, "auto", skip_bad=False).records(progress=False)
+        documents = counter.renamed(record.document for record in records)
+        write_atomically(outputs[0], map(_line, documents))
     except AdmiralError as error:
         raise click.ClickException(str(error)) from error
     click.echo(f"{outputs[0]}: {counter}")

@@ -1,8 +1,7 @@
 """Retrieval of the cited page: which query, passage length and fusion finds it (SIDE, table 4).
 
     python -m benchmarks.citation_retrieval WICE.jsonl --more WICE-TOKENS.jsonl.gz
-        [--introductions KB] [--dense minilm] [--generated mini] [--lengths 50/50,100/50,...]
-        [--held-out 0.25]
+        [--introductions KB] [--dense minilm] [--lengths 50/50,100/50,...]
 
 The pool are the pages that the claims of WICE and of the further files cite, and the introductions
 of a knowledge base as distractors, without that of the claim's own page. P@1 and SR@k count pages,
@@ -23,10 +22,12 @@ import click
 import numpy as np
 
 from admiral.citations.citation_records import Citation, CitedClaim
-from admiral.citations.claim_context import CONTEXT_FORMS, ContextForm
-from admiral.citations.claim_queries import QUERY_FORMS, claim_query
-from admiral.citations.query_expansion import Expansion, QueryExpander
-from admiral.citations.source_ranking import best_passages, reciprocal_rank_fusion
+from admiral.citations.source_search import (
+    QUERY_FORMS,
+    best_passages,
+    claim_query,
+    reciprocal_rank_fusion,
+)
 from admiral.evaluation.bootstrap import confidence_intervals, paired_comparison
 from admiral.evaluation.measures import Group, Measure
 from admiral.io.claims import evenly_spaced
@@ -37,9 +38,6 @@ from admiral.library import Library, ScoredPassage, Source, build_library
 from admiral.library.canonical_urls import canonical
 from admiral.library.readers import SourceFiles
 from admiral.library.readers.source_lines import wice_url
-from admiral.models.checkpoint import load_checkpoint
-from benchmarks.citation_expansion import FeedbackTerms, FreeTitles, LibraryTitles
-from training.data.held_out import is_held_out
 
 CUTS = (1, 5, 20)
 PASSAGES = 100
@@ -153,37 +151,13 @@ def oracle_queries(library: Library, claims: Sequence[CitedClaim]) -> list[str]:
     ]
 
 
-def expanders(
-    models: Sequence[str], form: str, context: ContextForm, library: Library
-) -> Iterator[tuple[str, QueryExpander]]:
-    """Yield pseudo-relevance feedback and the expanders of each checkpoint, with their names."""
-    yield "terms of the first passages", FeedbackTerms(library, QUERY_FORMS[form])
-    for model in models:
-        checkpoint = load_checkpoint(model)
-        titles = (source.title for source in library.sources())
-        yield f"titles of the library by {model}", LibraryTitles(checkpoint, titles, context)
-        yield f"free titles by {model}", FreeTitles(checkpoint, context)
-
-
-def expanded_queries(
-    queries: Sequence[str], expansions: Sequence[Sequence[Expansion]], count: int
-) -> list[str]:
-    """Return queries with the first `count` expansions."""
-    return [
-        " ".join([query, *(each.text for each in found[:count])])
-        for query, found in zip(queries, expansions, strict=True)
-    ]
-
-
 def compare_queries(
     library: Library,
     claims: Sequence[CitedClaim],
     forms: Sequence[str],
     encoder: SentenceEncoder | None = None,
-    generated: Sequence[str] = (),
-    context: ContextForm = "title",
 ) -> None:
-    """Print the rows of all forms of queries, of dense retrieval, fusion and expansion."""
+    """Print the rows of all forms of queries, of dense retrieval and of fusion."""
     table = Table(claims)
     queries = {name: [claim_query(claim, QUERY_FORMS[name]) for claim in claims] for name in forms}
     sparse: dict[str, list[Ranking]] = {}
@@ -202,17 +176,6 @@ def compare_queries(
             table.add(f"MiniLM, {name}", dense, f"BM25, {name}")
             fused = [reciprocal_rank_fusion(p) for p in zip(sparse[name], dense, strict=True)]
             table.add(f"RRF of both, {name}", fused, f"BM25, {name}")
-    if generated:
-        for name in forms:
-            read: ContextForm = "claim" if name == "claim" else context
-            for expander_name, expander in expanders(generated, name, read, library):
-                found = expander.expand(claims)
-                first = [e.text for e in found[0][:3]]
-                click.echo(f"{expander_name}, first claim: {first}", err=True)
-                for count in (1, 3) if len(found[0]) > 1 else (1,):
-                    texts = expanded_queries(queries[name], found, count)
-                    rankings = library.search(texts, PASSAGES)
-                    table.add(f"BM25, {name} + {count} {expander_name}", rankings, f"BM25, {name}")
 
 
 def compare_lengths(
@@ -248,21 +211,6 @@ def compare_lengths(
 )
 @click.option("--introductions", "kb", help="Knowledge base of distractors.")
 @click.option("--dense", type=click.Choice(["minilm"]), help="Encoder of passages.")
-@click.option(
-    "--generated", multiple=True, help="Checkpoint that generates titles of pages; repeatable."
-)
-@click.option(
-    "--context",
-    type=click.Choice(CONTEXT_FORMS),
-    default="title",
-    show_default=True,
-    help="Context of the claim that it reads; `sentence` if it was trained for expansion.",
-)
-@click.option(
-    "--held-out",
-    type=click.FloatRange(0, 1, min_open=True),
-    help="Measure only the claims of pages that training.expansion_data --hold-out left out.",
-)
 @click.option("--lengths", default="", help="Words and strides, as in 100/100,100/50.")
 @click.option(
     "--form",
@@ -283,9 +231,6 @@ def main(
     prepared: Path | None,
     kb: str | None,
     dense: str | None,
-    generated: tuple[str, ...],
-    context: ContextForm,
-    held_out: float | None,
     lengths: str,
     forms: tuple[str, ...],
     limit: int | None,
@@ -294,8 +239,6 @@ def main(
 ) -> None:
     """Print the tables of docs/citations-library.md."""
     claims: Sequence[CitedClaim] = cited_claims(wice)
-    if held_out is not None:
-        claims = [claim for claim in claims if is_held_out(claim.page, held_out)]
     claims = evenly_spaced(claims, limit or 0)
     encoder = None
     if dense:
@@ -322,7 +265,7 @@ def main(
                 f"{library.settings['words']} words, stride {library.settings['stride']}, "
                 f"{len(claims)} claims"
             )
-            compare_queries(library, claims, forms, encoder, generated, context)
+            compare_queries(library, claims, forms, encoder)
         if lengths:
             print_head("page title + claim, passages of different lengths")
             compare_lengths(claims, pages, lengths.split(","), folder)
@@ -335,7 +278,7 @@ def main(
                 f"{words} words, stride {stride}"
             )
             with Library.open(folder / "all") as library:
-                compare_queries(library, claims, forms, None, generated, context)
+                compare_queries(library, claims, forms)
 
 
 if __name__ == "__main__":

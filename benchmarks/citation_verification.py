@@ -1,16 +1,12 @@
 """How well verifiers tell supported claims from others, beside counting words.
 
 Run as ``python -m benchmarks.citation_verification WICE --tokens TOKENS``, with claims of WiCE and
-one of its token-level files. It prints tables in Markdown:
+its token-level files. It prints tables in Markdown:
 
 - detection: AUROC of three comparisons of labels with 95% bootstrap intervals, the paired
   difference to `coverage` for one of them, precision at 15% recall, and balanced accuracy. The
   verifier `mixed`, and the thresholds, are fitted on other pages than they are measured on;
-- context, aggregation, and lengths of passages;
-- simulated failures: the gold sentences deleted, and another page in place of the cited one;
-- sources cut in two: each half by itself, and judged together;
-- missing words, with weights fitted on ``--fit-tokens``;
-- FoolMeTwice (``--fool``), the last 300 claims, which are written so that words do not tell.
+- context, aggregation, and lengths of passages.
 
 ``--classifier DIR`` adds a trained verifier, alone and in `mixed`.
 """
@@ -29,8 +25,8 @@ from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.claim_context import CONTEXT_FORMS
 from admiral.citations.open_scorer import WHOLE_WEIGHT, VerifierFactory
 from admiral.citations.source_collections import cut_source
-from admiral.citations.verifiers.coverage_verifier import CoverageVerifier
-from admiral.citations.verifiers.term_weights import TermWeights
+from admiral.citations.source_scorers import PARTS
+from admiral.citations.verifiers.coverage_verifier import CoverageVerifier, TermWeights
 from admiral.citations.wice_records import WICE_LABELS, WiceCitation, read_wice
 from admiral.evaluation.citation_measures import (
     COMPARISONS,
@@ -40,16 +36,6 @@ from admiral.evaluation.citation_measures import (
     best_threshold,
     paired_auroc,
     precision_at_recall,
-)
-from benchmarks.citation_simulations import (
-    fool_table,
-    joint_table,
-    missing_table,
-    parts_score,
-    read_fool_me_twice,
-    simulated_table,
-    single_verifiers,
-    spoilt_sources,
 )
 from training.citations import FEATURES, FOLDS, RIDGE
 from training.data.citation_examples import (
@@ -65,6 +51,11 @@ _BATCH = 16
 _UNTRAINED = ("coverage", "similarity", "late", "proof")
 
 Rows = Sequence[Mapping[str, float]]
+
+
+def parts_score(row: Mapping[str, float], name: str, whole: float) -> float:
+    """Return a verifier's score of a claim: its own, and that of the claim's parts."""
+    return whole * row[name] + (1 - whole) * row[name + PARTS]
 
 
 class Detection:
@@ -121,7 +112,7 @@ def detection_tables(
     table = Detection(citations)
     table.baseline = [row["coverage"] for row in rows]
     lines = table.header()
-    for name in single_verifiers(rows[0]):
+    for name in (name for name in rows[0] if name + PARTS in rows[0]):
         for how, whole in (("max", 1.0), ("max and parts", WHOLE_WEIGHT), ("parts", 0.0)):
             scores = [parts_score(row, name, whole) for row in rows]
             lines.append(table.line(f"{name}, {how}", scores))
@@ -229,9 +220,9 @@ _FILE = click.Path(path_type=Path, exists=True)
 
 @click.command()
 @click.argument("wice", type=_FILE)
-@click.option("--tokens", type=_FILE, required=True, help="Token-level claims to measure on.")
-@click.option("--fit-tokens", type=_FILE, required=True, help="Token-level claims to fit on.")
-@click.option("--fool", type=_FILE, help="Claims of FoolMeTwice.")
+@click.option(
+    "--tokens", multiple=True, type=_FILE, help="Token-level claims; their sources weigh terms."
+)
 @click.option(
     "--verifier",
     "names",
@@ -246,9 +237,7 @@ _FILE = click.Path(path_type=Path, exists=True)
 @click.option("--precision", default="auto", show_default=True)
 def main(
     wice: Path,
-    tokens: Path,
-    fit_tokens: Path,
-    fool: Path | None,
+    tokens: tuple[Path, ...],
     names: tuple[str, ...],
     classifier: str,
     passages: int,
@@ -258,8 +247,8 @@ def main(
 ) -> None:
     """Print how well verifiers tell supported claims of WICE from others."""
     citations = read_wice(wice)
-    dev, train = read_token_claims(tokens), read_token_claims(fit_tokens)
-    stems = pool_stems([each.source for each in citations] + [one.source for one in [*dev, *train]])
+    cited = [claim.source for path in tokens for claim in read_token_claims(path)]
+    stems = pool_stems([each.source for each in citations] + cited)
     chosen = list(names or _UNTRAINED)
     features = {"mixed": list(FEATURES)}
     if classifier:
@@ -281,22 +270,8 @@ def main(
 
     show("Detection", detection_tables(citations, rows, features))
     show("Passages", [*window_table(citations, stems), "", evidence_line(citations, stems)])
-    show("Several sources of one claim", joint_table(citations, stems))
     if context:
         show("Context", context_table(citations, factory, chosen))
-    labels = [WICE_LABELS.index(each.label) for each in citations]
-    folds = page_folds([each.page for each in citations], FOLDS)
-    claims = [each.claim for each in citations if each.label == WICE_LABELS[-1]]
-    spoilt = {
-        simulation: extract_features(list(zip(claims, sources, strict=True)), verifiers, stems)
-        for simulation, sources in spoilt_sources(citations, stems).items()
-    }
-    show("Simulated failures", simulated_table(rows, labels, folds, spoilt, features))
-    show("Missing words", missing_table(train, dev, stems))
-    if fool is not None:
-        pairs, supported = read_fool_me_twice(fool)
-        fool_rows = extract_features(pairs, verifiers, stems)
-        show("FoolMeTwice", fool_table(fool_rows, supported, rows, labels, features))
 
 
 if __name__ == "__main__":

@@ -20,11 +20,12 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
+import psutil
+
 from admiral.errors import AdmiralError, RecordError
 from admiral.kb.bm25 import BACKENDS, jvm
 from admiral.kb.corpus.readers import detect_format, read_corpus
 from admiral.records import Document
-from benchmarks.dev_extra import psutil
 
 BUILD_ALL = """
 import sys

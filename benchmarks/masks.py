@@ -16,28 +16,109 @@ one thread, the best of several runs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 import numpy as np
 import torch
-from transformers import PrefixConstrainedLogitsProcessor
+from transformers import (
+    BartConfig,
+    BartForConditionalGeneration,
+    PrefixConstrainedLogitsProcessor,
+)
 
-from benchmarks.models import load
-from benchmarks.nested import prefix_function
-from benchmarks.timing import best, best_of_each
-from benchmarks.titles import Titles
-from trie import ConstraintLogitsProcessor, Seq2Seq, TokenTrie, TrieConstraint
+from admiral.io.streams import open_binary
+from admiral.kb import KnowledgeBase, demo_kb
+from admiral.models.checkpoint import locate_checkpoint
+from trie import ConstraintLogitsProcessor, SafeTokenizer, Seq2Seq, TokenTrie, TrieConstraint
 from trie.decoding.continuations import Continuations, ContinuationSelector
 from trie.decoding.next_tokens import ConstraintBatch
 from trie.index.bit_vector import Ints
 
 _DEPTHS, _BEAMS, _SECONDS = 4, 25, 3.0
 _SOURCE = 40  # tokens of an input
+_MINI = locate_checkpoint("mini")
+_BASE: dict[str, Any] = {  # the size of BART-base; the rest is as in `mini`
+    "vocab_size": 50265,
+    "d_model": 768,
+    "encoder_layers": 6,
+    "decoder_layers": 6,
+    "encoder_ffn_dim": 3072,
+    "decoder_ffn_dim": 3072,
+    "max_position_embeddings": 1024,
+}
 Sequences = list[list[int]]
+T = TypeVar("T")
+
+
+def load(name: str) -> BartForConditionalGeneration:
+    """Return `mini`, or a model of the size of BART-base with scores far apart."""
+    if name == "mini":
+        return BartForConditionalGeneration.from_pretrained(_MINI, dtype=torch.float32).eval()
+    torch.manual_seed(0)
+    model = BartForConditionalGeneration(BartConfig.from_pretrained(_MINI, **_BASE)).eval()
+    model.final_logits_bias.normal_()
+    return model
+
+
+def read_titles(path: Path | None) -> Iterator[str]:
+    """Yield the titles of a file, one a line, or those of the demo knowledge base."""
+    if path is None:
+        with KnowledgeBase.open(demo_kb()) as kb:
+            yield from kb.titles()
+        return
+    with open_binary(path) as lines:
+        yield from filter(None, (line.decode().rstrip("\n") for line in lines))
+
+
+def spell(titles: Iterator[str], vocab_size: int) -> Sequences:
+    """Return the tokens of titles by `mini`, spread over a vocabulary."""
+    tokenizer = SafeTokenizer.load(_MINI)
+    return [
+        [token * vocab_size // tokenizer.size for token in ids]
+        for batch in iter(lambda: list(islice(titles, 8192)), [])
+        for ids in tokenizer.encode_batch(batch)
+    ]
+
+
+def prefix_function(sequences: Sequences, end: int) -> Callable[[int, torch.Tensor], list[int]]:
+    """Return a `prefix_allowed_tokens_fn` over nested dicts of `sequences` and the end token."""
+    root: dict[int, Any] = {}
+    for sequence in sequences:
+        node = root
+        for token in (*sequence, end):
+            node = node.setdefault(token, {})
+
+    def allowed(_: int, ids: torch.Tensor) -> list[int]:
+        node = root
+        for token in ids.tolist()[1:]:
+            node = node.get(token, {})
+        return list(node) or [end]
+
+    return allowed
+
+
+def best(work: Callable[[], T], repeats: int) -> tuple[float, T]:
+    """Return the least processor time of `work`, in seconds, and its last result."""
+    times, results = best_of_each([work], repeats)
+    return times[0], results[0]
+
+
+def best_of_each(steps: Sequence[Callable[[], T]], repeats: int) -> tuple[list[float], list[T]]:
+    """Return the least processor time of each of several steps, which are run in turn."""
+    times: list[list[float]] = [[] for _ in steps]
+    while not times[0] or (len(times[0]) < repeats and sum(map(sum, times)) < _SECONDS):
+        results = []
+        for step, spent in zip(steps, times, strict=True):
+            began = time.process_time()
+            results.append(step())
+            spent.append(time.process_time() - began)
+    return [min(spent) for spent in times], results
 
 
 class Search:
@@ -89,9 +170,7 @@ def time_decoder_call(model: Seq2Seq, inputs: int, repeats: int) -> float:
         cache = model.new_cache()
         tokens = torch.from_numpy(rng.integers(1000, model.vocab_size, (inputs, _BEAMS, 1)))
         model.step(encoded, cache, tokens.expand(-1, -1, _DEPTHS))
-        return best(lambda: model.step(encoded, cache, tokens), repeats=repeats, seconds=_SECONDS)[
-            0
-        ]
+        return best(lambda: model.step(encoded, cache, tokens), repeats)[0]
 
 
 def measure(sequences: Sequences, model: Seq2Seq, inputs: int, repeats: int) -> Iterator[str]:
@@ -110,19 +189,11 @@ def measure(sequences: Sequences, model: Seq2Seq, inputs: int, repeats: int) -> 
     states = [np.array([constraint.walk(s[:depth]) for s in prefixes]) for depth in range(_DEPTHS)]
     rows, first = np.arange(beams), np.arange(inputs) * _BEAMS
     each = [(rows // _BEAMS, rows, s) for s in states]
-    slow, expected = best_of_each(
-        [partial(dicts, i, scores) for i in ids], repeats=repeats, seconds=_SECONDS
-    )
-    fast, masked = best_of_each(
-        [partial(processor, i, scores) for i in ids], repeats=repeats, seconds=_SECONDS
-    )
+    slow, expected = best_of_each([partial(dicts, i, scores) for i in ids], repeats)
+    fast, masked = best_of_each([partial(processor, i, scores) for i in ids], repeats)
     steps = [(first // _BEAMS, first, states[0][first]), *each[1:], each[0]]
-    ours, choices = best_of_each(
-        [partial(search.step, *s) for s in steps], repeats=repeats, seconds=_SECONDS
-    )
-    topk, _ = best(
-        lambda: select_top_k(scores, inputs, first=False), repeats=repeats, seconds=_SECONDS
-    )
+    ours, choices = best_of_each([partial(search.step, *s) for s in steps], repeats)
+    topk, _ = best(lambda: select_top_k(scores, inputs, first=False), repeats)
     call = time_decoder_call(model, inputs, repeats)
     yield f"{beams} beams x {vocab_size:,} tokens, {len(sequences):,} titles; µs per step"
     names = ("depth", "allowed", "dicts", "processor", "search", "topk", "decoder")
@@ -143,9 +214,7 @@ def measure(sequences: Sequences, model: Seq2Seq, inputs: int, repeats: int) -> 
 @click.option(
     "--titles", type=click.Path(path_type=Path, exists=True), help="A text file, may be gzipped."
 )
-@click.option(
-    "--limit", type=int, help="Number of titles; generated ones are added if there are fewer."
-)
+@click.option("--limit", type=int, help="Number of titles, the first ones; all by default.")
 @click.option("--model", "names", multiple=True, default=["mini", "base"], show_default=True)
 @click.option("--inputs", "batches", multiple=True, default=[1, 10], show_default=True)
 @click.option("--repeats", default=50, show_default=True)
@@ -156,8 +225,7 @@ def main(
     torch.set_num_threads(1)
     for name in names:
         model = Seq2Seq(load(name))
-        all_titles = Titles.spelt(titles, model.vocab_size)
-        sequences = all_titles.some(limit or len(all_titles)).lists()
+        sequences = spell(islice(read_titles(titles), limit), model.vocab_size)
         for count in batches:
             for line in measure(sequences, model, count, repeats):
                 print(line, flush=True)

@@ -14,10 +14,9 @@ from pathlib import Path
 import click
 
 from admiral.citations.citation_settings import CitationConfig
-from admiral.citations.citation_weights import CitationWeights, FeatureWeight
-from admiral.citations.mixed_scorer import PARTS
+from admiral.citations.citation_weights import CitationWeights, FeatureWeight, ScoreCalibration
 from admiral.citations.open_scorer import WHOLE_WEIGHT, VerifierFactory, mixed_verifiers
-from admiral.citations.score_calibration import ScoreCalibration
+from admiral.citations.source_scorers import PARTS
 from admiral.citations.wice_records import WICE_LABELS, WiceCitation, read_wice
 from admiral.errors import AdmiralError
 from admiral.storage.atomic_files import write_atomically

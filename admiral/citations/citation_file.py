@@ -67,8 +67,6 @@ def parse_claim(record: Mapping[str, Any], where: str, default_id: str = "") -> 
     ----------
     record
         JSON object of one of the three formats.
-    where
-        File and line, for messages.
     default_id
         Id of a record without one.
     """

@@ -51,8 +51,6 @@ class CitedClaim:
 
     Attributes
     ----------
-    id
-        Unique within a file.
     claim
         The whole sentence, without reference marks.
     page
@@ -159,10 +157,6 @@ class CitationVerdict:
 
     Attributes
     ----------
-    claim
-        The claim.
-    decision
-        What to do.
     existing
         The sources that the claim cites, in the order of its references.
     suggestions
@@ -171,8 +165,6 @@ class CitationVerdict:
         What the reader should know, such as sources that could not be read.
     query
         What the library was searched for; empty if it was not.
-    seconds
-        Processing time.
     together
         The existing sources as one, if several were scored. They may support together what none
         supports alone.

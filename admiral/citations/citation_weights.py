@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import math
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib import resources
@@ -14,9 +16,155 @@ from pathlib import Path
 from typing import Any
 
 from admiral.citations.missing_spans import MissingWords
-from admiral.citations.score_calibration import ScoreCalibration
 from admiral.errors import AdmiralError
 from proofs.judges.weight_files import bad_field, fields, number, read_weights
+
+_STEPS = 100
+_FIELDS = ("slope", "intercept", "reference", "quantiles")
+_ITERATIONS = 100
+# Keeps the fit finite where the scores separate the labels.
+_RIDGE = 1e-6
+_LARGEST_EXPONENT = 500.0
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreCalibration:
+    """The meaning of scores.
+
+    Attributes
+    ----------
+    slope, intercept
+        The probability of support is ``1 / (1 + exp(-(slope * score + intercept)))`` (Platt, 1999).
+    reference
+        Citations whose scores the percentiles refer to, in words.
+    quantiles
+        The 0th to the 100th percentile of their scores, in ascending order.
+    """
+
+    slope: float
+    intercept: float
+    reference: str
+    quantiles: tuple[float, ...]
+
+    @classmethod
+    def fit(
+        cls, scores: Sequence[float], supported: Sequence[bool], reference: str
+    ) -> ScoreCalibration:
+        """Return the calibration that fits labelled citations."""
+        slope, intercept = fit_platt(scores, supported)
+        return cls(slope, intercept, reference, score_quantiles(scores))
+
+    @classmethod
+    def parse(cls, path: Path, where: str, record: Any) -> ScoreCalibration:
+        """Read a calibration from a field of a file of weights.
+
+        Raises
+        ------
+        ValueError
+            If a field is missing, unknown or of another type, with the file and the field.
+        """
+        values = fields(path, where, record, _FIELDS)
+        if not isinstance(values["reference"], str):
+            raise bad_field(path, f"{where}.reference", "expected a text")
+        quantiles = values["quantiles"]
+        if not isinstance(quantiles, list) or len(quantiles) != _STEPS + 1:
+            raise bad_field(path, f"{where}.quantiles", f"expected a list of {_STEPS + 1} numbers")
+        numbers = tuple(number(path, f"{where}.quantiles", value) for value in quantiles)
+        if list(numbers) != sorted(numbers):
+            raise bad_field(path, f"{where}.quantiles", "expected ascending numbers")
+        return cls(
+            number(path, f"{where}.slope", values["slope"]),
+            number(path, f"{where}.intercept", values["intercept"]),
+            values["reference"],
+            numbers,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the record that `parse` reads."""
+        return asdict(self) | {"quantiles": list(self.quantiles)}
+
+    def probability(self, score: float) -> float:
+        """Return the probability that a source with this score supports its claim."""
+        return sigmoid(self.slope * score + self.intercept)
+
+    def percentile(self, score: float) -> float:
+        """Return the share, from 0 to 100, of the reference citations with a lower score."""
+        at = bisect_left(self.quantiles, score)
+        if at == 0:
+            return 0.0
+        if at > _STEPS:
+            return 100.0
+        low, high = self.quantiles[at - 1], self.quantiles[at]
+        return 100.0 / _STEPS * (at - 1 + (score - low) / (high - low))
+
+    def score_at_percentile(self, percentile: float) -> float:
+        """Return the score below which this share, from 0 to 100, of the reference scores lies."""
+        position = percentile * _STEPS / 100
+        at = min(int(position), _STEPS - 1)
+        low, high = self.quantiles[at], self.quantiles[at + 1]
+        return low + (high - low) * (position - at)
+
+    def score_at_probability(self, probability: float) -> float:
+        """Return the score with this probability; infinite for 0 and 1."""
+        if self.slope <= 0 or probability >= 1:
+            return math.inf
+        if probability <= 0:
+            return -math.inf
+        return (math.log(probability / (1 - probability)) - self.intercept) / self.slope
+
+
+def sigmoid(value: float) -> float:
+    """Return the logistic function, without overflow."""
+    bounded = max(-_LARGEST_EXPONENT, min(_LARGEST_EXPONENT, value))
+    return 1.0 / (1.0 + math.exp(-bounded))
+
+
+def score_quantiles(scores: Sequence[float]) -> tuple[float, ...]:
+    """Return the 0th to the 100th percentile of scores, by linear interpolation."""
+    ordered = sorted(scores)
+    quantiles = []
+    for step in range(_STEPS + 1):
+        position = step / _STEPS * (len(ordered) - 1)
+        at = min(int(position), max(len(ordered) - 2, 0))
+        high = ordered[min(at + 1, len(ordered) - 1)]
+        quantiles.append(ordered[at] + (high - ordered[at]) * (position - at))
+    return tuple(quantiles)
+
+
+def fit_platt(scores: Sequence[float], labels: Sequence[bool]) -> tuple[float, float]:
+    """Return slope and intercept of the logistic regression of labels on scores.
+
+    The targets are Platt's, which keep the probabilities from 0 and 1. Fitted by Newton's method on
+    standardised scores.
+    """
+    positives = sum(labels)
+    high, low = (positives + 1) / (positives + 2), 1 / (len(labels) - positives + 2)
+    mean = sum(scores) / len(scores)
+    deviation = math.sqrt(sum((score - mean) ** 2 for score in scores) / len(scores)) or 1.0
+    rows = [
+        ((s - mean) / deviation, high if label else low)
+        for s, label in zip(scores, labels, strict=True)
+    ]
+    slope = intercept = 0.0
+    for _ in range(_ITERATIONS):
+        gradient_a, gradient_b = _RIDGE * slope, 0.0
+        aa, ab, bb = _RIDGE, 0.0, _RIDGE
+        for value, target in rows:
+            probability = sigmoid(slope * value + intercept)
+            error, weight = probability - target, probability * (1 - probability)
+            gradient_a += error * value
+            gradient_b += error
+            aa += weight * value * value
+            ab += weight * value
+            bb += weight
+        determinant = aa * bb - ab * ab
+        step_a = (bb * gradient_a - ab * gradient_b) / determinant
+        step_b = (aa * gradient_b - ab * gradient_a) / determinant
+        slope, intercept = slope - step_a, intercept - step_b
+        if abs(step_a) + abs(step_b) < 1e-10:
+            break
+    return slope / deviation, intercept - slope * mean / deviation
+
 
 _FEATURE = ("mean", "deviation", "weight")
 

@@ -23,19 +23,26 @@ from admiral.citations.citation_records import (
     missing_everywhere,
 )
 from admiral.citations.citation_settings import CitationConfig
+from admiral.citations.citation_weights import ScoreCalibration
 from admiral.citations.decide import DecisionRule
-from admiral.citations.library_search import library_search, library_stems
 from admiral.citations.open_scorer import open_scorer, open_weights
-from admiral.citations.score_calibration import ScoreCalibration
-from admiral.citations.source_checks import REASONS, source_status
-from admiral.citations.source_collections import CandidateSearch, SourceCollection
-from admiral.citations.source_judging import SourceJudge
-from admiral.citations.verifiers.term_weights import TermWeights
+from admiral.citations.source_collections import (
+    CandidateSearch,
+    LoadedSources,
+    SourceCollection,
+    cut_source,
+    passage_texts,
+)
+from admiral.citations.source_judging import REASONS, SourceJudge, source_status
+from admiral.citations.source_search import SourceSearch
+from admiral.citations.verifiers.coverage_verifier import TermWeights
 from admiral.errors import AdmiralError
 from admiral.library import Library
 from admiral.library.canonical_urls import canonical, is_web
-from admiral.library.source_records import Passage
+from admiral.library.source_records import Passage, Source
 
+# The sources whose passages the weights of stems come from; more change them little.
+_STEM_SOURCES = 500
 # What a source is that is not a single citation: all cited ones as one, or a candidate.
 _ALL, _CANDIDATE = -1, -2
 
@@ -72,14 +79,6 @@ class Citer:
 
     Parameters
     ----------
-    sources
-        Where the texts of sources are.
-    judge
-        Scores sources.
-    rule
-        Decides.
-    config
-        Settings.
     search
         Finds other sources; None to suggest nothing.
     """
@@ -108,8 +107,6 @@ class Citer:
 
         Parameters
         ----------
-        library
-            Directory of the library.
         verifier
             Name of the verifier; that of the settings by default.
         config
@@ -127,7 +124,9 @@ class Citer:
         config.validate()
         opened = Library.open(library)
         try:
-            search = library_search(opened, config.sparse_passages) if config.suggest else None
+            search = None
+            if config.suggest:
+                search = SourceSearch(opened, sparse=opened, passages=config.sparse_passages)
             citer = cls.over(opened, library_stems(opened), config, search)
         except BaseException:
             opened.close()
@@ -160,13 +159,6 @@ class Citer:
         search: CandidateSearch | None = None,
     ) -> Citer:
         """Return a citer over sources, with the verifier of the settings.
-
-        Parameters
-        ----------
-        sources, config, search
-            See `Citer`.
-        stems
-            Weights of stems.
 
         Raises
         ------
@@ -206,8 +198,6 @@ class Citer:
 
         Parameters
         ----------
-        statement
-            The statement.
         k
             Number of sources; that of the settings by default.
         page, before
@@ -361,3 +351,20 @@ def decision_rule(config: CitationConfig, calibration: ScoreCalibration | None) 
     accept = calibration.score_at_probability(config.accept)
     margin = config.margin * statistics.pstdev(calibration.quantiles)
     return DecisionRule(fail, accept, margin, config.paper_rule)
+
+
+def library_stems(library: Library) -> TermWeights:
+    """Return the weights of stems over the first sources of a library and the demo corpus."""
+    sources = islice(library.sources(), _STEM_SOURCES)
+    own = TermWeights.of(
+        text for source in sources for text in passage_texts(cut_source(source, 100, 100))
+    )
+    return own + TermWeights.background()
+
+
+def check_source(
+    claim: str, source: Source, config: CitationConfig, page: str = ""
+) -> CitationVerdict:
+    """Return the verdict on a claim of a page that cites one source, without a library."""
+    cited = CitedClaim("1", claim, page=page, citations=(Citation(source.url),))
+    return Citer.over(LoadedSources([source]), TermWeights.background(), config).verify(cited)

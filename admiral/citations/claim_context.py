@@ -63,10 +63,6 @@ def claim_in_context(
 
     Parameters
     ----------
-    claim
-        The claim.
-    form
-        How much of the context is read.
     max_tokens
         Longest text, in tokens.
     cost

@@ -11,8 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from admiral.citations.verifiers.coverage_verifier import passage_stems
-from admiral.citations.verifiers.term_weights import text_stems
+from admiral.citations.verifiers.coverage_verifier import passage_stems, text_stems
 from admiral.library.source_records import Passage
 from proofs.drafting.chunking import chunk
 from proofs.judges.weight_files import fields, number, numbers
@@ -80,12 +79,8 @@ class MissingWords:
 
         Parameters
         ----------
-        claim
-            The claim.
-        passages
-            The passages of the source.
         best
-            Position of the best one.
+            Position of the best passage.
         """
         words = word_spans(claim)
         marks = self.marks(claim, words, passages, best)
@@ -110,14 +105,10 @@ def word_features(
 
     Parameters
     ----------
-    claim
-        The claim.
     words
         Offsets of its words, in order.
-    passages
-        The passages of the source.
     best
-        Position of the best one.
+        Position of the best passage.
     """
     in_passage = passage_stems(passages[best].text)
     in_source = frozenset[str]().union(*(passage_stems(passage.text) for passage in passages))

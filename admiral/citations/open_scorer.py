@@ -9,23 +9,23 @@ from typing import cast
 
 import torch
 
-from admiral.citations.aggregate import PassageAggregator, SourceScorer
 from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.citation_weights import CitationWeights
 from admiral.citations.claim_context import ContextForm
-from admiral.citations.mixed_scorer import PARTS, MixedScorer
-from admiral.citations.verifiers.cascade import CascadeVerifier
-from admiral.citations.verifiers.coverage_verifier import CoverageVerifier
-from admiral.citations.verifiers.lexical_features import LEXICAL_FEATURES
-from admiral.citations.verifiers.pair_classifier_verifier import PairClassifierVerifier
-from admiral.citations.verifiers.proof_verifier import ProofVerifier
-from admiral.citations.verifiers.sentence_states import SentenceStates
-from admiral.citations.verifiers.similarity_verifiers import (
+from admiral.citations.source_scorers import PARTS, MixedScorer, PassageAggregator, SourceScorer
+from admiral.citations.verifiers.coverage_verifier import (
+    LEXICAL_FEATURES,
+    CoverageVerifier,
+    TermWeights,
+)
+from admiral.citations.verifiers.model_verifiers import (
     LateInteractionVerifier,
+    PairClassifierVerifier,
+    ProofVerifier,
+    SentenceStates,
     SimilarityVerifier,
 )
-from admiral.citations.verifiers.term_weights import TermWeights
-from admiral.citations.verifiers.verifier_protocol import CitationVerifier
+from admiral.citations.verifiers.verifier_protocol import CascadeVerifier, CitationVerifier
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.models.devices import choose_device, choose_dtype
@@ -45,8 +45,6 @@ class VerifierFactory:
     ----------
     config
         Validated settings.
-    stems
-        Weights of stems.
     """
 
     def __init__(self, config: CitationConfig, stems: TermWeights) -> None:

@@ -45,15 +45,10 @@ class LoadedSources:
     ----------
     sources
         The sources; of several with one URL, the last counts.
-    words, stride
-        Words of a passage, and from one passage to the next.
     """
 
-    def __init__(
-        self, sources: Iterable[Source], *, words: int = WORDS, stride: int = STRIDE
-    ) -> None:
+    def __init__(self, sources: Iterable[Source]) -> None:
         self._sources = {canonical(source.url): source for source in sources}
-        self._words, self._stride = words, stride
 
     def source(self, url: str) -> Source | None:
         """Return the source with this URL, or None."""
@@ -62,7 +57,7 @@ class LoadedSources:
     def passages(self, url: str) -> tuple[Passage, ...]:
         """Return the passages of a source in the order of its text."""
         source = self.source(url)
-        return () if source is None else cut_source(source, self._words, self._stride)
+        return () if source is None else cut_source(source)
 
 
 def cut_source(source: Source, words: int = WORDS, stride: int = STRIDE) -> tuple[Passage, ...]:

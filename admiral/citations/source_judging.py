@@ -3,15 +3,73 @@
 from __future__ import annotations
 
 import heapq
+import re
 from collections.abc import Sequence
 
-from admiral.citations.aggregate import SourceScore, SourceScorer
-from admiral.citations.citation_records import CitedClaim, ScoredSentence, ScoredSource
-from admiral.citations.citation_weights import CitationWeights
-from admiral.citations.score_calibration import ScoreCalibration
-from admiral.citations.verifiers.term_weights import TermWeights, text_stems
+from admiral.citations.citation_records import (
+    Citation,
+    CitedClaim,
+    ScoredSentence,
+    ScoredSource,
+    Status,
+)
+from admiral.citations.citation_weights import CitationWeights, ScoreCalibration
+from admiral.citations.source_scorers import SourceScore, SourceScorer
+from admiral.citations.verifiers.coverage_verifier import TermWeights, text_stems
+from admiral.kb.bm25.analysis import STOP_WORDS
 from admiral.kb.corpus.sentence_splitter import split_sentences
-from admiral.library.source_records import Passage
+from admiral.library.source_records import Passage, Source
+
+_WORD = re.compile(r"[^\W\d_]+")
+# In English prose, a third of the words are among these; in other languages, hardly any.
+_ENGLISH_SHARE = 0.1
+_READ_WORDS = 2000
+
+#: What each status tells the reader; empty for one that needs no explanation.
+REASONS: dict[Status, str] = {
+    "scored": "",
+    "not_in_library": "is not in the library",
+    "no_text": "has no text in the library",
+    "too_short": "is too short to be checked",
+    "not_english": "is not in English",
+    "not_web": "is not a page of the web",
+    "blocked": "is a page that cannot be a source, such as one of Wikipedia",
+}
+
+
+def source_status(
+    source: Source | None, citation: Citation, *, is_web: bool, is_blocked: bool, min_words: int
+) -> Status:
+    """Return whether a source can be scored, and otherwise why not.
+
+    Parameters
+    ----------
+    source
+        The source that the library holds for the citation, or None.
+    is_web
+        Whether its URL leads to a page of the web.
+    """
+    if not citation.url.strip():
+        return "not_web"
+    if is_blocked:
+        return "blocked"
+    if source is None:
+        return "not_in_library" if is_web else "not_web"
+    if not source.text.strip():
+        return "no_text"
+    words = _WORD.findall(source.text)
+    if len(words) < min_words:
+        return "too_short"
+    return "scored" if _is_english(source, words) else "not_english"
+
+
+def _is_english(source: Source, words: list[str]) -> bool:
+    if source.language:
+        return source.language.lower().startswith("en")
+    read = words[:_READ_WORDS]
+    common = sum(word.lower() in STOP_WORDS for word in read)
+    return common >= _ENGLISH_SHARE * len(read)
+
 
 # Sentences of a passage that are shown.
 _SENTENCES = 2
@@ -22,12 +80,6 @@ class SourceJudge:
 
     Parameters
     ----------
-    scorer
-        Scores sources.
-    stems
-        Weights of stems, for the sentences that are shown.
-    weights
-        Finds missing words.
     calibration
         The meaning of the scores; None if it is unknown.
     """

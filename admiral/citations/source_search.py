@@ -3,14 +3,102 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Literal, Protocol
 
 from admiral.citations.citation_records import CitedClaim
-from admiral.citations.claim_queries import QueryForm, claim_query
-from admiral.citations.query_expansion import NoExpansion, QueryExpander
-from admiral.citations.source_ranking import Fusion, reciprocal_rank_fusion, union
+from admiral.kb.corpus.sentence_splitter import split_sentences
+from admiral.library.canonical_urls import canonical
 from admiral.library.source_filters import SourceFilter
 from admiral.library.source_records import ScoredPassage, Source
+
+
+@dataclass(frozen=True, slots=True)
+class QueryForm:
+    """The parts of a query in addition to the claim.
+
+    Attributes
+    ----------
+    title
+        Whether it holds the title of the page. With it alone, the query is the one that SIDE found
+        best for BM25.
+    section
+        Whether it holds the headings above the claim.
+    sentences
+        Number of sentences before the claim; None for the whole context.
+    """
+
+    title: bool = True
+    section: bool = False
+    sentences: int | None = 0
+
+
+#: The forms that `benchmarks.citation_retrieval` compares, by name.
+QUERY_FORMS = {
+    "claim": QueryForm(title=False),
+    "title": QueryForm(),
+    "section": QueryForm(section=True),
+    "sentence": QueryForm(sentences=1),
+    "context": QueryForm(sentences=None),
+}
+
+
+def claim_query(claim: CitedClaim, form: QueryForm) -> str:
+    """Return the query of a claim: title, headings, sentences before, claim."""
+    parts = [claim.page] if form.title else []
+    if form.section:
+        parts += claim.section
+    if form.sentences is None:
+        parts.append(claim.before)
+    elif form.sentences:
+        parts += split_sentences(claim.before)[-form.sentences :]
+    return " ".join(part for part in (*parts, claim.claim) if part)
+
+
+#: The usual constant of reciprocal rank fusion (Cormack et al., 2009).
+RRF_CONSTANT = 60
+
+Fusion = Literal["union", "rrf"]
+
+
+def best_passages(found: Sequence[ScoredPassage]) -> list[ScoredPassage]:
+    """Return the best passage of each source, best first: the rank of a source is that of it.
+
+    Sources are the same if their canonical URLs are. Of equal scores, the first counts.
+    """
+    best: dict[str, ScoredPassage] = {}
+    for scored in found:
+        best.setdefault(canonical(scored.passage.url), scored)
+    return list(best.values())
+
+
+def union(rankings: Sequence[Sequence[ScoredPassage]]) -> list[ScoredPassage]:
+    """Return the best passage of each source of all rankings, in turns: the firsts, the seconds...
+
+    SIDE leaves the order to its verifier. Scores are those of the ranking that is first in turn.
+    """
+    ranked = [best_passages(ranking) for ranking in rankings]
+    longest = max(map(len, ranked), default=0)
+    turns = [ranking[rank] for rank in range(longest) for ranking in ranked if rank < len(ranking)]
+    return best_passages(turns)
+
+
+def reciprocal_rank_fusion(rankings: Sequence[Sequence[ScoredPassage]]) -> list[ScoredPassage]:
+    """Rank sources by the sum of ``1 / (60 + rank)`` over rankings of passages, best first.
+
+    A source is represented by its passage in the first ranking that holds it, with the sum as the
+    score. Equal sums keep the order in which the sources first occur.
+    """
+    scores: dict[str, float] = {}
+    passages: dict[str, ScoredPassage] = {}
+    for ranking in rankings:
+        for rank, scored in enumerate(best_passages(ranking), start=1):
+            url = canonical(scored.passage.url)
+            scores[url] = scores.get(url, 0.0) + 1 / (RRF_CONSTANT + rank)
+            passages.setdefault(url, scored)
+    order = sorted(scores, key=lambda url: -scores[url])
+    return [ScoredPassage(passages[url].passage, scores[url]) for url in order]
+
 
 #: Passages that each index returns for a query; as in SIDE.
 PASSAGES = 100
@@ -37,23 +125,13 @@ class SourceSearch:
 
     Parameters
     ----------
-    texts
-        The library.
-    sparse
-        Index that is searched with the expanded query; None for none.
-    dense
-        Index that is searched with the query; None for none.
-    form
-        What a query holds beside the claim.
-    expander
-        Finds text to add to sparse queries.
+    sparse, dense
+        Indexes that are searched; None for none.
     fusion
         How both rankings of pages become one: by reciprocal ranks (``rrf``), or in turns
         (``union``).
     filter
         Which sources are left out.
-    passages
-        Number of passages that each index returns.
     """
 
     def __init__(
@@ -63,23 +141,14 @@ class SourceSearch:
         sparse: PassageIndex | None,
         dense: PassageIndex | None = None,
         form: QueryForm | None = None,
-        expander: QueryExpander | None = None,
         fusion: Fusion = "rrf",
         filter: SourceFilter | None = None,
         passages: int = PASSAGES,
     ) -> None:
         self._texts, self._sparse, self._dense = texts, sparse, dense
-        self._form, self._expander = form or QueryForm(), expander or NoExpansion()
+        self._form = form or QueryForm()
         self._fuse = union if fusion == "union" else reciprocal_rank_fusion
         self._filter, self._passages = filter or SourceFilter(), passages
-
-    def queries(self, claims: Sequence[CitedClaim]) -> list[str]:
-        """Return the sparse query of each claim, with its expansions at the end."""
-        expansions = self._expander.expand(claims)
-        return [
-            " ".join([claim_query(claim, self._form), *(each.text for each in expanded)])
-            for claim, expanded in zip(claims, expansions, strict=True)
-        ]
 
     def search(self, claims: Sequence[CitedClaim], k: int) -> list[list[ScoredPassage]]:
         """Return the best passage of each of the `k` best sources for each claim."""
@@ -102,13 +171,12 @@ class SourceSearch:
     def _search(
         self, claims: Sequence[CitedClaim], k: int
     ) -> list[tuple[str, list[ScoredPassage]]]:
-        queries = self.queries(claims)
-        rankings: list[list[list[ScoredPassage]]] = []
-        if self._sparse is not None:
-            rankings.append(self._sparse.search(queries, self._passages))
-        if self._dense is not None:
-            plain = [claim_query(claim, self._form) for claim in claims]
-            rankings.append(self._dense.search(plain, self._passages))
+        queries = [claim_query(claim, self._form) for claim in claims]
+        rankings = [
+            index.search(queries, self._passages)
+            for index in (self._sparse, self._dense)
+            if index is not None
+        ]
         return [
             (query, self._allowed(claim, self._fuse([ranking[n] for ranking in rankings]), k))
             for n, (claim, query) in enumerate(zip(claims, queries, strict=True))

@@ -1,4 +1,4 @@
-"""Files of verdicts: the settings that decide them, and what they say."""
+"""Verdicts on citations as JSON records and in files, with the settings that decide them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,95 @@ from pathlib import Path
 from typing import Any
 
 import admiral
+from admiral.citations.citation_records import CitationVerdict, JointScore, ScoredSource
 from admiral.citations.citation_settings import CitationConfig
 from admiral.config import RetrievalConfig
 from admiral.errors import RecordError
 from admiral.io.streams import json_objects
+from admiral.library.source_records import Passage
 from admiral.models.devices import choose_precision
 from admiral.retrieval.provenance import identity
+
+_DIGITS = 6
+
+
+def verdict_record(verdict: CitationVerdict) -> dict[str, Any]:
+    """Return the record of a verdict; scores are rounded to 6 digits."""
+    claim = verdict.claim
+    return {
+        "id": claim.id,
+        "page": claim.page,
+        "claim": claim.claim,
+        "decision": verdict.decision,
+        "flagged": verdict.flagged,
+        "existing": [source_record(one) for one in verdict.existing],
+        "together": None if verdict.together is None else _joint_record(verdict.together),
+        "suggestions": [
+            suggestion_record(rank, one, verdict.existing_score)
+            for rank, one in enumerate(verdict.suggestions, 1)
+        ],
+        "query": verdict.query,
+        "warnings": list(verdict.warnings),
+        "seconds": round(verdict.seconds, 3),
+    }
+
+
+def suggestion_record(rank: int, source: ScoredSource, existing: float | None) -> dict[str, Any]:
+    """Return the record of a suggestion.
+
+    Parameters
+    ----------
+    rank
+        Its rank, from 1.
+    existing
+        The score of the existing sources, which the margin refers to; None without one.
+    """
+    margin = None
+    if existing is not None and source.score is not None:
+        margin = round(source.score - existing, _DIGITS)
+    return {"rank": rank, **source_record(source), "margin": margin}
+
+
+def source_record(source: ScoredSource) -> dict[str, Any]:
+    """Return the record of a source; what was not computed is null."""
+    return {
+        "url": source.url,
+        "title": source.title,
+        "status": source.status,
+        "score": _rounded(source.score),
+        "probability": _rounded(source.probability),
+        "percentile": _rounded(source.percentile, 1),
+        "passage": None if source.passage is None else _passage_record(source.passage),
+        "sentences": [{"text": one.text, "score": _rounded(one.score)} for one in source.sentences],
+        "parts": [
+            {"text": part.text, "score": _rounded(part.score), "passage": part.passage}
+            for part in source.parts
+        ],
+        "missing": list(source.missing),
+    }
+
+
+def _joint_record(joint: JointScore) -> dict[str, Any]:
+    return {
+        "score": _rounded(joint.score),
+        "probability": _rounded(joint.probability),
+        "percentile": _rounded(joint.percentile, 1),
+        "missing": list(joint.missing),
+    }
+
+
+def _passage_record(passage: Passage) -> dict[str, Any]:
+    return {
+        "number": passage.number,
+        "start": passage.start,
+        "end": passage.end,
+        "text": passage.text,
+    }
+
+
+def _rounded(value: float | None, digits: int = _DIGITS) -> float | None:
+    return None if value is None else round(value, digits)
+
 
 _REMEDY = "Give a file that `admiral verify-citation` wrote"
 

@@ -37,8 +37,6 @@ class WiceCitation:
         The sentences of the page, without the lines of metadata.
     gold
         Alternative sets of positions in `sentences` that support the claim.
-    label
-        One of `WICE_LABELS`.
     """
 
     claim: CitedClaim

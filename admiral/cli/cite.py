@@ -36,7 +36,7 @@ def cite_command(
     was found, not that the statement is wrong.
     """
     from admiral.citations.citer import Citer
-    from admiral.citations.verdict_json import suggestion_record
+    from admiral.citations.verdict_file import suggestion_record
 
     text = checked_text(statement, "the statement")
     config = citation_config(config_path, [*overrides(assignments, flags), "suggest=true"])

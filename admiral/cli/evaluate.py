@@ -69,7 +69,7 @@ def _evaluate_run(
 
     from admiral.evaluation import tables
     from admiral.evaluation.bootstrap import confidence_intervals
-    from admiral.evaluation.sentence_sources import sentence_note
+    from admiral.evaluation.predictions import sentence_note
     from admiral.evaluation.submissions import write_submission
     from admiral.evaluation.tasks import (
         EVALUATION_TASKS,
@@ -162,8 +162,7 @@ def compare_command(
     the probability that equally good runs differ this much by chance. They are not corrected for
     the number of measures.
     """
-    from admiral.evaluation.comparison import compare_evaluations
-    from admiral.evaluation.tables import format_differences
+    from admiral.evaluation.tables import compare_evaluations, format_differences
     from admiral.evaluation.tasks import (
         EVALUATION_TASKS,
         evaluate,

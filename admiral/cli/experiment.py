@@ -57,9 +57,9 @@ def experiment_command(
         raise click.UsageError("Give --resume or --overwrite, not both.")
 
     from admiral.experiments.citation_description import is_citation_experiment
-    from admiral.experiments.description_reader import read_experiment
+    from admiral.experiments.description import read_experiment
     from admiral.experiments.experiment_record import RECORD_NAME
-    from admiral.experiments.experiment_tables import aligned, differences, measured
+    from admiral.experiments.experiment_tables import aligned, differences, measured, published
     from admiral.experiments.runner import run_experiment
 
     if limit is not None:
@@ -83,8 +83,12 @@ def experiment_command(
         record = run_experiment(
             experiment, directory, resume=resume, overwrite=overwrite, quiet=quiet, report=report
         )
-    compared = ["", *differences(record)] if record["reference"] else []
-    click.echo(f"{record['title']}\n\n{aligned([*measured(record), *compared])}")
+    lines = list(measured(record))
+    if record["reference"]:
+        lines += ["", *differences(record)]
+    if record["paper"]:
+        lines += ["", *published(record["paper"])]
+    click.echo(f"{record['title']}\n\n{aligned(lines)}")
     click.echo(str(directory / RECORD_NAME))
 
 
@@ -101,9 +105,8 @@ def _run_citations(
     """Run an experiment on citations and print its tables."""
     from admiral.experiments.citation_description import read_citation_experiment
     from admiral.experiments.citation_runner import run_citation_experiment
-    from admiral.experiments.citation_tables import citation_tables
     from admiral.experiments.experiment_record import RECORD_NAME
-    from admiral.experiments.experiment_tables import aligned
+    from admiral.experiments.experiment_tables import aligned, citation_tables
 
     experiment = read_citation_experiment(file, data=data, overrides=assignments)
     with _hint_to_resume():

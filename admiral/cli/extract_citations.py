@@ -48,7 +48,7 @@ def extract_citations_command(
     from admiral.citations.citation_file import claim_record
     from admiral.citations.citation_records import CitedClaim
     from admiral.citations.extract import claims_of_file
-    from admiral.citations.extract.maintenance_tags import TAGS, tag_of
+    from admiral.citations.extract.marked_blocks import TAGS, tag_of
     from admiral.storage.atomic_files import encode_record, write_atomically
 
     wanted = None if tagged is None else tag_of(tagged.replace("-", " ")) or tagged

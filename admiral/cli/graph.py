@@ -159,7 +159,7 @@ def query_command(
     As with grep, the exit status is 1 if nothing is found.
     """
     from admiral.graph import ClaimSubgraph, GraphRanker, MentionGraph, SubgraphOptions
-    from admiral.graph.graph_records import sentences_at
+    from admiral.graph.mention_graph import sentences_at
     from admiral.kb import KnowledgeBase, locate
 
     text = checked_text(claim, "CLAIM")

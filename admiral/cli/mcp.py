@@ -59,9 +59,8 @@ def mcp_command(
     check_port(host, port)
     import uvicorn
 
-    from admiral.serving.access import read_api_keys
+    from admiral.serving.access import read_api_keys, timed_connections
     from admiral.serving.mcp_http import http_app
-    from admiral.serving.timed_connections import timed_connections
 
     api_keys = read_api_keys(keys_path) if keys_path is not None else []
     service = open_service(kbs, config, places, deadline)

@@ -49,8 +49,8 @@ def report_command(
     """
     from admiral.evaluation.html_report import report_page
     from admiral.evaluation.pairing import count_noun
+    from admiral.evaluation.predictions import read_run_settings
     from admiral.evaluation.report_cases import build_report_cases, sentence_lookup
-    from admiral.evaluation.sentence_sources import read_run_settings
     from admiral.kb import KnowledgeBase, locate
     from admiral.storage.atomic_files import write_atomically
 

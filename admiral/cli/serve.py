@@ -45,11 +45,10 @@ def serve_command(
     check_port(host, port)
     import uvicorn
 
-    from admiral.serving.access import read_api_keys
+    from admiral.serving.access import read_api_keys, timed_connections
     from admiral.serving.application import create_app
     from admiral.serving.ray_replicas import ReplicaOptions, front_of_replicas
     from admiral.serving.service import ServiceLimits
-    from admiral.serving.timed_connections import timed_connections
 
     api_keys = read_api_keys(keys_path) if keys_path is not None else []
     logging.getLogger("admiral.serving").setLevel(logging.INFO)

@@ -12,7 +12,7 @@ from admiral.errors import AdmiralError
 from admiral.storage.output_paths import check_distinct_paths, check_output_path, check_page_path
 
 if TYPE_CHECKING:
-    from admiral.citations.study_score import SignTest, StudyOutcome
+    from admiral.citations.study_items import SignTest, StudyOutcome
 
 _FILE = click.Path(path_type=Path)
 
@@ -92,8 +92,7 @@ def score_command(answers: tuple[Path, ...], key: Path, as_json: bool) -> None:
 
     ANSWERS are the files that the annotators saved, one for each.
     """
-    from admiral.citations.study_items import read_answers, read_key
-    from admiral.citations.study_score import score_study
+    from admiral.citations.study_items import read_answers, read_key, score_study
 
     study, existing = read_key(key)
     outcome = score_study([read_answers(path, study, existing) for path in answers])

@@ -93,7 +93,7 @@ def _check_pair(
     config: CitationConfig, claim: str, source_path: Path, page: str
 ) -> Iterator[CitationVerdict]:
     """Yield the verdict on one claim and the text of one file."""
-    from admiral.citations.single_source import check_source
+    from admiral.citations.citer import check_source
 
     yield check_source(checked_text(claim, "the claim"), _read_source(source_path), config, page)
 
@@ -141,7 +141,7 @@ def _print_all(verdicts: Iterator[CitationVerdict], as_json: bool) -> bool:
     """Print verdicts as they come, and return whether any claim is flagged."""
     import json
 
-    from admiral.citations.verdict_json import verdict_record
+    from admiral.citations.verdict_file import verdict_record
 
     flagged = False
     for number, verdict in enumerate(verdicts):
@@ -163,8 +163,11 @@ def _write_file(
 ) -> bool:
     """Write the verdicts that `output` does not hold yet, and return whether any is flagged."""
     from admiral.citations.citer import Citer
-    from admiral.citations.verdict_file import any_flagged, recorded_citation_settings
-    from admiral.citations.verdict_json import verdict_record
+    from admiral.citations.verdict_file import (
+        any_flagged,
+        recorded_citation_settings,
+        verdict_record,
+    )
     from admiral.io.result_writer import ResumableWriter
     from admiral.records import Claim
 

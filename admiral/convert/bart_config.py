@@ -39,10 +39,6 @@ def to_bart_config(
     ----------
     settings
         Training arguments; may be empty.
-    state
-        Tensors under the names of `to_current_names`.
-    where
-        The file, for error messages.
 
     Returns
     -------
@@ -114,8 +110,6 @@ def to_fairseq_args(config: BartConfig, *, task: str) -> argparse.Namespace:
 
     Parameters
     ----------
-    config
-        Config of a Hugging Face BART.
     task
         fairseq's task: ``denoising`` or ``translation``.
 

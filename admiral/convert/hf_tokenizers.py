@@ -9,8 +9,7 @@ from pathlib import Path
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
-from admiral.convert.byte_pairs import BytePairs, gpt2_merges
-from admiral.convert.dictionary import MASK, SPECIALS, is_padding
+from admiral.convert.vocabulary_files import MASK, SPECIALS, BytePairs, gpt2_merges, is_padding
 from admiral.errors import AdmiralError
 from trie.model.tokenizer_files import load_tokenizer
 
@@ -60,12 +59,8 @@ def build_tokenizer(
     symbols
         fairseq's symbols: the four specials, then GPT-2 ids in digits and literal symbols such
         as ``<mask>`` and ``madeupword0000``.
-    pairs
-        The byte-pair encoding.
     max_length
         Maximum number of positions of the model.
-    where
-        The dictionary, for error messages.
 
     Raises
     ------

@@ -53,8 +53,6 @@ def atomic_directory(target: Path, *, source: Path, overwrite: bool = False) -> 
 
     Parameters
     ----------
-    target
-        Directory to write.
     source
         Input of the conversion, which must not be inside `target`.
     overwrite

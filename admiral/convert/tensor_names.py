@@ -8,12 +8,56 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 
 import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
 from torch import Tensor
 from transformers import BartConfig, BartForConditionalGeneration
 
 from admiral.errors import AdmiralError
+from admiral.models.hf_config import read_object
+
+WEIGHTS = "model.safetensors"
+_INDEX = "model.safetensors.index.json"
+
+
+def read_tensors(directory: Path) -> dict[str, Tensor]:
+    """Read all tensors of ``model.safetensors``, or of the shards listed in its index.
+
+    Raises
+    ------
+    AdmiralError
+        If a file is missing or damaged.
+    """
+    index = directory / _INDEX
+    if (directory / WEIGHTS).is_file():
+        shards = [WEIGHTS]
+    elif index.is_file():
+        table = read_object(index).get("weight_map")
+        if not isinstance(table, dict) or not all(_is_file_name(name) for name in table.values()):
+            raise AdmiralError(f"{index}: field 'weight_map' is damaged. Download it again.")
+        shards = sorted(set(table.values()))
+    else:
+        raise AdmiralError(
+            f"{directory}: holds no {WEIGHTS}. "
+            "Save the model as safetensors (model.save_pretrained does)."
+        )
+    tensors: dict[str, Tensor] = {}
+    for shard in shards:
+        try:
+            tensors |= load_file(directory / shard)
+        except (OSError, SafetensorError) as error:
+            raise AdmiralError(
+                f"{directory / shard}: cannot be read ({error}). Download it again."
+            ) from error
+    return tensors
+
+
+def _is_file_name(name: object) -> bool:
+    return isinstance(name, str) and Path(name).name == name
+
 
 EMBEDDING = "encoder.embed_tokens.weight"
 _TIED = ("decoder.embed_tokens.weight", "decoder.output_projection.weight")
@@ -44,13 +88,6 @@ def to_current_names(
     weights: Mapping[str, Tensor], where: object
 ) -> tuple[dict[str, Tensor], list[str]]:
     """Rename a fairseq state to the names of current fairseq versions, tied weights once.
-
-    Parameters
-    ----------
-    weights
-        Tensors under their names in the checkpoint.
-    where
-        The file, for error messages.
 
     Returns
     -------
@@ -103,13 +140,6 @@ def to_fairseq_names(
     tensors: Mapping[str, Tensor], where: object
 ) -> tuple[dict[str, Tensor], list[str]]:
     """Rename the tensors of a transformers BART; the inverse of `to_hf_names`.
-
-    Parameters
-    ----------
-    tensors
-        Tensors under transformers' names.
-    where
-        The directory, for error messages.
 
     Returns
     -------
@@ -168,12 +198,8 @@ def check_tensors(config: BartConfig, tensors: Mapping[str, Tensor], where: obje
 
     Parameters
     ----------
-    config
-        Config of the model.
     tensors
         Tensors under transformers' names, tied weights once (as `model.shared.weight`).
-    where
-        The file, for error messages.
 
     Raises
     ------

@@ -7,19 +7,19 @@ from pathlib import Path
 import torch
 
 from admiral.convert.bart_config import to_fairseq_args
-from admiral.convert.dictionary import FILE, MASK, PAIR, write_dictionary
 from admiral.convert.hf_tokenizers import extract_byte_pairs, open_tokenizer
-from admiral.convert.hf_weights import read_tensors
 from admiral.convert.output_directory import Conversion, atomic_directory
 from admiral.convert.tensor_names import (
     EMBEDDING,
     check_tensors,
+    read_tensors,
     to_fairseq_names,
     to_hf_names,
     with_tied_copies,
 )
 from admiral.convert.to_hf import OWN_TOKENIZER
 from admiral.convert.vocabulary import check_special_ids, fairseq_order
+from admiral.convert.vocabulary_files import FILE, MASK, PAIR, write_dictionary
 from admiral.errors import AdmiralError
 from admiral.models.hf_config import read_config
 
@@ -37,10 +37,6 @@ def hf_to_fairseq(source: Path, out: Path, *, overwrite: bool = False) -> Conver
     ----------
     source
         Directory with config, safetensors weights and tokenizer.
-    out
-        Folder to write atomically.
-    overwrite
-        Replace `out` if it exists.
 
     Raises
     ------

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from transformers import BartConfig, PreTrainedTokenizerFast
 
-from admiral.convert.byte_pairs import BytePairs
-from admiral.convert.dictionary import MASK, SPECIALS, is_padding
+from admiral.convert.vocabulary_files import MASK, SPECIALS, BytePairs, is_padding
 from admiral.errors import AdmiralError
 
 
@@ -74,15 +73,11 @@ def fairseq_order(
 
     Parameters
     ----------
-    tokenizer
-        The tokenizer.
     pairs
         Byte pairs of a GPT-2 tokenizer, whose tokens are then written as GPT-2 ids; None for
         other tokenizers.
     rows
         Number of rows of the embedding.
-    where
-        The directory, for error messages.
 
     Raises
     ------
@@ -145,10 +140,6 @@ def tokenizer_order(
     ----------
     symbols
         fairseq's symbols in the order of the embedding rows.
-    tokenizer
-        The tokenizer.
-    where
-        The dictionary, for error messages.
 
     Returns
     -------

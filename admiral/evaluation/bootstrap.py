@@ -49,17 +49,6 @@ def confidence_intervals(
 ) -> list[tuple[float, float]]:
     """Return the 95% percentile bootstrap interval of each measure over a group of claims.
 
-    Parameters
-    ----------
-    measures
-        Measures over the same claims.
-    group
-        Claims to resample.
-    seed
-        Seed of the resampling.
-    n_resamples
-        Number of bootstrap samples.
-
     Returns
     -------
     list of (float, float)
@@ -86,12 +75,6 @@ def paired_comparison(
     ----------
     first, second
         The same measures of the two runs, with the claims in the same order.
-    group
-        Claims to compare the runs on.
-    seed
-        Seed of the resampling.
-    n_resamples
-        Number of bootstrap samples, and of random swaps.
 
     Returns
     -------

@@ -41,8 +41,6 @@ class CitationEvaluation:
         Number of claims with each label, by decision.
     not_scored
         Number of claims without a score.
-    claims
-        Number of claims.
     """
 
     measures: Mapping[str, tuple[float | None, float | None, float | None]]
@@ -58,8 +56,6 @@ def evaluate_citations(
 
     Parameters
     ----------
-    gold
-        Labelled citations.
     verdicts
         The record of each claim by id, as `admiral verify-citation` writes them.
 

@@ -58,15 +58,15 @@ def auroc(scores: Sequence[float], positive: Sequence[bool]) -> float:
     return float(wins.mean()) if wins.size else math.nan
 
 
-def auroc_interval(scores: Sequence[float], positive: Sequence[bool], seed: int = 0) -> Interval:
+def auroc_interval(scores: Sequence[float], positive: Sequence[bool]) -> Interval:
     """Return the AUROC with its interval."""
     labels = np.asarray(positive, bool)
-    samples = _bootstrap(_wins(np.asarray(scores, float), labels), labels, seed)
+    samples = _bootstrap(_wins(np.asarray(scores, float), labels), labels)
     return _interval(auroc(scores, positive), samples)
 
 
 def paired_auroc(
-    first: Sequence[float], second: Sequence[float], positive: Sequence[bool], seed: int = 0
+    first: Sequence[float], second: Sequence[float], positive: Sequence[bool]
 ) -> PairedAuroc:
     """Compare two scores of the same claims by the paired bootstrap.
 
@@ -76,7 +76,7 @@ def paired_auroc(
     labels = np.asarray(positive, bool)
     wins = [_wins(np.asarray(scores, float), labels) for scores in (first, second)]
     # The difference is linear in the comparisons of pairs.
-    samples = _bootstrap(wins[1] - wins[0], labels, seed)
+    samples = _bootstrap(wins[1] - wins[0], labels)
     difference = float((wins[1] - wins[0]).mean()) if wins[0].size else math.nan
     shares = [float((samples <= 0).mean()), float((samples >= 0).mean())]
     p_value = min(1.0, 2 * (min(shares) * len(samples) + 1) / (len(samples) + 1))
@@ -133,9 +133,9 @@ def _wins(scores: Floats, positive: NDArray[np.bool_]) -> Floats:
     return wins
 
 
-def _bootstrap(wins: Floats, positive: NDArray[np.bool_], seed: int) -> Floats:
+def _bootstrap(wins: Floats, positive: NDArray[np.bool_]) -> Floats:
     """Return the mean of `wins` over resamples of the claims."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     samples = np.empty(_RESAMPLES)
     for at in range(_RESAMPLES):
         counts = np.bincount(

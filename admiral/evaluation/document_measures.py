@@ -35,8 +35,6 @@ def ranking_measures(pairs: Sequence[Pair], ks: Sequence[int]) -> list[Measure]:
 
     Parameters
     ----------
-    pairs
-        Gold claims with their predictions.
     ks
         Cut-offs of the ranking.
     """
@@ -94,12 +92,8 @@ def ir_measures_scores(section: str, names: Sequence[str], pairs: Sequence[Pair]
 
     Parameters
     ----------
-    section
-        Section of the measures.
     names
         Names that ir-measures knows, such as ``nDCG@10``; the mean of AP is MAP, that of RR is MRR.
-    pairs
-        Gold claims with their predictions.
     """
     if not names:
         return []

@@ -1,4 +1,7 @@
-"""FEVER's measures as its official scorer (fever-scorer) computes them."""
+"""The measures of FEVER and of FEVEROUS-S, as their official scorers compute them.
+
+FEVEROUS-S are the FEVEROUS claims that sentences alone can verify.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from admiral.evaluation.measures import (
 )
 from admiral.evaluation.overlap import covers_any_set
 from admiral.evaluation.pairing import Pair, PairedClaims
-from admiral.gold import Label
+from admiral.gold import GoldClaim, Label
 
 SENTENCE_SECTION = "sentences (first 5)"
 LABEL_SECTION = "labels"
@@ -126,3 +129,46 @@ def _evidence_recall(pair: Pair) -> float:
     if pair.prediction is None:
         return 0.0
     return float(not pair.gold.evidence or has_complete_evidence(pair))
+
+
+def select_claims(gold: Sequence[GoldClaim]) -> tuple[list[GoldClaim], list[str]]:
+    """Return the claims that sentences alone can verify, and a note about the claims left out."""
+    selected = [claim for claim in gold if claim.evidence]
+    n_dropped = len(gold) - len(selected)
+    if not n_dropped:
+        return selected, []
+    n_elements = sum(claim.n_ignored_elements for claim in gold)
+    return selected, [
+        f"{n_dropped} of {len(gold)} claims need more than sentences and are left out "
+        f"(FEVEROUS-S); {n_elements} cells and other elements were passed over"
+    ]
+
+
+def feverous_measures(paired: PairedClaims, ks: Sequence[int]) -> list[Measure]:
+    """Return the measures that the gold file and the run have the data for.
+
+    Unlike in FEVER, NOT ENOUGH INFO claims have evidence too, which the sentence measures and the
+    score take into account.
+    """
+    pairs = paired.pairs
+    result = ranking_measures(pairs, ks)
+    if paired.has_sentences:
+        result += evidence_measures(pairs)
+        if any(pair.gold.sentences for pair in pairs):
+            result += evidence_scores(pairs, lambda pair: True)
+    if paired.has_verdicts and any(pair.gold.label for pair in pairs):
+        result += feverous_label_measures(pairs)
+    return result
+
+
+def feverous_label_measures(pairs: Sequence[Pair]) -> list[Measure]:
+    """Return label accuracy and the FEVEROUS score.
+
+    The FEVEROUS score is the share of claims with the correct label and a complete gold evidence
+    set among the first five sentences.
+    """
+
+    def is_strictly_correct(pair: Pair) -> bool:
+        return is_label_correct(pair) and has_complete_evidence(pair)
+
+    return accuracy_and_score(pairs, "FEVEROUS score", is_strictly_correct)

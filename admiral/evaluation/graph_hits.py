@@ -96,21 +96,11 @@ def evaluate_graph(
 
     Parameters
     ----------
-    kb, graph
-        The open knowledge base and its graph.
-    claims
-        Claims with their text and gold evidence.
     min_entities
         Claims that name fewer documents are left out; the paper has 2.
     max_mentions
         Claims that name a document with more mentions are left out; the paper has 1,000. 0 for no
         limit.
-    cuts
-        Numbers of documents at which the rankings are cut.
-    rankings_only
-        Whether to leave out the methods that return sets.
-    quiet
-        Whether to report no progress.
 
     Raises
     ------

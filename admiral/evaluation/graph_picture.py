@@ -31,13 +31,6 @@ def graph_picture(neighbourhood: Neighbourhood, gold: Collection[str] = ()) -> s
     """Return an SVG element: boxes of documents in three columns, arrows for mentions.
 
     Titles are cut to fit their boxes; pointing at a box shows all of it, at an arrow the sentence.
-
-    Parameters
-    ----------
-    neighbourhood
-        What to draw.
-    gold
-        Titles of documents to highlight.
     """
     documents = neighbourhood.documents
     used = [role for role in _COLUMNS if any(each.role == role for each in documents)]

@@ -94,8 +94,6 @@ def pair_claims(gold: Iterable[GoldClaim], predictions: Mapping[str, Prediction]
 
     Parameters
     ----------
-    gold
-        Claims with gold evidence.
     predictions
         Predictions of a run by claim id.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import unicodedata
 from collections.abc import Iterator
@@ -70,8 +71,6 @@ def read_predictions(path: Path, *, by_id: bool = False) -> dict[str, Prediction
 
     Parameters
     ----------
-    path
-        The file.
     by_id
         Name documents by the column that they have in a TREC run: their id, or the escaped title
         of those without. There are then no sentences and verdicts, and equal scores of a TREC run
@@ -139,13 +138,6 @@ def read_results(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def parse_result(record: dict[str, Any], where: str) -> Prediction:
     """Return the prediction in one record of `admiral retrieve`.
-
-    Parameters
-    ----------
-    record
-        The record.
-    where
-        Its file and line, for error messages.
 
     Raises
     ------
@@ -251,3 +243,56 @@ def _trec_eval_order(document: tuple[str, float]) -> tuple[float, bytes]:
     """Return the sort key of a document and its score: trec_eval reads 32-bit scores."""
     name, score = document
     return float(np.float32(score)), name.encode()
+
+
+_SPLIT = "split by AdMIRaL's rules"
+_SENTENCES_BY_FORMAT = {
+    "fever": "those of FEVER's wiki-pages",
+    "hotpotqa": "those of the HotpotQA dump",
+    "feverous": "those of the FEVEROUS database, tables and lists left out",
+    "jsonl": f"those of the corpus where it gives sentences, otherwise {_SPLIT}",
+    "kilt": _SPLIT,
+    "beir": _SPLIT,
+    "hipporag": _SPLIT,
+    "files": _SPLIT,
+    "text": _SPLIT,  # of knowledge bases of AdMIRaL 0.1
+}
+
+
+def read_run_settings(predictions: Path) -> dict[str, Any]:
+    """Return the settings that `admiral retrieve` saved beside its results.
+
+    Returns an empty dict if there is no valid settings file.
+    """
+    path = predictions.with_name(predictions.name + ".settings.json")
+    try:
+        settings = json.loads(path.read_bytes())["settings"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+    return settings if isinstance(settings, dict) else {}
+
+
+def sentence_note(predictions: Path, kb: str | None) -> str:
+    """Return a note on where the sentences that the run refers to come from.
+
+    Parameters
+    ----------
+    predictions
+        Results of the run, whose settings name the knowledge base.
+    kb
+        The knowledge base, which records the formats of its corpora; None if it is not given.
+    """
+    name = read_run_settings(predictions).get("kb")
+    if kb is None and name == "demo":
+        kb = "demo"
+    if kb is None:
+        known = f"the knowledge base {name}" if name else "the run's knowledge base"
+        return f"sentences are numbered as in {known}; --kb DIR tells who split them"
+    # Imported here: the package of knowledge bases takes half a second.
+    from admiral.kb import locate
+    from admiral.kb.store.member_manifests import read_combined_manifest
+
+    sources = read_combined_manifest(locate(kb)).settings["sources"]
+    formats = sorted({source["format"] for source in sources})
+    origins = [_SENTENCES_BY_FORMAT.get(name, f"those of {name}") for name in formats]
+    return f"sentences are {'; '.join(origins)}"

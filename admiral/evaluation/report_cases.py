@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from admiral.errors import AdmiralError, RecordError
-from admiral.evaluation.failures import classify_outcome
 from admiral.evaluation.html_report import MAX_DOCUMENTS, ReportCase
 from admiral.evaluation.pairing import pair_claims
 from admiral.evaluation.predictions import (
@@ -17,7 +16,7 @@ from admiral.evaluation.predictions import (
     normalise_title,
     read_predictions,
 )
-from admiral.evaluation.traces import Trace, read_traces
+from admiral.evaluation.traces import Trace, classify_outcome, read_traces
 from admiral.gold import GoldClaim, read_gold
 from admiral.gold.qrels import is_qrels, read_qrels
 from admiral.io.claims import read_claims
@@ -40,8 +39,6 @@ def build_report_cases(
     ----------
     results
         Results of `admiral retrieve`, or a TREC run, for which no outcomes are known.
-    gold
-        Claims with gold evidence, or qrels, if any.
     settings
         Settings of the run, which give its minimum number of hops; empty if they are not known.
     claims

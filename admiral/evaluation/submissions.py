@@ -31,8 +31,6 @@ def write_submission(
 
     Parameters
     ----------
-    path
-        File to write.
     task
         ``fever``, ``hover`` or ``feverous``.
     ids

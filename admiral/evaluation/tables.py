@@ -1,4 +1,4 @@
-"""Measures as text tables for people and as JSON records for programs."""
+"""Measures and differences of runs as text tables for people and as JSON records for programs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from admiral.evaluation.bootstrap import PairedDifference
+from admiral.evaluation.bootstrap import PairedDifference, paired_comparison
 from admiral.evaluation.measures import Group, Measure
+from admiral.evaluation.tasks import Evaluation
 
 Interval = tuple[float, float]
 _NAME_WIDTH = 20
@@ -21,17 +22,7 @@ def measure_records(
     groups: Sequence[Group],
     intervals: Sequence[Sequence[Interval]] | None = None,
 ) -> list[dict[str, Any]]:
-    """Return one record for each measure, with its value for each group of claims.
-
-    Parameters
-    ----------
-    measures
-        Measures of one run.
-    groups
-        Groups of claims.
-    intervals
-        For each group, the confidence interval of each measure.
-    """
+    """Return one record for each measure, with its value for each group of claims."""
     records = []
     for index, measure in enumerate(measures):
         cells = []
@@ -70,17 +61,7 @@ def format_measures(records: Sequence[dict[str, Any]], groups: Sequence[Group]) 
 def difference_records(
     measures: Sequence[Measure], differences: Sequence[PairedDifference], group: Group
 ) -> list[dict[str, Any]]:
-    """Return one record for each measure of a comparison of two runs.
-
-    Parameters
-    ----------
-    measures
-        Measures of the first run.
-    differences
-        Result of `paired_comparison` for these measures.
-    group
-        Claims that the runs were compared on.
-    """
+    """Return one record for each measure of a comparison of two runs."""
     return [
         {
             "section": measure.section,
@@ -136,3 +117,35 @@ def _format_value(value: float | None, spec: str = ".3f") -> str:
 
 def _rounded(value: float) -> float | None:
     return None if math.isnan(value) else round(value, 6)
+
+
+def compare_evaluations(
+    first: Evaluation, second: Evaluation, groups: Sequence[Group], seed: int = 0
+) -> list[dict[str, Any]]:
+    """Return the differences of two runs, second minus first, as JSON records.
+
+    Parameters
+    ----------
+    first, second
+        Evaluations by the same task of the same claims. Measures that only one of them has, such
+        as those of sentences, are left out.
+
+    Returns
+    -------
+    list
+        One record for each group and measure; see `admiral.evaluation.tables.difference_records`.
+    """
+    shared = {(m.section, m.name) for m in first.measures} & {
+        (m.section, m.name) for m in second.measures
+    }
+    before, after = (
+        [m for m in evaluation.measures if (m.section, m.name) in shared]
+        for evaluation in (first, second)
+    )
+    return [
+        record
+        for group in groups
+        for record in difference_records(
+            before, paired_comparison(before, after, group, seed), group
+        )
+    ]

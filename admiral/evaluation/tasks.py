@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from admiral.errors import AdmiralError
-from admiral.evaluation import fever, feverous, hover
+from admiral.evaluation import fever, hover
 from admiral.evaluation.document_measures import (
     IR_MEASURES_SECTION,
     evidence_measures,
@@ -65,8 +65,6 @@ class Evaluation:
         The rules that were applied.
     paired
         The evaluated claims with their predictions.
-    groups
-        Groups of claims.
     measures
         Measures with one value for each claim.
     notes
@@ -110,8 +108,8 @@ EVALUATION_TASKS = {
             hover.groups, hover.measures,
         ),
         Task(
-            "feverous", "FEVEROUS-S", _DEFAULT_KS, ("feverous", "pairs"), feverous.select_claims,
-            fever.groups, feverous.measures,
+            "feverous", "FEVEROUS-S", _DEFAULT_KS, ("feverous", "pairs"), fever.select_claims,
+            fever.groups, fever.feverous_measures,
         ),
         Task(
             "qa", "multi-hop questions", (2, 5, 10, 100), ("hipporag", "pages", "pairs"),
@@ -181,10 +179,6 @@ def evaluate(
 
     Parameters
     ----------
-    task
-        The rules.
-    gold
-        All claims of the gold file.
     predictions
         Predictions of the run by claim id.
     ks

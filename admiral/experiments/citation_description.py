@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from admiral.citations.citation_settings import CitationConfig, load_citation_config
-from admiral.citations.claim_queries import QUERY_FORMS
+from admiral.citations.source_search import QUERY_FORMS
 from admiral.errors import AdmiralError
-from admiral.experiments.description_reader import (
+from admiral.experiments.description import (
     check_keys,
     choice_value,
     count_value,
@@ -51,8 +51,6 @@ class CitationSystem:
 
     Attributes
     ----------
-    name
-        Its name in tables.
     config
         The settings with which citations are verified.
     search
@@ -89,14 +87,10 @@ class CitationExperiment:
     ----------
     file, title, limit, seed, overrides, show, paper
         As of `admiral.experiments.description.Experiment`.
-    claims
-        Claims of WiCE.
     reference
         Name of the system that the others are compared with; empty to compare none.
     library
         How the library is built.
-    systems
-        Systems to be compared.
     """
 
     file: Path
@@ -126,8 +120,6 @@ def read_citation_experiment(
     ----------
     path
         YAML file; ``${data}`` in it is replaced by `data`.
-    data
-        Folder of the data sets.
     overrides
         ``key=value``: a setting of all systems, or `claims`, `limit` or `seed`.
 

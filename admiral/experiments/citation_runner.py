@@ -14,10 +14,8 @@ import numpy as np
 
 from admiral.citations.citation_records import CitedClaim
 from admiral.citations.citer import Citer
-from admiral.citations.claim_queries import QUERY_FORMS
-from admiral.citations.source_search import SourceSearch
-from admiral.citations.verdict_file import read_verdicts, recorded_citation_settings
-from admiral.citations.verdict_json import verdict_record
+from admiral.citations.source_search import QUERY_FORMS, SourceSearch
+from admiral.citations.verdict_file import read_verdicts, recorded_citation_settings, verdict_record
 from admiral.citations.wice_records import WICE_LABELS, WiceCitation, read_wice
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError

@@ -1,14 +1,23 @@
-"""The description of an experiment, as read from its file."""
+"""The description of an experiment, read from its file. Unknown keys are errors."""
 
 from __future__ import annotations
 
+import difflib
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
-from admiral.config import RetrievalConfig
+import yaml
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import InterpolationKeyError, OmegaConfBaseException
+
+from admiral.config import RetrievalConfig, build_config
+from admiral.errors import AdmiralError, first_line
 from admiral.evaluation.tasks import EVALUATION_TASKS, QRELS, Task
+from admiral.storage.yaml_settings import parse_override
 
 #: Evaluation tasks by name; the demo claims follow the rules of HoVer.
 EXPERIMENT_TASKS: dict[str, Task] = {
@@ -27,10 +36,6 @@ class System:
 
     Attributes
     ----------
-    name
-        Its name in tables.
-    config
-        Its settings.
     baseline
         One of `BASELINES`, or None for the whole method.
     """
@@ -51,8 +56,6 @@ class KnowledgeBaseRecipe:
 
     Attributes
     ----------
-    path
-        Its directory.
     corpora, on_duplicate, format
         Arguments of `admiral.kb.build`.
     """
@@ -69,30 +72,20 @@ class Experiment:
 
     Attributes
     ----------
-    file
-        File of the description.
-    title
-        Title of its table.
     task
         Name of a task in `EXPERIMENT_TASKS`.
-    claims
-        File of gold claims.
     limit
         Number of claims, evenly spaced in the file; 0 for all.
     ks
         Cut-offs of the ranking; those of the task if empty.
-    seed
-        Seed of the resampling.
     reference
         Name of the system that the others are compared with; empty to compare none.
     overrides
         Changes by the command line, as ``key=value``.
-    systems
-        Systems to be compared.
     knowledge_bases
         Knowledge bases to build, by the name that systems use.
     groups, show
-        Groups of claims (all if empty) and columns of its table on the results page.
+        Groups of claims (all if empty) and columns of its table.
     paper
         Figures of the paper, as in the file.
     """
@@ -116,3 +109,231 @@ class Experiment:
     def evaluation_task(self) -> Task:
         """Task by whose rules the systems are evaluated."""
         return EXPERIMENT_TASKS[self.task]
+
+
+_KEYS = (
+    *("title", "task", "claims", "kb", "model", "limit", "ks", "seed", "reference"),
+    *("knowledge_bases", "settings", "systems", "groups", "show", "paper"),
+)
+_FIELDS = ("task", "claims", "limit", "seed")  # that --set changes, apart from settings
+_SYSTEM_KEYS = ("name", "baseline", "settings")
+_RECIPE_KEYS = ("corpus", "on_duplicate", "format")
+_PAPER_KEYS = ("table", "columns", "rows", "note")
+
+
+def read_experiment(
+    path: Path,
+    *,
+    data: Path | None = None,
+    kb_folder: Path,
+    overrides: Sequence[str] = (),
+) -> Experiment:
+    """Return the checked description of an experiment.
+
+    Parameters
+    ----------
+    path
+        YAML file; ``${data}`` in it is replaced by `data`.
+    overrides
+        ``key=value``: a setting of all systems, or `task`, `claims`, `limit` or `seed`.
+
+    Raises
+    ------
+    AdmiralError
+        For an unreadable file, an unknown key or a bad value, naming file, key and remedy.
+    """
+    content = load_description(path, data)
+    items = [parse_override(override) for override in overrides]
+    content |= {key: value for _, key, value in items if key in _FIELDS}
+    settings = [item for item in items if item[1] not in _FIELDS]
+    check_keys(content, _KEYS, str(path))
+    task = choice_value(content, "task", tuple(EXPERIMENT_TASKS), path)
+    recipes = dict(_recipes(content, path, kb_folder))
+    systems = tuple(_systems(content, path, recipes, settings))
+    return Experiment(
+        file=path,
+        title=text_value(content, "title", str(path)),
+        task=task,
+        claims=_claims(content, task, path),
+        limit=count_value(content, "limit", str(path)),
+        ks=tuple(number_value(k, str(path), "ks") for k in list_value(content, "ks", str(path))),
+        seed=count_value(content, "seed", str(path)),
+        reference=_reference(content, systems, path),
+        overrides=tuple(overrides),
+        systems=systems,
+        knowledge_bases=recipes,
+        groups=tuple(map(str, list_value(content, "groups", str(path)))),
+        show=tuple(map(str, list_value(content, "show", str(path)))),
+        paper=paper_figures(content, path),
+    )
+
+
+def load_description(
+    path: Path, data: Path | None, keys: Sequence[str] | None = _KEYS
+) -> dict[str, Any]:
+    """Return the content of the file of an experiment, with `data` for ``${data}``."""
+    try:
+        loaded = OmegaConf.load(path)
+        if not isinstance(loaded, DictConfig):
+            raise AdmiralError(f"{path}: expected lines of the form 'key: value', found a list")
+        if data is not None:
+            if keys is not None:
+                check_keys(loaded, keys, str(path))
+            loaded["data"] = str(data)
+        content: Any = OmegaConf.to_container(loaded, resolve=True)
+    except InterpolationKeyError as error:
+        remedy = "Give --data DIR or set ADMIRAL_DATA; ${data} is the only variable"
+        raise AdmiralError(
+            f"{path}: key {error.full_key!r}: {first_line(error)}. {remedy}"
+        ) from error
+    except (OSError, UnicodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        raise AdmiralError(f"{path}: the experiment cannot be read: {reason}") from error
+    except (yaml.YAMLError, OmegaConfBaseException) as error:
+        raise AdmiralError(f"{path}: not a YAML file: {' '.join(str(error).split())}") from error
+    content.pop("data", None)
+    return dict(content)
+
+
+def _claims(content: dict[str, Any], task: str, path: Path) -> Path:
+    if content.get("claims") in (None, "demo") and task == "demo":
+        with as_file(files("admiral") / "data" / "demo" / "claims.jsonl") as bundled:
+            return bundled
+    claims = Path(text_value(content, "claims", str(path)))
+    if not claims.is_file():
+        raise AdmiralError(
+            f"{path}: key 'claims': {claims} is not a file. Check the path or --data"
+        )
+    return claims
+
+
+def _recipes(
+    content: dict[str, Any], path: Path, folder: Path
+) -> Iterator[tuple[str, KnowledgeBaseRecipe]]:
+    recipes = content.get("knowledge_bases") or {}
+    for name, value in mapping_value(recipes, path, "knowledge_bases").items():
+        key = f"knowledge_bases.{name}"
+        recipe = mapping_value(value, path, key)
+        check_keys(recipe, _RECIPE_KEYS, f"{path}: {key}")
+        corpora = recipe.get("corpus") or []
+        if not isinstance(corpora, list):
+            corpora = [corpora]
+        if not corpora:
+            raise AdmiralError(f"{path}: key {key + '.corpus'!r}: is missing. Name a corpus")
+        options = {key: str(recipe[key]) for key in ("on_duplicate", "format") if key in recipe}
+        yield (
+            str(name),
+            KnowledgeBaseRecipe(
+                folder / str(name), tuple(Path(str(corpus)) for corpus in corpora), **options
+            ),
+        )
+
+
+def _systems(
+    content: dict[str, Any],
+    path: Path,
+    recipes: dict[str, KnowledgeBaseRecipe],
+    overrides: Sequence[tuple[str, str, str]],
+) -> Iterator[System]:
+    shared: list[tuple[str, str, Any]] = [
+        (str(path), key, content[key]) for key in ("kb", "model") if key in content
+    ]
+    common = mapping_value(content.get("settings") or {}, path, "settings")
+    shared += [(f"{path}: settings", str(key), value) for key, value in common.items()]
+    folders: dict[str, str] = {}
+    systems = list_value(content, "systems", str(path))
+    if not systems:
+        raise AdmiralError(f"{path}: key 'systems': names no system")
+    for index, entry in enumerate(systems):
+        where = f"{path}: systems[{index}]"
+        check_keys(mapping_value(entry, path, f"systems[{index}]"), _SYSTEM_KEYS, where)
+        baseline = (
+            choice_value(entry, "baseline", BASELINES, Path(where)) if "baseline" in entry else None
+        )
+        own = mapping_value(entry.get("settings") or {}, path, f"systems[{index}].settings")
+        items = [*shared, *((f"{where}.settings", str(k), v) for k, v in own.items()), *overrides]
+        config = build_config(items)
+        if config.kb in recipes:
+            config.kb = str(recipes[config.kb].path)
+        system = System(text_value(entry, "name", where), config, baseline)
+        if not system.folder or system.folder in folders:
+            other = folders.get(system.folder, "")
+            raise AdmiralError(f"{where}: key 'name': {system.name!r} is too similar to {other!r}")
+        folders[system.folder] = system.name
+        yield system
+
+
+def _reference(content: dict[str, Any], systems: Sequence[System], path: Path) -> str:
+    if "reference" not in content:
+        return ""
+    return choice_value(content, "reference", tuple(system.name for system in systems), path)
+
+
+def paper_figures(content: dict[str, Any], path: Path) -> dict[str, Any]:
+    """Return the checked figures of the paper."""
+    paper = mapping_value(content.get("paper") or {}, path, "paper")
+    check_keys(paper, _PAPER_KEYS, f"{path}: paper")
+    for key in _PAPER_KEYS:
+        if paper and key not in paper:
+            raise AdmiralError(f"{path}: key 'paper.{key}': is missing")
+    columns = list_value(paper, "columns", f"{path}: paper")
+    for name, row in mapping_value(paper.get("rows") or {}, path, "paper.rows").items():
+        if not isinstance(row, list) or len(row) != len(columns):
+            raise AdmiralError(f"{path}: key 'paper.rows.{name}': not {len(columns)} figures")
+    return paper
+
+
+def check_keys(content: Any, keys: Sequence[str], where: str) -> None:
+    """Raise `AdmiralError` for the first unknown key, and suggest a similar one."""
+    for key in content:
+        if key not in keys:
+            close = difflib.get_close_matches(str(key), keys, n=1)
+            remedy = f"Did you mean {close[0]!r}?" if close else f"Known keys: {', '.join(keys)}."
+            raise AdmiralError(f"{where}: key {key!r}: there is no such key. {remedy}")
+
+
+def mapping_value(value: Any, path: Path, key: str) -> dict[str, Any]:
+    """Return a value that must be a mapping."""
+    if not isinstance(value, dict):
+        raise AdmiralError(f"{path}: key {key!r}: expected 'key: value' lines, found {value!r}")
+    return value
+
+
+def text_value(content: dict[str, Any], key: str, where: str) -> str:
+    """Return a text."""
+    value = content.get(key)
+    if value is None or isinstance(value, (dict, list)) or not str(value).strip():
+        raise AdmiralError(f"{where}: key {key!r}: is missing or not text")
+    return str(value)
+
+
+def choice_value(content: dict[str, Any], key: str, choices: Sequence[str], path: Path) -> str:
+    """Return a text that must be one of `choices`."""
+    value = text_value(content, key, str(path))
+    if value not in choices:
+        raise AdmiralError(f"{path}: key {key!r}: {value!r} is not one of {', '.join(choices)}")
+    return value
+
+
+def list_value(content: dict[str, Any], key: str, where: str) -> list[Any]:
+    """Return a list, empty if the key is missing."""
+    value = content.get(key) or []
+    if not isinstance(value, list):
+        raise AdmiralError(f"{where}: key {key!r}: {value!r} is not a list")
+    return value
+
+
+def count_value(content: dict[str, Any], key: str, where: str) -> int:
+    """Return a number that is not negative, 0 if the key is missing."""
+    return number_value(content[key], where, key, minimum=0) if key in content else 0
+
+
+def number_value(value: Any, where: str, key: str, minimum: int = 1) -> int:
+    """Return a value that must be an integer from `minimum` on."""
+    try:
+        whole = int(str(value))
+    except ValueError:
+        whole = -1
+    if whole < minimum or isinstance(value, bool):
+        raise AdmiralError(f"{where}: key {key!r}: {value!r} is not an integer from {minimum} on")
+    return whole

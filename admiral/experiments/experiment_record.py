@@ -11,8 +11,8 @@ from typing import Any
 
 from admiral.evaluation import tables
 from admiral.evaluation.bootstrap import confidence_intervals
-from admiral.evaluation.comparison import compare_evaluations
 from admiral.evaluation.predictions import normalise_title, read_predictions, read_results
+from admiral.evaluation.tables import compare_evaluations
 from admiral.evaluation.tasks import Evaluation, evaluate
 from admiral.evaluation.traces import Trace, read_traces
 from admiral.experiments.description import Experiment, System
@@ -64,17 +64,7 @@ def results_file(out: Path, system: System) -> Path:
 def evaluate_systems(
     experiment: Experiment, gold: Sequence[GoldClaim], out: Path
 ) -> list[dict[str, Any]]:
-    """Return the measures of each system, and its differences to the reference of the experiment.
-
-    Parameters
-    ----------
-    experiment
-        The experiment, whose systems have run.
-    gold
-        Gold claims.
-    out
-        Directory of the run.
-    """
+    """Return the measures of each system, and its differences to the experiment's reference."""
     evaluations = {
         system.name: _evaluate(experiment, system, gold, results_file(out, system))
         for system in experiment.systems
@@ -141,8 +131,6 @@ def stopping_quality(gold: Iterable[GoldClaim], traces: Mapping[str, Trace]) -> 
 
     Parameters
     ----------
-    gold
-        Gold claims.
     traces
         Hops of the results, by the id of the claim.
 

@@ -1,7 +1,9 @@
-"""Run the jobs of an experiment in processes of their own.
+"""The jobs of an experiment: build a knowledge base, or retrieve for the claims of a system.
 
-The module is also the program of these processes. It reads a job from a line of standard input, and
-exits when standard input ends, because then the parent was killed.
+A job is a JSON object. It is done in a process of its own, so that its memory can be measured, and
+leaves its measurements in a file. The module is also the program of these processes. It reads a job
+from a line of standard input, and exits when standard input ends, because then the parent was
+killed.
 """
 
 from __future__ import annotations
@@ -10,24 +12,144 @@ import json
 import os
 import subprocess
 import sys
-from contextlib import suppress
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
+from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
-from admiral.experiments.jobs import Job, Record, run_job
+from admiral.experiments.machine import describe_environment, peak_memory
+from admiral.io.progress import track_claims
+from admiral.io.result_writer import ResumableWriter
 from admiral.io.terminal import EXIT_INTERRUPTED
+from admiral.kb import KnowledgeBase, build, locate
+from admiral.kb.demo import default_backend
+from admiral.protocols import FirstStage, MentionFinder
+from admiral.records import Claim, RankedDocument, RetrievalResult
+from admiral.retrieval.first_stage import Bm25FirstStage, FusedFirstStage
+from admiral.retrieval.mentions import TitleMentionFinder, mentions_in_texts
+from admiral.retrieval.provenance import recorded_settings
+from admiral.storage.atomic_files import write_atomically
+
+Job = dict[str, Any]
+Record = dict[str, Any]
+
+
+def run_job(job: Job, measurements: Path) -> None:
+    """Do a job.
+
+    Parameters
+    ----------
+    measurements
+        File to write the measurements to. If the job fails, the message is written to a file
+        beside it, with the suffix ``.error``.
+
+    Raises
+    ------
+    AdmiralError
+        If the job fails.
+    """
+    try:
+        start = time.perf_counter()
+        measured = _build(job) if job["work"] == "build" else _retrieve(job)
+        measured |= {"seconds": time.perf_counter() - start, "peak_memory": peak_memory()}
+        measured |= describe_environment()
+        write_atomically(measurements, [json.dumps(measured, indent=1).encode()])
+    except AdmiralError as error:
+        error_file = measurements.with_name(measurements.name + ".error")
+        error_file.write_text(str(error), encoding="utf-8")
+        raise
+
+
+def _build(job: Job) -> Record:
+    report = build(
+        job["corpora"],
+        job["kb"],
+        bm25=default_backend(),
+        on_duplicate=job["on_duplicate"],
+        format=job["format"],
+    )
+    return {"documents": report.documents}
+
+
+def _retrieve(job: Job) -> Record:
+    config = RetrievalConfig(**job["config"])
+    claims = [Claim(id, text) for id, text in job["claims"]]
+    output = Path(job["output"])
+    if job["baseline"] is not None and config.precision == "auto":  # no model is used
+        config = replace(config, precision="fp32")
+    settings = recorded_settings(config) | {"baseline": job["baseline"]}
+    with ResumableWriter(output, settings, overwrite=job["overwrite"]) as writer:
+        pending = list(writer.pending(claims))
+        seconds = _answer(config, job, pending, writer) if pending else 0.0
+        writer.finish()
+    return {"answered": len(pending), "processor_seconds": seconds}
+
+
+def _answer(
+    config: RetrievalConfig, job: Job, pending: list[Claim], writer: ResumableWriter
+) -> float:
+    """Write the records of claims; return the processor time, in seconds, without opening."""
+    done = len(writer.finished)
+    with _opened(config, job["baseline"], pending[0]) as answer:
+        start = time.process_time()
+        for record in track_claims(
+            answer(pending), done=done, total=len(job["claims"]), quiet=job["quiet"]
+        ):
+            writer.write(record)
+        return time.process_time() - start
+
+
+@contextmanager
+def _opened(
+    config: RetrievalConfig, baseline: str | None, claim: Claim
+) -> Iterator[Callable[[list[Claim]], Iterator[Record]]]:
+    """Open a system, with a first search for a claim, so that no index is opened later."""
+    if baseline in ("bm25", "bm25+mentions"):
+        with KnowledgeBase.open(
+            locate(config.kb), title_weight=config.title_weight, text_weight=config.text_weight
+        ) as kb:
+            by_mentions = baseline == "bm25+mentions"
+            finder = TitleMentionFinder(kb, aliases=config.aliases) if by_mentions else None
+            first = FusedFirstStage(kb) if finder else Bm25FirstStage(kb)
+            kb.search([claim.text], 1)
+            yield partial(_rank, first, finder, config)
+        return
+    from admiral.pipeline import Admiral
+
+    with Admiral.from_pretrained(config.model, kb=config.kb, config=config) as system:
+        system.kb.search([claim.text], 1)
+        if baseline == "first-stage":
+            yield partial(_rank, system.stages.first_stage, system.stages.mention_finder, config)
+        else:
+            yield lambda claims: (result.to_json() for result in system.retrieve_many(claims))
+
+
+def _rank(
+    first: FirstStage, finder: MentionFinder | None, config: RetrievalConfig, claims: list[Claim]
+) -> Iterator[Record]:
+    """Yield the records of the first stage alone, with the seconds per claim."""
+    stream = iter(claims)
+    while batch := list(islice(stream, config.batch_size)):
+        start = time.perf_counter()
+        texts = [claim.text for claim in batch]
+        mentions = mentions_in_texts(finder, texts)
+        candidates = first.candidates(texts, mentions, config.first_stage_documents)
+        seconds = (time.perf_counter() - start) / len(batch)
+        for claim, ranked in zip(batch, candidates, strict=True):
+            documents = tuple(RankedDocument(c.title, c.score, 0) for c in ranked[: config.top_k])
+            result = RetrievalResult(claim, documents, (), (), "dead_end")
+            yield result.to_json() | {"seconds": round(seconds, 6)}
 
 
 def run_in_process(job: Job, measurements: Path) -> Record:
     """Do a job in a new process and return its measurements.
-
-    Parameters
-    ----------
-    job
-        The job.
-    measurements
-        File for the measurements.
 
     Raises
     ------

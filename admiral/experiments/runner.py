@@ -44,16 +44,10 @@ def run_experiment(
 
     Parameters
     ----------
-    experiment
-        The experiment.
     out
         Directory of the run, with a directory in it for each system.
     resume
         Continue an existing run. Systems that are complete are only evaluated again.
-    overwrite
-        Discard an existing run and start again.
-    quiet
-        Show no progress of the systems.
     report
         Called with a message before each step.
 

@@ -23,8 +23,6 @@ class Entity:
     ----------
     row
         Row of the document.
-    title
-        Its title.
     readings
         Number of documents that the name stands for, 1 to `MAX_READINGS`; the fewest, if several
         names stand for the document.
@@ -47,10 +45,6 @@ class EntityLinker:
 
     Parameters
     ----------
-    kb
-        The open knowledge base.
-    aliases
-        Whether to find aliases too.
     readings
         Number of documents that a name stands for at most; 1 for its best reading only.
     """

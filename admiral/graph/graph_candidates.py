@@ -48,15 +48,7 @@ class _Walk:
 
 
 class GraphCandidates:
-    """Find documents by personalised PageRank around claims and their evidence.
-
-    Parameters
-    ----------
-    kb
-        The open knowledge base.
-    graph
-        Its graph.
-    """
+    """Find documents by personalised PageRank around claims and their evidence."""
 
     def __init__(self, kb: KnowledgeBase, graph: MentionGraph) -> None:
         self._kb, self._graph, self._ranker = kb, graph, GraphRanker(kb, graph)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -24,6 +25,7 @@ from admiral.graph.graph_files import (
 )
 from admiral.kb import KnowledgeBase
 from admiral.kb.store.member_manifests import read_combined_manifest
+from admiral.records import Sentence
 
 logger = logging.getLogger(__name__)
 
@@ -191,6 +193,15 @@ class MentionGraph:
         index = np.repeat(np.arange(len(wanted)), lengths)
         before = np.cumsum(lengths) - lengths
         return index, np.arange(len(index)) + (first - before)[index]
+
+
+def sentences_at(kb: KnowledgeBase, places: Sequence[tuple[int, int]]) -> list[Sentence]:
+    """Return the sentences at pairs of a row and a number."""
+    return [
+        Sentence(document.title, number, document.sentences[number])
+        for row, number in places
+        for document in [kb.document_at(row)]
+    ]
 
 
 def mention_weights(kinds: np.ndarray, link_weight: float = 1.0) -> np.ndarray:

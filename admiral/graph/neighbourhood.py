@@ -8,11 +8,91 @@ from typing import Literal
 
 import numpy as np
 
-from admiral.graph.connections import Connection, connections
 from admiral.graph.entity_linking import EntityLinker
-from admiral.graph.mention_graph import MentionGraph
+from admiral.graph.mention_graph import MentionGraph, sentences_at
+from admiral.graph.subgraph import incidences
 from admiral.kb import KnowledgeBase
 from admiral.records import Sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """A path between two documents.
+
+    Attributes
+    ----------
+    between
+        Title of the document between them; None if a sentence connects them directly.
+    sentences
+        One sentence that mentions both, or one for each half of the path.
+    """
+
+    between: str | None
+    sentences: tuple[Sentence, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Connections:
+    """The paths between two documents.
+
+    Attributes
+    ----------
+    direct, between
+        Numbers of sentences that mention both, and of documents between them.
+    shown
+        The first paths: direct ones, then those by the least frequent document between.
+    """
+
+    direct: int
+    between: int
+    shown: tuple[Connection, ...]
+
+
+def connections(
+    kb: KnowledgeBase, graph: MentionGraph, first: str, second: str, k: int
+) -> Connections:
+    """Return up to `k` paths of at most two hops between two documents.
+
+    The sentences of a document count as mentions of it.
+
+    Raises
+    ------
+    UnknownTitleError
+        If there is no such document.
+    """
+    rows = [_row(kb, title) for title in (first, second)]
+    frames = [incidences(graph, np.array([row]), owner=True)[1] for row in rows]
+    direct = np.intersect1d(frames[0], frames[1]) if rows[0] != rows[1] else np.empty(0, np.int64)
+    halves = [_neighbours(graph, each) for each in frames]
+    nodes = np.setdiff1d(np.intersect1d(halves[0][0], halves[1][0]), rows)
+    if rows[0] == rows[1]:
+        nodes = nodes[:0]
+    rarest = nodes[np.argsort(graph.frequency(nodes), kind="stable")]
+    shown = [Connection(None, _sentences(kb, graph, [frame])) for frame in direct[:k].tolist()]
+    for row in rarest[: k - len(shown)].tolist():
+        path = [int(found[rows_ == row][0]) for rows_, found in halves]
+        # One sentence may mention all three.
+        path = list(dict.fromkeys(path))
+        shown.append(Connection(kb.title(row), _sentences(kb, graph, path)))
+    return Connections(len(direct), len(nodes), tuple(shown))
+
+
+def _row(kb: KnowledgeBase, title: str) -> int:
+    row = kb.row(kb.document(title).title)
+    assert row is not None
+    return row
+
+
+def _neighbours(graph: MentionGraph, frames: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the entities of frames, with the frame of each; owners last."""
+    mentioned = graph.entities_in(frames)
+    rows = np.concatenate([mentioned.values, graph.page_of(frames)])
+    return rows, np.concatenate([frames[mentioned.requests], frames])
+
+
+def _sentences(kb: KnowledgeBase, graph: MentionGraph, frames: list[int]) -> tuple[Sentence, ...]:
+    return tuple(sentences_at(kb, graph.sentences(np.array(frames))))
+
 
 #: Numbers of documents of each role at most.
 MAX_NAMED, MAX_FOUND, MAX_BETWEEN = 6, 8, 4
@@ -26,8 +106,6 @@ class Neighbour:
 
     Attributes
     ----------
-    title
-        Its title.
     role
         ``named`` by the claim, ``found`` (one of the given documents that the claim does not name),
         or ``between`` two of these.
@@ -75,15 +153,7 @@ class Neighbourhood:
 
 
 class NeighbourhoodFinder:
-    """Find the neighbourhoods of claims in a graph.
-
-    Parameters
-    ----------
-    kb
-        The open knowledge base.
-    graph
-        Its graph.
-    """
+    """Find the neighbourhoods of claims in a graph."""
 
     def __init__(self, kb: KnowledgeBase, graph: MentionGraph) -> None:
         self._kb, self._graph = kb, graph
@@ -94,8 +164,6 @@ class NeighbourhoodFinder:
 
         Parameters
         ----------
-        claim
-            The text of the claim.
         titles
             Titles of the documents, most important first; those that the knowledge base lacks and
             those after the first `MAX_FOUND` are left out.
@@ -142,11 +210,8 @@ class NeighbourhoodFinder:
             if row in number and number[row] != own[request]:
                 first.setdefault((int(own[request]), number[row]), int(frames[request]))
         places = self._graph.sentences(np.array(list(first.values()), dtype=np.int64))
-        edges = []
-        for (source, target), (row, index) in zip(first, places, strict=True):
-            document = self._kb.document_at(row)
-            sentence = Sentence(document.title, index, document.sentences[index])
-            edges.append(MentionEdge(source, target, sentence))
+        sentences = sentences_at(self._kb, places)
+        edges = [MentionEdge(*pair, each) for pair, each in zip(first, sentences, strict=True)]
         return tuple(sorted(edges, key=lambda edge: (edge.source, edge.target)))
 
     def _paths(self, rows: Sequence[int]) -> tuple[tuple[str, str, Connection], ...]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from admiral.errors import AdmiralError
 from admiral.graph.graph_files import LINK
-from admiral.graph.graph_ranking import DEFAULT_PARAMETERS, GraphRanker, PageRankParameters
+from admiral.graph.graph_ranking import GraphRanker
 from admiral.graph.mention_graph import MentionGraph, mention_weights
 from admiral.io.text_cleaning import REPLACEMENT
 from admiral.kb import KnowledgeBase
@@ -34,8 +34,6 @@ def to_networkx(
 
     Parameters
     ----------
-    kb, graph
-        The open knowledge base and its graph.
     rows
         Rows of the documents, int64; None for all, at most `MAX_DOCUMENTS`.
 
@@ -84,13 +82,7 @@ def to_networkx(
     return network
 
 
-def claim_network(
-    kb: KnowledgeBase,
-    graph: MentionGraph,
-    claim: str,
-    k: int,
-    parameters: PageRankParameters = DEFAULT_PARAMETERS,
-) -> nx.DiGraph:
+def claim_network(kb: KnowledgeBase, graph: MentionGraph, claim: str, k: int) -> nx.DiGraph:
     """Return the graph of the best `k` documents for a claim, as `to_networkx` does.
 
     Nodes also have ``score``, their PageRank, and ``seed``, their weight at the start of the walk,
@@ -101,7 +93,7 @@ def claim_network(
     AdmiralError
         As `to_networkx`.
     """
-    ranker = GraphRanker(kb, graph, parameters)
+    ranker = GraphRanker(kb, graph)
     seeds = ranker.seeds(claim)
     ranks = ranker.pagerank(seeds)
     order = np.argsort(-ranks.scores, kind="stable")[: min(k, MAX_DOCUMENTS)]
@@ -117,8 +109,6 @@ def write_network(network: nx.DiGraph, path: Path, format: str) -> None:
 
     Parameters
     ----------
-    network
-        A graph of `to_networkx` or `claim_network`.
     path
         The file; an existing one is replaced.
     format

@@ -6,13 +6,15 @@ Cross-Document Evidence" (Complex Networks 2021). They return sets of sentences,
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from admiral.errors import AdmiralError
+from admiral.graph.entity_linking import MAX_READINGS, Entity, EntityLinker
 from admiral.graph.mention_graph import MentionGraph
+from admiral.kb import KnowledgeBase
 
 VARIANTS = ("paths", "induced")
 
@@ -68,12 +70,8 @@ def graph_retrieve(
 
     Parameters
     ----------
-    graph
-        The mention graph.
     rows
         Rows of the entities of the claim, int64.
-    options
-        Options of the method.
 
     Returns
     -------
@@ -114,8 +112,6 @@ def incidences(
 
     Parameters
     ----------
-    graph
-        The mention graph.
     rows
         Distinct rows, int64.
     owner
@@ -153,3 +149,68 @@ def _frames_of_pairs(graph: MentionGraph, rows: np.ndarray, *, owner: bool) -> n
     _, frames = incidences(graph, rows, owner=owner)
     found, entities = np.unique(frames, return_counts=True)
     return found[entities >= 2]
+
+
+class ClaimSubgraph:
+    """Retrieve the sentences around the entities of a claim, as a set.
+
+    Parameters
+    ----------
+    max_mentions
+        The paper leaves out claims with an entity that more sentences mention (1,000); 0 for none.
+    readings
+        Number of documents that a name in a claim stands for at most.
+    """
+
+    def __init__(
+        self,
+        kb: KnowledgeBase,
+        graph: MentionGraph,
+        options: SubgraphOptions = DEFAULT_OPTIONS,
+        *,
+        max_mentions: int = 0,
+        readings: int = MAX_READINGS,
+    ) -> None:
+        self._graph, self._options, self._max_mentions = graph, options, max_mentions
+        self._linker = EntityLinker(kb, aliases=graph.settings["aliases"], readings=readings)
+
+    def entities(self, claim: str) -> list[Entity]:
+        """Return the documents that a claim names."""
+        return self._linker.entities(claim)
+
+    def common(self, entities: Sequence[Entity]) -> list[tuple[Entity, int]]:
+        """Return the entities with more than `max_mentions` mentions, and their number."""
+        if not self._max_mentions:
+            return []
+        frequencies = self._graph.frequency(rows_of(entities)).tolist()
+        pairs = zip(entities, frequencies, strict=True)
+        return [(entity, number) for entity, number in pairs if number > self._max_mentions]
+
+    def retrieve(self, entities: Sequence[Entity], method: str = "graph") -> np.ndarray:
+        """Return the frames of a method, ascending; none if there are no entities.
+
+        Parameters
+        ----------
+        method
+            A key of `admiral.graph.subgraph.METHODS`.
+
+        Raises
+        ------
+        AdmiralError
+            If an entity is more common than `max_mentions`, or there is no such method.
+        """
+        if method not in METHODS:
+            raise AdmiralError(f"method {method!r}: there are {', '.join(METHODS)}")
+        if common := self.common(entities):
+            entity, number = common[0]
+            raise AdmiralError(
+                f"the claim names {entity.title!r}, which {number:,} sentences mention. Claims "
+                f"with entities of more than {self._max_mentions:,} mentions are left out; give a "
+                "larger --max-mentions, or rank with --method pagerank"
+            )
+        return METHODS[method](self._graph, rows_of(entities), self._options)
+
+
+def rows_of(entities: Sequence[Entity]) -> np.ndarray:
+    """Return the rows of entities: int64."""
+    return np.array([entity.row for entity in entities], dtype=np.int64)

@@ -1,8 +1,8 @@
-"""JSON records of documents, search results and judgements, for commands and the HTTP API."""
+"""JSON records of documents, results and judgements, for commands and the HTTP API."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from admiral.records import (
@@ -38,6 +38,29 @@ def search_record(
         "text": None if sentence is None else sentence.text,
         **({"source": document.source} if document.source else {}),
     }
+
+
+def ranking_record(
+    documents: Sequence[ScoredTitle], sentences: Sequence[Sentence]
+) -> dict[str, Any]:
+    """Return a ranking of documents and of sentences."""
+    ranked = [{"title": d.title, "score": round(d.score, 9)} for d in documents]
+    return {"documents": ranked, "sentences": [graph_sentence(each) for each in sentences]}
+
+
+def set_record(summary: Mapping[str, Any], sentences: Sequence[Sentence]) -> dict[str, Any]:
+    """Return the sizes of a set and the sentences of it that are shown."""
+    return {**summary, "shown": [graph_sentence(each) for each in sentences]}
+
+
+def graph_sentence(sentence: Sentence) -> dict[str, Any]:
+    """Return a sentence, with its score unless that is 0."""
+    record: dict[str, Any] = {
+        "title": sentence.title,
+        "sentence_id": sentence.index,
+        "text": sentence.text,
+    }
+    return {**record, "score": round(sentence.score, 9)} if sentence.score else record
 
 
 def judgement_record(

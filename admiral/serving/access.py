@@ -10,9 +10,11 @@ import time
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from admiral.errors import AdmiralError
 from admiral.serving.page_routes import PAGE_PATHS
@@ -53,14 +55,8 @@ class AccessMiddleware:
 
     Parameters
     ----------
-    app
-        The application.
     api_keys
         Keys of which requests must give one, as ``Authorization: Bearer KEY``; none for no check.
-    limits
-        The limits of bodies.
-    metrics
-        Counts the requests.
     """
 
     def __init__(
@@ -165,3 +161,26 @@ class AccessMiddleware:
             "Send the request again as a whole",
             headers={"Connection": "close"},
         )
+
+
+def timed_connections(seconds: float) -> type[asyncio.Protocol]:
+    """Return a class of connections for uvicorn, which itself waits for headers without end.
+
+    Once a request is complete, uvicorn closes a connection that remains idle.
+
+    Parameters
+    ----------
+    seconds
+        Time until the headers of the first request have to be there.
+    """
+
+    class TimedConnection(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self.loop.call_later(seconds, self._close_if_idle)
+
+        def _close_if_idle(self) -> None:
+            if self.cycle is None:
+                self.transport.close()
+
+    return TimedConnection

@@ -11,7 +11,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.concurrency import run_in_threadpool
 
 import admiral
-from admiral.serving import citation_routes, graph_routes, kb_routes, page_routes, retrieval_routes
+from admiral.serving import kb_routes, page_routes, retrieval_routes
 from admiral.serving.access import AccessMiddleware
 from admiral.serving.problems import PROBLEM_RESPONSE, handle_problems
 from admiral.serving.request_metrics import RequestMetrics
@@ -19,8 +19,7 @@ from admiral.serving.service import Service
 
 ROUTERS = (
     retrieval_routes.router,
-    graph_routes.router,
-    citation_routes.router,
+    retrieval_routes.citations,
     kb_routes.router,
     kb_routes.health,
     page_routes.router,

@@ -16,13 +16,7 @@ logger = logging.getLogger(__name__)
 
 
 class LateService:
-    """Open a service once; after an error, the next use tries again.
-
-    Parameters
-    ----------
-    open_service
-        Opens it.
-    """
+    """Open a service once; after an error, the next use tries again."""
 
     def __init__(self, open_service: Callable[[], Service]) -> None:
         self._open_service = open_service

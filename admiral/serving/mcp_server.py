@@ -159,7 +159,7 @@ class _Tools:
     ) -> CitationCheck:
         """Check whether a source supports a claim that cites it, and what it lacks."""
         from admiral.library.source_records import Source
-        from admiral.serving.citation_routes import checked
+        from admiral.serving.retrieval_routes import checked
 
         source = Source("https://source.invalid/", source_title, source_text)
         try:

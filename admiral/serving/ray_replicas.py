@@ -65,11 +65,6 @@ class Replica:
     ----------
     description
         What to open, as JSON: ``kbs``, ``config`` and ``limits``.
-
-    Attributes
-    ----------
-    app
-        The application.
     """
 
     def __init__(self, description: str) -> None:
@@ -85,8 +80,6 @@ class Replica:
         ----------
         request
             The scope of ASGI: method, path, query and headers.
-        body
-            The body.
         """
         messages: asyncio.Queue[Message | None] = asyncio.Queue()
         left = asyncio.Event()
@@ -125,13 +118,7 @@ class Replica:
 
 
 class RayReplicas:
-    """The replicas of a deployment of `Replica`, see `admiral.serving.replica_front.Replicas`.
-
-    Parameters
-    ----------
-    handle
-        The handle of the deployment.
-    """
+    """The replicas of a deployment of `Replica`, see `admiral.serving.replica_front.Replicas`."""
 
     def __init__(self, handle: Any) -> None:
         from ray import exceptions
@@ -192,12 +179,8 @@ def front_of_replicas(
     ----------
     kbs
         Names or directories of knowledge bases, the same on every node.
-    config
-        The settings.
     limits
         The limits of requests; `places` are those of each replica.
-    options
-        The cluster, and the number of replicas.
     api_keys
         Keys of which each request must give one; none for no check.
 

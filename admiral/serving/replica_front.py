@@ -67,8 +67,6 @@ def create_front(
 
     Parameters
     ----------
-    replicas
-        The replicas.
     limits
         The limits of requests; those of the replicas are the same.
     api_keys

@@ -62,11 +62,6 @@ class RequestMetrics:
         """Return all metrics beside those of replicas, told apart by the label ``replica``.
 
         Requests are those of this process, which has passed them on.
-
-        Parameters
-        ----------
-        replicas
-            The metrics of each replica, by its name.
         """
         merged: dict[str, Metric] = {}
         for replica, text in {_FRONT: self.text(), **replicas}.items():

@@ -1,4 +1,4 @@
-"""Routes that retrieve and prove: one claim, a stream of hops, a batch, given evidence."""
+"""Routes that retrieve and prove: hops, batches, given evidence, graphs and cited sources."""
 
 from __future__ import annotations
 
@@ -12,20 +12,68 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from admiral.io.document_records import judgement_record
+from admiral.citations.citation_records import CitationVerdict
+from admiral.citations.citation_settings import CitationConfig
+from admiral.citations.citer import check_source
+from admiral.citations.verdict_file import verdict_record
+from admiral.errors import AdmiralError
+from admiral.graph import ClaimSubgraph, GraphRanker, MentionGraph, SubgraphOptions
+from admiral.graph.mention_graph import sentences_at
+from admiral.io.document_records import judgement_record, ranking_record, set_record
+from admiral.kb import KnowledgeBase
 from admiral.kb.corpus.sentence_splitter import sentence_spans
-from admiral.records import Claim, Hop, RetrievalResult
-from admiral.serving.hop_events import hop_event
+from admiral.library.source_records import Source
+from admiral.records import Claim, Hop, RetrievalResult, hop_json, probabilities_json, sentence_json
 from admiral.serving.problems import ProblemError, problem_of
-from admiral.serving.request_models import BatchRequest, ClaimRequest, ProofRequest, SplitRequest
+from admiral.serving.request_models import (
+    BatchRequest,
+    CitationRequest,
+    ClaimRequest,
+    GraphRequest,
+    ProofRequest,
+    SplitRequest,
+)
 from admiral.serving.service import Service
 from admiral.storage.atomic_files import encode_record
+from proofs import Proof
+from proofs.logic.wording import cited_steps, contrasting_words
+
+
+def hop_event(hop: Hop) -> dict[str, Any]:
+    """Return a hop as a JSON object.
+
+    It has the fields of the record of the result, and ``evidence`` with sentences and scores;
+    ``citations``, which has for each step of the proof the ``title`` of the document that it quotes
+    and the words that contradict each other as ``contrast``, or null; ``questions``, the parts of
+    the claim that the evidence does not cover (``span``) with a ``question`` or null; with a
+    verifier, the probabilities of ``verdicts``.
+    """
+    evidence = [sentence_json(sentence) for sentence in hop.evidence]
+    questions = [] if hop.proof is None else hop.proof.questions()
+    return {
+        **hop_json(hop),
+        "evidence": evidence,
+        "citations": [] if hop.proof is None else _citations(hop.proof, hop),
+        "questions": [{"span": span, "question": question} for span, question in questions],
+        **({} if hop.verdicts is None else {"verdicts": probabilities_json(hop.verdicts)}),
+    }
+
+
+def _citations(proof: Proof, hop: Hop) -> list[dict[str, Any]]:
+    triples = [(step.claim, step.evidence, step.operator) for step in proof.steps]
+    pairs = [(sentence.title, sentence.text) for sentence in hop.evidence]
+    return [
+        {"title": title, "contrast": contrasting_words(*step)}
+        for step, title in cited_steps(triples, pairs)
+    ]
+
 
 JSON = "application/json"
 # Seconds between comments that keep an idle stream open, and show that its client has left.
 _KEEP_ALIVE = 10.0
 
 router = APIRouter(prefix="/v1", tags=["retrieval"])
+citations = APIRouter(prefix="/v1", tags=["citations"])
 
 
 @router.post("/retrieve")
@@ -154,8 +202,6 @@ class EventStream(StreamingResponse):
 
     Parameters
     ----------
-    events
-        The events, encoded.
     reserved
         Closed when the response ends or its client leaves, even before the first event.
     """
@@ -202,3 +248,67 @@ def problem_event(problem: ProblemError) -> bytes:
 
 def _event(name: str, record: dict[str, Any]) -> bytes:
     return b"event: " + name.encode() + b"\ndata: " + encode_record(record) + b"\n"
+
+
+@router.post("/graph")
+async def graph(body: GraphRequest, request: Request) -> Response:
+    """Return the documents and sentences that the graph finds, as `admiral graph query --json`.
+
+    If it finds none, the lists are empty.
+    """
+    service: Service = request.app.state.service
+    service.limits.check_claim(body.claim)
+    queue = service.queue(body.kb)
+
+    def query() -> dict[str, Any]:
+        with queue.open_system() as system:
+            return _graph_record(system.kb, body)
+
+    with queue.reserve():
+        record = await asyncio.wait_for(asyncio.to_thread(query), service.limits.deadline)
+    return Response(encode_record(record), media_type="application/json")
+
+
+def _graph_record(kb: KnowledgeBase, body: GraphRequest) -> dict[str, Any]:
+    try:
+        mentions = MentionGraph.open(kb)
+    except AdmiralError as error:
+        raise ProblemError(
+            404,
+            "the knowledge base has no graph, or one of another version",
+            "Build it with `admiral graph build`, or name another knowledge base",
+            "kb",
+        ) from error
+    if body.method == "pagerank":
+        ranking = GraphRanker(kb, mentions).rank(body.claim, body.k)
+        return ranking_record(ranking.documents, ranking.sentences)
+    options = SubgraphOptions(body.hops, body.variant, body.owner)
+    subgraph = ClaimSubgraph(
+        kb, mentions, options, max_mentions=body.max_mentions, readings=body.readings
+    )
+    entities = subgraph.entities(body.claim)
+    frames = subgraph.retrieve(entities, body.method)
+    summary = {
+        "entities": [entity.title for entity in entities],
+        "sentences": len(frames),
+        "documents": len(set(mentions.page_of(frames).tolist())),
+    }
+    return set_record(summary, sentences_at(kb, mentions.sentences(frames[: body.k])))
+
+
+@citations.post("/citations/check")
+async def check_citation(body: CitationRequest, request: Request) -> Response:
+    """Return the record of `admiral verify-citation --json` for one claim and one source."""
+    source = Source(body.source.url, body.source.title, body.source.text)
+    verdict = await checked(request.app.state.service, body.claim, source, body.page)
+    return Response(encode_record(verdict_record(verdict)), media_type="application/json")
+
+
+async def checked(service: Service, claim: str, source: Source, page: str) -> CitationVerdict:
+    """Return the verdict on a claim and a source, within the limits of a service."""
+    service.limits.check_claim(claim)
+    config = CitationConfig(suggest=False)
+    with service.queue(None).reserve():
+        return await asyncio.wait_for(
+            asyncio.to_thread(check_source, claim, source, config, page), service.limits.deadline
+        )

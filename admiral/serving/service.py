@@ -3,18 +3,90 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import logging
+import threading
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from admiral.config import RetrievalConfig
+from admiral.kb import KnowledgeBase, locate
+from admiral.models.checkpoint import Checkpoint
 from admiral.pipeline import Admiral
-from admiral.serving.claim_metrics import ClaimMetrics
-from admiral.serving.claim_queue import ClaimQueue
+from admiral.serving.claim_queue import ClaimMetrics, ClaimQueue
 from admiral.serving.kb_names import kb_names
-from admiral.serving.kb_reloading import KbReloader, open_system
 from admiral.serving.problems import ProblemError
 from proofs import Judgement
+
+logger = logging.getLogger(__name__)
+
+
+def open_system(kb: str, checkpoint: Checkpoint, config: RetrievalConfig) -> Admiral:
+    """Open a knowledge base with a checkpoint that is open already.
+
+    Raises
+    ------
+    AdmiralError
+        If it cannot be opened.
+    """
+    opened = KnowledgeBase.open(
+        locate(kb),
+        bm25=None if config.bm25 == "auto" else config.bm25,
+        title_weight=config.title_weight,
+        text_weight=config.text_weight,
+    )
+    try:
+        # Opens the index now: later, its files may be those of another version.
+        opened.search(["a document"], 1)
+        return Admiral(opened, checkpoint, replace(config, kb=kb))
+    except BaseException:
+        opened.close()
+        raise
+
+
+class KbReloader:
+    """Check in a thread whether knowledge bases have changed, and replace those that have.
+
+    Claims that have begun are completed on the version on which they began. While a knowledge base
+    is removed or damaged, requests are answered from the version that is open.
+
+    Parameters
+    ----------
+    interval
+        Seconds between two checks.
+    """
+
+    def __init__(self, queues: Mapping[str, ClaimQueue], interval: float) -> None:
+        self._queues, self._interval = queues, interval
+        self._problems: dict[str, str] = {}
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="admiral-reload", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End the thread; a replacement that has begun is completed."""
+        self._stopping.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stopping.wait(self._interval):
+            for name, queue in self._queues.items():
+                try:
+                    if not queue.system.kb.current:
+                        _replace(queue)
+                        logger.info("%s: has changed and was opened again", name)
+                    self._problems.pop(name, None)
+                except Exception as error:
+                    if self._problems.get(name) != str(error):
+                        logger.warning("%s: cannot be opened again: %s", name, error)
+                    self._problems[name] = str(error)
+
+
+def _replace(queue: ClaimQueue) -> None:
+    system = queue.system
+    opened = open_system(str(system.kb.path), system.checkpoint, system.config)
+    former = queue.replace(opened)
+    former.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +135,6 @@ class Service:
     systems
         The systems by the name of their knowledge base; they are closed with this object. The first
         is the default.
-    limits
-        The limits of requests.
     """
 
     def __init__(self, systems: dict[str, Admiral], limits: ServiceLimits | None = None) -> None:

@@ -71,13 +71,7 @@ def matches_slot(profile: Profile, slot: Slot) -> bool:
 
 
 class Describer:
-    """Writes descriptions that involve a given number of documents.
-
-    Parameters
-    ----------
-    corpus
-        The parsed documents.
-    """
+    """Writes descriptions that involve a given number of documents."""
 
     def __init__(self, corpus: ParsedCorpus) -> None:
         self._corpus = corpus
@@ -89,14 +83,10 @@ class Describer:
 
         Parameters
         ----------
-        profile
-            The document to describe.
         budget
             Maximum number of documents, including this one.
         used
             Titles that must not be described again.
-        rng
-            Random generator for the choices.
         """
         if self._corpus.quotes_only:
             return _quotation(profile)

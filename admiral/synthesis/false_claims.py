@@ -51,8 +51,6 @@ class Falsifier:
 
     Parameters
     ----------
-    corpus
-        The parsed documents.
     sample
         Documents whose titles can replace titles of the same kind (with the same head noun).
     """
@@ -81,8 +79,6 @@ class Falsifier:
             Titles by which the evidence is found; they are not replaced.
         gold
             The gold documents; a value that occurs in one of them is not used.
-        rng
-            Random generator for the choices.
         """
         gold_text = _padded(" ".join(part for d in gold for part in (d.title, *d.sentences)))
         protected = [span for title in named for span in _occurrences(base_title(title), text)]

@@ -40,8 +40,6 @@ class ParsedCorpus:
 
     Parameters
     ----------
-    kb
-        The open knowledge base.
     quotes_only
         Treat the documents as text in any language, which is quoted instead of parsed.
     """

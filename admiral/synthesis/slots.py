@@ -103,14 +103,8 @@ def find_slots(
 
     Parameters
     ----------
-    titles
-        The knowledge base.
     document
         The document that the text belongs to; if it has hyperlinks, only these are mentions.
-    index
-        Number of the sentence.
-    text
-        A predicate of that sentence.
     anywhere
         Accept mentions in any context, for languages other than English.
     """

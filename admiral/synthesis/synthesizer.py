@@ -13,8 +13,12 @@ from admiral.synthesis.false_claims import Falsifier
 from admiral.synthesis.parsed_documents import DocumentSource, ParsedCorpus
 from admiral.synthesis.profiles import Profile
 from admiral.synthesis.slots import is_list_page
-from admiral.synthesis.title_leaks import leaked_words, normalised_tokens
-from admiral.synthesis.true_claims import TrueClaim, TrueClaimWriter
+from admiral.synthesis.true_claims import (
+    TrueClaim,
+    TrueClaimWriter,
+    leaked_words,
+    normalised_tokens,
+)
 
 Labels = Literal["both", "supported", "refuted"]
 # Documents that are neighbours in the store are read together: they are compressed together.
@@ -58,8 +62,6 @@ class SyntheticClaim:
         Seed, position in the walk over the documents, and number at that position.
     true_claim
         The true claim, of which this is the text or a false version, with its evidence.
-    text
-        Text of the claim.
     refuted
         Whether the claim is false, so that its evidence refutes it.
     """
@@ -84,13 +86,6 @@ class SyntheticClaim:
 
 class Synthesizer:
     """Writes claims over a knowledge base.
-
-    Parameters
-    ----------
-    kb
-        The open knowledge base.
-    settings
-        Claims to write.
 
     Attributes
     ----------

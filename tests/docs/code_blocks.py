@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted(
     [*(ROOT / "docs").rglob("*.md"), *(ROOT / f"{n}.md" for n in ("README", "CONTRIBUTING"))]
 )
-#: Written by benchmarks.results_page.
+#: Its sections were written by a program.
 GENERATED = ROOT / "docs" / "results.md"
 #: What `admiral experiment --set` takes besides settings of systems.
 OF_EXPERIMENTS = {"task", "claims", "limit", "seed"}

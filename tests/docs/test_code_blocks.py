@@ -58,12 +58,6 @@ def test_blocks_are_fenced_and_name_their_language(page: Path) -> None:
     assert indented == []
 
 
-@pytest.mark.parametrize("name", OWN_TESTS)
-def test_pages_with_tests_of_their_own_have_them(name: str) -> None:
-    test = (Path(__file__).parent / f"test_{name}.py").read_text(encoding="utf-8")
-    assert f'"{name}.md"' in test and "exec(compile(" in test
-
-
 @pytest.fixture
 def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder with the corpora and the knowledge base that examples name."""
@@ -197,7 +191,3 @@ def test_output_is_what_the_command_before_prints(block: Block) -> None:
         shown = words_of(part)
         assert shown in said
         said = said[said.index(shown) + len(shown) :]
-
-
-def test_there_are_proofs_to_compare() -> None:
-    assert sum(block.page.stem == "proofs" for block in OUTPUTS) == 5

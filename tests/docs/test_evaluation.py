@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from admiral.evaluation.failures import Outcome
 from admiral.evaluation.tasks import EVALUATION_TASKS, Task
+from admiral.evaluation.traces import Outcome
 from admiral.gold import GoldClaim, Label
 from tests.admiral.evaluation.small_runs import answer, pairs
 

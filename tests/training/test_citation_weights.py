@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from admiral.citations import Citation, CitationConfig, CitedClaim, Citer
 from admiral.citations.source_collections import LoadedSources
-from admiral.citations.verifiers.term_weights import TermWeights
+from admiral.citations.verifiers.coverage_verifier import TermWeights
 from tests.admiral.citations.cited_pages import BRIDGE
 from training.citations import FEATURES, main
 

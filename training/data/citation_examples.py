@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from admiral.citations.citation_records import CitedClaim
-from admiral.citations.mixed_scorer import MixedFeatures
 from admiral.citations.source_collections import cut_source, passage_texts
-from admiral.citations.verifiers.coverage_verifier import CoverageVerifier
-from admiral.citations.verifiers.term_weights import TermWeights
+from admiral.citations.source_scorers import MixedFeatures
+from admiral.citations.verifiers.coverage_verifier import CoverageVerifier, TermWeights
 from admiral.citations.verifiers.verifier_protocol import CitationVerifier
 from admiral.citations.wice_records import page_of
 from admiral.errors import RecordError

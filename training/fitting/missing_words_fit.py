@@ -7,7 +7,7 @@ from itertools import chain
 
 from admiral.citations.missing_spans import WORD_FEATURES, MissingWords, word_features
 from admiral.citations.source_collections import cut_source
-from admiral.citations.verifiers.term_weights import TermWeights
+from admiral.citations.verifiers.coverage_verifier import TermWeights
 from training.data.citation_examples import TokenClaim, best_passage
 from training.fitting.ordinal_fit import fit_ordinal
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from admiral.citations.citation_records import Citation
-from admiral.citations.extract.reference_urls import unwrapped, web_url
 from admiral.citations.extract.wikitext_nodes import (
     ExternalLink,
     Link,
@@ -16,6 +16,72 @@ from admiral.citations.extract.wikitext_nodes import (
     Template,
     plain_text,
 )
+
+_WEB = re.compile(r"(?:https?|ftp):/*|//", re.IGNORECASE)
+_ARCHIVED = (
+    re.compile(r"https?://(?:web\.|www\.)?archive\.org/(?:web/)?[0-9*][^/]*/(.+)", re.I | re.S),
+    re.compile(
+        r"https?://(?:www\.)?archive\.(?:today|is|ph|li|vn|fo|md)/(?:o/\w+|\d[\d.-]*|newest|oldest)"
+        r"/(.+)",
+        re.I | re.S,
+    ),
+    re.compile(
+        r"https?://webcache\.googleusercontent\.com/search\?(?:.*&)?q=cache:(?:[\w-]{12}:)?([^&]+)",
+        re.I | re.S,
+    ),
+)
+_WEBCITATION = re.compile(r"https?://(?:www\.)?webcitation\.org/", re.IGNORECASE)
+_TRAILING = ".,;:!?'\"”’"
+
+
+def web_url(text: str) -> str:
+    """Return the URL that a text is, without outer white space; empty if it is none of the web."""
+    url = text.strip()
+    if not _WEB.match(url) or re.search(r"\s", url):
+        return ""
+    return f"https:{url}" if url.startswith("//") else url
+
+
+def archived_page(url: str) -> str:
+    """Return the URL of the page that an archive's URL is a copy of; empty if it is no such URL."""
+    for pattern in _ARCHIVED:
+        if match := pattern.match(url):
+            page = match[1]
+            if re.match(r"https?%3a", page, re.IGNORECASE) or pattern is _ARCHIVED[-1]:
+                page = unquote(page)
+            page = re.sub(r"^(https?):/*", r"\1://", page, flags=re.IGNORECASE)
+            return page if _WEB.match(page) else f"http://{page}"
+    if _WEBCITATION.match(url):
+        try:
+            given = parse_qs(urlsplit(url).query).get("url", [""])[0]
+        except ValueError:
+            return ""
+        return web_url(given)
+    return ""
+
+
+def unwrapped(url: str, archive_url: str = "") -> tuple[str, str]:
+    """Return the URL of a page and that of its archived copy, of which either may be empty.
+
+    Archives of archives are unwrapped to the page itself.
+    """
+    if page := archived_page(url):
+        archive_url = archive_url or url
+        url = page
+    elif not url and archive_url:
+        url = archived_page(archive_url) or archive_url
+    while page := archived_page(url):
+        url = page
+    return url, archive_url
+
+
+def without_trailing_punctuation(url: str) -> str:
+    """Return a bare URL without the punctuation of the sentence that it stands in."""
+    url = url.partition("|")[0]  # of a template that is not closed
+    while url and (url[-1] in _TRAILING or (url[-1] == ")" and url.count("(") < url.count(")"))):
+        url = url[:-1]
+    return url
+
 
 # The first parameter that is given counts.
 _PARAMETERS = {
@@ -76,8 +142,6 @@ def citation_of(template: Template, name: str = "") -> Citation:
 
     Parameters
     ----------
-    template
-        The template.
     name
         Name of the reference that it stands in.
     """

@@ -3,19 +3,211 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from urllib.parse import parse_qs, unquote
 
 from lxml import etree, html
 
-from admiral.citations.citation_records import Kind
-from admiral.citations.extract.html_references import (
-    HtmlReferences,
-    classes_of,
-    note_id,
-    text_of,
+from admiral.citations.citation_records import Citation, Kind
+from admiral.citations.extract.citation_templates import archived_page, unwrapped, web_url
+from admiral.citations.extract.marked_blocks import (
+    Block,
+    BlockBuilder,
+    MarkedPage,
+    Reference,
+    is_note_group,
+    tag_of,
 )
-from admiral.citations.extract.maintenance_tags import tag_of
-from admiral.citations.extract.marked_blocks import Block, BlockBuilder, MarkedPage
 from proofs.logic.words import word_list
+
+_NOTE = "cite_note"
+_LONGEST_TITLE = 300
+_NUMBER = re.compile(r"(?:(.*\S)\s+)?(\S+)")
+_ROMAN = re.compile(r"[ivxlc]+", re.IGNORECASE)
+_TITLE_OF_LINK = re.compile(r"^[\"“'‘]+|[\"”'’]+$")
+
+
+def classes_of(element: html.HtmlElement) -> frozenset[str]:
+    """Return the classes of an element."""
+    return frozenset((element.get("class") or "").split())
+
+
+def text_of(element: html.HtmlElement, without: Collection[html.HtmlElement] = ()) -> str:
+    """Return the text of an element on one line, without style sheets and given elements."""
+    left_out = {*without, *element.iter("style", "script")}
+    pieces = [element.text or ""]
+    skipped: html.HtmlElement | None = None
+    for event, each in etree.iterwalk(element, events=("start", "end", "comment")):
+        if each is element:
+            continue
+        if event == "start" and skipped is None:
+            if each in left_out:
+                skipped = each
+            else:
+                pieces.append(each.text or "")
+        elif event != "start" and skipped in (None, each):
+            skipped = None
+            pieces.append(each.tail or "")
+    return " ".join("".join(pieces).split())
+
+
+def note_id(link: html.HtmlElement) -> str:
+    """Return the id of the note that a link leads to; empty for other links."""
+    target = unquote((link.get("href") or "").partition("#")[2])
+    return target if target.startswith(_NOTE) else ""
+
+
+class HtmlReferences:
+    """The notes of a page by their ids."""
+
+    def __init__(self, root: html.HtmlElement) -> None:
+        self._notes: dict[str, html.HtmlElement] = {}
+        self._sources: dict[str, html.HtmlElement] = {}
+        for element in root.iter("li", "cite", "span"):
+            name = element.get("id") or ""
+            if name.startswith(_NOTE) and element.tag == "li":
+                self._notes.setdefault(name, element)
+            elif name.startswith("CITEREF"):
+                self._sources.setdefault(name, element)
+
+    def resolved(self, numbers: Mapping[str, str]) -> dict[str, Reference]:
+        """Return the references that marks use.
+
+        Parameters
+        ----------
+        numbers
+            What the marks of each note show, such as ``3`` or ``note 1``.
+        """
+        return {note: self._reference(note, shown) for note, shown in numbers.items()}
+
+    def _reference(self, note: str, shown: str) -> Reference:
+        if _is_note(shown):
+            return Reference(is_note=True)
+        element = self._notes.get(note)
+        if element is None:
+            return Reference((Citation("", shown),))
+        citations: list[Citation] = []
+        for cite in self._cites(element):
+            citations.append(_of_cite(cite, shown))
+        for link in element.iter("a"):
+            if not _has_ancestor(link, "cite", element) and (url := _external(link)):
+                _add(citations, _of_link(link, url, shown))
+        tags = [
+            tag
+            for each in element.iter("sup", "span")
+            if classes_of(each) & {"Inline-Template", "noprint"}
+            and (tag := tag_of(text_of(each).strip("[] ")))
+        ]
+        if not citations:
+            backlinks = [e for e in element.iter() if isinstance(e.tag, str) and _is_backlink(e)]
+            text = text_of(element, backlinks).strip("↑^ ")
+            citations.append(Citation("", shown, text[:_LONGEST_TITLE]))
+        return Reference(tuple(citations), tuple(dict.fromkeys(tags)))
+
+    def _cites(self, element: html.HtmlElement) -> Iterator[html.HtmlElement]:
+        """Yield the descriptions of sources in a note, and those that its links lead to."""
+        for each in element.iter("cite", "a"):
+            if each.tag == "cite":
+                if not _has_ancestor(each, "cite", element):
+                    yield each
+                continue
+            target = unquote((each.get("href") or "").partition("#")[2])
+            if target.startswith("CITEREF") and target in self._sources:
+                yield self._sources[target]
+
+
+def _of_cite(cite: html.HtmlElement, name: str) -> Citation:
+    """Return the source that ``<cite>`` describes; its COinS data say more than its text."""
+    data = _coins(cite)
+    links = [(url, link) for link in cite.iter("a") if (url := _external(link))]
+    pages = [(url, link) for url, link in links if not archived_page(url)]
+    archives = [url for url, _ in links if archived_page(url)]
+    named = (text_of(link) for _, link in (pages or links))
+    title = data.get("title") or _TITLE_OF_LINK.sub("", next(named, ""))
+    url, archive_url = unwrapped(pages[0][0] if pages else "", archives[0] if archives else "")
+    kinds = classes_of(cite) - {"citation", "cs1", "cs2", "Z3988"}
+    return Citation(
+        url,
+        name,
+        (title or text_of(cite))[:_LONGEST_TITLE],
+        archive_url,
+        data.get("date", ""),
+        f"cite {min(kinds)}" if kinds else "citation",
+        work=data.get("work", ""),
+        publisher=data.get("publisher", ""),
+    )
+
+
+def _coins(cite: html.HtmlElement) -> dict[str, str]:
+    """Return what the span beside a source says of it in the format of OpenURL."""
+    following = cite.getnext()
+    spans = [] if following is None or following.tag != "span" else [following]
+    for span in [*spans, *cite.iter("span")]:
+        if "Z3988" not in classes_of(span):
+            continue
+        try:
+            given = parse_qs(span.get("title") or "")
+        except ValueError:
+            return {}
+        keys = {
+            "title": ("rft.atitle", "rft.btitle", "rft.title"),
+            "date": ("rft.date",),
+            "work": ("rft.jtitle",),
+            "publisher": ("rft.pub",),
+        }
+        return {
+            name: next((given[key][0] for key in options if key in given), "")
+            for name, options in keys.items()
+        }
+    return {}
+
+
+def _of_link(link: html.HtmlElement, url: str, name: str) -> Citation:
+    page, archive_url = unwrapped(url)
+    title = _TITLE_OF_LINK.sub("", text_of(link))
+    return Citation(page, name, "" if web_url(title) else title[:_LONGEST_TITLE], archive_url)
+
+
+def _add(citations: list[Citation], citation: Citation) -> None:
+    for at, earlier in enumerate(citations):
+        if earlier.url == citation.url:
+            archive_url = earlier.archive_url or citation.archive_url
+            citations[at] = replace(earlier, archive_url=archive_url)
+            return
+    citations.append(citation)
+
+
+def _external(link: html.HtmlElement) -> str:
+    """Return the URL of a link out of the wiki; empty for others."""
+    if classes_of(link) & {"external", "extiw"} or "mw:ExtLink" in (link.get("rel") or ""):
+        return web_url(link.get("href") or "")
+    return ""
+
+
+def _is_note(shown: str) -> bool:
+    """Return whether a mark is that of an explanatory note, by what it shows."""
+    match = _NUMBER.fullmatch(shown)
+    if match is None:
+        return False
+    group, number = match[1] or "", match[2]
+    if group:
+        return is_note_group(group)
+    return number.isalpha() and (len(number) <= 2 or bool(_ROMAN.fullmatch(number)))
+
+
+def _is_backlink(element: html.HtmlElement) -> bool:
+    return "mw-cite-backlink" in classes_of(element) or element.get("rel") == "mw:referencedBy"
+
+
+def _has_ancestor(element: html.HtmlElement, tag: str, root: html.HtmlElement) -> bool:
+    parent = element.getparent()
+    while parent is not None and parent is not root:
+        if parent.tag == tag:
+            return True
+        parent = parent.getparent()
+    return False
+
 
 # Elements whose text is not prose of the page, and those that begin a block.
 _LEFT_OUT = word_list(

@@ -39,8 +39,6 @@ def claims_of_page(page: MarkedPage, *, lists: bool = False) -> list[CitedClaim]
 
     Parameters
     ----------
-    page
-        The page.
     lists
         Also return items of lists that are no sentences.
     """

@@ -19,8 +19,7 @@ from admiral.citations.extract.inline_templates import (
     quoted,
     visible_arguments,
 )
-from admiral.citations.extract.maintenance_tags import tag_of
-from admiral.citations.extract.marked_blocks import Block, BlockBuilder, MarkedPage
+from admiral.citations.extract.marked_blocks import Block, BlockBuilder, MarkedPage, tag_of
 from admiral.citations.extract.wikitext_lines import wikitext_lines
 from admiral.citations.extract.wikitext_nodes import (
     POSITIONS,
@@ -59,8 +58,6 @@ def read_wikitext(text: str, title: str = "") -> MarkedPage:
     ----------
     text
         Wikitext; any string is allowed.
-    title
-        Title of the page.
     """
     if _REDIRECT.match(text):
         return MarkedPage(title)

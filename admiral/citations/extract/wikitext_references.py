@@ -9,20 +9,17 @@ from dataclasses import replace
 from admiral.citations.citation_records import Citation
 from admiral.citations.extract.citation_templates import (
     anchors,
+    archived_page,
     citation_of,
     is_citation_template,
     is_short_reference,
     nodes_within,
     short_anchors,
-)
-from admiral.citations.extract.maintenance_tags import tag_of
-from admiral.citations.extract.marked_blocks import Reference, is_note_group
-from admiral.citations.extract.reference_urls import (
-    archived_page,
     unwrapped,
     web_url,
     without_trailing_punctuation,
 )
+from admiral.citations.extract.marked_blocks import Reference, is_note_group, tag_of
 from admiral.citations.extract.wikitext_nodes import (
     ExternalLink,
     Node,
@@ -52,8 +49,6 @@ class WikitextReferences:
         ----------
         content
             What the reference holds; empty if it is defined elsewhere.
-        name, group
-            As the reference gives them.
         is_note
             Whether it is a note whatever its group.
         """

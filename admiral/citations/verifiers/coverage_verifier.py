@@ -5,13 +5,96 @@ It needs no training and is the baseline that other verifiers have to beat.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from functools import cache, lru_cache
+from importlib import resources
 
 from admiral.citations.citation_records import CitedClaim
 from admiral.citations.claim_context import ContextForm, claim_in_context
-from admiral.citations.verifiers.term_weights import TermWeights, text_stems
+from admiral.kb.bm25.analysis import STOP_WORDS, porter
 from admiral.library.source_records import Passage
+from proofs.lexicons.values import excludes, same_value, value
+from proofs.logic.words import Word, split_words
+
+_WORD = re.compile(r"[a-z0-9]+")
+
+
+def text_stems(text: str) -> list[str]:
+    """Return the stems of the words of a text in order, without stop words.
+
+    Words are runs of ASCII letters and digits in lower case; stems are Porter's.
+    """
+    return [_stem(word) for word in _WORD.findall(text.lower()) if word not in STOP_WORDS]
+
+
+class TermWeights:
+    """Inverse document frequencies of stems.
+
+    The weight of a stem is ``ln(1 + (N - n + 0.5) / (n + 0.5))`` for `N` texts, `n` of which
+    contain it.
+
+    Parameters
+    ----------
+    frequencies
+        Number of texts that contain each stem.
+    total
+        Number of texts.
+    """
+
+    def __init__(self, frequencies: Counter[str], total: int) -> None:
+        self._frequencies, self._total = frequencies, total
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> TermWeights:
+        """Return the weights over texts."""
+        frequencies: Counter[str] = Counter()
+        total = 0
+        for text in texts:
+            total += 1
+            frequencies.update(set(text_stems(text)))
+        return cls(frequencies, total)
+
+    @classmethod
+    def background(cls) -> TermWeights:
+        """Return the weights over the documents of the bundled demo corpus."""
+        return _background()
+
+    def __add__(self, other: TermWeights) -> TermWeights:
+        """Return the weights over the texts of both."""
+        return TermWeights(self._frequencies + other._frequencies, self._total + other._total)
+
+    def weight(self, stem: str) -> float:
+        """Return the weight of a stem, which is positive."""
+        containing = self._frequencies.get(stem, 0)
+        return math.log(1 + (self._total - containing + 0.5) / (containing + 0.5))
+
+    def coverage(self, claim: Collection[str], text: Collection[str]) -> float:
+        """Return the share of the claim's weight that a text contains; 0 for a claim without stems.
+
+        Parameters
+        ----------
+        claim, text
+            Distinct stems.
+        """
+        total = sum(map(self.weight, claim))
+        return sum(self.weight(stem) for stem in claim if stem in text) / total if total else 0.0
+
+
+@lru_cache(1 << 17)
+def _stem(word: str) -> str:
+    return porter(word)
+
+
+@cache
+def _background() -> TermWeights:
+    file = resources.files("admiral") / "data" / "demo" / "documents.jsonl"
+    records = (json.loads(line) for line in file.read_text(encoding="utf-8").splitlines())
+    return TermWeights.of(f"{one['title']} {' '.join(one['sentences'])}" for one in records)
+
 
 _NO_LIMIT = 1 << 30
 
@@ -23,8 +106,6 @@ class CoverageVerifier:
 
     Parameters
     ----------
-    weights
-        Weights of stems.
     context
         Whose words must be covered; those of the claim alone by default.
     """
@@ -50,3 +131,62 @@ class CoverageVerifier:
 def passage_stems(text: str) -> frozenset[str]:
     """Return the distinct stems of a passage, cached: parts of a claim read the same passages."""
     return frozenset(text_stems(text))
+
+
+#: Names of the features, each of which is explained where it is computed.
+LEXICAL_FEATURES = (
+    "coverage_source",
+    "uncovered_names",
+    "uncovered_values",
+    "value_conflicts",
+    "claim_length",
+    "source_length",
+)
+# A claim that lacks more names or values is not worse.
+_MOST = 5
+# Words of a passage that are compared with the values of a claim.
+_MAX_WORDS = 400
+
+
+def lexical_features(
+    claim: CitedClaim, passages: Sequence[Passage], best: int, weights: TermWeights
+) -> dict[str, float]:
+    """Return the value of each of `LEXICAL_FEATURES`.
+
+    Parameters
+    ----------
+    best
+        Position of the best passage.
+    """
+    source = frozenset[str]().union(*(passage_stems(passage.text) for passage in passages))
+    words = [word for word in split_words(claim.claim) if word.is_content]
+    uncovered = [word for word in words if not _is_covered(word.norm, source)]
+    names = [w for w in uncovered if claim.claim[w.start].isupper() and value(w.norm) is None]
+    values = [w for w in uncovered if value(w.norm) is not None]
+    return {
+        # Coverage of the claim by all passages together.
+        "coverage_source": weights.coverage(sorted(set(text_stems(claim.claim))), source),
+        # Capitalised words and values that the source does not contain.
+        "uncovered_names": float(min(len(names), _MOST)),
+        "uncovered_values": float(min(len(values), _MOST)),
+        # Values of the claim beside which the best passage has only others of their kind.
+        "value_conflicts": float(min(_conflicts(words, passages[best].text), _MOST)),
+        # Logarithms of numbers of content words, and of characters.
+        "claim_length": math.log(1 + len(words)),
+        "source_length": math.log(1 + max(passage.end for passage in passages)),
+    }
+
+
+def _is_covered(norm: str, stems: Collection[str]) -> bool:
+    own = text_stems(norm)
+    return all(stem in stems for stem in own)
+
+
+def _conflicts(words: Sequence[Word], passage: str) -> int:
+    there = {w.norm for w in split_words(passage)[:_MAX_WORDS] if value(w.norm) is not None}
+    return sum(
+        value(word.norm) is not None
+        and not any(same_value(word.norm, other) or word.norm == other for other in there)
+        and any(excludes(word.norm, other) for other in there)
+        for word in words
+    )

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.citations.citation_weights import CitationWeights
-from admiral.citations.score_calibration import ScoreCalibration, fit_platt, sigmoid
+from admiral.citations.citation_weights import CitationWeights, ScoreCalibration, fit_platt, sigmoid
 from admiral.errors import AdmiralError
 
 _SCORES = st.lists(st.floats(-100, 100), min_size=2, max_size=40)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from admiral.citations.citation_records import Citation
-from admiral.citations.source_checks import source_status
+from admiral.citations.source_judging import source_status
 from admiral.library.source_records import Source
 
 CITATION = Citation("https://x.example/a", title="Title")

@@ -1,4 +1,4 @@
-"""Retrieval of sources for claims: queries, page ranks, fusion, expansion and filters."""
+"""Retrieval of sources for claims: queries, page ranks, fusion and filters."""
 
 from __future__ import annotations
 
@@ -10,10 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.citations.citation_records import CitedClaim
-from admiral.citations.claim_queries import QUERY_FORMS, claim_query
-from admiral.citations.query_expansion import Expansion, NoExpansion, PageTitleExpansion
-from admiral.citations.source_ranking import best_passages, reciprocal_rank_fusion, union
-from admiral.citations.source_search import SourceSearch
+from admiral.citations.source_search import (
+    QUERY_FORMS,
+    SourceSearch,
+    best_passages,
+    claim_query,
+    reciprocal_rank_fusion,
+    union,
+)
 from admiral.library import Library, Passage, ScoredPassage, Source, SourceFilter, build_library
 from tests.admiral.kb.embeddings.fake_encoder import FakeEncoder
 
@@ -139,21 +143,3 @@ def test_sparse_and_dense_rankings_are_fused(library: Path, fusion: str) -> None
         ((query, urls),) = search.candidates([bridge], 2)
         assert query == "zebra"
         assert urls == tuple(s.passage.url for s in found[:2])
-
-
-class _Fixed:
-    def expand(self, claims: Sequence[CitedClaim]) -> list[list[Expansion]]:
-        return [[Expansion("London", -0.1), Expansion("bridge", -0.5)] for _ in claims]
-
-
-def test_expansions_are_added_to_sparse_queries(library: Path) -> None:
-    claims = [CLAIM, CitedClaim(id="2", claim="Bare.")]
-    assert NoExpansion().expand(claims) == [[], []]
-    assert PageTitleExpansion().expand(claims) == [[Expansion("Eiffel Tower")], []]
-    with Library.open(library) as opened:
-        search = SourceSearch(opened, sparse=opened, form=QUERY_FORMS["claim"], expander=_Fixed())
-        assert search.queries(claims) == [
-            "It was built in 1889. London bridge",
-            "Bare. London bridge",
-        ]
-        assert search.search(claims, 1)[0][0].passage.url == SOURCES[3].url

@@ -15,16 +15,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.citations.citation_records import CitedClaim
-from admiral.citations.study_items import Preference, study_items
-from admiral.citations.study_page import study_page
-from admiral.citations.study_score import (
+from admiral.citations.study_items import (
     NO_MAJORITY,
     PREFERENCES,
+    Preference,
     fleiss_kappa,
     majority,
     score_study,
     sign_test,
+    study_items,
 )
+from admiral.citations.study_page import study_page
 from admiral.cli.study import study_command
 from admiral.errors import AdmiralError
 from tests.admiral.io.test_judgement_page import Reader

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.citations.subclaims import MAX_PARTS, content_words, subclaims
+from admiral.citations.source_scorers import MAX_PARTS, content_words, subclaims
 from tests.proofs.hostile_texts import texts
 
 

@@ -21,6 +21,7 @@ claims: ${data}/claims.jsonl
 knowledge_bases: {small: {corpus: "${data}/corpus.jsonl"}}
 systems:
   - {name: BM25, baseline: bm25}
+paper: {table: 7, columns: [recall], rows: {Other: [93.5], Further: [null]}, note: Of old.}
 """
 
 
@@ -35,11 +36,14 @@ def test_experiment(
     file.write_text(TEXT)
     arguments = ("experiment", file, "--data", tmp_path, "--out", out)
     done = admiral(*arguments, "--limit", 1, "--set", "seed=4")
-    title, _, heading, _, row, *_, path = done.stdout.decode().splitlines()
+    title, _, heading, _, row, *others, path = done.stdout.decode().splitlines()
     assert (done.returncode, title, path) == (0, "Small", f"{out}/experiment.json")
     assert [cell.strip() for cell in heading.split("|")][1:4] == ["system", "claims", "number"]
     assert row.startswith("| BM25   | ")
     assert len(row) == len(heading)
+    assert "The paper's figures (table 7):" in others
+    assert "| Other   | 93.5   |" in others
+    assert "Of old." in others
     assert b"BM25 (1 of 1)" in done.stderr
     kept = json.loads((out / "experiment.json").read_text())
     assert (kept["claims"]["used"], kept["seeds"]["bootstrap"]) == (1, 4)

@@ -18,7 +18,7 @@ from admiral.client import AsyncClient, Client
 from admiral.client.connection import ClaimStream, Connection
 from admiral.records import Hop
 from admiral.serving.application import create_app
-from admiral.serving.hop_events import hop_event
+from admiral.serving.retrieval_routes import hop_event
 from admiral.serving.service import Service
 from tests.admiral.results import result, verified_result
 from tests.admiral.serving.live_service import EMMY, listening, quick_config

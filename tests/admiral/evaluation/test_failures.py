@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from admiral.evaluation.failures import Outcome, classify_outcome
 from admiral.evaluation.predictions import Prediction
-from admiral.evaluation.traces import HopTrace, Trace
+from admiral.evaluation.traces import HopTrace, Outcome, Trace, classify_outcome
 
 AB = [frozenset("AB")]
 

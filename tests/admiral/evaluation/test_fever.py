@@ -8,10 +8,16 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from admiral.evaluation import fever, feverous
+from admiral.evaluation import fever
 from admiral.gold import Label
-from benchmarks.fever_agreement import FIGURES, Instance, disagreements, our_figures, runs
 from proofs import Verdict
+from tests.admiral.evaluation.fever_runs import (
+    FIGURES,
+    Instance,
+    disagreements,
+    our_figures,
+    runs,
+)
 from tests.admiral.evaluation.small_runs import answer, gold, pairs, values
 
 A, B, C = ("A", 0), ("B", 1), ("C", 2)
@@ -87,7 +93,7 @@ def test_feverous_scores_evidence_of_every_claim() -> None:
         (lacking, answer(B, verdict=Verdict.NOT_ENOUGH_INFO)),
         (gold([A, B], [C]), answer(("X", 0), C)),
     )
-    found = values(feverous.measures(every, [5]))
+    found = values(fever.feverous_measures(every, [5]))
     assert found["evidence precision"] == [1, 0, 0.5]
     assert found["evidence recall"] == [1, 0, 1]
     assert found["label accuracy"] == [1, 1, 1]
@@ -100,17 +106,17 @@ def test_feverous_s_selects_claims_that_sentences_can_verify() -> None:
         replace(gold(id="2"), n_ignored_elements=3),
         replace(gold([B], id="3"), n_ignored_elements=1),
     ]
-    chosen, notes = feverous.select_claims(claims)
+    chosen, notes = fever.select_claims(claims)
     assert [claim.id for claim in chosen] == ["1", "3"]
     assert notes == [
         "1 of 3 claims need more than sentences and are left out (FEVEROUS-S); 4 cells and other "
         "elements were passed over"
     ]
-    assert feverous.select_claims(claims[:1]) == (claims[:1], [])
+    assert fever.select_claims(claims[:1]) == (claims[:1], [])
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_agreement_benchmark_computes_each_measure(name: str, tmp_path: Path) -> None:
+def test_each_figure_of_a_perfect_run_is_1(name: str, tmp_path: Path) -> None:
     run: list[Instance] = [
         {
             "label": "SUPPORTS",

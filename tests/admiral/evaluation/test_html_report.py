@@ -16,13 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral import AdmiralError, RecordError
-from admiral.evaluation.failures import Outcome
 from admiral.evaluation.html_report import ReportCase, report_page
 from admiral.evaluation.report_cases import build_report_cases
-from admiral.evaluation.traces import read_traces
+from admiral.evaluation.traces import Outcome, read_traces
 from admiral.gold import GoldClaim, Label
-from admiral.graph.connections import Connection
-from admiral.graph.neighbourhood import MentionEdge, Neighbour, Neighbourhood
+from admiral.graph.neighbourhood import Connection, MentionEdge, Neighbour, Neighbourhood
 from admiral.kb import KnowledgeBase, build
 from admiral.records import Claim, Sentence
 from tests.admiral.evaluation.small_runs import written

@@ -9,8 +9,12 @@ import pytest
 
 from admiral import AdmiralError
 from admiral.evaluation.bootstrap import confidence_intervals
-from admiral.evaluation.predictions import Prediction, read_predictions
-from admiral.evaluation.sentence_sources import read_run_settings, sentence_note
+from admiral.evaluation.predictions import (
+    Prediction,
+    read_predictions,
+    read_run_settings,
+    sentence_note,
+)
 from admiral.evaluation.tables import format_measures, measure_records
 from admiral.evaluation.tasks import EVALUATION_TASKS, evaluate, infer_task, read_task_claims
 from admiral.kb import build

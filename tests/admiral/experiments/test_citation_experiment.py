@@ -17,7 +17,7 @@ from admiral.experiments.citation_description import (
     read_citation_experiment,
 )
 from admiral.experiments.citation_runner import run_citation_experiment
-from admiral.experiments.citation_tables import citation_tables
+from admiral.experiments.experiment_tables import citation_tables
 from tests.admiral.citations.cited_pages import BRIDGE, HARBOUR
 
 CONFIGS = Path(__file__).parents[3] / "configs"

@@ -8,8 +8,7 @@ import pytest
 
 from admiral.config import load_config
 from admiral.errors import AdmiralError
-from admiral.experiments.description import Experiment, KnowledgeBaseRecipe
-from admiral.experiments.description_reader import read_experiment
+from admiral.experiments.description import Experiment, KnowledgeBaseRecipe, read_experiment
 
 MINIMAL = """
 title: A title

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from admiral.evaluation.predictions import Prediction
-from admiral.evaluation.sentence_sources import sentence_note
+from admiral.evaluation.predictions import Prediction, sentence_note
 from admiral.evaluation.traces import HopTrace, Trace
-from admiral.experiments.description_reader import read_experiment
+from admiral.experiments.description import read_experiment
 from admiral.experiments.experiment_record import (
     evaluate_systems,
     knowledge_base_record,

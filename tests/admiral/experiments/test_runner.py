@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from admiral.errors import AdmiralError
-from admiral.experiments.description_reader import read_experiment
+from admiral.experiments.description import read_experiment
 from admiral.experiments.runner import run_experiment
 
 pytestmark = pytest.mark.slow  # many processes, each of which imports torch

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.graph import PageRank, personalised_pagerank
-from admiral.graph.personalised_pagerank import inverse_frequency
+from admiral.graph.graph_ranking import inverse_frequency
 from tests.admiral.graph.random_graphs import SmallGraph, small_graphs
 
 

@@ -16,9 +16,9 @@ import psutil
 import pytest
 
 from admiral import Admiral
+from admiral.serving.access import timed_connections
 from admiral.serving.application import create_app
 from admiral.serving.service import Service, ServiceLimits
-from admiral.serving.timed_connections import timed_connections
 from proofs import Judgement
 from tests.admiral.serving.live_service import EMMY, listening, quick_config
 from tests.admiral.serving.test_api import problem

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -18,10 +21,37 @@ from admiral.kb import KnowledgeBase, build, demo_kb, remove
 from admiral.records import Document
 from admiral.retrieval.title_matching import base_title
 from admiral.synthesis import SynthesisSettings, Synthesizer, SyntheticClaim
-from benchmarks.synthesis import leaked
 from tests.admiral.synthesis.in_memory_documents import DOCUMENTS, InMemoryDocuments
 
 ROOT = Path(__file__).parents[3]
+
+# Words of titles that say nothing by themselves.
+_FREE = set(
+    re.findall(
+        r"\w+",
+        "a an and as at by de del di du for from in is it la le los no of on or the to van von "
+        "with",
+    )
+)
+
+
+def words(text: str) -> set[str]:
+    """Return the words of a text in small letters, without accents."""
+    plain = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+    return set(re.findall(r"\w+", plain.casefold()))
+
+
+def leaked(record: Mapping[str, Any]) -> set[str]:
+    """Return the words of hidden titles that a claim's record shows in the claim.
+
+    What stands in the parenthesis of a title is no name; words of titles that are named count as
+    named.
+    """
+    hidden = set(record["described"])
+    named = {title for title, _ in record["supporting_facts"]} - hidden
+    allowed = _FREE.union(*(words(title) for title in named))
+    names = set().union(*(words(re.sub(r"\s*\([^()]*\)$", "", title) or title) for title in hidden))
+    return words(record["claim"]) & (names - allowed)
 
 
 def written(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from admiral.synthesis.title_leaks import leaked_words
+from admiral.synthesis.true_claims import leaked_words
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.citations.mixed_scorer import MixedScorer
-from admiral.citations.verifiers.coverage_verifier import CoverageVerifier
-from admiral.citations.verifiers.term_weights import TermWeights
+from admiral.citations.source_scorers import MixedScorer
+from admiral.citations.verifiers.coverage_verifier import CoverageVerifier, TermWeights
 from admiral.errors import AdmiralError
 from tests.admiral.citations.cited_pages import BRIDGE, CLAIM, HARBOUR, passage
 from training.data.citation_examples import extract_features, pool_stems, read_token_claims

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.damage import seal
-from benchmarks.trie_fuzz import spells
+from tests.trie.index.damaged_tries import seal, spells
 from trie import TokenTrie, TrieConstraint, TrieFileError, UpdatedTrie
 from trie.index import trie_build, trie_files
 

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.damage import seal
-from benchmarks.trie_fuzz import rounds, spells
+from tests.trie.index.damaged_tries import rounds, seal, spells
 from trie import TokenTrie, TrieFileError
 from trie.index import block_checks, trie_files
 from trie.index.invariants import RowInvariants
@@ -115,7 +114,7 @@ def test_nodes_without_rows_are_rejected(saved: Path) -> None:
 
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_damaged_files_are_rejected_or_harmless(tmp_path: Path, seed: int) -> None:
-    outcomes = rounds(tmp_path, 0, 10_000 if seed else 300, seed)
+    outcomes = rounds(tmp_path, 10_000 if seed else 300, seed)
     kinds = ["trie, checksums mended", "trie, checksums as they were", "journal, checksum mended"]
     for kind in kinds:
         refused = sum(outcomes[key] for key in outcomes if key.startswith(f"{kind}: refused"))
@@ -140,7 +139,7 @@ def test_every_check_is_needed(
 ) -> None:
     monkeypatch.setattr(place, name, lambda *_: result)
     with pytest.raises((AssertionError, IndexError)):
-        rounds(tmp_path, 0, 300, 0)
+        rounds(tmp_path, 300, 0)
 
 
 @pytest.mark.parametrize(

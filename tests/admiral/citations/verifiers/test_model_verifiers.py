@@ -8,18 +8,16 @@ from pathlib import Path
 import pytest
 import torch
 
-from admiral.citations.aggregate import PassageAggregator
-from admiral.citations.verifiers.cascade import CascadeVerifier
-from admiral.citations.verifiers.coverage_verifier import CoverageVerifier
-from admiral.citations.verifiers.pair_classifier_verifier import PairClassifierVerifier
-from admiral.citations.verifiers.proof_verifier import ProofVerifier
-from admiral.citations.verifiers.sentence_states import SentenceStates
-from admiral.citations.verifiers.similarity_verifiers import (
+from admiral.citations.source_scorers import PassageAggregator
+from admiral.citations.verifiers.coverage_verifier import CoverageVerifier, TermWeights
+from admiral.citations.verifiers.model_verifiers import (
     LateInteractionVerifier,
+    PairClassifierVerifier,
+    ProofVerifier,
+    SentenceStates,
     SimilarityVerifier,
 )
-from admiral.citations.verifiers.term_weights import TermWeights
-from admiral.citations.verifiers.verifier_protocol import CitationVerifier
+from admiral.citations.verifiers.verifier_protocol import CascadeVerifier, CitationVerifier
 from admiral.kb.corpus.sentence_splitter import split_sentences
 from admiral.reranking.mean_pooling import MeanPoolingEncoder
 from admiral.reranking.minilm_files import MINILM, minilm_directory

@@ -1,5 +1,0 @@
-"""Run the command."""
-
-from benchmarks.own_files import main
-
-main()
