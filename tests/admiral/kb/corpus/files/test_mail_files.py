@@ -96,7 +96,8 @@ def test_attachments(tmp_path: Path) -> None:
         ("Older", "#Older", "An older text."),
     ]
     found = [item.findings for item in items]
-    assert found[0] is not None and not any(found[1:])
+    assert found[0] is not None
+    assert not any(found[1:])
     notes = " ".join(found[0].notes)
     assert "the attachment x.zip is not of a known type" in notes
     assert "the attachment x.pdf cannot be read as PDF" in notes
