@@ -19,7 +19,13 @@ from admiral.kb.corpus.files.office_packages import (
     parsed,
 )
 from admiral.kb.corpus.files.raised_text import Position, joined_text
-from admiral.kb.corpus.files.table_grids import GridCell, Span, add_grid, visible_cells
+from admiral.kb.corpus.files.table_grids import (
+    MOST_COLUMNS,
+    GridCell,
+    Span,
+    add_grid,
+    visible_cells,
+)
 from admiral.kb.corpus.files.zip_archives import open_archive
 from proofs.logic.words import word_list
 
@@ -31,7 +37,6 @@ _LEFT_OUT = word_list(
 _FRAMES = word_list("frame custom-shape rect ellipse line path polygon connector caption g")
 _VALUES = ("string-value", "date-value", "value")
 _CHARACTERS = {"tab": "\t", "line-break": "\n", "s": " "}
-_MOST_COLUMNS = 16_384
 _MOST_STYLES = 20  # that one is based on
 
 
@@ -152,7 +157,7 @@ class _Reader:
         for each in _within(table, "table-column"):
             times = _number(each, "number-columns-repeated")
             if attribute(each, "visibility") in ("collapse", "filter"):
-                hidden += range(column + 1, min(column + times, _MOST_COLUMNS) + 1)
+                hidden += range(column + 1, min(column + times, MOST_COLUMNS) + 1)
             column += times
         hanging: dict[int, tuple[int, Span]] = {}
         for row in _within(table, "table-row"):
@@ -168,7 +173,7 @@ class _Reader:
         covered = 0  # columns of the latest cell that have cells of their own in the file
         for cell in row:
             name = local_name(cell)
-            times = min(_number(cell, "number-columns-repeated"), _MOST_COLUMNS)
+            times = min(_number(cell, "number-columns-repeated"), MOST_COLUMNS)
             if name == "covered-table-cell":
                 while times:
                     if covered:
@@ -188,7 +193,7 @@ class _Reader:
                 if not lines:  # written by a program that leaves it to others to show values
                     lines += filter(None, (attribute(cell, name) for name in _VALUES))
                 written = one_line("; ".join(lines))
-                width = _number(cell, "number-columns-spanned")
+                width = min(_number(cell, "number-columns-spanned"), MOST_COLUMNS)
                 rows = _number(cell, "number-rows-spanned")
                 for _ in range(times if written else 0):
                     span = Span(column, column + width - 1, written)

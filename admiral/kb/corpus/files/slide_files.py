@@ -22,7 +22,7 @@ from admiral.kb.corpus.files.office_packages import (
     relationships,
 )
 from admiral.kb.corpus.files.raised_text import Position, joined_text
-from admiral.kb.corpus.files.table_grids import GridCell, add_grid
+from admiral.kb.corpus.files.table_grids import MOST_COLUMNS, GridCell, add_grid
 from admiral.kb.corpus.files.zip_archives import open_archive
 
 _OFF = ("0", "false")
@@ -154,7 +154,8 @@ def _rows(table: Element) -> Iterator[list[GridCell]]:
             written = above.get(column, "") if is_repeated else "; ".join(lines)
             span = attribute(cell, "gridSpan") or "1"
             above[column] = written
-            cells.append(GridCell(written, max(int(span), 1), is_repeated))
+            width = min(max(int(span), 1), MOST_COLUMNS)
+            cells.append(GridCell(written, width, is_repeated))
             column += cells[-1].width
         yield cells
 

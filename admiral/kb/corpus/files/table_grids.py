@@ -15,6 +15,7 @@ from typing import NamedTuple
 from admiral.kb.corpus.files.extraction import TextBuilder, one_line
 from admiral.kb.corpus.files.html_tables import TableRows
 
+MOST_COLUMNS = 16_384  # of a sheet; a wider cell is damaged
 _ROWS_LOOKED_AT = 20
 _MOST_LINES = 3  # above a table: its title and remarks
 _LONGEST_HEAD = 100  # characters

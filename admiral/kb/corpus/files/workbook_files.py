@@ -13,7 +13,8 @@ from typing import NamedTuple
 from zipfile import ZipFile
 
 from openpyxl.styles.numbers import BUILTIN_FORMATS
-from openpyxl.utils.cell import column_index_from_string, coordinate_from_string, range_boundaries
+from openpyxl.utils.cell import column_index_from_string, range_boundaries
+from openpyxl.utils.escape import unescape
 
 from admiral.kb.corpus.files.extraction import TextBuilder
 from admiral.kb.corpus.files.number_formats import shown_number
@@ -30,11 +31,16 @@ from admiral.kb.corpus.files.office_packages import (
     relationships,
 )
 from admiral.kb.corpus.files.raised_text import Position, joined_text
-from admiral.kb.corpus.files.table_grids import GridCell, Span, add_grid, visible_cells
+from admiral.kb.corpus.files.table_grids import (
+    MOST_COLUMNS,
+    GridCell,
+    Span,
+    add_grid,
+    visible_cells,
+)
 from admiral.kb.corpus.files.word_package import raised_or_lowered
 from admiral.kb.corpus.files.zip_archives import open_archive
 
-_LAST_COLUMN = 16_384
 _ON = ("1", "true")
 _MIDNIGHT = re.compile(r"T00:00(?::00)?(?:\.0*)?Z?$")
 _HIDES_ALL = ";;;"  # a number format
@@ -142,7 +148,7 @@ class _Layout(NamedTuple):
                 first, top, last, bottom = range_boundaries(element.get("ref", ""))
                 merged[top, first] = bottom, last
             elif element.get("hidden") in _ON or float(element.get("width") or 1) == 0:
-                last = min(int(element.get("max", "0")), _LAST_COLUMN)
+                last = min(int(element.get("max", "0")), MOST_COLUMNS)
                 hidden.update(range(int(element.get("min", "1")), last + 1))
         return cls(sorted(hidden), merged, has_cells)
 
@@ -172,7 +178,7 @@ class _Sheet:
         column = 0
         for cell in row:
             if place := cell.get("r"):
-                column = column_index_from_string(coordinate_from_string(place)[0])
+                column = column_index_from_string(place.rstrip("0123456789"))
             else:
                 column += 1
             if shown := self._shown(cell):
@@ -214,7 +220,7 @@ class _Sheet:
         if kind == "d":
             return _MIDNIGHT.sub("", written).replace("T", " ")
         if kind != "n":
-            return written
+            return str(unescape(written))
         number = float(written)
         if not math.isfinite(number):
             raise ValueError(f"the number {written}")
@@ -248,4 +254,4 @@ def _string(element: Element) -> str:
             written = child(each, "t")
             shown = (written.text if written is not None else "") or ""
             pieces.append((shown, raised_or_lowered(child(each, "rPr")) or ""))
-    return joined_text(pieces)
+    return str(unescape(joined_text(pieces)))

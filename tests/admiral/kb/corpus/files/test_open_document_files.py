@@ -178,6 +178,13 @@ def test_bounds_and_files_that_cannot_be_read() -> None:
     bomb = f"<table:table>{cell}</text:p></table:table-cell></table:table-row></table:table>"
     with pytest.raises(UnreadableFileError, match="too long"):
         texts(bomb.replace("<text:p>x", f"<text:p>{'x' * 9999}"))
+    cell = "<table:table-cell table:number-columns-spanned='99999999'><text:p>Wide.</text:p>"
+    row = f"<table:table-row>{cell}</table:table-cell></table:table-row>"
+    other = (
+        "<table:table-row><table:table-cell><text:p>a</text:p></table:table-cell><table:table-cell>"
+    )
+    other += "<text:p>b</text:p></table:table-cell></table:table-row>"
+    assert texts(f"<table:table>{row}{other}{other}</table:table>") == ["Wide.", "a: a; b: b."]
     manifest = f"<manifest:manifest {NAMESPACES}><manifest:file-entry><manifest:encryption-data/>"
     manifest += "</manifest:file-entry></manifest:manifest>"
     with pytest.raises(UnreadableFileError, match="encrypted"):

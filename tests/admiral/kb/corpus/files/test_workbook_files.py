@@ -143,6 +143,7 @@ def test_dates_numbers_and_texts_as_they_are_shown() -> None:
         "Sum": (0.1 + 0.2, "General", "0.3"),
         "Error": ("#N/A", "General", "#N/A"),
         "Text": ("1e5", "@", "1e5"),
+        "Lines": ("one_x000D_\ntwo", "General", "one two"),
     }
 
     def format(sheet: Any) -> None:
