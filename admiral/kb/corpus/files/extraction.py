@@ -23,6 +23,7 @@ LONGEST_TEXT = 32 * 2**20  # characters
 TOO_LONG = "too long"
 _SHORT_ITEM = 8  # words
 _SOFT_HYPHEN = "\u00ad"
+_LONGEST_RECORD = 500  # characters; in a longer one, each sentence of a value is one
 _LONGEST_HEADING = 200  # characters; longer ones are paragraphs in the markup of a heading
 
 
@@ -41,11 +42,14 @@ class Block(NamedTuple):
         The headings above it, outermost first.
     list_number
         Number of the list that it is an item of; 0 for other blocks.
+    is_sentence
+        Whether it is not divided, although full stops may stand in it.
     """
 
     text: str
     section: tuple[str, ...]
     list_number: int = 0
+    is_sentence: bool = False
 
 
 class LocatedSentence(NamedTuple):
@@ -160,6 +164,10 @@ class TextBuilder:
         """Yield the paragraphs in order; the items of a list of short ones are one."""
         return _with_joined_items(self._blocks)
 
+    def record(self, text: str) -> None:
+        """Add a row of data, whose values belong together: one sentence unless it is long."""
+        self._add(closed(one_line(text)), is_sentence=len(text) <= _LONGEST_RECORD)
+
     def sentences(self) -> Iterator[LocatedSentence]:
         """Yield the sentences in order.
 
@@ -168,16 +176,17 @@ class TextBuilder:
         """
         offset = 0
         for block in self.paragraphs():
-            for start, end in sentence_spans(block.text):
+            whole = [(0, len(block.text))]
+            for start, end in whole if block.is_sentence else sentence_spans(block.text):
                 yield LocatedSentence(block.text[start:end], block.section, offset + start)
             offset += len(block.text) + 2
 
-    def _add(self, text: str, list_number: int = 0) -> None:
+    def _add(self, text: str, list_number: int = 0, *, is_sentence: bool = False) -> None:
         text = one_line(text)
         if not has_content(text):
             return
         self._count(len(text))
-        self._blocks.append(Block(text, self._section, list_number))
+        self._blocks.append(Block(text, self._section, list_number, is_sentence))
 
     @property
     def _section(self) -> tuple[str, ...]:

@@ -65,7 +65,7 @@ class _Mail:
     def add(self, message: Message) -> None:
         self._text.propose_title(str(message.get("Subject", "")))
         fields = [(name, value) for name in _SHOWN_FIELDS if (value := str(message.get(name, "")))]
-        self._text.row([value for _, value in fields], [name for name, _ in fields])
+        self._text.record("; ".join(f"{name}: {value}" for name, value in fields))
         for part in self._shown(message):
             _add_text(part, self._text)
         for part in self._attachments:

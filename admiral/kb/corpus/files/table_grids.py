@@ -171,7 +171,7 @@ class _Grid:
         """End a table; the lines after it belong to the next one if that has heads."""
         if self._table is not None:
             for sentence in self._table.end():
-                self._text.row((sentence,))
+                self._text.record(sentence)
         self._write_lines(of_table=of_table)
         self._table = None
 
@@ -209,7 +209,7 @@ class _Grid:
         if not is_head:  # so that not all cells are names
             table.cell("", is_head=False, columns=None, rows=None)
         if sentence := table.end_row(in_head=is_head):
-            self._text.row((sentence,))
+            self._text.record(sentence)
 
 
 def _line(row: Row) -> str:

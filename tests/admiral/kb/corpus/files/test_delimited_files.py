@@ -41,6 +41,16 @@ def test_delimiters_in_values() -> None:
     assert rows(read_tsv, "Lamp,Note\nEddy,a\n") == ["Lamp: Eddy; Note: a."]
 
 
+def test_a_row_is_one_sentence_unless_it_is_long() -> None:
+    note = "It is white. It was built by Ida Penn."
+    assert rows(read_csv, f"Lamp,Note,Height\nEddy,{note},41\n") == [
+        f"Lamp: Eddy; Note: {note}; Height: 41."
+    ]
+    found = rows(read_csv, f"Lamp,Note,Height\nEddy,{note * 20},41\n")
+    assert found[0] == "Lamp: Eddy; Note: It is white."
+    assert len(found) > 20
+
+
 def test_a_mark_that_nothing_closes_hides_no_rows() -> None:
     many = [f"pipe {n}\t{n}" for n in range(50)]
     found = rows(read_tsv, "\n".join(["Name\tSize", '"5 inch\t9', *many]))
