@@ -31,6 +31,7 @@ from admiral.kb.corpus.readers import (
     corpus_files,
     detect_format,
 )
+from admiral.kb.corpus.readers.corpus_records import source_of
 
 logger = logging.getLogger(__name__)
 
@@ -132,8 +133,11 @@ class Corpora:
         AdmiralError
             If a corpus cannot be read, or for the first bad record unless they are skipped.
         """
+        path, file = None, ""
         for record in track_documents(self._good_records(), "reading", enabled=progress):
-            yield record.placed()
+            if record.path is not path:
+                path, file = record.path, source_of(record.path)
+            yield record.placed(file)
         if self.bad:
             logger.warning("%d bad records were skipped", self.bad)
         if self.split:

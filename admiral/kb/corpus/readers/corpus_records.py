@@ -54,12 +54,18 @@ class Record:
         """Position for messages, such as ``corpus.jsonl:17``."""
         return f"{self.path}:{self.line}"
 
-    def placed(self) -> Record:
-        """Return the record with its file and line in its document, unless that names a source."""
+    def placed(self, file: str) -> Record:
+        """Return the record with its file and line in its document, unless that names a source.
+
+        Parameters
+        ----------
+        file
+            `source_of` the path of the record.
+        """
         if self.document.source:
             return self
-        document = replace(self.document, file=source_of(self.path), line=self.line)
-        return replace(self, document=document)
+        document = replace(self.document, file=file, line=self.line)
+        return Record(document, self.path, self.line, self.split, self.findings)
 
 
 @dataclass(frozen=True, slots=True)
