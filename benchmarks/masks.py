@@ -33,7 +33,7 @@ from benchmarks.titles import Titles
 from trie import ConstraintLogitsProcessor, Seq2Seq, TokenTrie, TrieConstraint
 from trie.decoding.continuations import Continuations, ContinuationSelector
 from trie.decoding.next_tokens import ConstraintBatch
-from trie.index.bit_vector import Ints
+from trie.index.csr import Ints
 
 _DEPTHS, _BEAMS, _SECONDS = 4, 25, 3.0
 _SOURCE = 40  # tokens of an input

@@ -13,9 +13,8 @@ import numpy as np
 
 from benchmarks.models import MINI
 from trie import SafeTokenizer
-from trie.index.bit_vector import Ints, Unsigned, Words
-from trie.index.csr import take_rows
-from trie.index.trie_build import concatenate
+from trie.index.csr import Ints, Unsigned, row_positions
+from trie.index.token_trie import concatenate
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)  # an odd number with well mixed bits, for hashing
 
@@ -75,7 +74,7 @@ class Titles:
             parts.append(take_rows(flat, lengths, new))
         return Titles(np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts]))
 
-    def _draw(self, count: int, rng: np.random.Generator) -> tuple[Unsigned, Ints, Words]:
+    def _draw(self, count: int, rng: np.random.Generator) -> tuple[Unsigned, Ints, Unsigned]:
         """Return the tokens of random titles, their lengths, and a hash of each."""
         pieces = self._pieces
         rows, at = np.arange(count), pieces.starts[rng.integers(len(self), size=count)]
@@ -122,6 +121,12 @@ class _Pieces:
     order: Ints
     firsts: Ints
     counts: Ints
+
+
+def take_rows(flat: Unsigned, sizes: Ints, order: Ints) -> tuple[Unsigned, Ints]:
+    """Return the rows `order` of a CSR array whose rows lie one after another, and their sizes."""
+    offsets = (np.cumsum(sizes) - sizes)[order]
+    return flat[row_positions(offsets, sizes[order])], sizes[order]
 
 
 def read_titles(path: Path | None) -> Iterator[str]:

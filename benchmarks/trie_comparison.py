@@ -4,10 +4,9 @@
 
 Each is built in a process of its own and opened in another one, whose growth is its memory; while
 that one has it open, a second process opens it, too, whose growth without what the two share is the
-last line. Opening the token trie leaves the check of most of it for later; it is checked as a whole
-before memory is looked at, and the time of both is there, too. The marisa trie spells each token as
-a character, the dicts are kept as Python's own `marshal` data. Building includes writing. Beyond
-the number of titles in the file, others with the same statistics of tokens are generated
+last line. Opening the token trie checks it; the others are not checked. The marisa trie spells each
+token as a character, the dicts are kept as Python's own `marshal` data. Building includes writing.
+Beyond the number of titles in the file, others with the same statistics of tokens are generated
 (`benchmarks.titles`). All times are processor times, the best of several runs, so that other work
 on the machine counts little. Dicts of 5.4 million titles take 10 GB of memory while the second
 process has them open.
@@ -28,17 +27,15 @@ import numpy as np
 from benchmarks.dev_extra import psutil
 from benchmarks.timing import best
 from benchmarks.titles import Titles
-from benchmarks.trie_contenders import CONTENDERS, Contender, Csr
+from benchmarks.trie_contenders import CONTENDERS, Contender
 
 _CHECKED, _DEPTH, _SECONDS = 1000, 2, 0.5
 
 
-def opened(name: str, directory: Path, *, whole: bool = False) -> Contender:
-    """Return a contender that was opened and, where that leaves anything for later, is `whole`."""
+def opened(name: str, directory: Path) -> Contender:
+    """Return a contender that was opened."""
     contender = CONTENDERS[name]()
     contender.open(directory)
-    if whole and isinstance(contender, Csr):
-        contender.check()
     return contender
 
 
@@ -54,7 +51,7 @@ def measure(name: str, step: str, folder: Path) -> dict[str, Any]:
         return {"build": seconds, "disk": sum(f.stat().st_size for f in directory.iterdir())}
     process = psutil.Process()
     before = process.memory_full_info()
-    contender = opened(name, directory, whole=True)
+    contender = opened(name, directory)
     after = process.memory_full_info()
     if step == "second":
         return {"own": after.uss - before.uss}
@@ -63,9 +60,6 @@ def measure(name: str, step: str, folder: Path) -> dict[str, Any]:
     found["sum"] = sum(sum(contender.allowed(contender.state(prefix))) for prefix in prefixes)
     del contender
     found["open"], _ = best(lambda: opened(name, directory), seconds=_SECONDS)
-    found["check"] = found["open"]
-    if CONTENDERS[name] is Csr:  # the others leave nothing for later
-        found["check"], _ = best(lambda: opened(name, directory, whole=True), seconds=_SECONDS)
     return found
 
 
@@ -121,7 +115,6 @@ def main(
 def table(rows: dict[str, dict[str, Any]], titles: int) -> str:
     """Return the measurements as a table, those of the others with their ratio to the first."""
     units = {"build": ("build, s per million", 1e6 / titles), "open": ("open, ms", 1e3)}
-    units["check"] = ("open and check everything, ms", 1e3)
     units["disk"] = ("disk, bytes per title", 1 / titles)
     units["memory"] = ("memory, bytes per title", 1 / titles)
     units["own"] = ("a second process, bytes per title", 1 / titles)

@@ -36,10 +36,6 @@ class Csr:
     def open(self, directory: Path) -> None:
         self._trie = TokenTrie.open(directory)
 
-    def check(self) -> None:
-        """Do what opening leaves for later."""
-        self._trie.check()
-
     def state(self, prefix: list[int]) -> int:
         return self._trie.walk(prefix)
 

@@ -10,11 +10,9 @@ from typing import Any
 
 from admiral.download.addresses import RemoteFile
 from admiral.download.fetch import fetch
-from admiral.errors import AdmiralError
 from benchmarks import writers_cli, writers_kb, writers_library, writers_training
 from benchmarks.writer import Writer, files_seen
 from benchmarks.writers_kb import nothing
-from trie import TokenTrie, UpdatedTrie
 
 
 def serve() -> str:
@@ -41,20 +39,6 @@ def download(folder: Path, url: str) -> None:
     fetch(RemoteFile("file", url), folder / "file", attempts=1)
 
 
-def journal(folder: Path, count: int) -> None:
-    """Write the changes of a trie."""
-    try:
-        base = TokenTrie.build([[1, 2], [3]])
-        UpdatedTrie(base).add([[4, n] for n in range(count)]).save(folder / "changes")
-    except OSError as error:  # `trie` has no errors of ours
-        raise AdmiralError(str(error)) from error
-
-
-def journal_seen(folder: Path) -> Any:
-    """Read them."""
-    return len(UpdatedTrie.open(folder / "changes", TokenTrie.build([[1, 2], [3]])))
-
-
 def writers() -> list[Writer]:
     """Return all writers; one of them fetches from a server that this starts."""
     return [
@@ -67,13 +51,5 @@ def writers() -> list[Writer]:
             nothing,
             partial(download, url=serve()),
             partial(files_seen, names=["file"]),
-        ),
-        # A killed writer's file has a name of its own, which is read by nobody.
-        Writer(
-            "changes of a trie",
-            partial(journal, count=3),
-            partial(journal, count=999),
-            journal_seen,
-            stays=r"\.changes\.\*\.tmp",
         ),
     ]

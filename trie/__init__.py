@@ -11,13 +11,17 @@ from trie.constraints.automaton import Automaton
 from trie.constraints.constraint import Constraint, Transitions, Trie
 from trie.constraints.grammar import Alternatives, Deferred, Grammar, repeated
 from trie.constraints.grammar_constraint import GrammarConstraint, TrieConstraint
-from trie.constraints.renumbered import RenumberedTrie
-from trie.constraints.segments import FixedTokens, Segment, SpanFrom, TokenSet, TrieSequence
-from trie.constraints.spans import BoundedTrieSequence, span_trie, word_spans
-from trie.index.token_trie import TokenTrie
-from trie.index.updates import UpdatedTrie
-from trie.model.safe_tokenizer import SafeTokenizer
-from trie.trie_errors import NoIdentifierError, TrieFileError
+from trie.constraints.segments import (
+    BoundedTrieSequence,
+    FixedTokens,
+    Segment,
+    SpanFrom,
+    TokenSet,
+    TrieSequence,
+)
+from trie.index.token_trie import TokenTrie, TrieFileError
+from trie.index.updated_trie import RenumberedTrie, UpdatedTrie
+from trie.model.safe_tokenizer import NoIdentifierError, SafeTokenizer
 
 if TYPE_CHECKING:
     from trie.decoding.beam_search import Hypothesis, beam_search
@@ -53,8 +57,6 @@ __all__ = [
     "UpdatedTrie",
     "beam_search",
     "repeated",
-    "span_trie",
-    "word_spans",
 ]
 
 _LAZY = {

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks.titles import Titles
-from trie.index.trie_build import concatenate
+from trie.index.token_trie import concatenate
 
 
 def _titles(count: int) -> Titles:

@@ -19,8 +19,7 @@ import numpy.typing as npt
 from trie.constraints.constraint import Transitions
 from trie.constraints.grammar import Alternatives, Deferred, Grammar, segments_of
 from trie.constraints.segments import FixedTokens, Segment
-from trie.index.bit_vector import Ints
-from trie.index.csr import row_positions
+from trie.index.csr import Ints, row_positions
 
 # The number of a position (a segment and the grammar after it), and the segment's state.
 Configuration = tuple[int, int]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
-from trie.index.bit_vector import Ints
+from trie.index.csr import Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +56,6 @@ class Trie(Protocol):
         ...
 
     @property
-    def nodes(self) -> int:
-        """An exclusive upper bound of the node numbers."""
-        ...
-
-    @property
     def longest(self) -> int:
         """Number of tokens of the longest sequence."""
         ...
@@ -79,14 +74,6 @@ class Trie(Protocol):
 
     def walk(self, ids: Iterable[int], node: int = 0) -> int:
         """Return the node that `ids` lead to from `node`, or -1 if they leave the trie."""
-        ...
-
-    def depth(self, node: int) -> int:
-        """Return the number of tokens on the path from the root to `node`."""
-        ...
-
-    def distances_to_end(self) -> Ints:
-        """Return the least number of tokens from each node to the end of a sequence; (nodes,)."""
         ...
 
     def ends(self, node: int) -> bool:

@@ -10,7 +10,7 @@ from trie.constraints.automaton import Automaton
 from trie.constraints.constraint import Transitions, Trie
 from trie.constraints.grammar import Grammar
 from trie.constraints.segments import TrieSequence
-from trie.index.bit_vector import Ints
+from trie.index.csr import Ints
 
 # Automata shared by the constraints over one trie, by end token. Beams visit the same few thousand
 # nodes again and again. Beyond the limit, new constraints get a new automaton, and the old one is

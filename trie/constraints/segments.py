@@ -14,7 +14,8 @@ from typing import Protocol
 import numpy as np
 
 from trie.constraints.constraint import Trie
-from trie.index.bit_vector import Ints
+from trie.index.csr import Ints
+from trie.index.token_trie import TokenTrie
 
 _EMPTY: Ints = np.empty(0, dtype=np.int64)
 _NO_SUCCESSORS = _EMPTY, _EMPTY
@@ -165,26 +166,96 @@ class TrieSequence:
     def __init__(self, trie: Trie) -> None:
         if not len(trie):
             raise ValueError("there are no sequences to choose from")
-        self.trie = trie
+        self._trie = trie
         self._contained: dict[int, bool] = {}
 
     def start_state(self, value: int) -> int:
         """Return the root; states are nodes."""
-        return self.trie.root
+        return self._trie.root
 
     def successors(self, state: int) -> tuple[Ints, Ints]:
         """Return the children of a node."""
-        return self.trie.children(state)
+        return self._trie.children(state)
 
     def value(self, state: int) -> int | None:
         """Return the node, if a sequence ends there."""
-        return state if self.trie.ends(state) else None
+        return state if self._trie.ends(state) else None
 
     def contains_token(self, token: int) -> bool:
         """Return whether `token` occurs in any sequence; looked up once per token."""
         if token not in self._contained:
-            self._contained[token] = self.trie.contains_token(token)
+            self._contained[token] = self._trie.contains_token(token)
         return self._contained[token]
+
+
+class BoundedTrieSequence(TrieSequence):
+    """A sequence of a trie, such as a trie of text spans, whose length can be bounded by `within`.
+
+    Without a bound, it is a segment itself.
+
+    Attributes
+    ----------
+    trie
+        The sequences.
+    distances_to_end
+        The least number of tokens from each node to the end of a sequence; (nodes,).
+    shortest
+        Number of tokens of the shortest sequence.
+
+    Raises
+    ------
+    ValueError
+        If the trie is empty.
+    """
+
+    def __init__(self, trie: TokenTrie) -> None:
+        super().__init__(trie)
+        self.trie, self.distances_to_end = trie, trie.distances_to_end()
+        self.shortest = int(self.distances_to_end[trie.root])
+
+    def within(self, max_tokens: int) -> LengthBound:
+        """Return the segment of the sequences with at most `max_tokens` tokens.
+
+        Raises
+        ------
+        ValueError
+            If there is none.
+        """
+        if self.shortest > max_tokens:
+            raise ValueError(
+                f"the shortest sequence has {self.shortest} tokens, more than {max_tokens}"
+            )
+        return LengthBound(self, min(max_tokens, self.trie.longest))
+
+
+@dataclass(frozen=True, slots=True)
+class LengthBound:
+    """A sequence of at most `max_tokens` tokens; see `BoundedTrieSequence.within`.
+
+    The node at which it ends is the segment's value.
+    """
+
+    sequences: BoundedTrieSequence
+    max_tokens: int
+
+    def start_state(self, value: int) -> int:
+        """Return the root; states are nodes."""
+        return self.sequences.start_state(value)
+
+    def successors(self, state: int) -> tuple[Ints, Ints]:
+        """Return the children of a node from which an end is within reach."""
+        tokens, nodes = self.sequences.successors(state)
+        left = self.max_tokens - self.sequences.trie.depth(state) - 1
+        kept = self.sequences.distances_to_end[nodes] <= left
+        return tokens[kept], nodes[kept]
+
+    def value(self, state: int) -> int | None:
+        """Return the node, if a sequence ends there."""
+        return self.sequences.value(state)
+
+    def contains_token(self, token: int) -> bool:
+        """Return whether `token` occurs in any sequence, however long."""
+        return self.sequences.contains_token(token)
 
 
 def _single(token: int, state: int) -> tuple[Ints, Ints]:

@@ -25,7 +25,7 @@ from trie.constraints.constraint import Constraint
 from trie.decoding.beam_state import HypothesisBatch, advance
 from trie.decoding.continuations import ContinuationSelector, rank_in_group
 from trie.decoding.next_tokens import ConstraintBatch, NextTokens
-from trie.index.bit_vector import Ints
+from trie.index.csr import Ints
 from trie.model.seq2seq import Seq2Seq
 from trie.model.shared_attention import MIN_ROWS
 

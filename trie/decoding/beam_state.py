@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trie.decoding.continuations import Continuations, Floats, rank_in_group
-from trie.index.bit_vector import Ints
+from trie.index.csr import Ints
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from trie.decoding.next_tokens import NextTokens
-from trie.index.bit_vector import Ints
+from trie.index.csr import Ints
 
 Floats = npt.NDArray[np.float64]
 

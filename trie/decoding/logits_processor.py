@@ -14,7 +14,7 @@ from transformers import LogitsProcessor
 from trie.constraints.constraint import Constraint
 from trie.decoding.next_tokens import ConstraintBatch, NextTokens
 from trie.decoding.score_masking import ScoreMasker
-from trie.index.bit_vector import Bools, Ints
+from trie.index.csr import Bools, Ints
 
 _Ids = tuple[int, ...]
 _Prefix = tuple[int, _Ids]  # number of the constraint, and the decoded tokens

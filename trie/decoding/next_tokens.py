@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trie.constraints.constraint import Constraint, Transitions
-from trie.index.bit_vector import Ints
-from trie.index.csr import row_positions
+from trie.index.csr import Ints, row_positions
 
 
 @dataclass(frozen=True, slots=True)

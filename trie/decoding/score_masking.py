@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from trie.decoding.next_tokens import NextTokens
-from trie.index.bit_vector import Ints
+from trie.index.csr import Ints
 
 # Rows in one state, times its tokens, above which a cached mask pays off; and masks to cache.
 _WIDE, _CACHED_MASKS = 1 << 12, 4

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from trie.constraints.constraint import Constraint
-from trie.index.bit_vector import Ints
+from trie.index.csr import Ints
 from trie.model.seq2seq import Seq2Seq
 from trie.model.shared_attention import EncodedInputs
 

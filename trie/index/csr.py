@@ -1,10 +1,15 @@
-"""Rows of variable length in compressed sparse row (CSR) arrays: one flat array, and row sizes."""
+"""Compressed sparse rows (CSR): rows of variable length in one flat array."""
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
-from trie.index.bit_vector import Ints, Unsigned
+import numpy as np
+import numpy.typing as npt
+
+Bools = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int64]
+Unsigned = npt.NDArray[np.unsignedinteger[Any]]
 
 
 def row_positions(offsets: Ints, sizes: Ints) -> Ints:
@@ -15,17 +20,6 @@ def row_positions(offsets: Ints, sizes: Ints) -> Ints:
     offsets, sizes
         Where each row begins in the flat array, and its length; int64, (rows,). Rows may overlap
         or repeat.
-
-    Returns
-    -------
-    Ints
-        The positions; (``sizes.sum()``,).
     """
     before = sizes.cumsum(dtype=np.int64) - sizes
     return np.arange(int(sizes.sum())) + (offsets - before).repeat(sizes)
-
-
-def take_rows(flat: Unsigned, sizes: Ints, order: Ints) -> tuple[Unsigned, Ints]:
-    """Return the rows `order` of a CSR array whose rows lie one after another, and their sizes."""
-    offsets = (np.cumsum(sizes) - sizes)[order]
-    return flat[row_positions(offsets, sizes[order])], sizes[order]

@@ -1,22 +1,56 @@
-"""An immutable trie of token sequences in a few flat arrays, opened by memory map."""
+"""An immutable trie of token sequences in four flat arrays, opened by memory map.
+
+Nodes are numbered breadth first, so the children of a node are consecutive, and ascend by token.
+"""
 
 from __future__ import annotations
 
+import json
+import zlib
 from abc import ABC, abstractmethod
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from trie.index import traversal, trie_build, trie_files
-from trie.index.bit_vector import BitVector, Ints, Unsigned
-from trie.index.block_checks import BlockChecks
-from trie.index.louds import LoudsTree
+from trie.index.csr import Ints, Unsigned
+from trie.index.npy_files import open_array
 
-# Nodes with at least so many children get a bitmask, unless it had more than so many bits each.
-_WIDE_CHILDREN, _BITS_PER_CHILD = 1024, 64
+VERSION = 4
+_MAX_TOKEN = 2**31 - 1
+
+
+class TrieFileError(ValueError):
+    """A file of a trie is missing, damaged or of another version; the message names the file."""
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(f"{path}: {problem}")
+
+
+class TrieArrays(NamedTuple):
+    """The arrays of a trie, each stored in a file of its name; unsigned integers.
+
+    Attributes
+    ----------
+    tokens
+        The token on the edge to each node; (nodes,). That of the root is 0.
+    children
+        The first child of each node, and the number of nodes at the end; (nodes + 1,).
+    ends
+        Where the rows of each node begin in `rows`, and their number at the end; (nodes + 1,).
+    rows
+        The rows of the sequences that end at node 0, at node 1, and so on; (rows,).
+    """
+
+    tokens: Unsigned
+    children: Unsigned
+    ends: Unsigned
+    rows: Unsigned
 
 
 class Walkable(ABC):
@@ -38,27 +72,24 @@ class Walkable(ABC):
         return node
 
 
-class TokenTrie(LoudsTree, Walkable):
+class TokenTrie(Walkable):
     """A trie of token id sequences.
 
     The row of a sequence is its position among the sequences that the trie was built from. Several
     sequences may be equal, or one a prefix of another; the empty sequence ends at the root. Use
     `build` or `open` to make a trie. ``len(trie)`` is the number of sequences.
 
-    Opening takes milliseconds for millions of sequences, because only the tree structure is checked
-    then. Tokens and rows are checked block by block before they are first read, so damaged values
-    are never used; every method that reads tokens or rows of an opened trie raises a
-    `TrieFileError` if they are damaged. `check` checks everything.
+    Attributes
+    ----------
+    nodes
+        Number of nodes, including the root.
     """
 
-    def __init__(self, arrays: trie_build.TrieArrays, checks: BlockChecks | None = None) -> None:
-        super().__init__(arrays)
-        self._arrays, self._checks = arrays, checks or BlockChecks.for_built(arrays)
-        self._tokens = arrays.tokens.data
-        self._require_tokens = self._checks.tokens.require
-        self._require_rows = self._checks.rows.require
-        # For each very wide node that was asked for a child: its first child and its bitmask.
-        self._wide: dict[int, tuple[int, BitVector]] = {}
+    def __init__(self, arrays: TrieArrays) -> None:
+        self._arrays, self.nodes = arrays, arrays.tokens.size
+        # Single items of a memoryview are read several times faster than those of an array.
+        self._tokens, self._children = arrays.tokens.data, arrays.children.data
+        self._ends = arrays.ends.data
 
     @classmethod
     def build(cls, sequences: Iterable[Sequence[int]]) -> TokenTrie:
@@ -69,135 +100,217 @@ class TokenTrie(LoudsTree, Walkable):
         ValueError
             If a token id is negative or needs more than 31 bits.
         """
-        return cls(trie_build.build_arrays(*trie_build.concatenate(sequences)))
+        return cls(build_arrays(*concatenate(sequences)))
 
     def save(self, directory: str | Path) -> None:
-        """Write the arrays into an existing directory. Not atomic."""
-        self.check()  # otherwise new checksums would hide damage
-        trie_files.write_arrays(self._arrays, Path(directory))
+        """Write the arrays and ``meta.json`` into an existing directory. Not atomic."""
+        directory, checksums = Path(directory), {}
+        for name, values in self._arrays._asdict().items():
+            path = directory / f"{name}.npy"
+            np.save(path, values, allow_pickle=False)
+            checksums[name] = zlib.crc32(path.read_bytes())
+        meta = json.dumps({"version": VERSION, "crc32": checksums})
+        (directory / "meta.json").write_text(f"{meta}\n", encoding="utf-8")
 
     @classmethod
     def open(cls, directory: str | Path) -> TokenTrie:
-        """Open a saved trie by memory map and check its structure.
+        """Check all files of a saved trie and open it by memory map.
 
         Raises
         ------
         TrieFileError
-            If a file is missing or of another version, or the checks made on opening find damage.
+            If a file is missing, damaged or of another version.
         """
-        return cls(*trie_files.open_arrays(Path(directory)))
+        directory = Path(directory)
+        checksums = _read_checksums(directory / "meta.json")
+        arrays = []
+        for name in TrieArrays._fields:
+            path = directory / f"{name}.npy"
+            try:
+                if zlib.crc32(path.read_bytes()) != checksums.get(name):
+                    raise ValueError("the checksum differs")
+                # A plain view: slices of np.memmap are several times slower.
+                arrays.append(np.asarray(open_array(path)))
+            except (OSError, ValueError) as error:
+                raise TrieFileError(path, f"damaged ({error})") from error
+        opened = TrieArrays(*arrays)
+        # A file may have been written wrongly, with the checksum of what it holds.
+        if problem := _problem(opened):
+            raise TrieFileError(directory, problem)
+        return cls(opened)
 
-    def check(self) -> None:
-        """Check all tokens and rows that have not been read yet.
-
-        Raises
-        ------
-        TrieFileError
-            If a file is damaged.
-        """
-        self._checks.tokens.require_all()
-        self._checks.rows.require_all()
+    def __len__(self) -> int:
+        return self._arrays.rows.size
 
     @cached_property
-    def digest(self) -> str:
-        """Checksums of the arrays, which differ between tries."""
-        checksums = trie_files.file_checksums(self._arrays, self._checks.checksums)
-        return "".join(f"{crc:08x}" for crc in checksums.values())
+    def levels(self) -> list[int]:
+        """The first node of each depth, followed by the number of nodes."""
+        starts = [0]
+        while starts[-1] < self.nodes:
+            starts.append(self._children[starts[-1]])
+        return starts
 
     @property
-    def nbytes(self) -> int:
-        """Bytes of all arrays, memory-mapped or not."""
-        arrays = self._arrays
-        wide = sum(mask.nbytes for _, mask in self._wide.values())
-        bits = arrays.firsts.nbytes + arrays.inner.nbytes + arrays.ends.nbytes + wide
-        rows = arrays.rows.low.nbytes + arrays.rows.high.nbytes + arrays.shared.nbytes
-        return int(arrays.tokens.nbytes + bits + rows)
+    def longest(self) -> int:
+        """Number of tokens of the longest sequence."""
+        return len(self.levels) - 2
 
     def children(self, node: int) -> tuple[Ints, Ints]:
         """Return the tokens that may follow at `node`, ascending, and the child by each of them."""
-        first, end = self._child_range(node)
-        self._require_tokens(first, end)
+        first, end = self._children[node], self._children[node + 1]
         return self._arrays.tokens[first:end].astype(np.int64), np.arange(first, end)
 
     def child(self, node: int, token: int) -> int:
         """Return the child of `node` by `token`, or -1."""
-        if node in self._wide:
-            first, mask = self._wide[node]
-            return first + mask.rank(token) if 0 <= token < mask.size and mask[token] else -1
-        first, end = self._child_range(node)
-        self._require_tokens(first, end)
-        if _is_wide(self._arrays.tokens, first, end):
-            self._wide[node] = first, _bitmask(self._arrays.tokens[first:end])
-            return self.child(node, token)
-        place = bisect_left(self._tokens, token, first, end)
+        end = self._children[node + 1]
+        place = bisect_left(self._tokens, token, self._children[node], end)
         return place if place < end and self._tokens[place] == token else -1
 
-    def rows(self, node: int) -> Ints:
-        """Return the rows of the sequences that end at `node`, ascending."""
-        first, end = self._row_range(node)
-        self._require_rows(first, end)
-        return np.array([self._arrays.rows[place] for place in range(first, end)], dtype=np.int64)
-
-    def contains_token(self, token: int) -> bool:
-        """Return whether `token` occurs in any sequence (scans all nodes)."""
-        contained = bool(np.any(self._arrays.tokens[1:] == token))
-        if contained:  # it may be damage; a token that does not occur cannot be read either
-            self._checks.tokens.require_all()
-        return contained
-
-    def nodes_after(self, token: int) -> Ints:
-        """Return all nodes whose last token is `token` (scans all nodes)."""
-        self._checks.tokens.require_all()
-        return np.flatnonzero(self._arrays.tokens[1:] == token) + 1
+    def parent(self, node: int) -> int:
+        """Return the parent of `node`, which must not be the root."""
+        return bisect_right(self._children, node) - 1
 
     def path(self, node: int) -> list[int]:
         """Return the tokens on the path from the root to `node`."""
         tokens = []
         while node != self.root:
-            self._require_tokens(node, node + 1)
             tokens.append(self._tokens[node])
             node = self.parent(node)
         return tokens[::-1]
 
-    def locate(self, rows: Sequence[int]) -> list[tuple[int, int]]:
-        """Return pairs of a row and the node at which its sequence ends (scans all rows)."""
-        self._checks.rows.require_all()
-        values = self._arrays.rows.unpack()
-        places = np.flatnonzero(np.isin(values, np.array(rows, dtype=np.int64)))
-        shared = self._arrays.shared.astype(np.int64) + 1 + np.arange(len(self._shared))
-        end_ranks = places - shared.searchsorted(places, side="right")
-        nodes = range(self.nodes)
-        return [
-            (int(values[place]), bisect_right(nodes, end_rank, key=self._end_rank) - 1)
-            for place, end_rank in zip(places.tolist(), end_ranks.tolist(), strict=True)
-        ]
+    def depth(self, node: int) -> int:
+        """Return the number of tokens on the path from the root to `node`."""
+        return bisect_right(self.levels, node) - 1
 
-    def flatten(self) -> tuple[Unsigned, Ints]:
-        """Return the tokens of all sequences, one after another in row order, and their lengths."""
-        self.check()
-        return traversal.flatten(self._arrays, self.levels)
+    def ends(self, node: int) -> bool:
+        """Return whether a sequence ends at `node`."""
+        return self._ends[node] < self._ends[node + 1]
 
-    def distances_to_end(self, ignored: Sequence[int] = ()) -> Ints:
-        """Return the least number of tokens from each node to the end of a sequence; (nodes,).
+    def rows(self, node: int) -> Ints:
+        """Return the rows of the sequences that end at `node`, ascending."""
+        return self._arrays.rows[self._ends[node] : self._ends[node + 1]].astype(np.int64)
 
-        Ends at the nodes `ignored` do not count. The distance is
-        `trie.index.traversal.UNREACHABLE` or more where no end can be reached.
-        """
-        return traversal.distances_to_end(self._arrays, self.levels, ignored)
+    def locate(self, rows: Ints) -> Ints:
+        """Return the nodes at which the sequences of some rows end, ascending."""
+        wanted = np.zeros(len(self), dtype=bool)
+        wanted[rows] = True
+        places = np.flatnonzero(wanted[self._arrays.rows])
+        return np.unique(self._arrays.ends.searchsorted(places, side="right") - 1)
+
+    def nodes_after(self, token: int) -> Ints:
+        """Return all nodes whose last token is `token`."""
+        return np.flatnonzero(self._arrays.tokens[1:] == token) + 1
+
+    def contains_token(self, token: int) -> bool:
+        """Return whether `token` occurs in any sequence."""
+        return self.nodes_after(token).size > 0
+
+    def distances_to_end(self) -> Ints:
+        """Return the least number of tokens from each node to the end of a sequence; (nodes,)."""
+        sizes = np.diff(self._arrays.children.astype(np.int64))
+        parents = np.repeat(np.arange(self.nodes), sizes)  # of all nodes but the root
+        distances = np.where(np.diff(self._arrays.ends.astype(np.int64)) > 0, 0, self.longest)
+        for begin, end in reversed([*pairwise(self.levels)][1:]):
+            np.minimum.at(distances, parents[begin - 1 : end - 1], distances[begin:end] + 1)
+        return distances
 
 
-def _is_wide(tokens: Unsigned, first: int, end: int) -> bool:
-    """Return whether a node with the children ``[first, end)`` is worth a bitmask.
+def concatenate(sequences: Iterable[Sequence[int]]) -> tuple[Unsigned, Ints]:
+    """Return the tokens of all sequences, one after another, and the length of each.
 
-    Children are ordered by token, so the child by token ``t`` is the first child plus the number of
-    bits set before ``t``. The root of a large trie has tens of thousands of children; a bitmask
-    takes less memory than their tokens and finds a child in constant time.
+    Raises
+    ------
+    ValueError
+        If a token id is negative or needs more than 31 bits.
     """
-    return end - first >= _WIDE_CHILDREN and int(tokens[end - 1]) < (end - first) * _BITS_PER_CHILD
+    tokens, lengths = array("i"), array("q")
+    for sequence in sequences:
+        try:
+            tokens.extend(sequence)
+        except OverflowError:
+            tokens.append(-1)
+        lengths.append(len(sequence))
+    flat = np.array(tokens)
+    if flat.min(initial=0) < 0:
+        raise ValueError(f"token ids must lie between 0 and {_MAX_TOKEN}")
+    return _narrow(flat), np.array(lengths)
 
 
-def _bitmask(tokens: Unsigned) -> BitVector:
-    """Return the bitmask in which the bits of `tokens` are set."""
-    flags = np.zeros(int(tokens[-1]) + 1, dtype=bool)
-    flags[tokens] = True
-    return BitVector.pack(flags)
+def build_arrays(flat: Unsigned, lengths: Ints) -> TrieArrays:
+    """Return the trie of sequences that lie one after another in `flat`, built level by level."""
+    starts, width = np.cumsum(lengths) - lengths, int(flat.max(initial=0)) + 1
+    reached = np.zeros(lengths.size, dtype=np.int64)  # the node to which each sequence was followed
+    tokens, counts = [np.zeros(1, dtype=np.int64)], []
+    level, nodes, depth = 0, 1, 0
+    while (longer := np.flatnonzero(lengths > depth)).size:
+        keys = (reached[longer] - level) * width + flat[starts[longer] + depth]
+        distinct, inverse = np.unique(keys, return_inverse=True)
+        tokens.append(distinct % width)
+        counts.append(np.bincount(distinct // width, minlength=nodes - level))
+        reached[longer] = nodes + inverse
+        level, nodes, depth = nodes, nodes + distinct.size, depth + 1
+    counts.append(np.zeros(nodes - level, dtype=np.int64))
+    ends = np.bincount(reached, minlength=nodes)
+    arrays = (
+        np.concatenate(tokens),
+        1 + np.cumsum(np.concatenate([[0], *counts])),
+        np.cumsum(np.concatenate([[0], ends])),
+        np.argsort(reached, kind="stable"),
+    )
+    return TrieArrays(*map(_narrow, arrays))
+
+
+def _narrow(values: Ints) -> Unsigned:
+    return values.astype(np.min_scalar_type(int(values.max(initial=0))))
+
+
+def _read_checksums(path: Path) -> dict[str, int]:
+    try:
+        meta = json.loads(path.read_bytes())
+        version, checksums = meta["version"], dict(meta["crc32"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise TrieFileError(path, f"not the description of a trie ({error})") from error
+    if version != VERSION:
+        raise TrieFileError(
+            path,
+            f"format version {version!r}, but this program reads {VERSION}; build the trie again",
+        )
+    return checksums
+
+
+def _problem(arrays: TrieArrays) -> str:
+    """Return how arrays differ from those that building a trie gives, or an empty string.
+
+    Without this check, a trie written wrongly could lead to endless loops and dead ends.
+    """
+    tokens, children, ends, rows = arrays
+    nodes = tokens.size
+    if not nodes or any(a.ndim != 1 or a.dtype.kind != "u" for a in arrays):
+        return "the arrays do not hold unsigned integers"
+    if not _are_bounds(children, 1, nodes, nodes) or np.any(children[:-1] <= np.arange(nodes)):
+        return "the nodes are not children of nodes before them, one after another"
+    if not _are_bounds(ends, 0, rows.size, nodes):
+        return "the rows do not belong to nodes, one after another"
+    if tokens.max() > _MAX_TOKEN or not _ascend(tokens, children):
+        return "the tokens of the children of a node do not ascend"
+    leaves = children[1:] == children[:-1]
+    if np.any(leaves & (ends[1:] == ends[:-1])) and (nodes > 1 or rows.size):
+        return "no sequence ends at a leaf"
+    found = np.zeros(rows.size, dtype=bool)
+    found[rows[rows < rows.size]] = True
+    if not found.all() or not _ascend(rows, ends):
+        return "the rows of the nodes do not ascend, or do not occur once each"
+    return ""
+
+
+def _are_bounds(bounds: Unsigned, first: int, last: int, count: int) -> bool:
+    """Whether numbers from `first` to `last` divide something into `count` ranges."""
+    fits = bounds.size == count + 1 and bounds[0] == first and bounds[-1] == last
+    return bool(fits and np.all(bounds[1:] >= bounds[:-1]))
+
+
+def _ascend(values: Unsigned, bounds: Unsigned) -> bool:
+    """Whether values ascend within each range."""
+    begins = np.zeros(values.size + 1, dtype=bool)
+    begins[bounds] = True
+    return bool(np.all((values[1:] > values[:-1]) | begins[1:-1]))

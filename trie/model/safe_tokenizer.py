@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 
 from tokenizers import Tokenizer, models, processors
 
-from trie.trie_errors import NoIdentifierError
-
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
@@ -31,6 +29,20 @@ MARKERS = (
     *(f"<e{number}>" for number in range(IDENTIFIERS)),
     *(f"<hop{number}>" for number in range(HOPS)),
 )
+
+
+class NoIdentifierError(ValueError):
+    """A vocabulary has no token for a numbered identifier.
+
+    Attributes
+    ----------
+    number
+        The first number, counted from 0, that has no token.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"the vocabulary has no token for identifier {number}")
+        self.number = number
 
 
 class SafeTokenizer:

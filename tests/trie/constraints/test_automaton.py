@@ -8,7 +8,6 @@ import threading
 import weakref
 from collections import defaultdict
 from collections.abc import Iterator
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -31,8 +30,6 @@ from trie import (
     TrieSequence,
     UpdatedTrie,
     repeated,
-    span_trie,
-    word_spans,
 )
 from trie.constraints import automaton as module
 
@@ -51,18 +48,10 @@ def _joined(parts: list[Language]) -> Language:
     return found
 
 
-def _copied(text: tuple[int, ...], most_words: int, most: int) -> Language:
-    """All spans of a text whose words have two tokens, except for the last one."""
-    cuts = [*range(0, len(text), 2), len(text)]
-    words = [text[a:b] for a, b in pairwise(cuts)]
-    found = {sum(words[i:j], ()) for j in range(len(words) + 1) for i in range(j)}
-    return {s for s in found if len(s) <= most and -(-len(s) // 2) <= most_words}
-
-
 @st.composite
 def items(draw: st.DrawFn, depth: int = 2) -> tuple[Grammar, Language]:
     """A small grammar and the set of its sequences."""
-    kinds = ["fixed", "any", "trie", "updated", "within", "within updated", "stretch", "copied"]
+    kinds = ["fixed", "any", "trie", "updated", "within", "stretch"]
     kind = draw(st.sampled_from(kinds + ["one of", "sequence", "several"] * (depth > 0)))
     if kind == "fixed":
         tokens = draw(ids)
@@ -75,14 +64,8 @@ def items(draw: st.DrawFn, depth: int = 2) -> tuple[Grammar, Language]:
         return [TrieSequence(TokenTrie.build(listed))], set(listed)
     if kind == "updated":
         listed, more, gone = draw(sequences), draw(sequences), draw(sequences)
-        trie = UpdatedTrie(TokenTrie.build([*gone, *listed])).add(more)
-        return [TrieSequence(trie.remove(range(len(gone))))], {*listed, *more}
-    if kind == "within updated":
-        listed, more, gone = draw(sequences), draw(sequences), draw(sequences)
-        trie = UpdatedTrie(TokenTrie.build([*gone, *listed])).add(more).remove(range(len(gone)))
-        most = draw(st.integers(min(map(len, listed + more)), 4))
-        short = {one for one in listed + more if len(one) <= most}
-        return [BoundedTrieSequence(trie).within(most)], short
+        trie = UpdatedTrie(TokenTrie.build([*gone, *listed]), more, range(len(gone)))
+        return [TrieSequence(trie)], {*listed, *more}
     if kind == "within":
         listed = draw(sequences)
         most = draw(st.integers(min(map(len, listed)), 4))
@@ -93,12 +76,6 @@ def items(draw: st.DrawFn, depth: int = 2) -> tuple[Grammar, Language]:
         first = draw(st.integers(0, len(text)))
         ends = draw(st.sets(st.integers(first, len(text)), min_size=1))
         return [SpanFrom(list(text), first, sorted(ends))], {text[first:end] for end in ends}
-    if kind == "copied":
-        text = tuple(draw(st.lists(token, min_size=1, max_size=5)))
-        words, most = draw(st.integers(1, 3)), draw(st.integers(2, 5))
-        cuts = [*range(0, len(text), 2), len(text)]
-        trie = span_trie(text, word_spans(cuts, words))
-        return [BoundedTrieSequence(trie).within(most)], _copied(text, words, most)
     parts = draw(st.lists(items(depth - 1), min_size=1, max_size=3))
     if kind == "one of":
         return [Alternatives(*(one for one, _ in parts))], set().union(*(lang for _, lang in parts))

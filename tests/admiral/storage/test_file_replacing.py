@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from trie.atomic_file import replacing, replacing_path
+from admiral.storage.file_replacing import replacing, replacing_path
 
 
 def write(path: Path, text: str) -> None:
@@ -86,14 +86,14 @@ def test_the_next_writer_replaces_what_a_killed_one_left(tmp_path: Path) -> None
     code = f"""
 import os, signal
 from pathlib import Path
-from trie.atomic_file import replacing
+from admiral.storage.file_replacing import replacing
 with replacing(Path({str(path)!r})) as file:
     file.write(b"half of something longer")
     file.flush()
     os.kill(os.getpid(), signal.SIGKILL)
 """
     for _ in range(2):
-        process = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[2])
+        process = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[3])
         assert process.returncode == -signal.SIGKILL
     assert os.listdir(tmp_path) == ["file.new.partial"]  # one, however many were killed
     write(path, "new")

@@ -1,8 +1,6 @@
 """Write files atomically: readers find the old file or the new one as a whole, whatever fails.
 
 A file is written next to its final place as ``NAME.new.partial``, forced to the disk and renamed.
-This module lies in the lowest layer so that every package can use it; `admiral.storage` adds error
-messages and directories.
 """
 
 from __future__ import annotations
