@@ -26,7 +26,7 @@ from benchmarks.nested import generate, prefix_function
 from benchmarks.timing import best
 from benchmarks.titles import Titles
 from trie import Hypothesis, TokenTrie, Transitions, TrieConstraint, beam_search
-from trie.index.csr import Ints
+from trie.token_trie import Ints
 
 _SECONDS = 10.0  # of repeats of the same
 Sequences = list[list[int]]

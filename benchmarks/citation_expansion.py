@@ -24,8 +24,8 @@ from admiral.models.checkpoint import Checkpoint
 from admiral.retrieval.hop_retriever import TrieHopRetriever
 from proofs.generation.source_input import encode_source
 from trie import SafeTokenizer, TokenTrie, beam_search
-from trie.constraints.constraint import Transitions
-from trie.index.csr import Ints
+from trie.constraint import Transitions
+from trie.token_trie import Ints
 
 #: Number of beams, and of tokens of a title; as in SIDE.
 BEAMS, TITLE_TOKENS = 15, 15

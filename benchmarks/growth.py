@@ -23,7 +23,7 @@ from benchmarks.models import Timed, load
 from benchmarks.timing import best_of_each
 from benchmarks.titles import Titles
 from trie import TokenTrie, TrieConstraint, beam_search
-from trie.index.token_trie import build_arrays
+from trie.token_trie import build_arrays
 
 _MOST, _SOURCE = 6, 40  # tokens of a title and of a claim
 

@@ -31,9 +31,9 @@ from benchmarks.nested import prefix_function
 from benchmarks.timing import best, best_of_each
 from benchmarks.titles import Titles
 from trie import ConstraintLogitsProcessor, Seq2Seq, TokenTrie, TrieConstraint
-from trie.decoding.continuations import Continuations, ContinuationSelector
-from trie.decoding.next_tokens import ConstraintBatch
-from trie.index.csr import Ints
+from trie.continuations import Continuations, ContinuationSelector
+from trie.next_tokens import ConstraintBatch
+from trie.token_trie import Ints
 
 _DEPTHS, _BEAMS, _SECONDS = 4, 25, 3.0
 _SOURCE = 40  # tokens of an input

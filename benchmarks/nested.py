@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from trie.constraints.constraint import Constraint
-from trie.model.padding import pad_batch
+from trie.constraint import Constraint
+from trie.model.packed_encoder import pad_batch
 
 Prefixed = Callable[[int, torch.Tensor], list[int]]
 

@@ -13,8 +13,7 @@ import numpy as np
 
 from benchmarks.models import MINI
 from trie import SafeTokenizer
-from trie.index.csr import Ints, Unsigned, row_positions
-from trie.index.token_trie import concatenate
+from trie.token_trie import Ints, Unsigned, concatenate, row_positions
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)  # an odd number with well mixed bits, for hashing
 

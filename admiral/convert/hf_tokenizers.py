@@ -12,7 +12,7 @@ from transformers import PreTrainedTokenizerFast
 from admiral.convert.byte_pairs import BytePairs, gpt2_merges
 from admiral.convert.dictionary import MASK, SPECIALS, is_padding
 from admiral.errors import AdmiralError
-from trie.model.tokenizer_files import load_tokenizer
+from trie.model.safe_tokenizer import load_tokenizer
 
 
 def open_tokenizer(directory: Path) -> PreTrainedTokenizerFast:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks.titles import Titles
-from trie.index.token_trie import concatenate
+from trie.token_trie import concatenate
 
 
 def _titles(count: int) -> Titles:

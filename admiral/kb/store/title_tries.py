@@ -66,7 +66,7 @@ def _apply_changes(trie: TokenTrie, contents: Contents, tokens: SafeTokenizer) -
     bases = [segment for segment, _ in pairs if segment.is_base]
     deltas = [(segment, store) for segment, store in pairs if not segment.is_base]
     removed = _removed_trie_rows(contents)
-    current: Trie = trie
+    current: TokenTrie | UpdatedTrie = trie
     if removed or deltas:
         titles = chain.from_iterable(store.titles() for _, store in deltas)
         current = UpdatedTrie(trie, _token_sequences(titles, tokens), removed)

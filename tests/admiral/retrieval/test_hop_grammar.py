@@ -16,7 +16,7 @@ from admiral.retrieval.hop_grammar import HopConstraint, TitlesConstraint
 from tests.proofs.conftest import byte_level
 from tests.trie.walking import following, language
 from trie import SafeTokenizer, TokenTrie, Trie, TrieConstraint, UpdatedTrie
-from trie.constraints import grammar_constraint as module
+from trie import grammar_constraint as module
 
 
 def _tokens() -> SafeTokenizer:

@@ -13,8 +13,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from trie.decoding.next_tokens import NextTokens
-from trie.index.csr import Ints
+from trie.next_tokens import NextTokens
+from trie.token_trie import Ints
 
 Floats = npt.NDArray[np.float64]
 
@@ -22,22 +22,14 @@ Floats = npt.NDArray[np.float64]
 # dense matrix: the root of a large trie, seldom another. Below it, the extra calls cost more than
 # they save.
 _WIDE = 1 << 14
-# Number of values of a dense row whose maximum is taken together.
-_BLOCK = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Continuations:
     """Beams extended by one token, grouped by input, the best first within an input.
 
-    Attributes
-    ----------
-    inputs, beams
-        The input of each continuation, and the beam that it extends.
-    tokens, states
-        The token, and the constraint's state after it.
-    scores
-        Sum of the log-probabilities, including that of the token.
+    A continuation extends a beam of an input by a token, after which its constraint has a state.
+    Its score is the sum of the log-probabilities, including that of the token.
     """
 
     inputs: Ints
@@ -55,17 +47,10 @@ def rank_in_group(groups: Ints) -> Ints:
 class ContinuationSelector:
     """Selects the best continuations of running beams.
 
-    Parameters
-    ----------
-    logits
-        Logits of the next token; float32, (rows, vocabulary).
-    log_normalisers
-        The log-sum-exp of each row of logits, which turns them into a log-softmax over the full
-        vocabulary; float64, (rows,). None normalises over the allowed tokens only.
-    inputs, scores, rows
-        For each beam its input, ascending; its score so far; and its row in `logits`.
-    next_tokens
-        The tokens that may follow each beam.
+    Each beam has an input, ascending, a score so far, and a row in `logits`, (rows, vocabulary),
+    those of the next token in float32. `log_normalisers` are the log-sum-exp of each row, float64,
+    (rows,), which turn logits into a log-softmax over the full vocabulary. None normalises over the
+    allowed tokens only.
     """
 
     def __init__(
@@ -121,22 +106,20 @@ class ContinuationSelector:
 
     def _wide(self, group: int, beams: Ints, k: int) -> Tensor:
         """Select among beams that are all in the same state: one dense row per beam."""
-        first, size = self._next_tokens.offsets[group], int(self._next_tokens.sizes[group])
-        # The last token is repeated to fill the last block.
-        places = np.minimum(np.arange(first, first - size // -_BLOCK * _BLOCK), first + size - 1)
+        first, size = int(self._next_tokens.offsets[group]), self._next_tokens.sizes[group]
+        tokens = self._next_tokens.tokens[first : first + size]
         owners, logits = self._to_device(beams), self._logits
         if not np.array_equal(self._host_rows[beams], np.arange(len(logits))):
             logits = logits.index_select(0, self._rows[owners])
-        values = logits.index_select(1, self._to_device(self._next_tokens.tokens[places]))
+        values = logits.index_select(1, self._to_device(tokens))
         if self._log_normalisers is None:
-            log_normalisers = values[:, :size].double().logsumexp(1)
+            log_normalisers = values.double().logsumexp(1)
         else:
             log_normalisers = self._log_normalisers[owners]
-        row, place = _highest(values, size, k)
-        row, place = row[place < size], place[place < size]
+        row, place = (~(values < _kth_highest(values, k)[:, None])).nonzero(as_tuple=True)
         owners = owners[row]
         scores = self._scores[owners] + (values[row, place].double() - log_normalisers[row])
-        return torch.stack([owners.double(), (place + int(first)).double(), scores])
+        return torch.stack([owners.double(), (place + first).double(), scores])
 
     def _narrow(self, beams: Ints, k: int) -> Tensor:
         """Select among beams in any states, all continuations of an input in one row."""
@@ -164,21 +147,6 @@ class ContinuationSelector:
         return torch.from_numpy(array).to(self._logits.device)
 
 
-def _highest(values: Tensor, size: int, k: int) -> tuple[Tensor, Tensor]:
-    """Return row and column of a superset of the `k` highest values of each row.
-
-    Only the first `size` columns count; the others repeat the last of them. Values are compared in
-    blocks: at least `k` values reach the maximum of the `k`-th best block, so only blocks whose
-    maximum reaches it are looked at value by value.
-    """
-    blocks = values.unflatten(1, (-1, _BLOCK))
-    maxima = blocks.amax(dim=2)
-    threshold = _kth_highest(maxima if maxima.shape[1] >= k else values[:, :size], k)
-    row, block = (~(maxima < threshold[:, None])).nonzero(as_tuple=True)
-    near, column = (~(blocks[row, block] < threshold[row, None])).nonzero(as_tuple=True)
-    return row[near], block[near] * _BLOCK + column
-
-
 def _kth_highest(values: Tensor, k: int) -> Tensor:
     """Return the `k`-th highest value of each row, or the lowest if there are fewer.
 
@@ -188,7 +156,6 @@ def _kth_highest(values: Tensor, k: int) -> Tensor:
 
 
 def _log_sum_exp(values: Tensor, owner: Tensor, beams: int) -> Tensor:
-    """Return the log-sum-exp of the values of each beam; (beams,)."""
     maxima = values.new_full((beams,), -torch.inf).scatter_reduce(0, owner, values, "amax")
     sums = values.new_zeros(beams).index_add(0, owner, (values - maxima[owner]).exp())
     return maxima + sums.log()

@@ -5,29 +5,25 @@ The rules are those of transformers' beam search with ``length_penalty=0`` and
 and where fewer sequences are legal than there are beams, exactly the legal ones are returned.
 
 All inputs are decoded as one batch, and no step loops over beams. Logits stay on the model's
-device; states and tokens are in host memory, where the constraints are. A step copies the allowed
-tokens to the device and returns beam, token and score of twice as many continuations as there are
-beams: some hundred numbers per input, a few thousand where a state allows very many tokens.
-
-Tokens that are known in advance, because no beam of any input has a choice, are read by the model
-in a single call.
+device; states and tokens are in host memory, where the constraints are. Tokens that are known in
+advance, because no beam of any input has a choice, are read by the model in one call.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
-from trie.constraints.constraint import Constraint
-from trie.decoding.beam_state import HypothesisBatch, advance
-from trie.decoding.continuations import ContinuationSelector, rank_in_group
-from trie.decoding.next_tokens import ConstraintBatch, NextTokens
-from trie.index.csr import Ints
+from trie.constraint import Constraint
+from trie.continuations import Continuations, ContinuationSelector, Floats, rank_in_group
 from trie.model.seq2seq import Seq2Seq
 from trie.model.shared_attention import MIN_ROWS
+from trie.next_tokens import ConstraintBatch, NextTokens
+from trie.token_trie import Bools, Ints
 
 # Rows of logits that one call may compute in addition to the first one of each beam: enough to keep
 # two cores busy. More would only take memory.
@@ -36,16 +32,10 @@ _MAX_EXTRA_ROWS = 128
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """A decoded sequence.
+    """A decoded sequence, without the start token, with the end token.
 
-    Attributes
-    ----------
-    tokens
-        Token ids without the start token, with the end token.
-    score
-        Sum of the natural log-probabilities of the tokens.
-    state
-        The constraint's state after the last token.
+    The score is the sum of the natural log-probabilities of the tokens, and the state that of the
+    constraint after the last token.
     """
 
     tokens: tuple[int, ...]
@@ -66,14 +56,12 @@ def beam_search(
 
     Parameters
     ----------
-    model
-        The model.
+    model, beam_size
+        The model and the number of beams.
     inputs
         Token ids of each encoder input; decoded together, as one batch.
     constraints
         The constraint of each input. Inputs with the same constraint object share its work.
-    beam_size
-        Number of beams.
     max_length
         Maximum number of tokens of a hypothesis, including the end token. Longer ones are dropped.
     normalise
@@ -97,7 +85,7 @@ def beam_search(
     if not inputs:
         return []
     batch = ConstraintBatch(constraints)
-    running = HypothesisBatch.start(batch.starts)
+    running = _Hypotheses.start(batch.starts)
     ended = running.take(np.empty(0, dtype=np.int64))
     next_tokens = batch.next_tokens(running.inputs, running.states, model.vocab_size)
     active = rows = running.inputs  # the inputs in the model's batch, and each beam's row there
@@ -126,7 +114,7 @@ def beam_search(
                 )
                 # Twice the beam size: as many continuations may end as can continue.
                 best = selector.top_k(2 * beam_size)
-                running, ended, parents = advance(running, ended, best, beam_size, model.eos)
+                running, ended, parents = _advance(running, ended, best, beam_size, model.eos)
                 rows = rows[parents]
                 if not len(rows):
                     break
@@ -145,15 +133,10 @@ def beam_search(
 
 
 def _lay_out(inputs: Ints) -> tuple[Ints, Ints]:
-    """Arrange beams in a matrix with one row per input.
+    """Arrange beams in a matrix with one row per input, of at least `MIN_ROWS` places.
 
-    Returns
-    -------
-    Ints
-        The beam at each place, (inputs, beams), with at least `MIN_ROWS` places. Rows with fewer
-        beams repeat the last one; the copies are computed and ignored.
-    Ints
-        The flat place of each beam.
+    Returns the beam at each place, (inputs, beams), and the flat place of each beam. Rows with
+    fewer beams repeat the last one; the copies are computed and ignored.
     """
     firsts = np.flatnonzero(np.diff(inputs, prepend=-1))
     counts = np.diff(firsts, append=len(inputs))
@@ -165,16 +148,14 @@ def _lay_out(inputs: Ints) -> tuple[Ints, Ints]:
 
 def _known_tokens(
     batch: ConstraintBatch,
-    running: HypothesisBatch,
+    running: _Hypotheses,
     next_tokens: NextTokens,
     model: Seq2Seq,
     limit: int,
 ) -> Ints:
     """Return the last token of each beam and the forced tokens after it; (beams, positions).
 
-    There is more than one position only where no beam of any input has a choice. Such beams cannot
-    be pruned, so little is computed in vain: padding after beams that end, and the remaining beams
-    of an input that is finished before its last beam ends.
+    There is more than one position only where no beam of any input has a choice, so none is pruned.
     """
     if running.length:
         known = [running.tokens[:, -1]]
@@ -193,3 +174,73 @@ def _known_tokens(
         known.append(tokens)
         next_tokens = batch.next_tokens(running.inputs, states, model.vocab_size)
     return np.column_stack(known)
+
+
+class _Hypotheses(NamedTuple):
+    """The hypotheses of all inputs, grouped by input, the best first within an input."""
+
+    inputs: Ints
+    tokens: Ints  # (hypotheses, length); anything after an end token is padding
+    scores: Floats
+    states: Ints
+
+    @classmethod
+    def start(cls, states: Ints) -> _Hypotheses:
+        count = len(states)
+        return cls(np.arange(count), np.empty((count, 0), dtype=np.int64), np.zeros(count), states)
+
+    @property
+    def length(self) -> int:
+        return int(self.tokens.shape[1])
+
+    def take(self, indices: Ints | Bools) -> _Hypotheses:
+        taken: list[Any] = [values[indices] for values in self]
+        return _Hypotheses(*taken)
+
+    def merge(self, longer: _Hypotheses) -> _Hypotheses:
+        """Return these and `longer` hypotheses, sorted; in ties, these come first."""
+        padding = ((0, 0), (0, longer.length - self.length))
+        padded = self._replace(tokens=np.pad(self.tokens, padding))
+        pairs: list[Any] = [np.concatenate(pair) for pair in zip(padded, longer, strict=True)]
+        both = _Hypotheses(*pairs)
+        return both.take(np.lexsort((-both.scores, both.inputs)))
+
+
+def _advance(
+    running: _Hypotheses,
+    ended: _Hypotheses,
+    continuations: Continuations,
+    beam_size: int,
+    eos: int,
+) -> tuple[_Hypotheses, _Hypotheses, Ints]:
+    """Extend the beams by one token.
+
+    Returns the beams that continue, the best `beam_size` hypotheses of each input that have ended
+    so far, and for each continuing beam the index of the previous beam that it extends.
+    """
+    longer = _Hypotheses(
+        continuations.inputs,
+        np.column_stack([running.tokens[continuations.beams], continuations.tokens]),
+        continuations.scores,
+        continuations.states,
+    )
+    at_end = continuations.tokens == eos
+    # Candidates beyond the beam size replace those that ended; they may not end themselves.
+    ended = ended.merge(longer.take(at_end & (rank_in_group(continuations.inputs) < beam_size)))
+    ended = ended.take(rank_in_group(ended.inputs) < beam_size)
+    kept = np.flatnonzero(~at_end)
+    kept = kept[rank_in_group(continuations.inputs[kept]) < beam_size]
+    kept = kept[~_is_done(longer.take(kept), ended, beam_size)]
+    return longer.take(kept), ended, continuations.beams[kept]
+
+
+def _is_done(running: _Hypotheses, ended: _Hypotheses, beam_size: int) -> Bools:
+    # An input is finished when `beam_size` hypotheses have ended and no beam can become better than
+    # the worst of them, since scores only fall.
+    best = running.scores[running.inputs.searchsorted(running.inputs)]
+    end = ended.inputs.searchsorted(running.inputs, side="right")
+    full = end - ended.inputs.searchsorted(running.inputs) == beam_size
+    # Without ended hypotheses `full` is false, and comparing another input's score is harmless.
+    worst = np.append(ended.scores, -np.inf)[end - 1]
+    done: Bools = full & (best <= worst)
+    return done

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trie.index.token_trie import TokenTrie
+from trie.token_trie import TokenTrie, row_positions
 
 small = st.lists(st.lists(st.integers(0, 3), max_size=4), max_size=12)
 wide = st.lists(st.lists(st.sampled_from([0, 1, 255, 256, 65535, 65536, 2**31 - 1]), max_size=5))
@@ -107,3 +107,12 @@ def test_numpy_integers_are_accepted() -> None:
     assert trie.children(np.int64(node))[0].tolist() == [1, 2]
     assert trie.rows(trie.child(np.int64(node), np.int32(2))).tolist() == [1]
     assert not trie.ends(np.int64(node))
+
+
+@given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 6))))
+def test_positions_of_all_rows(rows: list[tuple[int, int]]) -> None:
+    offsets = np.array([offset for offset, _ in rows], dtype=np.int64)
+    sizes = np.array([size for _, size in rows], dtype=np.int64)
+    expected = [offset + i for offset, size in rows for i in range(size)]
+    assert row_positions(offsets, sizes).tolist() == expected
+    assert row_positions(offsets, sizes.astype(np.int32)).tolist() == expected

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,10 +12,9 @@ import torch
 from torch import Tensor
 from transformers import LogitsProcessor
 
-from trie.constraints.constraint import Constraint
-from trie.decoding.next_tokens import ConstraintBatch, NextTokens
-from trie.decoding.score_masking import ScoreMasker
-from trie.index.csr import Bools, Ints
+from trie.constraint import Constraint
+from trie.next_tokens import ConstraintBatch, NextTokens
+from trie.token_trie import Bools, Ints
 
 _Ids = tuple[int, ...]
 _Prefix = tuple[int, _Ids]  # number of the constraint, and the decoded tokens
@@ -22,6 +22,8 @@ _Prefix = tuple[int, _Ids]  # number of the constraint, and the decoded tokens
 # The score of allowed tokens where another processor forbids all of them: far below any log
 # probability, and far above the -1e9 that beam search gives to invalid beams.
 _FALLBACK = -1e4
+# Rows in one state, times its tokens, above which a cached mask pays off; and masks to cache.
+_WIDE, _CACHED_MASKS = 1 << 12, 4
 
 
 class ConstraintLogitsProcessor(LogitsProcessor):
@@ -39,8 +41,8 @@ class ConstraintLogitsProcessor(LogitsProcessor):
     Parameters
     ----------
     constraint
-        One constraint for all inputs, or one for each input of the batch. Each input is expected to
-        have the same number of rows, and these to be consecutive, as in ``generate``.
+        One constraint for all inputs, or one for each input of the batch, whose rows are
+        consecutive and equally many, as in ``generate``.
     prompt_length
         Number of tokens before the constrained ones: 1, the start token, for an encoder-decoder
         model; ``input_ids.shape[1]`` for a decoder-only model, whose prompts are padded on the
@@ -68,12 +70,8 @@ class ConstraintLogitsProcessor(LogitsProcessor):
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
         """Return new scores: minus infinity for every token that is not allowed. No gradients.
 
-        Parameters
-        ----------
-        input_ids
-            Prompt and decoded tokens; (rows, length).
-        scores
-            Scores of the next token; (rows, vocabulary).
+        `input_ids` holds prompt and decoded tokens, (rows, length); `scores` those of the next
+        token, (rows, vocabulary).
 
         Raises
         ------
@@ -105,15 +103,7 @@ class ConstraintLogitsProcessor(LogitsProcessor):
     def _next_tokens(
         self, prefixes: Sequence[_Prefix], vocab_size: int
     ) -> tuple[NextTokens, Bools]:
-        """Look up distinct prefixes.
-
-        Returns
-        -------
-        NextTokens
-            The tokens that may follow each prefix.
-        Bools
-            Whether each prefix can be continued.
-        """
+        """Return the tokens that may follow distinct prefixes, and which of them go on."""
         states = self._states(prefixes)
         legal = np.flatnonzero(states >= 0)
         numbers = np.array([number for number, _ in prefixes])
@@ -178,3 +168,80 @@ class ConstraintLogitsProcessor(LogitsProcessor):
                 RuntimeWarning,
                 stacklevel=3,
             )
+
+
+class ScoreMasker:
+    """Masks the scores of tokens that are not allowed; caches the masks of very wide states.
+
+    Most of the time goes into touching the result's memory once. It is filled with minus infinity,
+    and the allowed scores are copied. When all rows share very many allowed tokens, as at the root
+    of a large trie, the scores are combined with a mask that is cached.
+    """
+
+    def __init__(self) -> None:
+        self._masks: list[tuple[Ints, Tensor]] = []
+
+    def mask(self, scores: Tensor, next_tokens: NextTokens, fallback: float) -> tuple[Tensor, Ints]:
+        """Return new scores: minus infinity for tokens that are not allowed, even if NaN before.
+
+        Where all allowed tokens of a row, (vocabulary,), are minus infinity, they get `fallback`.
+        These rows are returned, too.
+        """
+        masked, group = _empty_like(scores), next_tokens.rows[0]
+        offset, size = next_tokens.offsets[group], next_tokens.sizes[group]
+        if len(scores) * size > _WIDE and (next_tokens.rows == group).all():
+            mask = self._mask(scores, next_tokens.tokens[offset : offset + size])
+            maxima = torch.minimum(scores, mask, out=masked).amax(dim=1)
+        else:
+            rows, tokens = _coordinates(scores, next_tokens, np.arange(len(scores)))
+            masked.fill_(-math.inf)
+            masked[rows, tokens] = values = scores[rows, tokens]
+            maxima = scores.new_full((len(scores),), -math.inf)
+            maxima.scatter_reduce_(0, rows, values, "amax")
+        doubtful = np.flatnonzero(~(maxima > -math.inf).cpu().numpy())
+        if not len(doubtful):
+            return masked, doubtful
+        return masked, _repair(masked, scores, next_tokens, doubtful, fallback)
+
+    def _mask(self, scores: Tensor, tokens: Ints) -> Tensor:
+        # A row of the vocabulary: infinity for the tokens, minus infinity elsewhere.
+        for cached, mask in self._masks:
+            fits = (mask.size(0), mask.dtype, mask.device) == (
+                scores.size(1),
+                scores.dtype,
+                scores.device,
+            )
+            if fits and np.array_equal(cached, tokens):
+                return mask
+        mask = scores.new_full((scores.size(1),), -math.inf)
+        mask[torch.from_numpy(tokens).to(mask.device)] = math.inf
+        self._masks = [(tokens, mask), *self._masks[: _CACHED_MASKS - 1]]
+        return mask
+
+
+def _repair(
+    masked: Tensor, scores: Tensor, next_tokens: NextTokens, doubtful: Ints, fallback: float
+) -> Ints:
+    """Mask rows again that have no finite score or a NaN; return those that got `fallback`."""
+    rows, tokens = _coordinates(scores, next_tokens, doubtful)
+    values = scores[rows, tokens]
+    masked[torch.from_numpy(doubtful).to(masked.device)] = -math.inf
+    masked[rows, tokens] = values
+    lost = masked.amax(dim=1).isneginf()
+    masked[rows, tokens] = values.masked_fill(lost[rows], fallback)
+    return lost.nonzero()[:, 0].cpu().numpy()
+
+
+def _coordinates(scores: Tensor, next_tokens: NextTokens, beams: Ints) -> tuple[Tensor, Tensor]:
+    rows, places = next_tokens.positions(beams)
+    both = torch.from_numpy(np.stack([rows, next_tokens.tokens[places]])).to(scores.device)
+    return both[0], both[1]
+
+
+def _empty_like(scores: Tensor) -> Tensor:
+    # In host memory it is allocated by numpy, which asks for huge pages. torch does not, and
+    # getting memory page by page takes several times as long as filling it.
+    if scores.device.type != "cpu":
+        return torch.empty_like(scores, memory_format=torch.contiguous_format)
+    buffer = np.empty(scores.numel() * scores.element_size(), dtype=np.uint8)
+    return torch.from_numpy(buffer).view(scores.dtype).view(scores.shape)

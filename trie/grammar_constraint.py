@@ -3,32 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from weakref import WeakKeyDictionary, proxy
 
-from trie.constraints.automaton import Automaton
-from trie.constraints.constraint import Transitions, Trie
-from trie.constraints.grammar import Grammar
-from trie.constraints.segments import TrieSequence
-from trie.index.csr import Ints
+from trie.automaton import Automaton
+from trie.constraint import Transitions, Trie
+from trie.grammar import Grammar, TrieSequence
+from trie.token_trie import Ints
 
 # Automata shared by the constraints over one trie, by end token. Beams visit the same few thousand
 # nodes again and again. Beyond the limit, new constraints get a new automaton, and the old one is
 # freed with the constraints that use it, so the memory of a long run is bounded.
-_SHARED: WeakKeyDictionary[Trie, dict[int, SharedAutomaton]] = WeakKeyDictionary()
+_SHARED: WeakKeyDictionary[Trie, dict[int, tuple[Automaton, TrieSequence]]] = WeakKeyDictionary()
 _MAX_SHARED_STATES = 1 << 20
 
 
 class GrammarConstraint:
     """A `trie.Constraint` that accepts the sequences of a grammar, followed by the end token.
 
-    Parameters
-    ----------
-    grammar
-        Segments and their combinations; see `trie.constraints.grammar`.
-    automaton
-        Compiles the grammar. Constraints that use the same automaton share the states that their
-        grammars have in common.
+    Constraints that use the same automaton share the states that their grammars have in common.
 
     Raises
     ------
@@ -84,13 +76,6 @@ class TrieConstraint(GrammarConstraint):
     long-running process should create a new object from time to time: this is cheap, since
     constraints over one trie share their states, up to a limit of a million.
 
-    Parameters
-    ----------
-    trie
-        The sequences, tokenised as the model would generate them.
-    eos
-        The model's end token, which the sequences must not contain.
-
     Raises
     ------
     ValueError
@@ -99,15 +84,12 @@ class TrieConstraint(GrammarConstraint):
 
     def __init__(self, trie: Trie, eos: int) -> None:
         self._trie, self._eos = trie, eos
-        shared = shared_automaton(trie, eos)
-        super().__init__([shared.sequences], shared.automaton)
+        automaton, sequences = shared_automaton(trie, eos)
+        super().__init__([sequences], automaton)
 
     @property
     def longest(self) -> int:
-        """Number of tokens of the longest sequence, including its end token.
-
-        A smaller `max_new_tokens` truncates sequences.
-        """
+        """Number of tokens of the longest sequence, including its end token."""
         return self._trie.longest + 1
 
     def rows(self, state: int) -> tuple[int, ...]:
@@ -123,11 +105,7 @@ class TrieConstraint(GrammarConstraint):
     def parse(self, ids: Iterable[int]) -> tuple[int, ...]:
         """Return the rows of the sequence that `ids` spell up to the first end token.
 
-        Parameters
-        ----------
-        ids
-            The decoded tokens without start token and prompt. Anything after the end token, such
-            as padding, is ignored.
+        The tokens are given without start token and prompt; those after the end are ignored.
 
         Raises
         ------
@@ -138,16 +116,8 @@ class TrieConstraint(GrammarConstraint):
         return self.rows(self.walk(ids[: ids.index(self._eos) + 1] if self._eos in ids else ids))
 
 
-@dataclass(frozen=True, slots=True)
-class SharedAutomaton:
-    """The automaton shared by the constraints over one trie, and the segment of its sequences."""
-
-    automaton: Automaton
-    sequences: TrieSequence
-
-
-def shared_automaton(trie: Trie, eos: int) -> SharedAutomaton:
-    """Return the automaton that constraints over `trie` share.
+def shared_automaton(trie: Trie, eos: int) -> tuple[Automaton, TrieSequence]:
+    """Return the automaton that constraints over `trie` share, and the segment of its sequences.
 
     The constraints keep the trie alive, the shared automaton does not.
 
@@ -157,6 +127,6 @@ def shared_automaton(trie: Trie, eos: int) -> SharedAutomaton:
         If the trie is empty.
     """
     by_eos = _SHARED.setdefault(trie, {})
-    if eos not in by_eos or by_eos[eos].automaton.size > _MAX_SHARED_STATES:
-        by_eos[eos] = SharedAutomaton(Automaton(eos), TrieSequence(proxy(trie)))
+    if eos not in by_eos or by_eos[eos][0].size > _MAX_SHARED_STATES:
+        by_eos[eos] = Automaton(eos), TrieSequence(proxy(trie))
     return by_eos[eos]

@@ -14,12 +14,16 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from trie.index.csr import Ints, Unsigned
-from trie.index.npy_files import open_array
+from trie.npy_files import open_array
+
+Bools = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int64]
+Unsigned = npt.NDArray[np.unsignedinteger[Any]]
 
 VERSION = 4
 _MAX_TOKEN = 2**31 - 1
@@ -33,30 +37,17 @@ class TrieFileError(ValueError):
 
 
 class TrieArrays(NamedTuple):
-    """The arrays of a trie, each stored in a file of its name; unsigned integers.
+    """The arrays of a trie, each stored in a file of its name."""
 
-    Attributes
-    ----------
-    tokens
-        The token on the edge to each node; (nodes,). That of the root is 0.
-    children
-        The first child of each node, and the number of nodes at the end; (nodes + 1,).
-    ends
-        Where the rows of each node begin in `rows`, and their number at the end; (nodes + 1,).
-    rows
-        The rows of the sequences that end at node 0, at node 1, and so on; (rows,).
-    """
-
-    tokens: Unsigned
-    children: Unsigned
-    ends: Unsigned
-    rows: Unsigned
+    tokens: Unsigned  # on the edge to each node; (nodes,). That of the root is 0.
+    children: Unsigned  # the first child of each node, and the number of nodes; (nodes + 1,)
+    ends: Unsigned  # where the rows of each node begin in `rows`, and their number; (nodes + 1,)
+    rows: Unsigned  # of the sequences that end at node 0, at node 1, and so on; (rows,)
 
 
 class Walkable(ABC):
-    """A trie that can be followed token by token from its root."""
+    """A trie that can be followed token by token from its root, the node of the empty prefix."""
 
-    #: The node of the empty prefix.
     root = 0
 
     @abstractmethod
@@ -73,16 +64,11 @@ class Walkable(ABC):
 
 
 class TokenTrie(Walkable):
-    """A trie of token id sequences.
+    """A trie of token id sequences. Use `build` or `open` to make one.
 
     The row of a sequence is its position among the sequences that the trie was built from. Several
-    sequences may be equal, or one a prefix of another; the empty sequence ends at the root. Use
-    `build` or `open` to make a trie. ``len(trie)`` is the number of sequences.
-
-    Attributes
-    ----------
-    nodes
-        Number of nodes, including the root.
+    sequences may be equal, or one a prefix of another; the empty sequence ends at the root. The
+    length of a trie is the number of sequences; `nodes` is that of the nodes, including the root.
     """
 
     def __init__(self, arrays: TrieArrays) -> None:
@@ -123,21 +109,23 @@ class TokenTrie(Walkable):
         """
         directory = Path(directory)
         checksums = _read_checksums(directory / "meta.json")
-        arrays = []
+        checked, mapped = [], []
         for name in TrieArrays._fields:
             path = directory / f"{name}.npy"
             try:
                 if zlib.crc32(path.read_bytes()) != checksums.get(name):
                     raise ValueError("the checksum differs")
+                # A copy, so that checking it leaves no pages of the files in memory.
+                checked.append(open_array(path, mapped=False))
                 # A plain view: slices of np.memmap are several times slower.
-                arrays.append(np.asarray(open_array(path)))
+                mapped.append(np.asarray(open_array(path)))
             except (OSError, ValueError) as error:
                 raise TrieFileError(path, f"damaged ({error})") from error
-        opened = TrieArrays(*arrays)
-        # A file may have been written wrongly, with the checksum of what it holds.
-        if problem := _problem(opened):
+        # A file may have been written wrongly, with the checksum of what it holds, and would lead
+        # to endless loops or dead ends.
+        if problem := _problem(TrieArrays(*checked)):
             raise TrieFileError(directory, problem)
-        return cls(opened)
+        return cls(TrieArrays(*mapped))
 
     def __len__(self) -> int:
         return self._arrays.rows.size
@@ -207,22 +195,16 @@ class TokenTrie(Walkable):
 
     def distances_to_end(self) -> Ints:
         """Return the least number of tokens from each node to the end of a sequence; (nodes,)."""
-        sizes = np.diff(self._arrays.children.astype(np.int64))
-        parents = np.repeat(np.arange(self.nodes), sizes)  # of all nodes but the root
-        distances = np.where(np.diff(self._arrays.ends.astype(np.int64)) > 0, 0, self.longest)
+        children, ends = self._arrays.children.astype(np.int64), self._arrays.ends
+        parents = np.arange(self.nodes).repeat(children[1:] - children[:-1])  # but the root's
+        distances = np.where(ends[1:] > ends[:-1], 0, self.longest)
         for begin, end in reversed([*pairwise(self.levels)][1:]):
             np.minimum.at(distances, parents[begin - 1 : end - 1], distances[begin:end] + 1)
         return distances
 
 
 def concatenate(sequences: Iterable[Sequence[int]]) -> tuple[Unsigned, Ints]:
-    """Return the tokens of all sequences, one after another, and the length of each.
-
-    Raises
-    ------
-    ValueError
-        If a token id is negative or needs more than 31 bits.
-    """
+    """Return the tokens of all sequences, one after another, and the length of each."""
     tokens, lengths = array("i"), array("q")
     for sequence in sequences:
         try:
@@ -264,6 +246,12 @@ def _narrow(values: Ints) -> Unsigned:
     return values.astype(np.min_scalar_type(int(values.max(initial=0))))
 
 
+def row_positions(offsets: Ints, sizes: Ints) -> Ints:
+    """Return the positions of all items of some rows, which begin at `offsets`, row after row."""
+    before = sizes.cumsum(dtype=np.int64) - sizes
+    return np.arange(int(sizes.sum())) + (offsets - before).repeat(sizes)
+
+
 def _read_checksums(path: Path) -> dict[str, int]:
     try:
         meta = json.loads(path.read_bytes())
@@ -279,10 +267,7 @@ def _read_checksums(path: Path) -> dict[str, int]:
 
 
 def _problem(arrays: TrieArrays) -> str:
-    """Return how arrays differ from those that building a trie gives, or an empty string.
-
-    Without this check, a trie written wrongly could lead to endless loops and dead ends.
-    """
+    """Return how arrays differ from those that building a trie gives, or an empty string."""
     tokens, children, ends, rows = arrays
     nodes = tokens.size
     if not nodes or any(a.ndim != 1 or a.dtype.kind != "u" for a in arrays):
@@ -304,13 +289,11 @@ def _problem(arrays: TrieArrays) -> str:
 
 
 def _are_bounds(bounds: Unsigned, first: int, last: int, count: int) -> bool:
-    """Whether numbers from `first` to `last` divide something into `count` ranges."""
     fits = bounds.size == count + 1 and bounds[0] == first and bounds[-1] == last
     return bool(fits and np.all(bounds[1:] >= bounds[:-1]))
 
 
 def _ascend(values: Unsigned, bounds: Unsigned) -> bool:
-    """Whether values ascend within each range."""
     begins = np.zeros(values.size + 1, dtype=bool)
     begins[bounds] = True
     return bool(np.all((values[1:] > values[:-1]) | begins[1:-1]))

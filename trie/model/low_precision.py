@@ -1,6 +1,6 @@
-"""8-bit matrix products of the encoder, for CPUs with instructions for them (VNNI, AMX).
+"""Matrix products in bfloat16, and in 8 bits on CPUs with instructions for them (VNNI, AMX).
 
-Weights are quantised symmetrically per output channel, activations dynamically per token. The
+8-bit weights are quantised symmetrically per output channel, activations dynamically per token. The
 result for a token therefore depends neither on the rest of the batch nor on calibration data, and
 an outlier costs precision only in its own token.
 """
@@ -69,19 +69,12 @@ class Int8Linears:
 
 
 def _bias(layer: nn.Linear) -> Tensor:
-    """Return the bias of a layer in float32; zeros if it has none, as in T5."""
-    bias: Tensor | None = layer.bias
+    bias: Tensor | None = layer.bias  # none in T5
     return torch.zeros(layer.out_features) if bias is None else bias.detach().float()
 
 
 def linear_group_type(dtype: torch.dtype, device: torch.device) -> type[LinearGroup]:
-    """Return the implementation of an encoder's linear layers for a dtype.
-
-    Raises
-    ------
-    ValueError
-        If the dtype is int8 and not supported on the device; see `check_int8`.
-    """
+    """Return the implementation of an encoder's linear layers for a dtype; see `check_int8`."""
     if dtype is not torch.int8:
         return FloatLinears
     check_int8(device)
@@ -110,3 +103,32 @@ def int8_is_supported() -> bool:
     except (AttributeError, NotImplementedError, RuntimeError):
         return False
     return bool((sums - 64).abs().max() < 1e-3)
+
+
+def bfloat16_is_fast(device: torch.device) -> bool:
+    """Return whether a device has bfloat16 matrix instructions; without them, it is slow."""
+    if device.type == "cuda":
+        return bool(torch.version.hip) or torch.cuda.get_device_capability(device)[0] >= 8
+    return device.type == "cpu" and (
+        torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+    )
+
+
+def convert_linears_to_bfloat16(model: nn.Module) -> None:
+    """Convert the weights of a model's linear layers to bfloat16, as autocast would at each step.
+
+    Autocast's weight cache does not work in inference mode, so autocast would convert all weights
+    at each step. For 25 beams this took as long as the product with the vocabulary.
+
+    A layer that shares its weights, as a language-model head does with the token embedding, gets a
+    copy; the embedding is not changed. Layers that gave up their weights stay empty.
+    """
+    for layer in model.modules():
+        if isinstance(layer, nn.Linear):
+            layer.weight = _converted(layer.weight)
+            if layer.bias is not None:
+                layer.bias = _converted(layer.bias)
+
+
+def _converted(parameter: Tensor) -> nn.Parameter:
+    return nn.Parameter(parameter.detach().to(torch.bfloat16), requires_grad=False)

@@ -1,24 +1,26 @@
-"""Segments: the terminal parts of a grammar.
+"""Grammars: descriptions of what may be decoded.
+
+A grammar is a sequence of items that are read one after another. An item is a segment, a choice
+between several grammars, or a function that returns the rest of the grammar from what has been
+read. Since segments can always be completed, so can every grammar built from them.
 
 A segment is a small automaton of its own. Its states are integers, and every state that it enters
-can be completed. Where a segment may end, it passes an integer, its value, to the next segment (the
+can be completed. Where a segment may end, it passes an integer, its value, to the next item (the
 node of a trie, the position in a text), so that what was read can matter later.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from trie.constraints.constraint import Trie
-from trie.index.csr import Ints
-from trie.index.token_trie import TokenTrie
+from trie.constraint import Trie
+from trie.token_trie import Ints, TokenTrie
 
-_EMPTY: Ints = np.empty(0, dtype=np.int64)
-_NO_SUCCESSORS = _EMPTY, _EMPTY
+_NO_SUCCESSORS = (np.empty(0, dtype=np.int64),) * 2
 
 
 class Segment(Protocol):
@@ -55,22 +57,20 @@ class FixedTokens:
         return value * (len(self.tokens) + 1)
 
     def successors(self, state: int) -> tuple[Ints, Ints]:
-        """Return the next token."""
         place = state % (len(self.tokens) + 1)
         if place == len(self.tokens):
             return _NO_SUCCESSORS
         return _single(self.tokens[place], state + 1)
 
     def value(self, state: int) -> int | None:
-        """Return the previous segment's value after the last token."""
         value, place = divmod(state, len(self.tokens) + 1)
         return value if place == len(self.tokens) else None
 
     def contains_token(self, token: int) -> bool:
-        """Return whether `token` is one of the tokens."""
         return token in self.tokens
 
 
+@dataclass(frozen=True, slots=True)
 class TokenSet:
     """Exactly one token of a set. The token is the segment's value.
 
@@ -80,34 +80,27 @@ class TokenSet:
         If the set is empty.
     """
 
-    def __init__(self, tokens: Iterable[int]) -> None:
-        self.tokens = tuple(sorted(set(tokens)))
+    tokens: Collection[int]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tokens", tuple(sorted(set(self.tokens))))
         if not self.tokens:
             raise ValueError("there are no tokens to choose from")
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, TokenSet) and self.tokens == other.tokens
-
-    def __hash__(self) -> int:
-        return hash(self.tokens)
 
     def start_state(self, value: int) -> int:
         """Return the state before the token, 0; after token ``t`` it is ``t + 1``."""
         return 0
 
     def successors(self, state: int) -> tuple[Ints, Ints]:
-        """Return all tokens before one has been read."""
         if state:
             return _NO_SUCCESSORS
         tokens = np.array(self.tokens, dtype=np.int64)
         return tokens, tokens + 1
 
     def value(self, state: int) -> int | None:
-        """Return the token that was read."""
         return state - 1 if state else None
 
     def contains_token(self, token: int) -> bool:
-        """Return whether `token` is in the set."""
         return token in self.tokens
 
 
@@ -115,14 +108,8 @@ class TokenSet:
 class SpanFrom:
     """A span of a text with a given start and one of several ends. The end is the value.
 
-    Attributes
-    ----------
-    text
-        The tokens of the text.
-    start
-        The position at which the span begins.
-    ends
-        The positions at which it may end, ascending; at least one, none before `start`.
+    Positions count the tokens of the text. The ends ascend; there is one, and none is before the
+    start.
     """
 
     text: Sequence[int]
@@ -140,15 +127,12 @@ class SpanFrom:
         return self.start
 
     def successors(self, state: int) -> tuple[Ints, Ints]:
-        """Return the next token of the text, up to the last possible end."""
         return _single(self.text[state], state + 1) if state < self.ends[-1] else _NO_SUCCESSORS
 
     def value(self, state: int) -> int | None:
-        """Return the position, if the span may end there."""
         return state if state in self.ends else None
 
     def contains_token(self, token: int) -> bool:
-        """Return whether `token` occurs between the start and the last end."""
         return token in self.text[self.start : self.ends[-1]]
 
 
@@ -170,19 +154,15 @@ class TrieSequence:
         self._contained: dict[int, bool] = {}
 
     def start_state(self, value: int) -> int:
-        """Return the root; states are nodes."""
         return self._trie.root
 
     def successors(self, state: int) -> tuple[Ints, Ints]:
-        """Return the children of a node."""
         return self._trie.children(state)
 
     def value(self, state: int) -> int | None:
-        """Return the node, if a sequence ends there."""
         return state if self._trie.ends(state) else None
 
     def contains_token(self, token: int) -> bool:
-        """Return whether `token` occurs in any sequence; looked up once per token."""
         if token not in self._contained:
             self._contained[token] = self._trie.contains_token(token)
         return self._contained[token]
@@ -191,16 +171,8 @@ class TrieSequence:
 class BoundedTrieSequence(TrieSequence):
     """A sequence of a trie, such as a trie of text spans, whose length can be bounded by `within`.
 
-    Without a bound, it is a segment itself.
-
-    Attributes
-    ----------
-    trie
-        The sequences.
-    distances_to_end
-        The least number of tokens from each node to the end of a sequence; (nodes,).
-    shortest
-        Number of tokens of the shortest sequence.
+    Without a bound, it is a segment itself. `shortest` is the number of tokens of the shortest
+    sequence, and `distances_to_end` the least number from each node to an end; (nodes,).
 
     Raises
     ------
@@ -239,7 +211,6 @@ class LengthBound:
     max_tokens: int
 
     def start_state(self, value: int) -> int:
-        """Return the root; states are nodes."""
         return self.sequences.start_state(value)
 
     def successors(self, state: int) -> tuple[Ints, Ints]:
@@ -250,12 +221,81 @@ class LengthBound:
         return tokens[kept], nodes[kept]
 
     def value(self, state: int) -> int | None:
-        """Return the node, if a sequence ends there."""
         return self.sequences.value(state)
 
     def contains_token(self, token: int) -> bool:
-        """Return whether `token` occurs in any sequence, however long."""
         return self.sequences.contains_token(token)
+
+
+@dataclass(frozen=True, slots=True)
+class Deferred:
+    """Continue with the grammar ``function(*arguments, value)``.
+
+    `value` is the value of the previous segment. A function that refers to itself expresses
+    repetition; a bound on it belongs in the arguments. The function must be pure: equal arguments
+    and values give equal grammars.
+    """
+
+    function: Callable[..., Grammar]
+    arguments: tuple[Hashable, ...] = ()
+
+    def __call__(self, value: int) -> Grammar:
+        return self.function(*self.arguments, value)
+
+
+class Alternatives:
+    """One of several grammars, which may share prefixes; one of them may be empty.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+
+    def __init__(self, *grammars: Grammar) -> None:
+        self.grammars = tuple(map(tuple, grammars))
+        if not grammars:
+            raise ValueError("there are no grammars to choose from")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Alternatives) and self.grammars == other.grammars
+
+    def __hash__(self) -> int:
+        return hash(self.grammars)
+
+
+Item: TypeAlias = Segment | Alternatives | Deferred
+Grammar: TypeAlias = Sequence[Item]
+
+
+def repeated(grammar: Grammar, max_times: int, separator: Grammar = ()) -> Grammar:
+    """Return the grammar of 1 to `max_times` repetitions, with a separator between them.
+
+    Raises
+    ------
+    ValueError
+        If `max_times` is less than 1.
+    """
+    if max_times < 1:
+        raise ValueError(f"max_times must be at least 1, not {max_times}")
+    if max_times == 1:
+        return grammar
+    return *grammar, Deferred(_repeat, (tuple(grammar), max_times - 1, tuple(separator)))
+
+
+def _repeat(grammar: Grammar, max_times: int, separator: Grammar, _: int) -> Grammar:
+    return (Alternatives((), (*separator, *repeated(grammar, max_times, separator))),)
+
+
+def segments_of(grammar: Grammar) -> list[Segment]:
+    """Return the segments that a grammar contains, without those that functions will return."""
+    segments: list[Any] = []
+    for item in grammar:
+        if isinstance(item, Alternatives):
+            segments += [segment for part in item.grammars for segment in segments_of(part)]
+        elif not isinstance(item, Deferred):
+            segments.append(item)
+    return segments
 
 
 def _single(token: int, state: int) -> tuple[Ints, Ints]:

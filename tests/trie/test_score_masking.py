@@ -10,9 +10,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-import trie.decoding.score_masking
-from trie.decoding.next_tokens import NextTokens
-from trie.decoding.score_masking import ScoreMasker
+import trie.logits_processor
+from trie.logits_processor import ScoreMasker
+from trie.next_tokens import NextTokens
 
 VOCABULARY, FALLBACK = 8, -1e4
 
@@ -54,7 +54,7 @@ def test_equals_the_loop(wide: int, dtype: torch.dtype, cases: list[NextTokens],
         scores = np.where(rng.random(scores.shape) < rng.choice([0, 0.3, 1]), bad, scores)
         given_scores = torch.from_numpy(scores).to(dtype)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(trie.decoding.score_masking, "_WIDE", wide)
+            patch.setattr(trie.logits_processor, "_WIDE", wide)
             kept, lost = masker.mask(given_scores, next_tokens, FALLBACK)
         expected, expected_lost = slow(given_scores, next_tokens)
         torch.testing.assert_close(kept, expected, rtol=0, atol=0, equal_nan=True)
@@ -69,7 +69,7 @@ def test_cached_masks_fit_the_scores() -> None:
     next_tokens = NextTokens(zero, tokens, tokens, zero, np.array([2]))
     masker = ScoreMasker()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trie.decoding.score_masking, "_WIDE", 0)
+        patch.setattr(trie.logits_processor, "_WIDE", 0)
         for width, dtype in [(5, torch.float32), (9, torch.float32), (9, torch.float64)]:
             kept, _ = masker.mask(torch.zeros(1, width, dtype=dtype), next_tokens, FALLBACK)
             assert kept.shape == (1, width)

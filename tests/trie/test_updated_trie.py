@@ -19,7 +19,7 @@ from trie import (
     TrieSequence,
     UpdatedTrie,
 )
-from trie.constraints.automaton import Automaton
+from trie.automaton import Automaton
 
 Oracle = dict[int, tuple[int, ...]]
 sequence = st.lists(st.integers(0, 2), max_size=4).map(tuple)

@@ -9,26 +9,16 @@ from operator import index
 
 import numpy as np
 
-from trie.index.csr import Ints
-from trie.index.token_trie import TokenTrie, Walkable
+from trie.token_trie import Ints, TokenTrie, Walkable
 
 
 class UpdatedTrie(Walkable):
     """A token trie with changes, which do not copy it; constraints accept it like a `TokenTrie`.
 
-    Rows of the base keep their numbers. Added sequences get the following rows, in order. A node
-    below ``n``, the number of nodes of the base, is a node of the base, and node ``n + i`` is node
-    ``i`` of the trie of additions. A prefix of an added sequence always has the latter number, even
-    if the base has a node for it, too.
-
-    Parameters
-    ----------
-    base
-        The trie before all changes.
-    added
-        Sequences to add.
-    removed
-        Rows of the base to remove. Finding them scans all rows.
+    Rows of the base keep their numbers; to find the removed ones, all rows are scanned. Added
+    sequences get the following rows, in order. A node below ``n``, the number of nodes of the base,
+    is a node of the base, and node ``n + i`` is node ``i`` of the trie of additions. A prefix of an
+    added sequence always has the latter number, even if the base has a node for it, too.
 
     Raises
     ------
@@ -44,43 +34,41 @@ class UpdatedTrie(Walkable):
         removed: Iterable[int] = (),
     ) -> None:
         rows = list(map(index, removed))
-        self._removed = np.unique(np.array(rows, dtype=np.int64))
-        if self._removed.size < len(rows):
+        self._removed = frozenset(rows)
+        if len(self._removed) < len(rows):
             raise ValueError("a row is given twice")
-        if rows and not 0 <= self._removed[0] <= self._removed[-1] < len(base):
-            raise ValueError(f"the trie has {len(base)} rows; one outside of them is to be removed")
+        if (missing := next((row for row in rows if not 0 <= row < len(base)), None)) is not None:
+            raise ValueError(f"there is no row {missing}")
         self._base, self._delta = base, TokenTrie.build(added)
-        self._ends = frozenset(base.locate(self._removed).tolist())
+        self._ends = frozenset(base.locate(np.array(rows, dtype=np.int64)).tolist())
         self._closed = self._closed_nodes()
         self._closed_array = np.array(sorted(self._closed), dtype=np.int64)
 
     def _closed_nodes(self) -> frozenset[int]:
-        """Return the nodes of the base at and below which all rows are removed."""
-        closed: set[int] = set()
-        todo = [-node for node in self._ends]
+        closed, queued = set[int](), set(self._ends)
+        todo = [-node for node in queued]
         heapify(todo)
         while todo:  # the last node first, so children before their parents
             node = -heappop(todo)
-            if node in closed or self._base_rows(node).size:
-                continue
-            if all(child in closed for child in self._base.children(node)[1].tolist()):
+            if not self._base_rows(node).size and closed.issuperset(
+                self._base.children(node)[1].tolist()
+            ):
                 closed.add(node)
-                if node != self.root:
-                    heappush(todo, -self._base.parent(node))
+                if node != self.root and (parent := self._base.parent(node)) not in queued:
+                    queued.add(parent)
+                    heappush(todo, -parent)
         return frozenset(closed)
 
     def __len__(self) -> int:
-        return len(self._base) - self._removed.size + len(self._delta)
+        return len(self._base) - len(self._removed) + len(self._delta)
 
     @property
     def longest(self) -> int:
-        """Number of tokens of the longest sequence."""
         levels = list(enumerate(pairwise(self._base.levels)))
         depths = (d for d, nodes in levels[::-1] if not self._closed.issuperset(range(*nodes)))
         return max(next(depths, 0), self._delta.longest)
 
     def children(self, node: int) -> tuple[Ints, Ints]:
-        """Return the tokens that may follow at `node`, ascending, and the child by each of them."""
         old, new = self._split(node)
         if new < 0:
             return self._base_children(old)
@@ -94,25 +82,21 @@ class UpdatedTrie(Walkable):
         return tokens, nodes
 
     def child(self, node: int, token: int) -> int:
-        """Return the child of `node` by `token`, or -1."""
         old, new = self._split(node)
         if new >= 0 and (found := self._delta.child(new, token)) >= 0:
             return self._base.nodes + found
         return self._if_open(self._base.child(old, token)) if old >= 0 else -1
 
     def ends(self, node: int) -> bool:
-        """Return whether a sequence ends at `node`."""
         return self.rows(node).size > 0
 
     def rows(self, node: int) -> Ints:
-        """Return the rows of the sequences that end at `node`, ascending."""
         old, new = self._split(node)
         base = [self._base_rows(old)] if old >= 0 else []
         added = [len(self._base) + self._delta.rows(new)] if new >= 0 else []
         return np.concatenate(base + added)
 
     def contains_token(self, token: int) -> bool:
-        """Return whether `token` occurs in any sequence."""
         open_nodes = np.setdiff1d(self._base.nodes_after(token), self._closed_array)
         return open_nodes.size > 0 or self._delta.contains_token(token)
 
@@ -130,7 +114,9 @@ class UpdatedTrie(Walkable):
 
     def _base_rows(self, node: int) -> Ints:
         rows = self._base.rows(node)
-        return np.setdiff1d(rows, self._removed) if node in self._ends else rows
+        if node not in self._ends:
+            return rows
+        return np.array([row for row in rows.tolist() if row not in self._removed], dtype=np.int64)
 
     def _base_children(self, node: int) -> tuple[Ints, Ints]:
         tokens, nodes = self._base.children(node)
@@ -172,14 +158,12 @@ class RenumberedTrie:
 
     @property
     def longest(self) -> int:
-        """Number of tokens of the longest sequence."""
         return self._trie.longest
 
     def __len__(self) -> int:
         return len(self._trie) - self._hidden.size
 
     def rows(self, node: int) -> Ints:
-        """Return the numbers of the visible rows whose sequences end at `node`, ascending."""
         rows = self._trie.rows(node)
         ranges = self._starts.searchsorted(rows, side="right") - 1
         return np.setdiff1d(rows + self._shifts[ranges], self._hidden)

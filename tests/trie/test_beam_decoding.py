@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import BartConfig, BartForConditionalGeneration
 
-import trie.decoding.beam_search
-import trie.decoding.continuations
+import trie.beam_decoding
+import trie.continuations
 from trie import Transitions
-from trie.decoding.beam_search import Hypothesis, beam_search
+from trie.beam_decoding import Hypothesis, beam_search
 from trie.model.seq2seq import Seq2Seq
 from trie.model.shared_attention import EncodedInputs, KVCache
 
@@ -289,8 +289,8 @@ def test_equals_one_beam_at_a_time(
         st.tuples(st.booleans(), st.sampled_from([0, 8, 1 << 14]), st.sampled_from([0, 7, 128]))
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trie.decoding.continuations, "_WIDE", wide)
-        patch.setattr(trie.decoding.beam_search, "_MAX_EXTRA_ROWS", extra_rows)
+        patch.setattr(trie.continuations, "_WIDE", wide)
+        patch.setattr(trie.beam_decoding, "_MAX_EXTRA_ROWS", extra_rows)
         found = beam_search(
             Seq2Seq(model),
             inputs,

@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.damage import damage_bytes
 from trie import TokenTrie, TrieFileError
-from trie.index import token_trie as module
+from trie import token_trie as module
 
 NAMES = ["tokens", "children", "ends", "rows"]
 SEQUENCES = [[2, 1], [2], [1, 300], [2], [3, 3], []]

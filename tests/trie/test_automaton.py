@@ -31,7 +31,7 @@ from trie import (
     UpdatedTrie,
     repeated,
 )
-from trie.constraints import automaton as module
+from trie import automaton as module
 
 EOS = 3
 token = st.sampled_from([0, 1, 2, 4, 5])

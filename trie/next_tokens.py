@@ -7,29 +7,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trie.constraints.constraint import Constraint, Transitions
-from trie.index.csr import Ints, row_positions
+from trie.constraint import Constraint, Transitions
+from trie.token_trie import Ints, row_positions
 
 
 @dataclass(frozen=True, slots=True)
 class NextTokens:
-    """The tokens that may follow some beams, as CSR arrays. Beams in the same state share a row.
+    """The tokens that may follow some beams, as CSR arrays. Beams in the same state share a row."""
 
-    Attributes
-    ----------
-    rows
-        The row of each beam; (beams,).
-    tokens, next_states
-        The allowed tokens, ascending within each row, and the state after each of them.
-    offsets, sizes
-        Where each row begins in `tokens`, and its length; (rows,).
-    """
-
-    rows: Ints
-    tokens: Ints
-    next_states: Ints
-    offsets: Ints
-    sizes: Ints
+    rows: Ints  # the row of each beam; (beams,)
+    tokens: Ints  # the allowed tokens, ascending within each row,
+    next_states: Ints  # and the state after each of them
+    offsets: Ints  # where each row begins in `tokens`; (rows,)
+    sizes: Ints  # its length
 
     def positions(self, beams: Ints) -> tuple[Ints, Ints]:
         """Return the beam and the position in `tokens` of every continuation of `beams`."""
@@ -69,10 +59,7 @@ class NextTokens:
 class ConstraintBatch:
     """The constraints of a batch of inputs, which may share constraints.
 
-    Attributes
-    ----------
-    starts
-        The start state of each input's constraint; (inputs,).
+    `starts` holds the start state of each input's constraint; (inputs,).
     """
 
     def __init__(self, constraints: Sequence[Constraint]) -> None:

@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trie.constraints.constraint import Transitions
-from trie.constraints.grammar import Alternatives, Deferred, Grammar, segments_of
-from trie.constraints.segments import FixedTokens, Segment
-from trie.index.csr import Ints, row_positions
+from trie.constraint import Transitions
+from trie.grammar import Alternatives, Deferred, FixedTokens, Grammar, Segment, segments_of
+from trie.token_trie import Ints, row_positions
 
 # The number of a position (a segment and the grammar after it), and the segment's state.
 Configuration = tuple[int, int]
@@ -34,12 +33,7 @@ class Automaton:
     """A finite-state automaton for any number of grammars, each followed by the end token.
 
     Grammars share the states of their common parts. States never change and are never freed;
-    `size` is their number. Thread-safe.
-
-    Parameters
-    ----------
-    eos
-        The model's end token, which no segment may read.
+    `size` is their number. No segment may read the model's end token, `eos`. Thread-safe.
     """
 
     def __init__(self, eos: int) -> None:
@@ -109,7 +103,6 @@ class Automaton:
         return [value for value in values if value is not None]
 
     def _expand(self, state: int) -> None:
-        """Compute the transitions from a state."""
         with self._lock:
             if not 0 <= state < self.size:
                 raise ValueError(f"there is no state {state}")
@@ -123,10 +116,7 @@ class Automaton:
             self._table.offsets.array[state], self._table.sizes.array[state] = self._expanded[key]
 
     def _successors(self, configurations: Configurations) -> dict[Configuration, tuple[Ints, Ints]]:
-        """Return the successors of each configuration and of those that follow an ended segment.
-
-        Configurations without successors are left out. The keys ascend.
-        """
+        # Also of the configurations that follow an ended segment. Those without any are left out.
         successors = {}
         todo, seen = list(configurations), set(configurations)
         while todo:
@@ -145,7 +135,6 @@ class Automaton:
     def _merge(
         self, successors: dict[Configuration, tuple[Ints, Ints]]
     ) -> tuple[Ints, npt.NDArray[np.int32]]:
-        """Return the distinct tokens of several configurations and the state after each."""
         if not successors:  # after the end token
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)
         if len(successors) == 1:
@@ -172,7 +161,6 @@ class Automaton:
         return tokens[begins], states
 
     def _enter(self, grammar: Grammar, value: int) -> set[Configuration]:
-        """Return the configurations before the first token of a grammar."""
         configurations, todo = set(), [grammar]
         while todo:
             if not (items := todo.pop()):
@@ -201,15 +189,10 @@ class Automaton:
 
 
 class _StateTable:
-    """Numbers of sets of configurations, and where the transitions of each state are stored.
-
-    Attributes
-    ----------
-    offsets, sizes
-        Where the transitions of each state begin, and their number; -1 before the first visit.
-    """
+    """Numbers of sets of configurations, and where the transitions of each state are stored."""
 
     def __init__(self) -> None:
+        # Where the transitions of each state begin, and their number; -1 before the first visit.
         self.offsets, self.sizes = _GrowingArray(np.int64), _GrowingArray(np.int32, -1)
         # The only configuration of each state; or -1 and the index of a set in `_sets`.
         self._positions, self._inner = _GrowingArray(np.int32), _GrowingArray(np.int64)
@@ -218,16 +201,13 @@ class _StateTable:
 
     @property
     def size(self) -> int:
-        """Number of states."""
         return self._inner.size
 
     def configurations(self, state: int) -> Configurations:
-        """Return the configurations of a state."""
         position, inner = self._positions.array.item(state), self._inner.array.item(state)
         return ((position, inner),) if position >= 0 else self._sets[inner]
 
     def number(self, configurations: Configurations) -> int:
-        """Return the state of a set of configurations; equal sets have the same state."""
         if configurations not in self._numbers:
             if len(configurations) == 1:
                 ((position, inner),) = configurations
@@ -240,7 +220,6 @@ class _StateTable:
         return self._numbers[configurations]
 
     def add(self, positions: Ints, inner: Ints) -> npt.NDArray[np.int32]:
-        """Return new states, each of one configuration."""
         self._positions.append(positions, inner.size)
         self.offsets.extend(inner.size)
         self.sizes.extend(inner.size)
@@ -249,19 +228,12 @@ class _StateTable:
 
 
 class _GrowingArray:
-    """A numpy array that grows at its end; its capacity doubles when it is full.
-
-    Attributes
-    ----------
-    array
-        The items, followed by unused capacity. Growing replaces it by a copy; the old array stays
-        valid, so one thread may read while another one appends.
-    size
-        Number of items.
-    """
+    """A numpy array that grows at its end; its capacity doubles when it is full."""
 
     def __init__(self, dtype: npt.DTypeLike, fill: int = 0) -> None:
         self._fill = fill
+        # `size` items, then unused capacity. Growing replaces the array by a copy; the old one
+        # stays valid, so one thread may read while another one appends.
         self.array: npt.NDArray[Any] = np.full(1024, fill, dtype=dtype)
         self.size = 0
 
@@ -272,7 +244,6 @@ class _GrowingArray:
         return begin
 
     def extend(self, count: int) -> int:
-        """Append `count` fill values; return where they begin."""
         begin, end = self.size, self.size + count
         if end > len(self.array):
             grown = np.full(max(2 * len(self.array), end), self._fill, self.array.dtype)

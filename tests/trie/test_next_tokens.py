@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trie import Transitions
-from trie.decoding.next_tokens import ConstraintBatch
+from trie.next_tokens import ConstraintBatch
 
 Moves = dict[int, int]
 

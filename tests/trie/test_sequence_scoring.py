@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.trie.decoding.test_beam_search import (
+from tests.trie.test_beam_decoding import (
     EOS,
     Listed,
     bart,
@@ -17,9 +17,9 @@ from tests.trie.decoding.test_beam_search import (
     random_inputs,
     random_sequences,
 )
-from trie.decoding.beam_search import beam_search
-from trie.decoding.sequence_scoring import SequenceScorer
+from trie.beam_decoding import beam_search
 from trie.model.seq2seq import Seq2Seq
+from trie.sequence_scoring import SequenceScorer
 
 
 @settings(max_examples=10)

@@ -4,33 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from trie.constraints.constraint import Constraint
-from trie.index.csr import Ints
+from trie.constraint import Constraint
 from trie.model.seq2seq import Seq2Seq
 from trie.model.shared_attention import EncodedInputs
+from trie.token_trie import Ints
 
 # Rows of logits that are computed at once; more would only take memory.
 _MAX_ROWS = 128
 
 
 class SequenceScorer:
-    """Score sequences of a batch of inputs, which are encoded once.
+    """Score sequences of a batch of inputs, given as token ids, which are encoded once.
 
-    Parameters
-    ----------
-    model
-        The model.
-    inputs
-        Token ids of each encoder input.
-    constraints
-        The constraint of each input, to normalise over the allowed tokens only. By default, scores
-        are the log-softmax over the full vocabulary.
+    By default, scores are the log-softmax over the full vocabulary. With a constraint for each
+    input, they are normalised over the allowed tokens only.
 
     Raises
     ------
@@ -50,22 +42,12 @@ class SequenceScorer:
         self._encoded = model.encode(inputs) if inputs else None
 
     def score(self, sequences: Sequence[Sequence[Sequence[int]]]) -> list[list[float]]:
-        """Return the log probability of each sequence.
+        """Return the summed natural log probabilities of the tokens of each input's sequences.
 
-        The sequences of an input are decoded together, each of their distinct prefixes once. On a
-        CPU, scores do not depend on the other inputs.
-
-        Parameters
-        ----------
-        sequences
-            For each input, the sequences to score: token ids without the start token.
-
-        Returns
-        -------
-        list
-            For each input, the summed natural log probabilities of the tokens of each sequence.
-            With constraints, a sequence that is not allowed, or continues after the end token, has
-            minus infinity.
+        Sequences are given without the start token. Those of an input are decoded together, each of
+        their distinct prefixes once. On a CPU, scores do not depend on the other inputs. With
+        constraints, a sequence that is not allowed, or continues after the end token, has minus
+        infinity.
 
         Raises
         ------
@@ -100,7 +82,6 @@ def _score(
     sequences: Sequence[Sequence[int]],
     constraint: Constraint | None,
 ) -> list[float]:
-    """Return the scores of the sequences of one encoded input."""
     prefixes = _Prefixes(model.start)
     paths = [prefixes.add(sequence) for sequence in sequences]
     states = model.tree_states(
@@ -127,30 +108,14 @@ def _score(
     return [sum(scores[edge] for edge in path) for path in paths]
 
 
-@dataclass(slots=True)
 class _Prefixes:
-    """The distinct prefixes of sequences, from the empty one on; parents come first.
+    """The distinct prefixes of sequences, from the empty one on; parents come first."""
 
-    Attributes
-    ----------
-    start
-        The start token.
-    tokens, depths
-        The last token of each prefix (the start token of the empty one), and its length.
-    parents
-        The number of each prefix without its last token; 0 for the empty one.
-    numbers
-        The number of the prefix that extends another one by a token.
-    """
-
-    start: int
-    tokens: list[int] = field(init=False)
-    depths: list[int] = field(default_factory=lambda: [0])
-    parents: list[int] = field(default_factory=lambda: [0])
-    numbers: dict[tuple[int, int], int] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.tokens = [self.start]
+    def __init__(self, start: int) -> None:
+        # The last token of each prefix, its length, and its number without its last token.
+        self.tokens, self.depths, self.parents = [start], [0], [0]
+        # The number of the prefix that extends another one by a token.
+        self.numbers: dict[tuple[int, int], int] = {}
 
     def add(self, sequence: Sequence[int]) -> list[tuple[int, int]]:
         """Add the prefixes of a sequence; return, for each of its tokens, the prefix before it."""

@@ -23,16 +23,9 @@ _HEADER = re.compile(
 
 
 def open_array(path: Path, *, mapped: bool = True) -> np.ndarray:
-    """Open the array in an ``.npy`` file, memory-mapped or read into memory.
+    """Open the array in an ``.npy`` file, memory-mapped (read-only) or read into memory.
 
     Only arrays of numbers or booleans in C order are supported.
-
-    Parameters
-    ----------
-    path
-        The file.
-    mapped
-        Memory-map the array, read-only, instead of reading it.
 
     Raises
     ------
