@@ -36,9 +36,9 @@ from admiral.io.streams import open_binary
 from admiral.kb import KnowledgeBase, demo_kb
 from admiral.models.checkpoint import locate_checkpoint
 from trie import ConstraintLogitsProcessor, SafeTokenizer, Seq2Seq, TokenTrie, TrieConstraint
-from trie.decoding.continuations import Continuations, ContinuationSelector
-from trie.decoding.next_tokens import ConstraintBatch
-from trie.index.bit_vector import Ints
+from trie.continuations import Continuations, ContinuationSelector
+from trie.next_tokens import ConstraintBatch
+from trie.token_trie import Ints
 
 _DEPTHS, _BEAMS, _SECONDS = 4, 25, 3.0
 _SOURCE = 40  # tokens of an input

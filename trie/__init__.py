@@ -7,23 +7,30 @@ are imported on first access, so that tries and their files can be read without 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from trie.constraints.automaton import Automaton
-from trie.constraints.constraint import Constraint, Transitions, Trie
-from trie.constraints.grammar import Alternatives, Deferred, Grammar, repeated
-from trie.constraints.grammar_constraint import GrammarConstraint, TrieConstraint
-from trie.constraints.renumbered import RenumberedTrie
-from trie.constraints.segments import FixedTokens, Segment, SpanFrom, TokenSet, TrieSequence
-from trie.constraints.spans import BoundedTrieSequence, span_trie, word_spans
-from trie.index.token_trie import TokenTrie
-from trie.index.updates import UpdatedTrie
-from trie.model.safe_tokenizer import SafeTokenizer
-from trie.trie_errors import NoIdentifierError, TrieFileError
+from trie.automaton import Automaton
+from trie.constraint import Constraint, Transitions, Trie
+from trie.grammar import (
+    Alternatives,
+    BoundedTrieSequence,
+    Deferred,
+    FixedTokens,
+    Grammar,
+    Segment,
+    SpanFrom,
+    TokenSet,
+    TrieSequence,
+    repeated,
+)
+from trie.grammar_constraint import GrammarConstraint, TrieConstraint
+from trie.model.safe_tokenizer import NoIdentifierError, SafeTokenizer
+from trie.token_trie import TokenTrie, TrieFileError
+from trie.updated_trie import RenumberedTrie, UpdatedTrie
 
 if TYPE_CHECKING:
-    from trie.decoding.beam_search import Hypothesis, beam_search
-    from trie.decoding.logits_processor import ConstraintLogitsProcessor
-    from trie.decoding.sequence_scoring import SequenceScorer
+    from trie.beam_decoding import Hypothesis, beam_search
+    from trie.logits_processor import ConstraintLogitsProcessor
     from trie.model.seq2seq import Seq2Seq
+    from trie.sequence_scoring import SequenceScorer
 
 __all__ = [
     "Alternatives",
@@ -53,16 +60,14 @@ __all__ = [
     "UpdatedTrie",
     "beam_search",
     "repeated",
-    "span_trie",
-    "word_spans",
 ]
 
 _LAZY = {
-    "ConstraintLogitsProcessor": "trie.decoding.logits_processor",
-    "Hypothesis": "trie.decoding.beam_search",
+    "ConstraintLogitsProcessor": "trie.logits_processor",
+    "Hypothesis": "trie.beam_decoding",
     "Seq2Seq": "trie.model.seq2seq",
-    "SequenceScorer": "trie.decoding.sequence_scoring",
-    "beam_search": "trie.decoding.beam_search",
+    "SequenceScorer": "trie.sequence_scoring",
+    "beam_search": "trie.beam_decoding",
 }
 
 

@@ -11,7 +11,7 @@ from transformers import PreTrainedTokenizerFast
 
 from admiral.convert.vocabulary_files import MASK, SPECIALS, BytePairs, gpt2_merges, is_padding
 from admiral.errors import AdmiralError
-from trie.model.tokenizer_files import load_tokenizer
+from trie.model.safe_tokenizer import load_tokenizer
 
 
 def open_tokenizer(directory: Path) -> PreTrainedTokenizerFast:

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from admiral.errors import AdmiralError
 from admiral.library.source_records import Source
-from trie.index.npy_files import open_array
+from trie.npy_files import open_array
 
 SOURCES = "sources"
 _TABLE, _SPANS, _STARTS = "sources.arrow", "spans.npy", "starts.npy"

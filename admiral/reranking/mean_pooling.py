@@ -15,10 +15,8 @@ from tokenizers import Tokenizer
 from admiral.kb.embeddings.sentence_encoder import EncoderIdentity
 from admiral.reranking.encoder_inputs import batch_by_length
 from admiral.storage.checksums import describe_file
-from trie.model.bfloat16 import convert_linears_to_bfloat16
-from trie.model.int8 import linear_group_type
-from trie.model.packed_encoder import EncoderLayer, LinearGroup, packed_encoder_states
-from trie.model.padding import pad_batch
+from trie.model.low_precision import convert_linears_to_bfloat16, linear_group_type
+from trie.model.packed_encoder import EncoderLayer, LinearGroup, packed_encoder_states, pad_batch
 
 if TYPE_CHECKING:
     from transformers import BertModel
@@ -40,7 +38,7 @@ class MeanPoolingEncoder:
         Name of the model, for people.
     device, dtype
         Device and precision: float32, bfloat16, or int8 on processors that support it (see
-        `trie.model.int8`).
+        `trie.model.low_precision`).
     batch_tokens
         Maximum number of padded tokens in a batch on a GPU; inputs on a CPU are not padded.
     max_tokens

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 from admiral.retrieval.identifiers import Identifiers
-from trie.constraints.constraint import Trie
-from trie.constraints.grammar_constraint import GrammarConstraint, SharedAutomaton, shared_automaton
-from trie.constraints.segments import FixedTokens, Segment
+from trie.constraint import Trie
+from trie.grammar import FixedTokens, Segment
+from trie.grammar_constraint import GrammarConstraint, shared_automaton
 from trie.model.safe_tokenizer import SafeTokenizer
 
 
@@ -47,9 +47,9 @@ class HopConstraint(GrammarConstraint):
         self._numbers = {
             token: number for token, (number, _) in zip(identifier_tokens, ordered, strict=True)
         }
-        common = shared_automaton(trie, tokens.eos)
+        automaton, titles = shared_automaton(trie, tokens.eos)
         prefix = Identifiers(identifier_tokens, [document for _, document in ordered], count)
-        super().__init__((prefix, *_title(tokens, common)), common.automaton)
+        super().__init__((prefix, *_in_brackets(tokens, titles)), automaton)
 
     def rows(self, state: int) -> tuple[int, ...]:
         """Return the rows of the titles that a complete sequence, which ends in `state`, spells.
@@ -96,8 +96,8 @@ class TitlesConstraint(GrammarConstraint):
             raise ValueError(f"a sequence has at least one title, not {count}")
         self._trie, self._count = trie, count
         self._open, self._close = tokens.single_token("["), tokens.single_token("]")
-        common = shared_automaton(trie, tokens.eos)
-        super().__init__(_title(tokens, common) * count, common.automaton)
+        automaton, titles = shared_automaton(trie, tokens.eos)
+        super().__init__(_in_brackets(tokens, titles) * count, automaton)
 
     def parse(self, ids: Sequence[int]) -> tuple[tuple[int, ...], ...]:
         """Return the rows of each title of a complete sequence.
@@ -131,10 +131,9 @@ class TitlesConstraint(GrammarConstraint):
         return []
 
 
-def _title(tokens: SafeTokenizer, common: SharedAutomaton) -> tuple[Segment, ...]:
-    """Return the segments of a title in brackets."""
+def _in_brackets(tokens: SafeTokenizer, titles: Segment) -> tuple[Segment, ...]:
     return (
         FixedTokens((tokens.single_token("["),)),
-        common.sequences,
+        titles,
         FixedTokens((tokens.single_token("]"),)),
     )

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from admiral.errors import AdmiralError
 from admiral.records import Sentence
 from admiral.retrieval.hop_grammar import HopConstraint, TitlesConstraint
 from proofs.generation.source_input import encode_source
-from trie import SafeTokenizer, Trie, TrieFileError
+from trie import SafeTokenizer, Trie
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,20 +86,3 @@ class HopInputEncoder:
             constraint = HopConstraint(self._trie, self._tokens, identifiers, count)
         kept = documents if self._variant == "not-joint" else ()
         return HopInput(index, source.ids, sentences, count, constraint, kept)
-
-
-@contextmanager
-def trie_damage_reported() -> Iterator[None]:
-    """Turn the error of a damaged trie into one that names the remedy.
-
-    Raises
-    ------
-    AdmiralError
-        If a file of the trie is damaged.
-    """
-    try:
-        yield
-    except TrieFileError as error:
-        raise AdmiralError(
-            f"{error}. Delete {error.path.parent}; the trie is built again when it is needed."
-        ) from error

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from admiral.records import DocumentSet, Sentence
 from admiral.retrieval.hop_grammar import HopConstraint, TitlesConstraint
-from admiral.retrieval.hop_input import HopInput, HopInputEncoder, trie_damage_reported
+from admiral.retrieval.hop_input import HopInput, HopInputEncoder
 from admiral.stage_timing import timed
 from proofs.generation.source_input import max_claim_tokens
 from trie import SafeTokenizer, Seq2Seq, Trie, beam_search
@@ -89,26 +89,20 @@ class TrieHopRetriever:
         """Return document sets of size ``hop + 1``, best first; none if there is no evidence.
 
         If the evidence comes from fewer than `hop` documents, the sets are smaller.
-
-        Raises
-        ------
-        AdmiralError
-            If a file of the trie is damaged.
         """
         document_sets: list[list[DocumentSet]] = [[] for _ in claims]
-        with trie_damage_reported():
-            inputs = self._encoder.inputs(claims, evidence, hops)
-            for beams, batch in (
-                (self._title_beams, [i for i in inputs if not hops[i.index]]),
-                (self._beam_size, [i for i in inputs if hops[i.index]]),
-            ):
-                for model_input, sequences in zip(batch, self._decode(batch, beams), strict=True):
-                    index = model_input.index
-                    document_sets[index] = score_document_sets(
-                        ScoredSequence(model_input.kept or kept, title, score)
-                        for ids, score in sequences
-                        for kept, title in self._parse(model_input.constraint, ids, evidence[index])
-                    )
+        inputs = self._encoder.inputs(claims, evidence, hops)
+        for beams, batch in (
+            (self._title_beams, [i for i in inputs if not hops[i.index]]),
+            (self._beam_size, [i for i in inputs if hops[i.index]]),
+        ):
+            for model_input, sequences in zip(batch, self._decode(batch, beams), strict=True):
+                index = model_input.index
+                document_sets[index] = score_document_sets(
+                    ScoredSequence(model_input.kept or kept, title, score)
+                    for ids, score in sequences
+                    for kept, title in self._parse(model_input.constraint, ids, evidence[index])
+                )
         return document_sets
 
     def _decode(

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trie.index.bit_vector import Ints
+from trie.token_trie import Ints
 
 
 class _State(NamedTuple):

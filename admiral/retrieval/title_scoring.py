@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from admiral.records import Sentence
-from admiral.retrieval.hop_input import HopInput, HopInputEncoder, trie_damage_reported
+from admiral.retrieval.hop_input import HopInput, HopInputEncoder
 from admiral.retrieval.hop_retriever import log_sum_exp
 from trie import SafeTokenizer, Seq2Seq, SequenceScorer, Trie
 
@@ -73,29 +73,23 @@ class ForcedTitleScorer:
         -------
         list
             For each claim, the scores by title; empty if there is no evidence to hop from.
-
-        Raises
-        ------
-        AdmiralError
-            If a file of the trie is damaged.
         """
         scores: list[dict[str, float]] = [{} for _ in claims]
-        with trie_damage_reported():
-            inputs = self._encoder.inputs(claims, evidence, hops)
-            choices = [list(_choices(one)) for one in inputs]
-            constraints = [one.constraint for one in inputs] if self._normalise else None
-            scorer = SequenceScorer(self._model, [one.ids for one in inputs], constraints)
-            weights = scorer.score([[self._sequence(choice) for choice in own] for own in choices])
-            forced = [
-                list(_forced(titles[one.index], one, own, weight))
-                for one, own, weight in zip(inputs, choices, weights, strict=True)
+        inputs = self._encoder.inputs(claims, evidence, hops)
+        choices = [list(_choices(one)) for one in inputs]
+        constraints = [one.constraint for one in inputs] if self._normalise else None
+        scorer = SequenceScorer(self._model, [one.ids for one in inputs], constraints)
+        weights = scorer.score([[self._sequence(choice) for choice in own] for own in choices])
+        forced = [
+            list(_forced(titles[one.index], one, own, weight))
+            for one, own, weight in zip(inputs, choices, weights, strict=True)
+        ]
+        found = scorer.score(
+            [
+                [self._sequence(own[at], title) for title, at in pairs]
+                for own, pairs in zip(choices, forced, strict=True)
             ]
-            found = scorer.score(
-                [
-                    [self._sequence(own[at], title) for title, at in pairs]
-                    for own, pairs in zip(choices, forced, strict=True)
-                ]
-            )
+        )
         for one, own, weight, pairs, values in zip(
             inputs, choices, weights, forced, found, strict=True
         ):

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from admiral.errors import AdmiralError
+from admiral.storage import file_replacing
+from admiral.storage.file_replacing import publish_file, replacing_path, sync_path
 from admiral.storage.output_paths import resolve_output_path
-from trie import atomic_file
-from trie.atomic_file import publish_file, replacing_path, sync_path
 
 __all__ = [
     "as_os_errors",
@@ -41,8 +41,8 @@ def encode_record(record: Mapping[str, Any]) -> bytes:
 def replacing(path: Path) -> Iterator[IO[bytes]]:
     """Open a new file that replaces `path` when the block ends without an error.
 
-    Works as `trie.atomic_file.replacing`, and follows symbolic links: the file that a link leads to
-    is replaced, the link stays.
+    Works as `admiral.storage.file_replacing.replacing`, and follows symbolic links: the file that a
+    link leads to is replaced, the link stays.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
     OSError
         If writing fails. The old file is unchanged and the partial file is removed.
     """
-    with atomic_file.replacing(resolve_output_path(path)) as file:
+    with file_replacing.replacing(resolve_output_path(path)) as file:
         yield file
 
 

@@ -8,7 +8,7 @@ the tokenizer does to them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from proofs.generation.quotations import Quotations
@@ -224,7 +224,7 @@ class ProofGrammar(GrammarConstraint):
         """Declare what follows a quotation, which ends at a node of the trie, and its bracket."""
         return self._one_operator(self._operators, spare - spans.trie.depth(node), step, at)
 
-    def _one_operator(self, operators: Iterable[int], spare: int, step: int, at: int) -> Grammar:
+    def _one_operator(self, operators: Collection[int], spare: int, step: int, at: int) -> Grammar:
         """Declare one of the given operators, as tokens, and what follows it."""
         return TokenSet(operators), Deferred(self._after_operator, (spare, step, at))
 

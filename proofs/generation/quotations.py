@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from proofs.generation.word_units import evidence_units
 from proofs.logic.quotable_spans import quotable_texts
-from trie import BoundedTrieSequence, SafeTokenizer, span_trie
+from trie import BoundedTrieSequence, SafeTokenizer, TokenTrie
 
 
 class Quotations:
@@ -56,7 +56,7 @@ class Quotations:
                         self._token_spans.append((begin, end))
                         characters = text.words[first].start, text.words[last].end
                         self._text_spans.append((number, *characters))
-        self._trie = span_trie(ids, self._token_spans)
+        self._trie = TokenTrie.build(ids[begin:end] for begin, end in self._token_spans)
         self.segment = BoundedTrieSequence(self._trie) if self._token_spans else None
 
     def text(self, quoted: Sequence[int]) -> str:

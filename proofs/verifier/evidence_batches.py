@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from trie.model.padding import pad_batch
+from trie.model.packed_encoder import pad_batch
 
 
 def length_batches(lengths: Sequence[int], max_tokens: int) -> list[list[int]]:

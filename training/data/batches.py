@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 import torch
 
 from training.data.sample_encoding import GenerationExample, RerankingExample
-from trie.model.padding import pad_batch
+from trie.model.packed_encoder import pad_batch
 
 IGNORED = -100  # label of padding, as everywhere in torch
 

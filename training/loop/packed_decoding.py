@@ -13,9 +13,8 @@ from torch.nn import functional as F
 from transformers import PreTrainedModel
 
 from training.data.batches import SequenceBatch
-from trie.model.relative_positions import position_bias
 from trie.model.shared_attention import split_heads
-from trie.model.t5 import output_scale
+from trie.model.t5 import output_scale, position_bias
 
 
 def packed_decoder(

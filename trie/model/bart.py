@@ -22,14 +22,7 @@ _UNSUPPORTED = (
 
 
 class BartArchitecture:
-    """A post-norm BART; see `trie.model.architecture.Architecture`.
-
-    Parameters
-    ----------
-    model
-        A `BartForConditionalGeneration`.
-    linears
-        The implementation of the encoder's linear layers.
+    """A post-norm BART; see `trie.model.seq2seq.Architecture`.
 
     Raises
     ------
@@ -52,11 +45,9 @@ class BartArchitecture:
         self.max_target: int = model.config.max_position_embeddings
 
     def encoder_states(self, inputs: Sequence[Sequence[int]]) -> Iterator[tuple[int, Tensor]]:
-        """Yield the index and the states of each input."""
         yield from packed_encoder_states(inputs, self._embed, self._layers)
 
     def _embed(self, tokens: Tensor, positions: Tensor) -> Tensor:
-        """Return the input of the first encoder layer, (tokens, hidden size)."""
         encoder = self._model.get_encoder()
         position_states = encoder.embed_positions(tokens, position_ids=positions)[0]
         embedded = encoder.embed_tokens(tokens) + position_states
@@ -71,7 +62,6 @@ class BartArchitecture:
         key_positions: Tensor,
         attend_to_tokens: Callable[..., Tensor],
     ) -> Tensor:
-        """Run the decoder's layers; `key_positions` make no difference."""
         decoder = self._decoder
         hidden: Tensor = decoder.embed_tokens(tokens)
         hidden = hidden + decoder.embed_positions(tokens, position_ids=positions)
@@ -86,7 +76,6 @@ class BartArchitecture:
         return hidden
 
     def logits(self, states: Tensor) -> Tensor:
-        """Return the logits of the token after each decoder state."""
         logits: Tensor = self._model.lm_head(states).float()
         return logits.add_(self._model.final_logits_bias.float())
 
@@ -97,7 +86,6 @@ def _attention(module: Any) -> AttentionLayer:
 
 
 def _encoder_layers(model: Any, linears: type[LinearGroup]) -> list[EncoderLayer]:
-    """Return the layers of the encoder, with the given implementation of linear layers."""
     return [
         EncoderLayer(
             query_key_value=linears(

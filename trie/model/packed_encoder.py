@@ -1,4 +1,4 @@
-"""A transformer encoder on the CPU without padding: the tokens of many inputs are concatenated.
+"""Batches of inputs: padded, or on the CPU as the concatenated tokens of many inputs.
 
 Everything except attention treats each token separately, so it runs over the tokens of all inputs
 together. Attention runs over inputs of equal length together. No padding is computed, and the
@@ -7,7 +7,7 @@ states of an input do not depend on the rest of the batch, in most cases to the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Protocol
@@ -23,8 +23,21 @@ _MAX_TOKENS = 2048
 _MAX_EXPONENT = 60
 
 
+def pad_batch(rows: Iterable[Sequence[int]], pad: int) -> tuple[Tensor, Tensor]:
+    """Return the rows padded on the right with `pad`, and their attention mask.
+
+    The mask is derived from lengths: a row may contain `pad` itself. Both are int64, (rows, length
+    of the longest row).
+    """
+    lists = [list(row) for row in rows]
+    width = max(len(row) for row in lists)
+    ids = torch.tensor([[*row, *[pad] * (width - len(row))] for row in lists], dtype=torch.int64)
+    lengths = torch.tensor([len(row) for row in lists])
+    return ids, (torch.arange(width) < lengths[:, None]).long()
+
+
 class LinearGroup(Protocol):
-    """Linear layers with the same input: `FloatLinears`, or `trie.model.int8.Int8Linears`."""
+    """Linear layers with the same input: `FloatLinears` or `low_precision.Int8Linears`."""
 
     def __init__(self, *layers: nn.Linear) -> None: ...
 
@@ -39,7 +52,7 @@ class FloatLinears:
         self._layers = layers
 
     def __call__(self, hidden: Tensor) -> Sequence[Tensor]:
-        """Return the output of each layer, (tokens, out_features), for `hidden`, (tokens, in)."""
+        """Return the output of each layer."""
         if torch.is_autocast_enabled("cpu"):  # which would convert it once per layer
             hidden = hidden.to(torch.get_autocast_dtype("cpu"))
         return [layer(hidden) for layer in self._layers]
@@ -67,26 +80,11 @@ def packed_encoder_states(
     embed: Callable[[Tensor, Tensor], Tensor],
     layers: Sequence[EncoderLayer],
 ) -> Iterator[tuple[int, Tensor]]:
-    """Yield the index and the states of each input, as post-norm layers compute them.
+    """Yield the index and the states, float32, (tokens, hidden size), of each input.
 
-    Runs in the dtype of the active autocast; sums and norms are float32.
-
-    Parameters
-    ----------
-    inputs
-        Token ids, none empty.
-    embed
-        Maps tokens and their positions, both (tokens,), to the input of the first layer, (tokens,
-        hidden size).
-    layers
-        The encoder's layers, first to last, in host memory.
-
-    Yields
-    ------
-    int
-        The index of an input.
-    Tensor
-        Its states; float32, (its tokens, hidden size).
+    Runs post-norm layers in host memory, in the dtype of the active autocast; sums and norms are
+    float32. `embed` maps tokens and their positions, both (tokens,), to the input of the first
+    layer, (tokens, hidden size). No input is empty.
     """
 
     def run(tokens: Tensor, positions: Tensor, lengths: Sequence[int]) -> Tensor:
@@ -101,22 +99,10 @@ def packed_encoder_states(
 def packed_states(
     inputs: Sequence[Sequence[int]], run: Callable[[Tensor, Tensor, Sequence[int]], Tensor]
 ) -> Iterator[tuple[int, Tensor]]:
-    """Yield the index and the encoder states of each input, shorter inputs first.
+    """Yield the index and the states of each input, as `packed_encoder_states` does.
 
-    Parameters
-    ----------
-    inputs
-        Token ids, none empty.
-    run
-        An encoder: maps the tokens of several inputs and their positions, both (tokens,), and the
-        lengths of the inputs, which ascend, to states, (tokens, hidden size).
-
-    Yields
-    ------
-    int
-        The index of an input.
-    Tensor
-        Its states; float32, (its tokens, hidden size).
+    `run` maps the tokens of several inputs and their positions, both (tokens,), and the lengths of
+    the inputs, which ascend, to states, (tokens, hidden size).
     """
     for group in _group_by_length([len(ids) for ids in inputs]):
         lengths = [len(inputs[at]) for at in group]
@@ -126,7 +112,6 @@ def packed_states(
 
 
 def _group_by_length(lengths: Sequence[int]) -> list[list[int]]:
-    """Split indices into groups of about `_MAX_TOKENS` tokens, by ascending length."""
     groups: list[list[int]] = []
     room = 0
     for at in sorted(range(len(lengths)), key=lambda at: lengths[at]):
@@ -155,20 +140,10 @@ def packed_attention(
     scale: float | None = None,
     biases: Mapping[int, Tensor] | None = None,
 ) -> Tensor:
-    """Attend within each input.
+    """Attend within each input, given queries, keys and values; (tokens, features) each.
 
-    Parameters
-    ----------
-    projected
-        Queries, keys and values; (tokens, features) each, as is the result.
-    num_heads
-        Number of heads.
-    lengths
-        Lengths of the inputs; equal ones follow each other.
-    scale
-        Factor of the scores; by default one over the square root of the head size.
-    biases
-        For each length, what is added to the scores; (heads, length, length).
+    Inputs of equal length follow each other. `scale` is the factor of the scores, by default one
+    over the square root of the head size; `biases`, (heads, length, length), are added to them.
     """
     attended = torch.empty_like(projected[0])
     begin = 0
@@ -216,6 +191,5 @@ def _scaled_dot_product(
 
 
 def _max_norm(vectors: Tensor) -> Tensor:
-    """Return the largest Euclidean norm of the vectors of each input and head; (inputs, heads)."""
     norms: Tensor = torch.linalg.vector_norm(vectors, dim=-1, dtype=torch.float32)
     return norms.amax(-1)

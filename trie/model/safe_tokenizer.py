@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 
 from tokenizers import Tokenizer, models, processors
 
-from trie.trie_errors import NoIdentifierError
-
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
@@ -33,27 +31,27 @@ MARKERS = (
 )
 
 
+class NoIdentifierError(ValueError):
+    """A vocabulary has no token for identifier `number`, counted from 0."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"the vocabulary has no token for identifier {number}")
+        self.number = number
+
+
 class SafeTokenizer:
     """Encodes text as it would appear in mid-sentence, and looks up marks and special tokens.
 
     Corpora are untrusted: text that contains ``</s>`` is split into ordinary pieces, or becomes the
-    unknown token, but never the end-of-sequence token.
-
-    Parameters
-    ----------
-    tokenizer
-        A fast tokenizer of a seq2seq checkpoint.
-    decoder_start
-        The id that starts every decoded sequence; by default the end token, as in BART.
+    unknown token, but never the end-of-sequence token. The tokenizer is a fast one; every decoded
+    sequence starts with the id `decoder_start`, by default the end token, as in BART.
 
     Attributes
     ----------
     size
         Number of tokens in the vocabulary, including added tokens.
-    eos, pad, start
-        Ids of the end, padding and decoder start tokens.
-    bos
-        Id of the begin token; None if there is none, as in T5.
+    eos, pad, start, bos
+        Ids of the end, padding, decoder start and begin tokens. T5 has no begin token (None).
     fingerprint
         A hash of the tokenizer: 16 hexadecimal digits.
     """
@@ -93,18 +91,14 @@ class SafeTokenizer:
     @classmethod
     def load(cls, directory: str | Path, decoder_start: int | None = None) -> SafeTokenizer:
         """Load the tokenizer of a checkpoint directory, without network access."""
-        from trie.model.tokenizer_files import load_tokenizer
-
         return cls(load_tokenizer(Path(directory)), decoder_start)
 
     def _ignores_spaces(self) -> bool:
-        """Return whether the first and second occurrence of a word have the same tokens."""
         ids = self._backend.encode("a a").ids
         half = len(ids) // 2
         return ids[:half] == ids[half:]
 
     def _without_special(self, ids: list[int]) -> list[int]:
-        """Return tokens of a text, with the unknown token in place of special ones."""
         if self._special.isdisjoint(ids):
             return ids
         return [self._unknown if token in self._special else token for token in ids]
@@ -194,6 +188,32 @@ class SafeTokenizer:
     def decode(self, ids: Sequence[int]) -> str:
         """Return the text of token ids without special tokens."""
         return str(self._backend.decode(list(ids), skip_special_tokens=True))
+
+
+def load_tokenizer(directory: Path) -> PreTrainedTokenizerBase:
+    """Load the tokenizer of a directory in the Hugging Face format, without network access.
+
+    Raises
+    ------
+    ValueError
+        If there is only a SentencePiece model.
+    """
+    from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+    is_complete = (directory / "tokenizer.json").is_file()
+    if not is_complete and (directory / "spiece.model").is_file():
+        raise ValueError(
+            "spiece.model is not read without tokenizer.json, which transformers writes with "
+            "save_pretrained where the package sentencepiece is installed"
+        )
+    tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
+        str(directory), local_files_only=True
+    )
+    if is_complete and type(tokenizer).__name__ == "T5Tokenizer":
+        # transformers builds it from its pieces alone, without the normalisation of tokenizer.json,
+        # with which the published models were trained.
+        tokenizer = PreTrainedTokenizerFast.from_pretrained(str(directory), local_files_only=True)
+    return tokenizer
 
 
 def _clean(text: str) -> str:

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 from transformers import PreTrainedModel
 
-from trie.model.architecture import Architecture
 from trie.model.bart import BartArchitecture
-from trie.model.bfloat16 import bfloat16_is_fast, convert_linears_to_bfloat16
-from trie.model.int8 import linear_group_type
-from trie.model.padding import pad_batch
+from trie.model.low_precision import (
+    bfloat16_is_fast,
+    convert_linears_to_bfloat16,
+    linear_group_type,
+)
+from trie.model.packed_encoder import LinearGroup, pad_batch
 from trie.model.shared_attention import (
+    AttentionLayer,
     EncodedInputs,
     KVCache,
     masked_self_attention,
@@ -25,6 +28,55 @@ from trie.model.shared_attention import (
     split_heads,
 )
 from trie.model.t5 import T5Architecture
+
+
+class Architecture(Protocol):
+    """A seq2seq model of some architecture, in evaluation mode.
+
+    Attributes
+    ----------
+    max_source, max_target
+        Maximum number of tokens of an input and of an output.
+    cross_attentions
+        The cross-attention of each decoder layer.
+    """
+
+    max_source: int
+    max_target: int
+    cross_attentions: Sequence[AttentionLayer]
+
+    def __init__(self, model: PreTrainedModel, linears: type[LinearGroup]) -> None:
+        """Wrap a model; `linears` implements the linear layers of its encoder."""
+        ...
+
+    def encoder_states(self, inputs: Sequence[Sequence[int]]) -> Iterator[tuple[int, Tensor]]:
+        """Yield the index and the states, float32, (tokens, hidden size), of each input.
+
+        Called on the CPU only. The states of an input do not depend on the other inputs.
+        """
+        ...
+
+    def decode(
+        self,
+        encoded: EncodedInputs,
+        tokens: Tensor,
+        positions: Tensor,
+        key_positions: Tensor,
+        attend_to_tokens: Callable[..., Tensor],
+    ) -> Tensor:
+        """Return the decoder's states; (inputs, beams, positions, hidden size).
+
+        `tokens`, (inputs, beams, positions), are read at `positions`; they attend to the encoded
+        inputs and, through `attend_to_tokens`, to the tokens at `key_positions`. It is
+        `trie.model.shared_attention.self_attention` or `masked_self_attention`, without the
+        arguments for an attention layer, its input, its number and a bias.
+        """
+        ...
+
+    def logits(self, states: Tensor) -> Tensor:
+        """Return the logits of the token after each decoder state; float32, (..., vocabulary)."""
+        ...
+
 
 _ARCHITECTURES: dict[str, type[Architecture]] = {
     "BartForConditionalGeneration": BartArchitecture,
@@ -41,9 +93,9 @@ class Seq2Seq:
     Parameters
     ----------
     model
-        A post-norm BART, T5, mT5, UMT5 or LongT5 on any device. It is put into evaluation mode. In
-        float32 it is otherwise not changed, and later changes of its weights take effect. With
-        other dtypes its linear layers are converted, and it cannot be used elsewhere.
+        A post-norm BART, T5, mT5, UMT5 or LongT5 on any device, which is put into evaluation mode.
+        Later changes of its weights take effect in float32. With other dtypes its linear layers are
+        converted, and it cannot be used elsewhere.
     dtype
         ``torch.float32``; ``torch.bfloat16`` to run matrix products under autocast; or, on a CPU,
         ``torch.int8`` for the products of the encoder, with those of the decoder in bfloat16 where
@@ -53,8 +105,8 @@ class Seq2Seq:
     ----------
     max_source, max_target
         Maximum number of tokens of an input and of an output.
-    vocab_size
-        Number of tokens in the vocabulary.
+    vocab_size, hidden_size
+        Number of tokens in the vocabulary, and size of a token's hidden state.
     start, pad, eos
         Ids of the decoder's start token, the padding token and the end token.
 
@@ -86,14 +138,10 @@ class Seq2Seq:
         self.max_source = self._architecture.max_source
         self.max_target = self._architecture.max_target
         self.vocab_size: int = self._model.lm_head.out_features
+        self.hidden_size = int(model.config.d_model)
         self.start = _token_id(model, "decoder_start_token_id")
         self.pad = _token_id(model, "pad_token_id")
         self.eos = _token_id(model, "eos_token_id")
-
-    @property
-    def hidden_size(self) -> int:
-        """Size of a token's hidden state."""
-        return int(self._model.config.d_model)
 
     @property
     def device(self) -> torch.device:
@@ -103,10 +151,7 @@ class Seq2Seq:
 
     @contextmanager
     def inference_context(self) -> Iterator[None]:
-        """Run without gradients and in the dtype of the decoder.
-
-        All methods do so; computations with their results belong inside, too.
-        """
+        """Run without gradients and in the dtype of the decoder, as all methods do."""
         with self._autocast(self._decoder_dtype):
             yield
 
@@ -119,17 +164,10 @@ class Seq2Seq:
             yield
 
     def run_encoder(self, inputs: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
-        """Run only the encoder over a batch.
+        """Return the encoder's states, (inputs, length, hidden size), and which are not padding.
 
         Inputs are checked as in `encode`. On a CPU no padding is computed, and the states of an
         input do not depend on the batch.
-
-        Returns
-        -------
-        Tensor
-            Hidden states; (inputs, length of the longest input, hidden size).
-        Tensor
-            True at input tokens; bool, (inputs, length of the longest input).
         """
         self._check_inputs(inputs)
         if self.device.type == "cpu":
@@ -147,10 +185,7 @@ class Seq2Seq:
     def encode(self, inputs: Sequence[Sequence[int]]) -> EncodedInputs:
         """Run the encoder over a batch and compute the keys and values of the cross-attention.
 
-        Parameters
-        ----------
-        inputs
-            Token ids of each input, including special tokens.
+        Inputs are given as token ids, including special tokens.
 
         Raises
         ------
@@ -173,23 +208,10 @@ class Seq2Seq:
         return KVCache(0, [], [])
 
     def step(self, encoded: EncodedInputs, cache: KVCache, tokens: Tensor) -> Tensor:
-        """Decode the next tokens of every beam.
+        """Return the logits of the token after each; (inputs, beams, positions, vocabulary).
 
-        Parameters
-        ----------
-        encoded
-            The encoded inputs.
-        cache
-            Keys and values of the previous tokens; extended in place by these tokens.
-        tokens
-            The last token of each beam, and any tokens known to follow it; int64, (inputs, beams,
-            positions). The first token is the start token.
-
-        Returns
-        -------
-        Tensor
-            Logits of the token after each position over the full vocabulary; float32, (inputs,
-            beams, positions, vocabulary).
+        `tokens` holds the last token of each beam, and any tokens known to follow it; int64,
+        (inputs, beams, positions). The first token is the start token. The cache is extended.
 
         Raises
         ------
@@ -212,23 +234,11 @@ class Seq2Seq:
     def tree_states(
         self, encoded: EncodedInputs, tokens: Tensor, depths: Tensor, visible: Tensor
     ) -> Tensor:
-        """Decode sequences that share prefixes, each prefix once.
+        """Return the decoder's states after the prefixes of sequences, (prefixes, hidden size).
 
-        Parameters
-        ----------
-        encoded
-            One encoded input.
-        tokens
-            The last token of each prefix; int64, (prefixes,).
-        depths
-            The number of tokens before it; int64, (prefixes,).
-        visible
-            Which prefixes each prefix begins with, itself included; bool, (prefixes, prefixes).
-
-        Returns
-        -------
-        Tensor
-            The decoder's state after each prefix, for `logits`; (prefixes, hidden size).
+        There is one encoded input, and each prefix is computed once. `tokens` are the last ones of
+        the prefixes, and `depths` the numbers of tokens before them; int64, (prefixes,). `visible`
+        says which prefixes each prefix begins with, itself included; bool, (prefixes, prefixes).
 
         Raises
         ------
@@ -248,15 +258,10 @@ class Seq2Seq:
             return self._architecture.logits(states)
 
     def reorder(self, cache: KVCache, beam_index: Tensor) -> KVCache:
-        """Return the cache of the beams that continue.
+        """Return the cache of the beams that continue; the previous one is not to be used again.
 
-        Parameters
-        ----------
-        cache
-            The previous cache, not to be used afterwards.
-        beam_index
-            For each new beam, the row (input * beams + beam) that it extends; int64, any shape, in
-            host memory. Rows may be left out, which removes finished inputs from the batch.
+        `beam_index` holds, for each new beam, the row (input * beams + beam) that it extends;
+        int64, any shape, in host memory. Leaving rows out removes finished inputs from the batch.
         """
         rows = beam_index.reshape(-1)
         if torch.equal(rows, torch.arange(cache.keys[0].shape[0] if cache.keys else 0)):
@@ -284,7 +289,6 @@ class Seq2Seq:
 
 
 def _architecture_type(model: PreTrainedModel) -> type[Architecture]:
-    """Return the implementation of a model's architecture."""
     for kind in type(model).__mro__:
         if kind.__name__ in _ARCHITECTURES:
             return _ARCHITECTURES[kind.__name__]
@@ -292,7 +296,6 @@ def _architecture_type(model: PreTrainedModel) -> type[Architecture]:
 
 
 def _check_weights(model: PreTrainedModel) -> None:
-    """Raise ValueError if the weights of linear layers are not in float32."""
     for name, layer in model.named_modules():
         if not isinstance(layer, nn.Linear):
             continue
@@ -303,8 +306,7 @@ def _check_weights(model: PreTrainedModel) -> None:
 
 
 def _token_id(model: PreTrainedModel, name: str) -> int:
-    """Return a token id from the model's configuration, which may lack it or hold several."""
-    token = getattr(model.config, name, None)
+    token = getattr(model.config, name, None)  # a configuration may lack it or hold several
     if not isinstance(token, int):
         raise ValueError(f"{name} in the model's configuration is {token!r}, not a token id")
     return token

@@ -29,14 +29,7 @@ MIN_ROWS = 4
 class AttentionLayer:
     """The projections of an attention layer.
 
-    Attributes
-    ----------
-    query, key, value, output
-        The projections.
-    num_heads
-        Number of heads.
-    scale
-        Factor of the scores; by default one over the square root of the head size.
+    `scale` is the factor of the scores; by default one over the square root of the head size.
     """
 
     query: nn.Linear
@@ -49,20 +42,11 @@ class AttentionLayer:
 
 @dataclass(frozen=True, slots=True)
 class EncodedInputs:
-    """Encoded inputs, as the decoder attends to them.
+    """Encoded inputs, as the decoder attends to them."""
 
-    Attributes
-    ----------
-    mask
-        True at input tokens, False at padding; bool, (inputs, length).
-    lengths
-        The length of each input without padding.
-    keys, values
-        For each decoder layer's cross-attention; (inputs, heads, length, head size).
-    """
-
-    mask: Tensor
-    lengths: tuple[int, ...]
+    mask: Tensor  # True at input tokens, False at padding; bool, (inputs, length)
+    lengths: tuple[int, ...]  # of the inputs, without padding
+    # For each decoder layer's cross-attention; (inputs, heads, length, head size).
     keys: tuple[Tensor, ...]
     values: tuple[Tensor, ...]
 
@@ -70,7 +54,7 @@ class EncodedInputs:
         return len(self.mask)
 
     def select(self, indices: Sequence[int]) -> EncodedInputs:
-        """Return the encodings of the inputs at some indices."""
+        """Return the encodings of some of the inputs."""
         rows = torch.tensor(indices, dtype=torch.int64, device=self.mask.device)
         return EncodedInputs(
             self.mask.index_select(0, rows),
@@ -82,17 +66,10 @@ class EncodedInputs:
 
 @dataclass(slots=True)
 class KVCache:
-    """Self-attention keys and values of the decoded tokens; grows with each step.
+    """Self-attention keys and values of the decoded tokens; grows with each step."""
 
-    Attributes
-    ----------
-    length
-        Number of tokens decoded so far, including the start token.
-    keys, values
-        For each decoder layer (inputs * beams, heads, length, head size); empty at the start.
-    """
-
-    length: int
+    length: int  # tokens decoded so far, including the start token
+    # For each decoder layer (inputs * beams, heads, length, head size); empty at the start.
     keys: list[Tensor]
     values: list[Tensor]
 
@@ -112,18 +89,8 @@ def self_attention(
 ) -> Tensor:
     """Attend to each beam's own tokens, and append the newest ones to the cache.
 
-    Parameters
-    ----------
-    attention
-        The self-attention of the layer.
-    hidden
-        States of the newest tokens; (inputs, beams, positions, features), as is the result.
-    cache
-        Keys and values of the tokens before.
-    layer
-        The number of the layer.
-    bias
-        Added to the scores; (heads, positions, all tokens so far).
+    `hidden` holds the states of the newest tokens; (inputs, beams, positions, features), as does
+    the result. `bias`, (heads, positions, all tokens so far), is added to the scores.
     """
     rows, heads = hidden.flatten(0, 1), attention.num_heads
     keys = split_heads(attention.key(rows), heads)
@@ -158,20 +125,10 @@ def masked_self_attention(
     layer: int,
     bias: Tensor | None = None,
 ) -> Tensor:
-    """Attend from each position to those that it may see.
+    """Attend from each position to those that are `visible`; bool, (positions, positions).
 
-    Parameters
-    ----------
-    attention
-        The self-attention of the layer.
-    hidden
-        States of the tokens; (inputs, beams, positions, features), as is the result.
-    visible
-        Where each position may attend to; bool, (positions, positions).
-    layer
-        The number of the layer, which makes no difference without a cache.
-    bias
-        Added to the scores; (heads, positions, positions).
+    `hidden` is (inputs, beams, positions, features), as is the result. `bias`, (heads, positions,
+    positions), is added to the scores. `layer` makes no difference without a cache.
     """
     rows, heads = hidden.flatten(0, 1), attention.num_heads
     queries = split_heads(attention.query(rows), heads)
@@ -218,7 +175,6 @@ def cross_attention(
 def _scaled_dot_product(
     query: Tensor, key: Tensor, value: Tensor, scale: float | None, bias: Tensor | None = None
 ) -> Tensor:
-    """Return the attention output; `query` is (rows, heads, queries, head size)."""
     if query.device.type != "cpu":
         mask = None if bias is None else bias[None].to(query.dtype)
         return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=scale)
@@ -229,6 +185,5 @@ def _scaled_dot_product(
 
 
 def _scores(query: Tensor, key: Tensor, scale: float | None, bias: Tensor | None) -> Tensor:
-    """Return the scores before the softmax, (rows, heads, queries, keys)."""
     scores = (query * (query.shape[-1] ** -0.5 if scale is None else scale)) @ key.transpose(-1, -2)
     return scores if bias is None else scores + bias

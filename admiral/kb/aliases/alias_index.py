@@ -20,7 +20,7 @@ from admiral.errors import AdmiralError
 from admiral.kb.aliases.document_aliases import LONGEST_ALIAS, document_aliases
 from admiral.kb.aliases.word_counts import WordCounter, WordCounts
 from admiral.records import Document
-from trie.index.npy_files import open_array
+from trie.npy_files import open_array
 
 FOLDER = "aliases"
 _NAMES, _STARTS, _ROWS = "names.marisa", "starts.npy", "rows.npy"

@@ -15,7 +15,7 @@ import marisa_trie
 import numpy as np
 
 from admiral.records import Document
-from trie.index.npy_files import open_array
+from trie.npy_files import open_array
 
 _WORDS, _DOCUMENTS = "words.marisa", "word-documents.npy"
 _SAMPLE = 16_384  # documents

@@ -16,7 +16,7 @@ from admiral.kb.bm25.parameters import (
     damaged_index_error,
 )
 from admiral.kb.bm25.rescoring import FieldStatistics, bm25_scores, term_frequencies
-from trie.index.npy_files import open_array
+from trie.npy_files import open_array
 
 VOCABULARY, LENGTHS = "vocabulary.marisa", "lengths.npy"
 # Errors of numpy and marisa-trie for files that are missing, truncated or modified.

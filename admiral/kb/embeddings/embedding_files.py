@@ -25,7 +25,7 @@ from admiral.kb.embeddings.sentence_encoder import (
     text_checksum,
 )
 from admiral.records import Document
-from trie.index.npy_files import open_array
+from trie.npy_files import open_array
 
 #: Folder, in the directory of a segment, of folders with random names: a later set of embeddings
 #: gets a new one, because files never change once a manifest lists them.

@@ -30,7 +30,7 @@ from admiral.kb.store.snapshot import Snapshot
 from admiral.kb.store.title_index import TitleIndex
 from admiral.records import Document
 from admiral.storage.checksums import REBUILD
-from trie.index.npy_files import open_array
+from trie.npy_files import open_array
 
 T = TypeVar("T")
 DOCUMENTS, BM25, REMOVED = "documents", "bm25", "removed.npy"

@@ -13,7 +13,7 @@ import pyarrow as pa
 from admiral.errors import AdmiralError
 from admiral.kb.store.document_writer import FILE, IDS, OPTIONAL_FILES, ORIGINS, ROWS, SCHEMA
 from admiral.records import Document
-from trie.index.npy_files import open_array
+from trie.npy_files import open_array
 
 _CACHED_BATCHES = 64
 

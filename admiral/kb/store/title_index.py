@@ -16,7 +16,7 @@ import numpy as np
 
 from admiral.errors import AdmiralError
 from admiral.io.matching_form import matching_form
-from trie.index.npy_files import open_array
+from trie.npy_files import open_array
 
 TRIE, ROWS, KEYS = "titles.marisa", "titles-rows.npy", "titles-keys.npy"
 FORMS = "titles-forms.marisa"

@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 
 FOLDER = "tries"
 _NAME = "trie.json"
-_FORMAT_VERSION = 2
+_FORMAT_VERSION = 3
 _BATCH_SIZE = 8192
 
 
@@ -42,12 +42,8 @@ def title_trie(collection: Collection, contents: Contents, tokens: SafeTokenizer
     """Return the trie of all titles for a tokenizer; its rows are the rows of `contents`."""
     home = collection.trie_folder, collection.manifest.base_digest
     trie = _load_trie(*home, tokens)
-    if trie is not None:
-        try:
-            return _apply_changes(trie, contents, tokens)
-        except ValueError as error:  # damage in arrays that are only checked when they are read
-            logger.warning("the trie is damaged (%s) and is built again", error)
-    trie = _build_trie(*home, lambda: _base_titles(contents), tokens)
+    if trie is None:
+        trie = _build_trie(*home, lambda: _base_titles(contents), tokens)
     return _apply_changes(trie, contents, tokens)
 
 
@@ -70,15 +66,10 @@ def _apply_changes(trie: TokenTrie, contents: Contents, tokens: SafeTokenizer) -
     bases = [segment for segment, _ in pairs if segment.is_base]
     deltas = [(segment, store) for segment, store in pairs if not segment.is_base]
     removed = _removed_trie_rows(contents)
-    current: Trie = trie
+    current: TokenTrie | UpdatedTrie = trie
     if removed or deltas:
-        updated = UpdatedTrie(trie)
-        if removed:
-            updated = updated.remove(removed)
-        if deltas:
-            titles = chain.from_iterable(store.titles() for _, store in deltas)
-            updated = updated.add(_token_sequences(titles, tokens))
-        current = updated
+        titles = chain.from_iterable(store.titles() for _, store in deltas)
+        current = UpdatedTrie(trie, _token_sequences(titles, tokens), removed)
     segments = [*bases, *(segment for segment, _ in deltas)]
     trie_starts = np.cumsum([0, *(segment.documents for segment in segments[:-1])])
     row_starts = np.array([segment.first for segment in segments])
@@ -106,10 +97,7 @@ def _places(directory: Path, digest: str, tokens: SafeTokenizer) -> list[Path]:
 
 
 def _load_trie(directory: Path, digest: str, tokens: SafeTokenizer) -> TokenTrie | None:
-    """Open the stored trie of the base segments with this digest, if there is one.
-
-    Tokens and rows are checked when decoding first reads them; see `trie.TokenTrie`.
-    """
+    """Open the stored trie of the base segments with this digest, if there is one."""
     for place in _places(directory, digest, tokens):
         try:
             if (trie := _open_trie(place, digest, tokens)) is not None:
@@ -180,7 +168,7 @@ def is_trie_of(directory: Path, digest: str | None, fingerprint: str | None = No
         Fingerprint of the tokenizer; None accepts any.
     """
     try:
-        value = json.loads((directory / _NAME).read_bytes())
+        value = _read_manifest(directory)
         sizes = {name: (directory / name).stat().st_size for name in value["files"]}
         return (
             value["version"] == _FORMAT_VERSION
@@ -192,8 +180,14 @@ def is_trie_of(directory: Path, digest: str | None, fingerprint: str | None = No
         return False
 
 
+def _read_manifest(directory: Path) -> Any:
+    return json.loads((directory / _NAME).read_bytes())
+
+
 def trie_problems(directory: Path, digest: str | None) -> list[str]:
     """Check all tries stored in a directory and return one message per problem.
+
+    Tries of earlier format versions are not looked at: they are not read but built again.
 
     Parameters
     ----------
@@ -210,19 +204,28 @@ def trie_problems(directory: Path, digest: str | None) -> list[str]:
 def _check_trie(directory: Path, digest: str | None) -> list[str]:
     from trie import TokenTrie
 
+    if _is_older(directory):
+        return []
     remedy = f"Delete {directory}; it is built again when it is needed."
     if not is_trie_of(directory, digest):
         return [f"{directory}: not a complete trie of this knowledge base. {remedy}"]
-    listed = json.loads((directory / _NAME).read_bytes())["files"]
+    listed = _read_manifest(directory)["files"]
     files = _file_entries(directory)
     problems = [f"{directory / n}: changed. {remedy}" for n in listed if files.get(n) != listed[n]]
     problems += [f"{directory / n}: does not belong there." for n in files if n not in listed]
     if not problems:
         try:
-            TokenTrie.open(directory).check()
+            TokenTrie.open(directory)
         except ValueError as error:
             problems.append(f"{directory}: {error}. {remedy}")
     return problems
+
+
+def _is_older(directory: Path) -> bool:
+    try:
+        return bool(_read_manifest(directory)["version"] < _FORMAT_VERSION)
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
 
 
 def _token_sequences(titles: Iterator[str], tokens: SafeTokenizer) -> Iterator[list[int]]:

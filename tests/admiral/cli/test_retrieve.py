@@ -16,7 +16,7 @@ import pytest
 
 from tests.admiral.results import assert_close, without_timings
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
-from trie.model.int8 import int8_is_supported
+from trie.model.low_precision import int8_is_supported
 
 Admiral = Callable[..., subprocess.CompletedProcess[bytes]]
 Records = list[dict[str, Any]]

@@ -21,7 +21,7 @@ from admiral.models.checkpoint import (
 )
 from tests.training.tiny import write_hub_directory, write_t5_directory
 from tests.trie.tiny_t5 import KINDS
-from trie.model import int8
+from trie.model import low_precision
 
 
 @pytest.fixture
@@ -146,7 +146,9 @@ def test_missing_weights_and_layers_of_a_t5_are_errors(tmp_path: Path) -> None:
         load_checkpoint(tiny)
 
 
-@pytest.mark.skipif(not int8.int8_is_supported(), reason="the CPU has no int8 instructions")
+@pytest.mark.skipif(
+    not low_precision.int8_is_supported(), reason="the CPU has no int8 instructions"
+)
 def test_int8_of_a_longt5_is_an_error(tmp_path: Path) -> None:
     tiny = write_t5_directory(tmp_path / "t5", "longt5")
     with pytest.raises(AdmiralError, match=r"'precision': int8 .* a LongT5; give bf16 or fp32"):

@@ -19,7 +19,7 @@ from admiral.reranking import similarity
 from admiral.reranking.mean_pooling import MeanPoolingEncoder
 from admiral.reranking.minilm_files import MINILM, minilm_directory
 from admiral.reranking.similarity import MAX_CLAIM_TOKENS, SimilarityReranker
-from trie.model import int8
+from trie.model import low_precision
 from trie.model.quiet_transformers import quiet_transformers
 
 CLAIMS = ["The Danube flows through Vienna.", "A comedian was born in 1973."]
@@ -90,7 +90,9 @@ def test_bfloat16_hardly_changes_the_scores(reranker: SimilarityReranker) -> Non
         assert {s.key: s.score for s in rounded_scores} == pytest.approx(scores, abs=0.01)
 
 
-@pytest.mark.skipif(not int8.int8_is_supported(), reason="the processor does not support int8")
+@pytest.mark.skipif(
+    not low_precision.int8_is_supported(), reason="the processor does not support int8"
+)
 def test_int8_hardly_changes_the_scores(reranker: SimilarityReranker) -> None:
     small = open_reranker(torch.int8)
     results = small.score(CLAIMS, DOCUMENTS, EVIDENCE)
@@ -131,7 +133,7 @@ def test_claims_without_documents_have_no_sentences(reranker: SimilarityReranker
 
 
 def test_int8_is_refused_where_it_is_not_supported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(int8, "int8_is_supported", lambda: False)
+    monkeypatch.setattr(low_precision, "int8_is_supported", lambda: False)
     with pytest.raises(ValueError, match="VNNI; use fp32 or bf16"):
         open_reranker(torch.int8)
 

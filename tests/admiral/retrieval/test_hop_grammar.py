@@ -16,7 +16,7 @@ from admiral.retrieval.hop_grammar import HopConstraint, TitlesConstraint
 from tests.proofs.conftest import byte_level
 from tests.trie.walking import following, language
 from trie import SafeTokenizer, TokenTrie, Trie, TrieConstraint, UpdatedTrie
-from trie.constraints import grammar_constraint as module
+from trie import grammar_constraint as module
 
 
 def _tokens() -> SafeTokenizer:
@@ -71,7 +71,7 @@ def test_accepts_exactly_the_legal_sequences(case: Case, updated: bool) -> None:
     trie: Trie = TokenTrie.build(case.titles)
     if updated:  # the last titles were added, and another one was removed
         base = TokenTrie.build([*case.titles[:2], [A, A, B]])
-        trie = UpdatedTrie(base).add(case.titles[2:]).remove([len(case.titles[:2])])
+        trie = UpdatedTrie(base, case.titles[2:], [len(case.titles[:2])])
     constraint = HopConstraint(trie, TOKENS, case.identifiers, case.chosen)
     sequences = language(constraint, EOS)
     seen = {ids: constraint.parse(ids) for ids in sequences}

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral import Admiral, AdmiralError
+from admiral import Admiral
 from admiral.records import Sentence
 from admiral.retrieval.hop_retriever import (
     ScoredSequence,
@@ -127,22 +126,6 @@ def test_set_scores_are_the_models_own(system: Admiral) -> None:
     scores = torch.tensor([log_probability(system, source, t) for t in targets])
     assert only.titles == ("Seth Meyers", "Rome")
     assert only.score == pytest.approx(float(scores.logsumexp(0)), abs=1e-3)
-
-
-@pytest.mark.parametrize("name", ["tokens", "rows"])
-def test_a_damaged_trie_is_an_error_with_a_remedy(
-    system: Admiral, tmp_path: Path, name: str
-) -> None:
-    tokens = system.checkpoint.tokens
-    TokenTrie.build([tokens.encode(title) for title in ("Rome", "Paris")]).save(tmp_path)
-    path = tmp_path / f"{name}.npy"
-    content = path.read_bytes()
-    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-    retriever = TrieHopRetriever(
-        system.checkpoint.model, tokens, TokenTrie.open(tmp_path), system.kb
-    )
-    with pytest.raises(AdmiralError, match=rf"{name}\.npy: damaged.* Delete {tmp_path};"):
-        retriever.expand([CLAIM], [EVIDENCE], [1])
 
 
 def variant(system: Admiral, name: str) -> TrieHopRetriever:

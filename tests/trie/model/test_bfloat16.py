@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from tests.trie.model.test_seq2seq import bart, random_inputs
-from trie.model.bfloat16 import convert_linears_to_bfloat16
+from trie.model.low_precision import convert_linears_to_bfloat16
 from trie.model.seq2seq import Seq2Seq
 
 

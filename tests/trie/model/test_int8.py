@@ -10,12 +10,12 @@ from torch import Tensor, nn
 
 from tests.trie.model.test_packed_encoder import INPUTS, MODEL
 from tests.trie.model.test_seq2seq import VOCABULARY, bart
-from trie.model import int8, packed_encoder
-from trie.model.int8 import Int8Linears
+from trie.model import low_precision, packed_encoder
+from trie.model.low_precision import Int8Linears
 from trie.model.packed_encoder import FloatLinears
 from trie.model.seq2seq import Seq2Seq
 
-if not int8.int8_is_supported():
+if not low_precision.int8_is_supported():
     pytest.skip("the CPU has no int8 instructions", allow_module_level=True)
 INT8 = Seq2Seq(bart(3), dtype=torch.int8)
 

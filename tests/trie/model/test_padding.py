@@ -4,7 +4,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trie.model.padding import pad_batch
+from trie.model.packed_encoder import pad_batch
 
 
 @given(st.lists(st.lists(st.integers(0, 3), max_size=6), min_size=1), st.integers(0, 3))

@@ -4,7 +4,7 @@ import pytest
 import torch
 from transformers import BartConfig, BartForConditionalGeneration, BertConfig, BertLMHeadModel
 
-from trie.model import int8
+from trie.model import low_precision
 from trie.model.seq2seq import Seq2Seq
 
 PAD, EOS, VOCABULARY = 1, 2, 30
@@ -193,8 +193,8 @@ def test_unsupported_models_are_rejected() -> None:
 def test_unsupported_int8_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     model = bart(3)
     with pytest.raises(ValueError, match="CPUs only, not on cuda:0; use bf16"):
-        int8.check_int8(torch.device("cuda", 0))
-    monkeypatch.setattr(int8, "int8_is_supported", lambda: False)
+        low_precision.check_int8(torch.device("cuda", 0))
+    monkeypatch.setattr(low_precision, "int8_is_supported", lambda: False)
     with pytest.raises(ValueError, match="VNNI; use fp32 or bf16"):
         Seq2Seq(model, dtype=torch.int8)
     assert model.get_encoder().layers[0].fc1.weight.numel() > 0

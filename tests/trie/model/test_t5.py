@@ -16,8 +16,9 @@ from tests.trie.cpu_features import SAME_BITS
 from tests.trie.tiny_t5 import EOS, KINDS, PAD, VOCABULARY, t5
 from trie import ConstraintLogitsProcessor, SequenceScorer, TokenTrie, TrieConstraint, beam_search
 from trie.model import packed_encoder
-from trie.model.int8 import int8_is_supported
+from trie.model.low_precision import int8_is_supported
 from trie.model.seq2seq import Seq2Seq
+from trie.model.t5 import input_bias, position_bias
 
 INPUTS = st.lists(
     st.lists(st.integers(0, VOCABULARY - 1), min_size=1, max_size=24), min_size=1, max_size=7
@@ -229,3 +230,14 @@ def test_attributes() -> None:
 def test_a_model_without_a_decoder_is_rejected() -> None:
     with pytest.raises(ValueError, match="T5EncoderModel is not one of"):
         Seq2Seq(T5EncoderModel(t5(0).config))
+
+
+def test_the_bias_of_an_input_is_that_of_its_distances() -> None:
+    torch.manual_seed(0)
+    embedding = nn.Embedding(8, 3)
+    for length in (1, 2, 7, 40):
+        positions = torch.arange(length)
+        distances = positions - positions[:, None]
+        expected = position_bias(embedding, distances, 20, bidirectional=True)
+        assert expected.shape == (3, length, length)
+        assert torch.equal(input_bias(embedding, length, 20), expected)

@@ -1,0 +1,325 @@
+"""Compare automata with brute-force enumeration of the grammars' sequences."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+import weakref
+from collections import defaultdict
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from admiral.retrieval.identifiers import Identifiers
+from tests.trie.walking import following, language
+from trie import (
+    Alternatives,
+    Automaton,
+    BoundedTrieSequence,
+    Deferred,
+    FixedTokens,
+    Grammar,
+    GrammarConstraint,
+    SpanFrom,
+    TokenSet,
+    TokenTrie,
+    TrieSequence,
+    UpdatedTrie,
+    repeated,
+)
+from trie import automaton as module
+
+EOS = 3
+token = st.sampled_from([0, 1, 2, 4, 5])
+ids = st.lists(token, max_size=3).map(tuple)
+sequences = st.lists(ids, min_size=1, max_size=5)
+
+Language = set[tuple[int, ...]]
+
+
+def _joined(parts: list[Language]) -> Language:
+    found: Language = {()}
+    for part in parts:
+        found = {(*a, *b) for a in found for b in part}
+    return found
+
+
+@st.composite
+def items(draw: st.DrawFn, depth: int = 2) -> tuple[Grammar, Language]:
+    """A small grammar and the set of its sequences."""
+    kinds = ["fixed", "any", "trie", "updated", "within", "stretch"]
+    kind = draw(st.sampled_from(kinds + ["one of", "sequence", "several"] * (depth > 0)))
+    if kind == "fixed":
+        tokens = draw(ids)
+        return [FixedTokens(draw(st.sampled_from([tokens, list(tokens)])))], {tokens}
+    if kind == "any":
+        some = draw(st.sets(token, min_size=1))
+        return [TokenSet(some)], {(one,) for one in some}
+    if kind == "trie":
+        listed = draw(sequences)
+        return [TrieSequence(TokenTrie.build(listed))], set(listed)
+    if kind == "updated":
+        listed, more, gone = draw(sequences), draw(sequences), draw(sequences)
+        trie = UpdatedTrie(TokenTrie.build([*gone, *listed]), more, range(len(gone)))
+        return [TrieSequence(trie)], {*listed, *more}
+    if kind == "within":
+        listed = draw(sequences)
+        most = draw(st.integers(min(map(len, listed)), 4))
+        short = {one for one in listed if len(one) <= most}
+        return [BoundedTrieSequence(TokenTrie.build(listed)).within(most)], short
+    if kind == "stretch":
+        text = tuple(draw(st.lists(token, max_size=4)))
+        first = draw(st.integers(0, len(text)))
+        ends = draw(st.sets(st.integers(first, len(text)), min_size=1))
+        return [SpanFrom(list(text), first, sorted(ends))], {text[first:end] for end in ends}
+    parts = draw(st.lists(items(depth - 1), min_size=1, max_size=3))
+    if kind == "one of":
+        return [Alternatives(*(one for one, _ in parts))], set().union(*(lang for _, lang in parts))
+    if kind == "sequence":
+        return [item for one, _ in parts for item in one], _joined([lang for _, lang in parts])
+    (grammar, lang), between, most = parts[0], draw(ids), draw(st.integers(1, 3))
+    times = [_joined([lang, *[{between}, lang] * more]) for more in range(most)]
+    return repeated(grammar, most, [FixedTokens(between)]), set().union(*times)
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.lists(items(), min_size=1, max_size=2))
+def test_accepts_just_what_is_declared(cases: list[tuple[Grammar, Language]]) -> None:
+    """Two grammars share one automaton."""
+    automaton = Automaton(EOS)
+    for grammar, expected in cases:
+        if len(expected) > 300:
+            continue
+        constraint = GrammarConstraint(grammar, automaton)
+        found = language(constraint, EOS)
+        assert set(found) == {(*one, EOS) for one in expected}
+        assert constraint.start == GrammarConstraint(grammar, automaton).start
+        # States are below the size, and a batch gives the same transitions as single states.
+        everything = np.arange(automaton.size)
+        batch = automaton.transitions(everything)
+        assert batch.next_states.max(initial=0) < automaton.size
+        ends = batch.sizes.cumsum()
+        for state, end, size in zip(everything, ends, batch.sizes, strict=True):
+            alone = automaton.transitions(np.array([state]))
+            assert alone.tokens.tolist() == batch.tokens[end - size : end].tolist()
+            assert alone.next_states.tolist() == batch.next_states[end - size : end].tolist()
+        for sequence, state in found.items():
+            assert constraint.walk(sequence) == state
+            assert constraint.value(state) >= 0
+            with pytest.raises(ValueError, match="not ended"):
+                constraint.value(constraint.walk(sequence[:-1]))
+
+
+@given(st.lists(st.tuples(token, st.sampled_from("xyz")), max_size=5), st.integers(0, 3))
+def test_identifiers_of_distinct_documents(pairs: list[tuple[int, str]], count: int) -> None:
+    pairs = list(dict(pairs).items())
+    tokens, documents = [t for t, _ in pairs], [d for _, d in pairs]
+    if count > len(set(documents)):
+        with pytest.raises(ValueError, match="documents"):
+            Identifiers(tokens, documents, count)
+        return
+    segment = Identifiers(tokens, documents, count)
+    assert segment == Identifiers(tokens, documents, count)
+    chosen = [[(t,) for t, d in pairs if d == document] for document in sorted(set(documents))]
+    legal: Language = set()
+    for mask in range(1 << len(pairs)):
+        some = [pair for place, pair in enumerate(pairs) if mask >> place & 1]
+        if len(some) == len({d for _, d in some}) == count:
+            legal.add(tuple(t for t, _ in some))
+    assert chosen or legal == {()}
+    constraint = GrammarConstraint([segment], Automaton(EOS))
+    assert set(language(constraint, EOS)) == {(*one, EOS) for one in legal}
+    # Complete choices have the same state, whichever identifiers were chosen.
+    assert len({constraint.value(s) for s in language(constraint, EOS).values()}) == 1
+
+
+def _sequences(count: int, seed: int = 0) -> list[list[int]]:
+    rng = np.random.default_rng(seed)
+    return rng.integers(4, 5000, (count, 4)).tolist()
+
+
+def test_wide_nodes_are_shared() -> None:
+    """After each separator, the children of the root have the same states."""
+    trie = TokenTrie.build(_sequences(3000))
+    wide = trie.children(trie.root)[0].size
+    constraint = GrammarConstraint(
+        repeated([TrieSequence(trie)], 3, [FixedTokens((1,))]), Automaton(EOS)
+    )
+    rng, starts = np.random.default_rng(1), set()
+    for sequence in rng.choice(_sequences(3000), 20).tolist():
+        state = constraint.walk([*sequence, 1])
+        ahead = following(constraint, state)
+        assert len(ahead) == wide
+        starts.add(tuple(ahead.values()))
+    assert len(starts) == 1
+    assert constraint.automaton.size < 3 * wide
+
+
+def test_shared_prefixes_in_two_tries() -> None:
+    """A state stands for nodes of both tries, with very many tokens."""
+    first, second = _sequences(2000, 1), _sequences(2000, 2)
+    grammar = [
+        Alternatives(
+            [TrieSequence(TokenTrie.build(first))], [TrieSequence(TokenTrie.build(second))]
+        )
+    ]
+    constraint = GrammarConstraint(grammar, Automaton(EOS))
+    oracle: dict[tuple[int, ...], set[int]] = defaultdict(set)
+    for sequence in first + second:
+        for end in range(5):
+            oracle[tuple(sequence[:end])].add([*sequence, EOS][end])
+    for prefix in [(), *(tuple(sequence[:1]) for sequence in first)]:
+        assert list(following(constraint, constraint.walk(prefix))) == sorted(oracle[prefix])
+
+
+@pytest.mark.parametrize("wide", [0, module._WIDE])
+def test_a_batch_equals_single_states(monkeypatch: pytest.MonkeyPatch, wide: int) -> None:
+    monkeypatch.setattr(module, "_WIDE", wide)
+    sequences = _sequences(500)
+    constraint = GrammarConstraint([TrieSequence(TokenTrie.build(sequences))], Automaton(EOS))
+    states = [
+        constraint.walk(sequence[:depth]) for depth in (0, 3, 4, 1) for sequence in sequences[:9]
+    ]
+    states += [constraint.walk([*sequences[0], EOS])] * 2
+    batch = constraint.transitions(np.array(states))
+    alone = [following(constraint, state) for state in states]
+    assert batch.sizes.tolist() == [len(one) for one in alone]
+    assert batch.tokens.tolist() == [token for one in alone for token in one]
+    assert batch.next_states.tolist() == [state for one in alone for state in one.values()]
+    empty = constraint.transitions(np.empty(0, dtype=np.int64))
+    assert empty.tokens.size == empty.next_states.size == empty.sizes.size == 0
+
+
+def test_deferred_grammars_depend_on_the_value() -> None:
+    """The first token says how many follow; the function calls itself."""
+
+    def more(left: int, _: int) -> Grammar:
+        return (TokenSet([5, 6]), Deferred(more, (left - 1,))) if left else ()
+
+    constraint = GrammarConstraint(
+        [TokenSet([0, 1, 2]), Deferred(lambda n: more(n, 0))], Automaton(EOS)
+    )
+
+    def legal() -> Iterator[tuple[int, ...]]:
+        yield 0, EOS
+        yield from ((1, a, EOS) for a in (5, 6))
+        yield from ((2, a, b, EOS) for a in (5, 6) for b in (5, 6))
+
+    assert set(language(constraint, EOS)) == set(legal())
+
+
+def test_fixed_tokens_pass_the_value_on() -> None:
+    trie = TokenTrie.build([[4, 5], [4]])
+    constraint = GrammarConstraint(
+        [FixedTokens((7, 8)), TrieSequence(trie), FixedTokens((8, 7))], Automaton(EOS)
+    )
+    state = constraint.walk([7, 8, 4, 5, 8, 7, EOS])
+    assert trie.rows(constraint.value(state)).tolist() == [0]
+
+
+def test_equal_grammars_share_states() -> None:
+    automaton, trie = Automaton(EOS), TrieSequence(TokenTrie.build(_sequences(100)))
+    first = GrammarConstraint(
+        [FixedTokens((1,)), Alternatives([trie], [TokenSet([2, 1])])], automaton
+    )
+    language(first, EOS)
+    size = automaton.size
+    second = GrammarConstraint(
+        [FixedTokens((1,)), Alternatives([trie], [TokenSet([1, 2])])], automaton
+    )
+    assert second.start == first.start
+    other = GrammarConstraint(
+        [FixedTokens((2,)), Alternatives([trie], [TokenSet([1, 2])])], automaton
+    )
+    assert len(language(other, EOS)) == len(language(first, EOS))
+    assert automaton.size == size + 2  # before the mark and after it
+
+
+def test_the_end_token_is_rejected() -> None:
+    automaton = Automaton(EOS)
+    for segment in (
+        FixedTokens((1, EOS)),
+        TokenSet([EOS, 1]),
+        SpanFrom((1, EOS, 2), 0, (2,)),
+        TrieSequence(TokenTrie.build([[EOS]])),
+        BoundedTrieSequence(TokenTrie.build([[1], [1, EOS]])).within(1),
+        Identifiers([EOS], "x", 1),
+    ):
+        for grammar in ([segment], [Alternatives([], [segment])]):
+            with pytest.raises(ValueError, match="end token 3"):
+                automaton.state(grammar)
+    late = GrammarConstraint(
+        [FixedTokens((1,)), Deferred(lambda _: [FixedTokens((EOS,))])], automaton
+    )
+    with pytest.raises(ValueError, match="end token 3"):
+        late.walk([1, 2])
+    assert GrammarConstraint([SpanFrom((1, EOS, 2), 0, (1,))], automaton).walk([1, EOS])
+
+
+def test_empty_choices_are_rejected() -> None:
+    with pytest.raises(ValueError, match="no tokens"):
+        TokenSet([])
+    with pytest.raises(ValueError, match="no sequences"):
+        TrieSequence(TokenTrie.build([]))
+    with pytest.raises(ValueError, match="no grammars"):
+        Alternatives()
+    with pytest.raises(ValueError, match="shortest sequence has 2 tokens, more than 1"):
+        BoundedTrieSequence(TokenTrie.build([[1, 2], [1, 2, 4]])).within(1)
+    with pytest.raises(ValueError, match="at least 1"):
+        repeated([FixedTokens((1,))], 0)
+    for ends in ((), (0,), (3,)):
+        with pytest.raises(ValueError, match="a span needs an end"):
+            SpanFrom((1, 2), 1, ends)
+
+
+def test_unknown_states_are_rejected() -> None:
+    constraint = GrammarConstraint([FixedTokens((1,))], Automaton(EOS))
+    for state in (5, -1):
+        with pytest.raises(ValueError, match="no state"):
+            constraint.transitions(np.array([constraint.start, state]))
+
+
+def test_an_automaton_is_thread_safe() -> None:
+    sequences = _sequences(400)
+    constraint = GrammarConstraint([TrieSequence(TokenTrie.build(sequences))], Automaton(EOS))
+    states: list[list[int]] = []
+
+    def read() -> None:
+        states.append([constraint.walk([*sequence, EOS]) for sequence in sequences])
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=read) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert states == [[constraint.walk([*sequence, EOS]) for sequence in sequences]] * 4
+
+
+def test_an_automaton_is_garbage_collected() -> None:
+    trie = TokenTrie.build([[4]])
+    constraint = GrammarConstraint([TrieSequence(trie)], Automaton(EOS))
+    reference = weakref.ref(trie)
+    language(constraint, EOS)
+    del trie, constraint
+    gc.collect()
+    assert reference() is None
+
+
+def test_thousands_of_optional_parts() -> None:
+    """Each part may be left out, so each may come first."""
+    parts = [Alternatives((), (), [FixedTokens([token])]) for token in range(4, 2004)]
+    constraint = GrammarConstraint(parts, Automaton(EOS))
+    tokens = following(constraint, constraint.start)
+    assert sorted(tokens) == sorted({EOS, *range(4, 2004)})
+    assert constraint.value(constraint.walk([5, 900, 2003, EOS])) == 0
+    with pytest.raises(ValueError, match="not allowed"):
+        constraint.walk([900, 5])

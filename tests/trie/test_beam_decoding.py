@@ -1,0 +1,395 @@
+"""Compare beam search with transformers' own and with brute force, and test its limits."""
+
+import itertools
+import math
+import random
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from transformers import BartConfig, BartForConditionalGeneration
+
+import trie.beam_decoding
+import trie.continuations
+from trie import Transitions
+from trie.beam_decoding import Hypothesis, beam_search
+from trie.model.seq2seq import Seq2Seq
+from trie.model.shared_attention import EncodedInputs, KVCache
+
+PAD, EOS, VOCABULARY = 1, 2, 20
+Sequences = set[tuple[int, ...]]
+
+
+def listed(moves: dict[int, dict[int, int]], states: npt.NDArray[np.int64]) -> Transitions:
+    """Return the transitions of states, given as dicts of tokens and next states."""
+    found = [moves[state] for state in states.tolist()]
+    return Transitions(
+        np.array([token for one in found for token in one], dtype=np.int64),
+        np.array([state for one in found for state in one.values()], dtype=np.int64),
+        np.array([len(one) for one in found], dtype=np.int64),
+    )
+
+
+class Listed:
+    """A constraint that accepts exactly the listed sequences; states are prefixes."""
+
+    start = 0
+
+    def __init__(self, sequences: Sequences) -> None:
+        self.sequences = {(*s, EOS) for s in sequences}
+        prefixes = {s[:i] for s in self.sequences for i in range(len(s) + 1)} | {()}
+        self.prefixes = sorted(prefixes, key=lambda p: (len(p), p))
+        self.states = {prefix: state for state, prefix in enumerate(self.prefixes)}
+
+    def allowed(self, state: int) -> list[int]:
+        prefix = self.prefixes[state]
+        return sorted({s[len(prefix)] for s in self.sequences if s[: len(prefix)] == prefix != s})
+
+    def transitions(self, states: npt.NDArray[np.int64]) -> Transitions:
+        return listed({s: self.moves(s) for s in states.tolist()}, states)
+
+    def moves(self, state: int) -> dict[int, int]:
+        prefix = self.prefixes[state]
+        return {token: self.states[(*prefix, token)] for token in self.allowed(state)}
+
+
+class Cycle:
+    """A constraint that accepts any number of tokens of a set."""
+
+    start = 0
+
+    def __init__(self, tokens: list[int]) -> None:
+        self._moves = {0: {token: int(token == EOS) for token in sorted([EOS, *tokens])}, 1: {}}
+
+    def transitions(self, states: npt.NDArray[np.int64]) -> Transitions:
+        return listed(self._moves, states)
+
+
+class CountingModel(Seq2Seq):
+    """A model that records the number of positions of each step."""
+
+    def __init__(self, model: BartForConditionalGeneration) -> None:
+        super().__init__(model)
+        self.positions: list[int] = []
+
+    def step(self, encoded: EncodedInputs, cache: KVCache, tokens: torch.Tensor) -> torch.Tensor:
+        self.positions.append(tokens.shape[-1])
+        return super().step(encoded, cache, tokens)
+
+
+def bart(seed: int, scale_embedding: bool = False) -> BartForConditionalGeneration:
+    torch.manual_seed(seed)
+    config = BartConfig(
+        vocab_size=VOCABULARY,
+        d_model=16,
+        encoder_layers=1,
+        decoder_layers=2,
+        encoder_attention_heads=2,
+        decoder_attention_heads=2,
+        encoder_ffn_dim=16,
+        decoder_ffn_dim=16,
+        max_position_embeddings=24,
+        init_std=0.3,
+        pad_token_id=PAD,
+        bos_token_id=0,
+        eos_token_id=EOS,
+        decoder_start_token_id=EOS,
+        forced_eos_token_id=None,
+        scale_embedding=scale_embedding,
+    )
+    model = BartForConditionalGeneration(config).eval()
+    model.final_logits_bias.normal_()
+    return model
+
+
+def random_sequences(rng: random.Random, count: int, longest: int) -> Sequences:
+    """Return sequences with shared prefixes; some are prefixes of others."""
+    found: Sequences = set()
+    while len(found) < count:
+        found.add(tuple(rng.randint(3, 7) for _ in range(rng.randint(1, longest))))
+    return found
+
+
+def random_inputs(rng: random.Random, count: int) -> list[list[int]]:
+    return [[rng.randrange(3, VOCABULARY) for _ in range(rng.randint(1, 20))] for _ in range(count)]
+
+
+def brute_force(
+    model: BartForConditionalGeneration,
+    source: list[int],
+    constraint: Listed,
+    normalise: bool = False,
+) -> dict[tuple[int, ...], float]:
+    """Score every legal sequence by one forward pass of the full model."""
+    scores = {}
+    for tokens in constraint.sequences:
+        decoder = torch.tensor([[EOS, *tokens[:-1]]])
+        with torch.no_grad():
+            logits = model(input_ids=torch.tensor([source]), decoder_input_ids=decoder).logits[0]
+        score, state = 0.0, constraint.start
+        for token, row in zip(tokens, logits, strict=True):
+            among = row[constraint.allowed(state)] if normalise else row
+            score += float(row[token] - among.logsumexp(0))
+            state = constraint.moves(state)[token]
+        scores[tokens] = score
+    return scores
+
+
+def assert_same(found: list[Hypothesis], expected: list[tuple[tuple[int, ...], float]]) -> None:
+    assert [h.tokens for h in found] == [tokens for tokens, _ in expected]
+    assert [h.score for h in found] == pytest.approx([score for _, score in expected], abs=1e-4)
+
+
+def generate(
+    model: BartForConditionalGeneration,
+    inputs: list[list[int]],
+    constraints: list[Listed],
+    beams: int,
+) -> list[list[tuple[tuple[int, ...], float]]]:
+    """Decode with transformers, without the duplicates near -1e9 that fill missing sequences."""
+
+    def following(batch: int, ids: torch.Tensor) -> list[int]:
+        prefix = tuple(ids.tolist()[1:])
+        state = constraints[batch].states.get(prefix)
+        allowed = [] if state is None else constraints[batch].allowed(state)
+        return allowed or [PAD]  # an empty list raises; only surplus beams get here
+
+    longest = max(map(len, inputs))
+    ids = torch.tensor([[*i, *[PAD] * (longest - len(i))] for i in inputs])
+    out = model.generate(
+        input_ids=ids,
+        attention_mask=(ids != PAD).long(),
+        num_beams=beams,
+        num_return_sequences=beams,
+        length_penalty=0.0,
+        early_stopping=False,
+        do_sample=False,
+        prefix_allowed_tokens_fn=following,
+        max_new_tokens=12,
+        output_scores=True,
+        return_dict_in_generate=True,
+    )
+    rows = []
+    for sequence, score in zip(out.sequences.tolist(), out.sequences_scores.tolist(), strict=True):
+        tokens = tuple(sequence[1:])
+        end = tokens.index(EOS) + 1 if EOS in tokens else len(tokens)
+        rows.append((tokens[:end], score))
+    return [
+        [row for row in rows[at : at + beams] if row[1] > -1e6] for at in range(0, len(rows), beams)
+    ]
+
+
+@pytest.mark.parametrize("scale_embedding", [False, True])
+@pytest.mark.parametrize("seed", range(6))
+def test_equals_generate(seed: int, scale_embedding: bool) -> None:
+    rng = random.Random(seed)
+    model = bart(seed, scale_embedding)
+    beams = rng.randint(2, 6)  # generate with one beam is not a beam search
+    constraints = [Listed(random_sequences(rng, rng.randint(beams, 60), 6)) for _ in range(3)]
+    inputs = random_inputs(rng, 3)
+    found = beam_search(Seq2Seq(model), inputs, constraints, beam_size=beams, max_length=12)
+    expected = generate(model, inputs, constraints, beams)
+    assert any(expected)
+    for ours, theirs in zip(found, expected, strict=True):
+        assert_same(ours, theirs)
+
+
+@pytest.mark.parametrize("normalise", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_enough_beams_find_all_sequences(seed: int, normalise: bool) -> None:
+    """The search is exhaustive with at least as many beams as legal sequences."""
+    rng = random.Random(seed)
+    model = bart(seed, scale_embedding=bool(seed % 2))
+    constraints = [Listed(random_sequences(rng, rng.randint(1, 12), 4)) for _ in range(3)]
+    inputs = random_inputs(rng, 3)
+    found = beam_search(
+        Seq2Seq(model), inputs, constraints, beam_size=12, max_length=12, normalise=normalise
+    )
+    for source, constraint, ours in zip(inputs, constraints, found, strict=True):
+        scores = brute_force(model, source, constraint, normalise)
+        assert_same(ours, sorted(scores.items(), key=lambda item: -item[1]))
+        assert [h.state for h in ours] == [constraint.states[h.tokens] for h in ours]
+        if normalise:
+            assert sum(math.exp(h.score) for h in ours) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("normalise", [False, True])
+def test_a_batch_equals_one_at_a_time(normalise: bool) -> None:
+    rng = random.Random(7)
+    model = Seq2Seq(bart(7))
+    # Of very different depths, so that inputs leave the batch at different steps.
+    constraints = [
+        Listed(random_sequences(rng, n, d)) for n, d in [(3, 1), (60, 8), (1, 4), (9, 2)]
+    ]
+    inputs = random_inputs(rng, 4)
+    together = beam_search(
+        model, inputs, constraints, beam_size=4, max_length=12, normalise=normalise
+    )
+    for source, constraint, batched in zip(inputs, constraints, together, strict=True):
+        (alone,) = beam_search(
+            model, [source], [constraint], beam_size=4, max_length=12, normalise=normalise
+        )
+        assert_same(batched, [(h.tokens, h.score) for h in alone])
+
+
+def slow_search(
+    model: BartForConditionalGeneration,
+    source: list[int],
+    constraint: Listed,
+    beams: int,
+    length: int,
+    normalise: bool,
+) -> list[tuple[tuple[int, ...], float]]:
+    """Search for one input, one beam at a time, with the full model."""
+    running: list[tuple[tuple[int, ...], float]] = [((), 0.0)]
+    ended: list[tuple[tuple[int, ...], float]] = []
+    for _ in range(length):
+        found = []
+        for tokens, score in running:
+            allowed = constraint.allowed(constraint.states[tokens])
+            with torch.no_grad():
+                logits = model(
+                    input_ids=torch.tensor([source]),
+                    decoder_input_ids=torch.tensor([[EOS, *tokens]]),
+                ).logits[0, -1]
+            total = (logits[allowed] if normalise else logits).logsumexp(0)
+            found += [((*tokens, t), score + float(logits[t] - total)) for t in allowed]
+        found = sorted(found, key=lambda one: -one[1])[: 2 * beams]
+        ended += [one for one in found[:beams] if one[0][-1] == EOS]
+        ended = sorted(ended, key=lambda one: -one[1])[:beams]
+        running = [one for one in found if one[0][-1] != EOS][:beams]
+        if not running or (len(ended) == beams and running[0][1] <= ended[-1][1]):
+            break
+    return ended
+
+
+@pytest.mark.parametrize("batch_size", [1, 3, 8])
+@settings(max_examples=12, derandomize=True)  # the order of nearly equal scores is random
+@given(data=st.data(), beams=st.integers(1, 6), length=st.integers(1, 9), seed=st.integers(0, 99))
+def test_equals_one_beam_at_a_time(
+    batch_size: int, data: st.DataObject, beams: int, length: int, seed: int
+) -> None:
+    """Inputs differ in depth, have few or many legal sequences, and may share a constraint.
+
+    The result does not depend on thresholds for dense selection and for reading known tokens.
+    """
+    rng = random.Random(seed)
+    model = bart(seed % 5)
+    shapes = st.tuples(st.integers(1, 30), st.integers(3, 8))
+    distinct = [
+        Listed(random_sequences(rng, *data.draw(shapes)))
+        for _ in range(data.draw(st.integers(1, batch_size)))
+    ]
+    constraints = [rng.choice(distinct) for _ in range(batch_size)]
+    inputs = random_inputs(rng, batch_size)
+    normalise, wide, extra_rows = data.draw(
+        st.tuples(st.booleans(), st.sampled_from([0, 8, 1 << 14]), st.sampled_from([0, 7, 128]))
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trie.continuations, "_WIDE", wide)
+        patch.setattr(trie.beam_decoding, "_MAX_EXTRA_ROWS", extra_rows)
+        found = beam_search(
+            Seq2Seq(model),
+            inputs,
+            constraints,
+            beam_size=beams,
+            max_length=length,
+            normalise=normalise,
+        )
+    for source, constraint, ours in zip(inputs, constraints, found, strict=True):
+        assert_same(ours, slow_search(model, source, constraint, beams, length, normalise))
+
+
+def test_known_tokens_are_read_in_one_call() -> None:
+    """Three sequences that differ in the first token need two calls, one of several positions."""
+    model = bart(5)
+    ours = CountingModel(model)
+    constraint = Listed({(3, 4, 5, 6), (4, 4), (5, 6, 7, 8, 9)})
+    (found,) = beam_search(ours, [[5, 6]], [constraint], beam_size=3, max_length=12)
+    scores = brute_force(model, [5, 6], constraint)
+    assert_same(found, sorted(scores.items(), key=lambda item: -item[1]))
+    assert ours.positions == [1, 5]
+
+
+def test_unfinished_sequences_are_dropped() -> None:
+    model = Seq2Seq(bart(1))
+    constraint = Listed({(3, 4, 5), (3,), (4, 4)})
+    for length, expected in [(1, set()), (2, {(3, EOS)}), (3, {(3, EOS), (4, 4, EOS)})]:
+        (found,) = beam_search(model, [[5]], [constraint], beam_size=3, max_length=length)
+        assert {h.tokens for h in found} == expected
+
+
+@pytest.mark.parametrize("beams", [1, 3])
+def test_search_in_an_infinite_language_ends(beams: int) -> None:
+    """The best hypotheses are found, and the search stops before the maximum length."""
+    bart_model = bart(2)
+    bart_model.final_logits_bias[0, EOS] = 4.0  # short sequences are the best
+    model = CountingModel(bart_model)
+    (found,) = beam_search(model, [[5, 6]], [Cycle([3, 4])], beam_size=beams, max_length=24)
+    assert len(model.positions) < 10
+    short = {t for n in range(4) for t in itertools.product((3, 4), repeat=n)}
+    scores = brute_force(bart_model, [5, 6], Listed(short))
+    best = sorted(scores.items(), key=lambda item: -item[1])[:beams]
+    assert_same(found, best)
+
+
+def test_search_continues_while_a_beam_can_win() -> None:
+    """Two hypotheses have ended while the best one is still running."""
+    model = bart(4)
+    with torch.no_grad():
+        model.lm_head.weight.zero_()
+        model.final_logits_bias[0, [3, 4, EOS]] = torch.tensor([4.0, 4.0, 1.0])
+    likely, unlikely = -math.log1p(math.exp(-3.0)), -math.log1p(math.exp(3.0))
+    constraint = Listed({(), (3,), (3, 4)})
+    (found,) = beam_search(
+        Seq2Seq(model), [[5]], [constraint], beam_size=2, max_length=4, normalise=True
+    )
+    assert_same(found, [((3, 4, EOS), 2 * likely), ((EOS,), unlikely)])
+
+
+def test_ties_are_ordered_by_token() -> None:
+    """Among tokens with equal scores, lower ids come first."""
+    model = bart(3)
+    with torch.no_grad():
+        model.lm_head.weight[3:9] = model.lm_head.weight[3]
+        model.final_logits_bias[0, 3:9] = 0.0
+    constraint = Listed({(token,) for token in range(3, 9)})
+    (found,) = beam_search(Seq2Seq(model), [[5]], [constraint], beam_size=3, max_length=4)
+    assert [h.tokens[0] for h in found] == [3, 4, 5]
+
+
+def test_empty_batch() -> None:
+    assert beam_search(Seq2Seq(bart(0)), [], [], beam_size=2, max_length=3) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "match"),
+    [
+        ({"beam_size": 0}, "at least 1"),
+        ({"max_length": 0}, "at least 1"),
+        ({"max_length": 25}, "decodes at most 24"),
+        ({"inputs": [[5], [6]]}, "2 inputs, but 1 constraints"),
+        ({"inputs": [[5] * 25]}, "25 tokens"),
+        ({"constraints": [Listed({(VOCABULARY,)})]}, "outside the model's vocabulary"),
+    ],
+)
+def test_invalid_arguments_are_rejected(changes: dict[str, object], match: str) -> None:
+    arguments: dict[str, object] = {
+        "inputs": [[5]],
+        "constraints": [Listed({(3,)})],
+        "beam_size": 2,
+        "max_length": 4,
+    }
+    with pytest.raises(ValueError, match=match):
+        beam_search(Seq2Seq(bart(0)), **{**arguments, **changes})  # type: ignore[arg-type]
+
+
+def test_nan_logits_are_rejected() -> None:
+    model = bart(0)
+    with torch.no_grad():
+        model.lm_head.weight[3] = math.nan
+    with pytest.raises(ValueError, match="NaN"):
+        beam_search(Seq2Seq(model), [[5]], [Listed({(4,)})], beam_size=2, max_length=4)

@@ -1,0 +1,147 @@
+"""Select the best continuations, compared with sorting all of them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import trie.continuations
+from trie.continuations import Continuations, ContinuationSelector, rank_in_group
+from trie.next_tokens import NextTokens
+
+VOCABULARY = 8
+Row = tuple[int, int, int, int, float]  # input, beam, token, next state, score
+
+
+@st.composite
+def beams_with_next_tokens(draw: st.DrawFn) -> tuple[np.ndarray, NextTokens]:
+    """Beams of up to four inputs and their next tokens; some states are shared."""
+    inputs = sorted(draw(st.lists(st.integers(0, 3), min_size=1, max_size=9)))
+    tokens = st.sets(st.integers(0, VOCABULARY - 1), min_size=1)
+    groups = draw(st.lists(tokens.map(sorted), min_size=1, max_size=4))
+    sizes = np.array([len(group) for group in groups])
+    flat = np.array([token for group in groups for token in group])
+    of = draw(st.lists(st.integers(0, len(groups) - 1), min_size=len(inputs), max_size=len(inputs)))
+    next_tokens = NextTokens(np.array(of), flat, flat + 100, np.cumsum(sizes) - sizes, sizes)
+    return np.array(inputs), next_tokens
+
+
+def slow(
+    logits: np.ndarray,
+    log_normalisers: np.ndarray | None,
+    inputs: np.ndarray,
+    scores: np.ndarray,
+    rows: np.ndarray,
+    next_tokens: NextTokens,
+    k: int,
+) -> list[Row]:
+    found: list[Row] = []
+    for beam, number in enumerate(inputs.tolist()):
+        group, row = next_tokens.rows[beam], rows[beam]
+        first = next_tokens.offsets[group]
+        tokens = next_tokens.tokens[first : first + next_tokens.sizes[group]].tolist()
+        if log_normalisers is None:
+            log_normaliser = math.log(sum(math.exp(logits[row, token]) for token in tokens))
+        else:
+            log_normaliser = float(log_normalisers[row])
+        for token in tokens:
+            score = float(scores[beam]) + (float(logits[row, token]) - log_normaliser)
+            found.append((number, beam, token, token + 100, score))
+    found.sort(key=lambda one: (one[0], -one[4], one[1], one[2]))
+    kept: list[Row] = []
+    for one in found:
+        if sum(other[0] == one[0] for other in kept) < k:
+            kept.append(one)
+    return kept
+
+
+def rows_of(best: Continuations) -> list[Row]:
+    arrays = (best.inputs, best.beams, best.tokens, best.states, best.scores)
+    return list(zip(*(array.tolist() for array in arrays), strict=True))
+
+
+@pytest.mark.parametrize("wide", [0, 6, 1 << 14])
+@given(beams_with_next_tokens(), st.integers(1, 7), st.integers(0, 1000))
+def test_equals_sorting_everything(
+    wide: int, case: tuple[np.ndarray, NextTokens], k: int, seed: int
+) -> None:
+    """Scores are small integers, so that many are equal and sums are exact."""
+    inputs, next_tokens = case
+    rng = np.random.default_rng(seed)
+    rows = rng.permutation(len(inputs) + 2)[: len(inputs)]
+    logits = rng.integers(-3, 3, (len(inputs) + 2, VOCABULARY)).astype(np.float32)
+    logits[rng.random(logits.shape) < 0.1] = -np.inf
+    log_normalisers, scores = (
+        rng.integers(0, 3, len(logits)) * 1.0,
+        rng.integers(-2, 1, len(inputs)) * 1.0,
+    )
+    if rng.random() < 0.5:
+        logits, log_normalisers = logits[: len(inputs)], log_normalisers[: len(inputs)]
+        rows = np.arange(len(inputs))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trie.continuations, "_WIDE", wide)
+        selector = ContinuationSelector(
+            torch.from_numpy(logits),
+            torch.from_numpy(log_normalisers),
+            inputs,
+            scores,
+            rows,
+            next_tokens,
+        )
+        best = selector.top_k(k)
+    assert rows_of(best) == slow(logits, log_normalisers, inputs, scores, rows, next_tokens, k)
+
+
+@pytest.mark.parametrize("wide", [0, 1 << 14])
+@given(beams_with_next_tokens(), st.integers(1, 7), st.integers(0, 1000))
+def test_scores_normalised_over_the_allowed_tokens(
+    wide: int, case: tuple[np.ndarray, NextTokens], k: int, seed: int
+) -> None:
+    inputs, next_tokens = case
+    rng = np.random.default_rng(seed)
+    logits = rng.normal(size=(len(inputs), VOCABULARY)).astype(np.float32) * 3
+    scores, rows = rng.normal(size=len(inputs)), np.arange(len(inputs))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trie.continuations, "_WIDE", wide)
+        best = ContinuationSelector(
+            torch.from_numpy(logits), None, inputs, scores, rows, next_tokens
+        ).top_k(99)
+    expected = slow(logits, None, inputs, scores, rows, next_tokens, 99)
+    assert [row[4] for row in rows_of(best)] == pytest.approx([row[4] for row in expected])
+    assert {row[:4] for row in rows_of(best)} == {row[:4] for row in expected}
+
+
+@pytest.mark.parametrize("normalise", [False, True])
+@pytest.mark.parametrize("wide", [0, 1 << 14])
+@given(beams_with_next_tokens(), st.integers(1, 7), st.integers(0, 1000))
+def test_nan_is_never_dropped(
+    wide: int,
+    normalise: bool,
+    case: tuple[np.ndarray, NextTokens],
+    k: int,
+    seed: int,
+) -> None:
+    inputs, next_tokens = case
+    rng = np.random.default_rng(seed)
+    logits = torch.from_numpy(rng.normal(size=(len(inputs), VOCABULARY)).astype(np.float32))
+    beam = int(rng.integers(len(inputs)))
+    _, places = next_tokens.positions(np.array([beam]))
+    logits[beam, rng.choice(next_tokens.tokens[places])] = math.nan
+    log_normalisers = None if normalise else logits.logsumexp(-1).double()
+    rows = np.arange(len(inputs))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trie.continuations, "_WIDE", wide)
+        selector = ContinuationSelector(
+            logits, log_normalisers, inputs, np.zeros(len(inputs)), rows, next_tokens
+        )
+        with pytest.raises(ValueError, match="NaN"):
+            selector.top_k(k)
+
+
+def test_rank_in_group() -> None:
+    assert rank_in_group(np.array([1, 1, 1, 4, 6, 6])).tolist() == [0, 1, 2, 0, 0, 1]

@@ -1,0 +1,92 @@
+"""Scores of given sequences: against full forward passes, beam search, and other batches."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.trie.test_beam_decoding import (
+    EOS,
+    Listed,
+    bart,
+    brute_force,
+    random_inputs,
+    random_sequences,
+)
+from trie.beam_decoding import beam_search
+from trie.model.seq2seq import Seq2Seq
+from trie.sequence_scoring import SequenceScorer
+
+
+@settings(max_examples=10)
+@given(st.integers(0, 1000), st.booleans())
+def test_scores_are_those_of_full_forward_passes(seed: int, normalise: bool) -> None:
+    rng = random.Random(seed)
+    model = bart(seed)
+    inputs = random_inputs(rng, 3)
+    constraints = [Listed(random_sequences(rng, rng.randint(1, 12), 6)) for _ in inputs]
+    sequences = [sorted(constraint.sequences) for constraint in constraints]
+    expected = [
+        brute_force(model, *pair, normalise) for pair in zip(inputs, constraints, strict=True)
+    ]
+    scorer = SequenceScorer(Seq2Seq(model), inputs, constraints if normalise else None)
+    found = scorer.score(sequences)
+    for own, scores, wanted in zip(sequences, found, expected, strict=True):
+        assert scores == pytest.approx([wanted[sequence] for sequence in own], abs=1e-4)
+
+
+def test_scores_are_those_of_beam_search() -> None:
+    rng = random.Random(7)
+    model, constraint = Seq2Seq(bart(7)), Listed(random_sequences(rng, 8, 5))
+    (source,) = random_inputs(rng, 1)
+    for normalise in (False, True):
+        (hypotheses,) = beam_search(
+            model, [source], [constraint], beam_size=20, max_length=12, normalise=normalise
+        )
+        sequences = [[*h.tokens] for h in hypotheses]
+        scorer = SequenceScorer(model, [source], [constraint] if normalise else None)
+        (scores,) = scorer.score([sequences])
+        assert scores == pytest.approx([h.score for h in hypotheses], abs=1e-4)
+
+
+def test_scores_do_not_depend_on_the_other_inputs() -> None:
+    rng = random.Random(3)
+    model = Seq2Seq(bart(3))
+    inputs = random_inputs(rng, 4)
+    sequences = [sorted(random_sequences(rng, 60, 6)), [[4, EOS]], [], [[5, 6, EOS], [5, EOS]]]
+    together = SequenceScorer(model, inputs).score(sequences)
+    assert together[2] == []
+    for source, own, scores in zip(inputs, sequences, together, strict=True):
+        assert SequenceScorer(model, [source]).score([own]) == [scores]
+
+
+def test_a_sequence_that_is_not_allowed_has_probability_zero() -> None:
+    model, constraint = Seq2Seq(bart(5)), Listed({(3, 4), (3, 5, 6)})
+    sequences = [[3, 4, EOS], [3, 6, EOS], [3, 4, EOS, EOS], [3]]
+    scorer = SequenceScorer(model, [[3, 4]], [constraint])
+    ((allowed, forbidden, longer, prefix),) = scorer.score([sequences])
+    assert allowed < 0
+    assert forbidden == longer == -math.inf
+    assert prefix == pytest.approx(0.0)  # the only token allowed there
+
+
+def test_no_sequences_have_no_scores() -> None:
+    assert SequenceScorer(Seq2Seq(bart(1)), []).score([]) == []
+    assert SequenceScorer(Seq2Seq(bart(1)), [[3]]).score([[]]) == [[]]
+
+
+def test_bad_arguments_are_errors() -> None:
+    model = Seq2Seq(bart(1))
+    with pytest.raises(ValueError, match="1 inputs, but 0 constraints"):
+        SequenceScorer(model, [[3]], [])
+    scorer = SequenceScorer(model, [[3], [4]])
+    with pytest.raises(ValueError, match="2 inputs, but 1 lists"):
+        scorer.score([[[3]]])
+    with pytest.raises(ValueError, match="has 0 tokens"):
+        scorer.score([[[]], []])
+    with pytest.raises(ValueError, match="has 25 tokens"):
+        scorer.score([[[3] * 25], []])

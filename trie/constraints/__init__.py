@@ -1,1 +1,0 @@
-"""Constraints on decoded token sequences: grammars and their finite-state automata."""

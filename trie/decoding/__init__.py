@@ -1,1 +1,0 @@
-"""Constrained beam search, and constraints as logits processors of transformers."""

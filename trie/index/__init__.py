@@ -1,1 +1,0 @@
-"""Token tries in flat, memory-mapped arrays: building, reading, checking, updating."""
