@@ -50,8 +50,8 @@ _METADATA = FileType("package metadata", "package_metadata", "read_package_metad
 _MARKDOWN = FileType("Markdown", "markdown_files", "read_markdown", 16 * _MIB)
 _REST = FileType("reStructuredText", "restructuredtext_files", "read_restructuredtext", 4 * _MIB)
 _HTML = FileType("HTML", "html_files", "read_html", 32 * _MIB)
-_XLSX = FileType("XLSX", "workbook_files", "read_xlsx", 128 * _MIB)
-_PPTX = FileType("PPTX", "slide_files", "read_pptx", 128 * _MIB)
+_XLSX = FileType("XLSX", "workbook_files", "read_xlsx", 128 * _MIB, part="sheet")
+_PPTX = FileType("PPTX", "slide_files", "read_pptx", 128 * _MIB, part="slide")
 _BY_SUFFIX = {
     ".txt": _TEXT,
     ".text": _TEXT,
@@ -69,7 +69,7 @@ _BY_SUFFIX = {
     ".tsv": FileType("TSV", "delimited_files", "read_tsv", 64 * _MIB),
     ".xlsx": _XLSX,
     ".xlsm": _XLSX,
-    ".ods": FileType("ODS", "open_document_files", "read_ods", 128 * _MIB),
+    ".ods": FileType("ODS", "open_document_files", "read_ods", 128 * _MIB, part="sheet"),
     ".odt": FileType("ODT", "open_document_files", "read_odt", 128 * _MIB),
     ".rtf": FileType("RTF", "rich_text_files", "read_rtf", 128 * _MIB),
     ".pptx": _PPTX,
