@@ -20,7 +20,7 @@ from admiral.records import Document
 from admiral.storage.atomic_files import encode_record, write_atomically
 from admiral.storage.output_paths import check_distinct_paths, check_output_path
 from benchmarks.corpus_files import read_corpus_file, write_corpus_file
-from training.data.catalogue_headings import catalogue_heading
+from training.data.samples import catalogue_heading
 
 
 class HeadingCounter:

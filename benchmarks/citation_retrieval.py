@@ -39,7 +39,7 @@ from admiral.library.readers import SourceFiles
 from admiral.library.readers.source_lines import wice_url
 from admiral.models.checkpoint import load_checkpoint
 from benchmarks.citation_expansion import FeedbackTerms, FreeTitles, LibraryTitles
-from training.data.held_out import is_held_out
+from training.data.claim_sources import is_held_out
 
 CUTS = (1, 5, 20)
 PASSAGES = 100

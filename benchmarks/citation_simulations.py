@@ -21,10 +21,8 @@ from admiral.errors import RecordError
 from admiral.evaluation.citation_measures import COMPARISONS, auroc, auroc_interval
 from admiral.io.streams import json_objects
 from admiral.library.source_records import Passage, Source
-from training.citations import RIDGE
-from training.data.citation_examples import TokenClaim, best_passage
-from training.fitting.missing_words_fit import fit_missing_words, token_f1
-from training.fitting.ordinal_fit import fit_ordinal, linear_score
+from training.citations import RIDGE, TokenClaim, best_passage, fit_missing_words, token_f1
+from training.fitting.linear_fits import fit_ordinal, linear_score
 
 _HELD_OUT = 300
 _LACKS = WORD_FEATURES.index("passage_lacks")

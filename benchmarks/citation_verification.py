@@ -51,14 +51,16 @@ from benchmarks.citation_simulations import (
     single_verifiers,
     spoilt_sources,
 )
-from training.citations import FEATURES, FOLDS, RIDGE
-from training.data.citation_examples import (
+from training.citations import (
+    FEATURES,
+    FOLDS,
+    RIDGE,
     best_passage,
     extract_features,
     pool_stems,
     read_token_claims,
 )
-from training.fitting.ordinal_fit import out_of_fold_scores, page_folds
+from training.fitting.linear_fits import out_of_fold_scores, page_folds
 
 _WINDOWS = ((50, 50), (50, 25), (100, 100), (100, 50), (200, 200), (200, 100))
 _BATCH = 16

@@ -3,7 +3,7 @@
     python -m benchmarks.dense_queries TOKENS.train.jsonl.gz --library POOL --dev WICE.dev.jsonl
 
 POOL is a library of all cited pages, with vectors of MiniLM. Its passages stay as they are; only
-the vector of the query is mapped (`training.fitting.projection_fit`). The claims to train on are
+the vector of the query is mapped (`benchmarks.projection_fit`). The claims to train on are
 divided by page into folds, and each claim is searched with a map that was fitted on other folds.
 For ``--dev``, the map is fitted on all claims to train on. Hard negatives are the passages of other
 pages that BM25 ranks first, and no page of ``--dev`` is among them.
@@ -34,13 +34,13 @@ from benchmarks.citation_retrieval import (
     page_rank,
     print_head,
 )
-from training.fitting.ordinal_fit import page_folds
-from training.fitting.projection_fit import (
+from benchmarks.projection_fit import (
     ProjectionSettings,
     RetrievalExample,
     fit_projection,
     project,
 )
+from training.fitting.linear_fits import page_folds
 
 _FOLDS = 10
 _HARD_NEGATIVES = 5

@@ -2,7 +2,7 @@
 
 Run as ``python -m benchmarks.em_strategies TOKENS --dev WICE``. A linear score of few lexical
 features of a passage is trained on the cited pages of TOKENS by each strategy of
-`training.verification.em_losses`, and measured on the labelled citations of WICE: AUROC by the
+`benchmarks.em_losses`, and measured on the labelled citations of WICE: AUROC by the
 best passage, and how often that passage holds a gold sentence. Negatives are the passages of other
 pages that cover most of the claim.
 """
@@ -23,8 +23,8 @@ from admiral.citations.wice_records import WICE_LABELS, read_wice
 from admiral.evaluation.citation_measures import auroc
 from admiral.library.source_records import Passage
 from benchmarks.citation_verification import holds_sentence
-from training.data.citation_examples import best_passage, pool_stems, read_token_claims
-from training.verification.em_losses import STRATEGIES, Strategy, em_loss
+from benchmarks.em_losses import STRATEGIES, Strategy, em_loss
+from training.citations import best_passage, pool_stems, read_token_claims
 
 _OTHERS = 8  # pages that negatives are from
 _STEPS = 100

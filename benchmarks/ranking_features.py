@@ -31,7 +31,7 @@ from training.command_options import (
     seed_option,
 )
 from training.data.claim_sources import Source, sample_claims
-from training.fitting.document_scorer_fit import (
+from training.ranking import (
     RankingExample,
     fit_document_scorer,
     ranking_examples,

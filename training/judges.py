@@ -40,11 +40,8 @@ from admiral.storage.bundled_names import is_bundled
 from admiral.storage.output_paths import check_distinct_paths, check_output_path
 from proofs.judges.generated import STEP_DECISION
 from training.command_options import held_out_option, seed_option
-from training.data.claim_sources import Source, sample_claims
-from training.data.held_out import is_held_out
-from training.fitting.classifier_fit import fit_classifier
-from training.fitting.generated_fit import fit_step_decision
-from training.fitting.judge_fits import fit_calibrated
+from training.data.claim_sources import Source, is_held_out, sample_claims
+from training.fitting.judge_fits import fit_calibrated, fit_classifier, fit_step_decision
 from training.fitting.sufficiency_examples import (
     SufficiencyExample,
     retrieved_examples,

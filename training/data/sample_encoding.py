@@ -14,8 +14,7 @@ from proofs import NatOp, ProofError, target_ids
 from proofs.generation.proof_grammar import missing_proof_marks
 from proofs.generation.source_input import encode_source
 from training.data.copy_alignment import copy_alignment
-from training.data.gold_continuations import Target
-from training.data.samples import ProveSample, RerankSample, RetrieveSample, Sample
+from training.data.samples import ProveSample, RerankSample, RetrieveSample, Sample, Target
 from trie import SafeTokenizer
 from trie.model.safe_tokenizer import IDENTIFIERS
 

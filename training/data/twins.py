@@ -15,8 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from training.data.examples import NOT_ENTAILMENT, Example
-from training.data.parsed_claims import Claim, ParsedDocument, Value
-from training.data.twin_words import twin_words
+from training.data.parsed_claims import Claim, ParsedDocument, Value, twin_words
 from training.data.world_values import FALSE, OPEN, TRUE, article, number_claims, time_claims
 
 SOURCE = "twins"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from training.data.world_entities import World
-from training.data.world_lexicon import fill
+from training.data.world_entities import World, fill
 from training.data.world_scenes import (
     Claim,
     Part,

@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from training.data.world_entities import Country, Entity, World, general_word, same_kind
-from training.data.world_lexicon import Relation, fill
+from training.data.world_entities import (
+    Country,
+    Entity,
+    Relation,
+    World,
+    fill,
+    general_word,
+    same_kind,
+)
 from training.data.world_values import (
     FALSE,
     OPEN,

@@ -13,7 +13,7 @@ from admiral import Admiral, Claim, RetrievalConfig
 from admiral.gold import GoldClaim, read_gold
 from admiral.ranking.features import FEATURES, document_features
 from admiral.retrieval.result import ranked_documents
-from training.fitting.document_scorer_fit import (
+from training.ranking import (
     fit_document_scorer,
     ranking_example,
     ranking_examples,

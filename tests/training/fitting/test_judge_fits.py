@@ -10,8 +10,7 @@ from proofs.drafting.drafts import DraftStep
 from proofs.judges.claim_features import CLAIM_FEATURES
 from proofs.judges.proof_features import STEP_FEATURES, ProofFeatures
 from proofs.logic.operators import NatOp
-from training.fitting.classifier_fit import fit_linear_head
-from training.fitting.judge_fits import fit_step_scorer, threshold_at_recall
+from training.fitting.judge_fits import fit_linear_head, fit_step_scorer, threshold_at_recall
 
 
 def test_a_rule_on_the_highest_step_is_recovered() -> None:

@@ -10,8 +10,8 @@ import torch
 
 from proofs.verifier.label_names import LABELS
 from proofs.verifier.label_scales import Scale
+from training.calibration import fit_scale, scaled
 from training.data.examples import NOT_ENTAILMENT
-from training.verification.calibration_fit import fit_scale, scaled
 from training.verification.example_batches import POSSIBLE
 from training.verification.label_measures import measure
 from training.verification.verifier_loss import marginal_losses

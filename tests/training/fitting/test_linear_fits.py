@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 from pathlib import Path
 
 import pytest
@@ -15,9 +16,15 @@ from admiral.citations.verifiers.coverage_verifier import CoverageVerifier
 from admiral.citations.verifiers.term_weights import TermWeights
 from admiral.errors import AdmiralError
 from tests.admiral.citations.cited_pages import BRIDGE, CLAIM, HARBOUR, passage
-from training.data.citation_examples import extract_features, pool_stems, read_token_claims
-from training.fitting.missing_words_fit import fit_missing_words, token_f1
-from training.fitting.ordinal_fit import (
+from training.citations import (
+    extract_features,
+    fit_missing_words,
+    pool_stems,
+    read_token_claims,
+    token_f1,
+)
+from training.fitting.linear_fits import (
+    fit_binary,
     fit_ordinal,
     linear_score,
     out_of_fold_scores,
@@ -62,6 +69,25 @@ def test_two_labels_are_logistic_regression() -> None:
 def test_a_constant_feature_has_no_weight() -> None:
     rows = [row | {"c": 3.0} for row in _ROWS]
     assert fit_ordinal(rows, _LABELS, ["a", "c"], ridge=0.01)["c"].weight == 0
+
+
+def test_the_log_odds_of_the_data_are_recovered() -> None:
+    rng = random.Random(0)
+    rows = [{"a": rng.gauss(0, 1), "b": rng.gauss(5, 20), "c": 7.0} for _ in range(3000)]
+    positive = [
+        rng.random() < 1 / (1 + math.exp(-(1 + 1.5 * row["a"] - row["b"] / 20))) for row in rows
+    ]
+    bias, weights = fit_binary(rows, positive, ["a", "b", "c"])
+    assert bias == pytest.approx(1, abs=0.15)
+    assert weights == pytest.approx({"a": 1.5, "b": -0.05, "c": 0}, rel=0.1)
+
+
+def test_a_separable_rule_has_finite_weights() -> None:
+    rows = [{"a": float(at)} for at in range(-5, 6)]
+    bias, weights = fit_binary(rows, [row["a"] > 0 for row in rows], ["a"])
+    found = [bias + weights["a"] * row["a"] for row in rows]
+    assert all(map(math.isfinite, found))
+    assert [score > 0 for score in found] == [row["a"] > 0 for row in rows]
 
 
 @given(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=30), st.integers(2, 5))

@@ -10,7 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training.verification.em_losses import STRATEGIES, Strategy, em_loss, positive_weights
+from benchmarks.em_losses import STRATEGIES, Strategy, em_loss, positive_weights
 
 _SCORES = st.lists(st.floats(-8, 8), min_size=1, max_size=5)
 

@@ -1,4 +1,4 @@
-"""Fit linear weights of features to ordered labels."""
+"""Fit linear weights of named features to two classes or to ordered labels."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from admiral.citations.citation_weights import FeatureWeight
 
 _ROUNDING = 1e-9
 _ITERATIONS = 200
+# Penalty of `fit_binary`. It is small, since probabilities are to be calibrated.
+_RIDGE = 5e-5
 
 
 def fit_ordinal(
@@ -28,21 +30,39 @@ def fit_ordinal(
 
     Parameters
     ----------
-    rows
-        Features by name.
+    rows, names
+        Features by name, and those to use.
     labels
         Labels from 0.
-    names
-        The features to use.
     ridge
         Penalty on the squares of the weights of standardised features, for the mean loss.
     """
+    return _fit(rows, labels, names, ridge)[0]
+
+
+def fit_binary(
+    rows: Sequence[Mapping[str, float]], positive: Sequence[bool], names: Sequence[str]
+) -> tuple[float, dict[str, float]]:
+    """Fit a logistic regression of two classes, and return its bias and weights as log-odds.
+
+    The weights are for features that are not standardised.
+    """
+    fitted, (bias,) = _fit(rows, [int(label) for label in positive], names, _RIDGE)
+    bias -= sum(own.weight * own.mean / own.deviation for own in fitted.values())
+    return bias, {name: own.weight / own.deviation for name, own in fitted.items()}
+
+
+def _fit(
+    rows: Sequence[Mapping[str, float]], labels: Sequence[int], names: Sequence[str], ridge: float
+) -> tuple[dict[str, FeatureWeight], list[float]]:
+    """Return the weights, and the offset of the log-odds of each label from 1 or a higher one."""
     inputs = torch.tensor([[row[name] for name in names] for row in rows], dtype=torch.float64)
-    mean = inputs.mean(0)
-    deviation = inputs.std(0, correction=0)
-    deviation = torch.where(deviation > _ROUNDING, deviation, torch.ones_like(deviation))
-    inputs = (inputs - mean) / deviation
-    steps = range(1, max(labels) + 1)
+    mean, deviation = inputs.mean(0), inputs.std(0, correction=0)
+    # A feature that is constant in the training data must have no effect on other data either.
+    constant = deviation <= _ROUNDING * (1 + mean.abs())
+    inputs = ((inputs - mean) / deviation).masked_fill(constant, 0.0)
+    deviation = deviation.masked_fill(constant, 1.0)
+    steps = range(1, max(max(labels), 1) + 1)
     targets = [torch.tensor([float(label >= step) for label in labels]).double() for step in steps]
     parameters = torch.zeros(len(names) + len(targets), dtype=torch.float64, requires_grad=True)
     optimizer = torch.optim.LBFGS([parameters], max_iter=_ITERATIONS, line_search_fn="strong_wolfe")
@@ -58,13 +78,13 @@ def fit_ordinal(
         return value
 
     optimizer.step(closure)
-    weights = parameters.detach()[: len(names)]
+    weights, offsets = parameters.detach().split([len(names), len(targets)])
     return {
         name: FeatureWeight(*numbers)
         for name, *numbers in zip(
             names, mean.tolist(), deviation.tolist(), weights.tolist(), strict=True
         )
-    }
+    }, offsets.tolist()
 
 
 def linear_score(weights: Mapping[str, FeatureWeight], row: Mapping[str, float]) -> float:

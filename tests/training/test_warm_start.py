@@ -6,7 +6,7 @@ import torch
 from transformers import AutoModel, AutoTokenizer
 
 from admiral.reranking.minilm_files import minilm_directory
-from training.loop.minilm_warm_start import mini_tokenizer, warm_start
+from training.warm_start import mini_tokenizer, warm_start
 from trie import SafeTokenizer
 from trie.model.quiet_transformers import quiet_transformers
 

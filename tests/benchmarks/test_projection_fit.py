@@ -9,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training.fitting.projection_fit import (
+from benchmarks.projection_fit import (
     ProjectionSettings,
     RetrievalExample,
     contrastive_loss,
