@@ -22,8 +22,8 @@ from proofs.judges.calibrated import WEIGHTS, Weights
 from tests.training import tiny
 from training.data.parallel_text import TextPair, read_parallel_text, write_parallel_text
 from training.data.samples import read_samples, write_samples
-from training.loop.run_config import TrainConfig
-from training.loop.training_loop import train
+from training.multitask.multitask_program import train
+from training.multitask.multitask_settings import TrainConfig
 from training.warm_start import main as warm_start
 from trie.model.safe_tokenizer import TASKS
 

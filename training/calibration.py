@@ -41,7 +41,7 @@ from training.command_options import limit_option, seed_option
 from training.data.examples import Example, draw_examples, read_examples
 from training.loop.model_card import markdown_table
 from training.verification.example_batches import POSSIBLE
-from training.verification.label_measures import measure
+from training.verification.verifier_evaluation import measure
 from training.verification.verifier_loss import marginal_losses
 
 

@@ -13,7 +13,7 @@ from proofs.verifier.label_scales import Scale
 from training.calibration import fit_scale, scaled
 from training.data.examples import NOT_ENTAILMENT
 from training.verification.example_batches import POSSIBLE
-from training.verification.label_measures import measure
+from training.verification.verifier_evaluation import measure
 from training.verification.verifier_loss import marginal_losses
 
 

@@ -9,7 +9,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from admiral.errors import AdmiralError
+from huggingface_hub import HfApi
+from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
+
+from admiral.errors import AdmiralError, first_line
 from admiral.models.checkpoint import is_checkpoint
 from admiral.models.checkpoint_sums import write_sums
 from admiral.storage.atomic_directories import check_replaceable, exclusive_access, staging
@@ -44,6 +47,14 @@ class RunOutput:
             raise AdmiralError(
                 f"{self.checkpoint}: exists and does not belong to a run that can be resumed. "
                 "Choose another `out`, or use --overwrite to replace it."
+            )
+
+    def check_start(self, start: Path) -> None:
+        """Raise `AdmiralError` if the run would replace the directory that it starts from."""
+        if self.checkpoint.resolve() == start.resolve():
+            raise AdmiralError(
+                f"{self.checkpoint}: is also `start`, which the run needs to resume. Choose "
+                "another `out`."
             )
 
     @contextmanager
@@ -106,3 +117,25 @@ def _step_of(line: bytes) -> float:
         return float(json.loads(line)["step"]) if line.endswith(b"\n") else math.inf
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return math.inf
+
+
+def push(checkpoint: Path, name: str, api: HfApi | None = None) -> None:
+    """Upload a checkpoint directory with its model card to the repository `name`.
+
+    A private repository is created if there is none. The token is that of ``hf auth login`` or the
+    variable ``HF_TOKEN``.
+
+    Raises
+    ------
+    AdmiralError
+        If the upload fails. The local checkpoint is unchanged.
+    """
+    api = api or HfApi()
+    try:
+        api.create_repo(name, private=True, exist_ok=True)
+        api.upload_folder(repo_id=name, folder_path=checkpoint, commit_message="Trained by AdMIRaL")
+    except (HfHubHTTPError, HFValidationError, OfflineModeIsEnabled, OSError) as error:
+        raise AdmiralError(
+            f"key 'push_to_hub': {name!r} cannot be written ({first_line(error)}). The "
+            f"checkpoint is in {checkpoint}; start the same command again to upload it."
+        ) from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from torch import nn
 
 from admiral.errors import AdmiralError
 from admiral.storage.atomic_files import replacing_path
+from training.loop.run_output import RunOutput
 
 _MOMENTS = ("step", "exp_avg", "exp_avg_sq")
 
@@ -164,3 +165,38 @@ def load_tensors(path: Path, module: nn.Module, optimizer: torch.optim.Optimizer
         raise AdmiralError(
             f"{path}: belongs to another model ({error}). Choose another `out`, or use --overwrite."
         ) from error
+
+
+def open_state(
+    output: RunOutput, overwrite: bool, fixed: Mapping[str, Any], selection: Mapping[str, Any]
+) -> TrainingState:
+    """Return the state of the saved run, or of a new one.
+
+    Parameters
+    ----------
+    output
+        The output of the run.
+    overwrite
+        Whether to start a new run in any case.
+    fixed
+        Settings and checksums that all parts of a run must agree on.
+    selection
+        Settings and checksums that decide which state is best. If they differ from those of the
+        saved run, or the checkpoint is missing, the best value is reset.
+
+    Raises
+    ------
+    AdmiralError
+        If the saved state is damaged, or was started with other values of `fixed`; with the names
+        of those that differ.
+    """
+    state = (None if overwrite else read_state(output.state)) or TrainingState(run=dict(fixed))
+    changed = [key for key in fixed if state.run.get(key) != fixed[key]]
+    if changed:
+        raise AdmiralError(
+            f"{output.folder}: holds the state of a run with another {' and '.join(changed)}. "
+            "Resume it with the original values, choose another `out`, or use --overwrite."
+        )
+    if state.selection != selection or not output.checkpoint.exists():
+        state.best, state.selection = None, dict(selection)
+    return state

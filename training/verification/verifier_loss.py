@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from proofs.verifier.evidence_model import EvidenceModel
 from proofs.verifier.label_names import LABELS
-from training.verification.example_batches import UNKNOWN, ExampleBatch
+from training.verification.example_batches import Counts, ExampleBatch
 
 #: Weights of the losses of sentences and of tokens, beside 1 for the whole.
 SENTENCE_WEIGHT, TOKEN_WEIGHT = 0.5, 0.3
@@ -38,27 +38,32 @@ class VerifierLoss(nn.Module):
                 elif isinstance(layer, nn.Dropout):
                     setattr(module, child, PooledDropout(pool))
 
-    def forward(self, batch: ExampleBatch, device: torch.device) -> Tensor:
-        """Return the mean loss of a batch."""
-        whole, sentences, tokens = self.scores(batch, device)
-        loss = marginal_losses(whole, batch.labels.to(device)).mean()
-        for logits, labels, weight in (
-            (sentences, batch.sentences, SENTENCE_WEIGHT),
-            (tokens, batch.token_labels, TOKEN_WEIGHT),
+    def forward(self, batch: ExampleBatch, counts: Counts) -> Tensor:
+        """Return the mean loss of a batch, or the share of a part of one in it.
+
+        Parameters
+        ----------
+        batch
+            The batch, or a part of one.
+        counts
+            Counts of the whole batch, so that the losses of its parts add up to its loss.
+        """
+        whole, sentences, tokens = self.scores(batch)
+        loss = marginal_losses(whole, batch.labels).sum() / counts.examples
+        for logits, labels, weight, known in (
+            (sentences, batch.sentences, SENTENCE_WEIGHT, counts.sentences),
+            (tokens, batch.token_labels, TOKEN_WEIGHT, counts.tokens),
         ):
-            known = (labels != UNKNOWN).sum().clamp(min=1).to(device)
-            loss = loss + weight * marginal_losses(logits, labels.to(device)).sum() / known
+            loss = loss + weight * marginal_losses(logits, labels).sum() / max(known, 1)
         return loss
 
-    def scores(self, batch: ExampleBatch, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
+    def scores(self, batch: ExampleBatch) -> tuple[Tensor, Tensor, Tensor]:
         """Return the logits of the whole, of sentences and of tokens, (examples, ..., 3)."""
-        whole, sentences, tokens = self.model(
-            batch.ids.to(device), batch.mask.to(device), batch.segments.to(device)
-        )
+        whole, sentences, tokens = self.model(batch.ids, batch.mask, batch.segments)
         return (
             whole.float(),
-            _at(sentences, batch.markers.to(device)).float(),
-            _at(tokens, batch.tokens.to(device)).float(),
+            _at(sentences, batch.markers).float(),
+            _at(tokens, batch.tokens).float(),
         )
 
 

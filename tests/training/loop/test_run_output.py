@@ -11,9 +11,9 @@ import torch
 from admiral.errors import AdmiralError
 from admiral.models.checkpoint import save_checkpoint
 from tests.training.tiny import write_hub_directory
-from training.loop.initial_checkpoint import open_initial_checkpoint
-from training.loop.run_config import TrainConfig
 from training.loop.run_output import RunOutput
+from training.multitask.initial_checkpoint import open_initial_checkpoint
+from training.multitask.multitask_settings import TrainConfig
 from trie.model.safe_tokenizer import TASKS
 
 

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
+from typing import Any
 
 import pytest
 
-from training.data.batch_loading import Loader, batches_of
-from training.data.batches import Examples
-from training.data.sample_encoding import GenerationExample
+from training.loop.batch_loading import Loader
+from training.multitask.sample_batches import Batch, Examples, batches_of, collate
+from training.multitask.sample_encoding import GenerationExample
 
 PAIRS = [GenerationExample([3] * (1 + n % 5), [[4, 2]], []) for n in range(20)]
+
+
+def padded(items: Any) -> Batch:
+    return collate(items, 1, 2)
 
 
 def stream(seed: int = 3) -> Iterator[Examples]:
@@ -36,7 +41,7 @@ def test_processes_share_the_batches_after_a_position() -> None:
     whole = list(islice(stream(), 20))
     taken = {}
     for number in range(3):
-        with Loader(stream(), 1, 2, position=5, share=(number, 3)) as loader:
+        with Loader(stream(), padded, position=5, share=(number, 3)) as loader:
             for micro_batch in loader.take(4):
                 taken[micro_batch.position] = micro_batch.items
     assert taken == {at: whole[at] for at in range(5, 17)}
@@ -47,7 +52,7 @@ def test_exceptions_of_the_thread_are_raised_by_take() -> None:
         yield PAIRS[:1]
         raise ValueError("no more")
 
-    with Loader(broken(), 1, 2) as loader:
+    with Loader(broken(), padded) as loader:
         assert len(loader.take(1)) == 1
         with pytest.raises(ValueError, match="no more"):
             loader.take(1)

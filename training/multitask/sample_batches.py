@@ -7,14 +7,15 @@ vocabulary.
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import torch
 
-from training.data.sample_encoding import GenerationExample, RerankingExample
+from training.multitask.sample_encoding import GenerationExample, RerankingExample
 from trie.model.padding import pad_batch
 
+KINDS = ("generation", "reranking")  # of batches and of their losses
 IGNORED = -100  # label of padding, as everywhere in torch
 
 
@@ -138,14 +139,6 @@ def cost(items: Examples) -> int:
     return sum(size[0] for size in sizes) * longest
 
 
-def split_to_cost(items: Examples, ceiling: float) -> list[Examples]:
-    """Halve a batch until each part costs at most `ceiling` or holds a single example."""
-    if len(items) == 1 or cost(items) <= ceiling:
-        return [items]
-    middle = len(items) // 2
-    return split_to_cost(items[:middle], ceiling) + split_to_cost(items[middle:], ceiling)
-
-
 def _size(item: GenerationExample | RerankingExample) -> tuple[int, int, int]:
     """Return rows, source length and target length."""
     if isinstance(item, RerankingExample):
@@ -195,12 +188,33 @@ def _collate_groups(groups: Sequence[RerankingExample], pad: int) -> RerankBatch
     )
 
 
-def moved(batch: Batch, device: torch.device) -> Batch:
-    """Copy a batch to a device, asynchronously from pinned memory."""
-    values = {f.name: getattr(batch, f.name).to(device, non_blocking=True) for f in fields(batch)}
-    return type(batch)(**values)
+def batches_of(
+    items: Sequence[GenerationExample | RerankingExample],
+    pair_budget: int,
+    group_budget: int,
+    seed: int,
+) -> Iterator[Examples]:
+    """Yield batches forever, epoch after epoch, in an order that depends on the seed alone."""
+    epoch = seed
+    while True:
+        yield from one_epoch(items, pair_budget, group_budget, epoch)
+        epoch += 1
 
 
-def pinned(batch: Batch) -> Batch:
-    """Copy a batch to pinned memory, from which a GPU reads asynchronously."""
-    return type(batch)(**{f.name: getattr(batch, f.name).pin_memory() for f in fields(batch)})
+def one_epoch(
+    items: Sequence[GenerationExample | RerankingExample],
+    pair_budget: int,
+    group_budget: int,
+    seed: int,
+) -> list[Examples]:
+    """Return batches that hold each example once, in random order and each of one kind."""
+    pairs = [item for item in items if isinstance(item, GenerationExample)]
+    groups = [item for item in items if isinstance(item, RerankingExample)]
+    batches = bucket(pairs, pair_budget, seed) + bucket(groups, group_budget, seed)
+    random.Random(seed).shuffle(batches)
+    return batches
+
+
+def kind_of(batch: Batch) -> str:
+    """Return the name of the loss of a batch, one of `KINDS`."""
+    return "generation" if isinstance(batch, SequenceBatch) else "reranking"

@@ -17,10 +17,10 @@ from admiral.errors import AdmiralError
 from admiral.models.checkpoint import has_output_embedding, load_seq2seq, save_checkpoint
 from tests.training.tiny import write_hub_directory, write_t5_directory
 from tests.trie.tiny_t5 import KINDS
-from training.data.sample_encoding import encode
 from training.data.samples import RetrieveSample
-from training.loop.initial_checkpoint import open_initial_checkpoint
-from training.loop.run_config import TrainConfig
+from training.multitask.initial_checkpoint import open_initial_checkpoint
+from training.multitask.multitask_settings import TrainConfig
+from training.multitask.sample_encoding import encode
 from trie import SafeTokenizer
 from trie.model.quiet_transformers import quiet_transformers
 from trie.model.safe_tokenizer import IDENTIFIERS, MARKERS, TASKS

@@ -19,7 +19,7 @@ from admiral.models.heads import RerankHead, load_head
 from admiral.models.hf_config import read_seq2seq_config
 from admiral.storage.bundled_names import MODELS
 from proofs.generation.proof_grammar import missing_proof_marks
-from training.loop.run_config import TrainConfig
+from training.multitask.multitask_settings import TrainConfig
 from trie import SafeTokenizer, Seq2Seq
 from trie.model.quiet_transformers import quiet_transformers
 from trie.model.safe_tokenizer import MARKERS

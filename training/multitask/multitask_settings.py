@@ -11,8 +11,11 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import click
+
 from admiral.storage.declared_settings import documented, setting
 from admiral.storage.yaml_settings import read_settings
+from training.command_options import training_command
 from training.loop.loop_settings import (
     COUNT,
     PROBABILITY,
@@ -166,3 +169,22 @@ def problems(config: TrainConfig, tasks: tuple[str, ...]) -> Iterator[tuple[str,
     metrics = ["score", "loss", *(name for task in tasks for name in METRICS[task])]
     if config.best_metric not in metrics:
         yield "best_metric", f"{config.best_metric!r} is not one of {', '.join(metrics)}"
+
+
+def multitask_command(tasks: tuple[str, ...], purpose: str) -> click.Command:
+    """Return the command that trains a checkpoint for some of the tasks of `METRICS`.
+
+    Parameters
+    ----------
+    tasks
+        The tasks.
+    purpose
+        The first line of its help.
+    """
+
+    def start(path: Path, overrides: tuple[str, ...], overwrite: bool) -> None:
+        from training.multitask.multitask_program import train
+
+        train(load_config(path, overrides, tasks), tasks, overwrite=overwrite)
+
+    return training_command(start, purpose, "docs/training.md")

@@ -27,7 +27,7 @@ from tests.training.tiny import (
     to_yaml,
 )
 from training.data.examples import Example, write_examples
-from training.verification.verifier_run import train_verifier
+from training.verification.verifier_program import train_verifier
 from training.verification.verifier_settings import (
     VerifierConfig,
     load_verifier_config,
@@ -139,7 +139,7 @@ def test_a_finished_run_exports_a_missing_verifier(
 ) -> None:
     config = replace(elsewhere(settings, "done"), steps=2, dev="")
     with monkeypatch.context() as patch:
-        patch.setattr("training.verification.verifier_run.write_model", no_space)
+        patch.setattr("training.verification.verifier_program.write_model", no_space)
         with pytest.raises(AdmiralError, match="done: cannot be written"):
             train_verifier(config)
     assert not Path(config.out).exists()

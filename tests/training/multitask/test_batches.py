@@ -8,9 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.reranking.encoder_inputs import RerankerInput
-from training.data.batch_loading import one_epoch
-from training.data.batches import IGNORED, Counts, SequenceBatch, collate, cost, split_to_cost
-from training.data.sample_encoding import GenerationExample, RerankingExample
+from training.loop.batch_loading import split_to_cost
+from training.multitask.sample_batches import (
+    IGNORED,
+    Counts,
+    SequenceBatch,
+    collate,
+    cost,
+    one_epoch,
+)
+from training.multitask.sample_encoding import GenerationExample, RerankingExample
 
 PAIRS = st.lists(
     st.builds(
@@ -28,7 +35,7 @@ PAIRS = st.lists(
 def test_the_parts_of_a_batch_keep_its_order_and_the_ceiling(
     pairs: list[GenerationExample], ceiling: int
 ) -> None:
-    parts = split_to_cost(pairs, ceiling)
+    parts = split_to_cost(pairs, ceiling, cost)
     assert [pair for part in parts for pair in part] == pairs
     assert all(len(part) == 1 or cost(part) <= ceiling for part in parts)
     if cost(pairs) <= ceiling:

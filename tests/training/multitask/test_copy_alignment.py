@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training.data.copy_alignment import copy_alignment
+from training.multitask.sample_encoding import copy_alignment
 
 SEPARATORS = frozenset({8, 9})
 TOKENS = st.lists(st.integers(1, 9), max_size=12)

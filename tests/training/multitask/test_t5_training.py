@@ -12,7 +12,7 @@ from admiral.cli.main import main
 from admiral.kb import build
 from admiral.models.checkpoint_sums import verify_checkpoint
 from tests.training.tiny import lines, prepare, write_t5_directory
-from training.loop.training_loop import train
+from training.multitask.multitask_program import train
 from trie.model.safe_tokenizer import TASKS
 
 pytestmark = pytest.mark.slow

@@ -13,11 +13,11 @@ from admiral.kb import KnowledgeBase
 from admiral.records import DocumentSet
 from tests.training.tiny import elsewhere, prepare, some_samples
 from training.data.samples import ProveSample, RerankSample, RetrieveSample
-from training.loop import dev_evaluation
-from training.loop.dev_evaluation import Evaluator, metrics
-from training.loop.initial_checkpoint import open_initial_checkpoint
-from training.loop.run_config import METRICS, TrainConfig
-from training.loop.training_loop import train
+from training.multitask import dev_evaluation
+from training.multitask.dev_evaluation import Evaluator, metrics
+from training.multitask.initial_checkpoint import open_initial_checkpoint
+from training.multitask.multitask_program import train
+from training.multitask.multitask_settings import METRICS, TrainConfig
 from trie.model.safe_tokenizer import TASKS
 
 

@@ -12,11 +12,16 @@ import pytest
 from admiral.errors import AdmiralError
 from admiral.retrieval.hop_grammar import TitlesConstraint
 from tests.training.tiny import prepare
-from training.data.sample_encoding import GenerationExample, encode_all
 from training.data.samples import RetrieveSample, read_samples
-from training.loop.initial_checkpoint import open_initial_checkpoint
-from training.loop.run_config import TrainConfig
-from training.loop.training_set import read_training_set, subsample, task_of
+from training.multitask.initial_checkpoint import open_initial_checkpoint
+from training.multitask.multitask_settings import TrainConfig
+from training.multitask.sample_encoding import (
+    GenerationExample,
+    encode_all,
+    read_training_set,
+    subsample,
+    task_of,
+)
 from trie import SafeTokenizer, TokenTrie
 from trie.model.safe_tokenizer import TASKS
 

@@ -17,8 +17,12 @@ from admiral.reranking.cross_encoder import CrossEncoderReranker
 from admiral.retrieval.hop_retriever import TrieHopRetriever
 from proofs.generation.generator import ProofGenerator
 from training.data.samples import ProveSample, RerankSample, RetrieveSample, Sample
-from training.loop.initial_checkpoint import InitialCheckpoint
-from training.loop.run_config import METRICS, TrainConfig
+from training.loop.batch_loading import moved
+from training.loop.reporting import LossMeter
+from training.multitask.initial_checkpoint import InitialCheckpoint
+from training.multitask.multitask_model import MultiTaskModel
+from training.multitask.multitask_settings import METRICS, TrainConfig
+from training.multitask.sample_batches import KINDS, Counts, Examples, collate, kind_of
 from trie import Seq2Seq
 
 _BATCH_SIZE = 32  # samples that are decoded together
@@ -178,6 +182,25 @@ class Evaluator:
             "prove_accuracy": (correct, count),
             "prove_exact": (exact, count),
         }
+
+
+@torch.no_grad()
+def development_losses(
+    multitask: MultiTaskModel,
+    batches: Sequence[Examples],
+    pad: int,
+    start: int,
+    device: torch.device,
+) -> MetricSums:
+    """Return sums and counts of development losses, by kind and in total."""
+    meter = LossMeter(KINDS, device)
+    for items in batches:
+        batch = moved(collate(items, pad, start), device)
+        meter.add(kind_of(batch), multitask(batch, Counts.of(items)), len(items))
+    sums = meter.sums()
+    by_kind = {f"loss_{kind}": (total, count) for kind, (total, count) in sums.items()}
+    total, count = map(sum, zip(*sums.values(), strict=True))
+    return {"loss": (total, count)} | by_kind
 
 
 def metrics(sums: MetricSums) -> dict[str, float]:

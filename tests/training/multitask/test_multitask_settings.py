@@ -8,7 +8,7 @@ import pytest
 
 from admiral.storage.declared_settings import settings_tables
 from tests.training.tiny import check_named
-from training.loop.run_config import TrainConfig, load_config
+from training.multitask.multitask_settings import TrainConfig, load_config
 from trie.model.safe_tokenizer import TASKS
 
 ROOT = Path(__file__).parents[3]

@@ -7,7 +7,7 @@ import math
 import torch
 from transformers import BartConfig, BartForConditionalGeneration
 
-from training.loop.guided_attention import GuidedAttention
+from training.multitask.multitask_model import GuidedAttention
 
 
 def tiny() -> BartForConditionalGeneration:

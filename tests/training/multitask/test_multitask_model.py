@@ -9,11 +9,12 @@ import pytest
 import torch
 
 from tests.training.tiny import some_samples, write_hub_directory, write_t5_directory
-from training.data.batches import Counts, Examples, RerankBatch, collate, split_to_cost
-from training.data.sample_encoding import GenerationExample, RerankingExample, encode
-from training.loop.initial_checkpoint import InitialCheckpoint, open_initial_checkpoint
-from training.loop.multitask_model import MultiTaskModel, rerank_loss
-from training.loop.run_config import TrainConfig
+from training.loop.batch_loading import split_to_cost
+from training.multitask.initial_checkpoint import InitialCheckpoint, open_initial_checkpoint
+from training.multitask.multitask_model import MultiTaskModel, rerank_loss
+from training.multitask.multitask_settings import TrainConfig
+from training.multitask.sample_batches import Counts, Examples, RerankBatch, collate, cost
+from training.multitask.sample_encoding import GenerationExample, RerankingExample, encode
 from trie.model.safe_tokenizer import TASKS
 
 
@@ -44,7 +45,7 @@ def test_the_gradients_of_parts_add_up(start: InitialCheckpoint, kind: type) -> 
     whole = items(start, kind)
     counts = Counts.of(whole)
     found = []
-    for parts in ([whole], split_to_cost(whole, 1)):
+    for parts in ([whole], split_to_cost(whole, 1, cost)):
         multitask.zero_grad()
         total = 0.0
         for part in parts:
