@@ -54,17 +54,7 @@ _VERDICTS = {
 def confirmed_proofs(
     judge: CalibratedJudge, verifier: Verifier, examples: Iterable[VerdictExample]
 ) -> Iterator[ProveSample]:
-    """Yield a proof of each example whose label the verifier predicts.
-
-    Parameters
-    ----------
-    judge
-        Drafts the proofs and scores their steps.
-    verifier
-        Confirms the labels, and finds the steps that contradict the evidence.
-    examples
-        Claims with evidence and labels.
-    """
+    """Yield a proof of each example whose label the verifier predicts."""
     # Evidence counts as sufficient if NOT ENOUGH INFO is not the most probable verdict.
     verified = VerifiedJudge(judge, verifier)
     remaining = iter(examples)

@@ -190,15 +190,7 @@ def fit_weights(
     rows: Sequence[Mapping[str, float]],
     name: str,
 ) -> tuple[dict[str, FeatureWeight], dict[str, ScoreCalibration]]:
-    """Return the weights of `mixed` and the calibrations.
-
-    Parameters
-    ----------
-    citations, rows
-        Labelled citations and their features.
-    name
-        Name of the citations, for percentiles.
-    """
+    """Return the weights of `mixed` and the calibrations."""
     labels = [WICE_LABELS.index(each.label) for each in citations]
     supported = [label == len(WICE_LABELS) - 1 for label in labels]
     folds = page_folds([each.page for each in citations], FOLDS)

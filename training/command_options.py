@@ -49,8 +49,6 @@ def exclude_option(effect: str, *, exists: bool = False) -> Callable[[Command], 
 
     Parameters
     ----------
-    effect
-        What is left out, for the help.
     exists
         Whether click checks that the files exist.
     """
@@ -124,10 +122,6 @@ def training_command(
     start
         Runs the training with a file of settings, overrides, and whether to start again. It imports
         what the extra `training` installs.
-    purpose
-        The first line of its help.
-    page
-        The page that lists its settings.
     """
 
     @click.command(help=f"{purpose}\n\nA run that was stopped continues from its last saved state.")

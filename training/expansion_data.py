@@ -54,14 +54,8 @@ def pseudo_citations(
 
     Parameters
     ----------
-    kb
-        The knowledge base.
-    seed
-        Seed of the order and of the masks.
     masked
         Probability that the name of the source is masked in the claim.
-    excluded
-        Titles that are neither the page of a claim nor a source.
     """
     rng = random.Random(seed)
     rows = [int(row) for row in kb.rows()]

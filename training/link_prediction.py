@@ -67,10 +67,6 @@ class PseudoClaimSampler:
 
     Parameters
     ----------
-    kb
-        The knowledge base.
-    seed
-        Seed of all randomness.
     excluded
         Titles that no chain may contain, such as those that development claims need.
     """

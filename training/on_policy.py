@@ -53,8 +53,6 @@ def hop_samples(
     rerank_documents
         Number of documents in a reranking sample: the gold documents that the hop read, and the
         best others that it read.
-    seed
-        Seed of the order of documents.
     """
     inputs = (Claim(claim.id, claim.claim) for claim in claims)
     for state, claim in zip(system.search_states(inputs), claims, strict=True):

@@ -104,8 +104,6 @@ def fit_document_scorer(
         For each claim the features of its documents, float32, (documents, features).
     gold
         For each claim which of them are gold, bool, (documents,). Both labels occur.
-    seed
-        Seed of the initial weights.
 
     Returns
     -------

@@ -35,13 +35,6 @@ def warm_start(minilm: Path, decoder_layers: int = 3) -> BartForConditionalGener
 
     Decoder layer ``i`` of ``n`` copies MiniLM's layer ``round((i + 1) * 6 / n) - 1``, so that a
     shallow decoder spans the whole depth.
-
-    Parameters
-    ----------
-    minilm
-        Directory of the MiniLM checkpoint.
-    decoder_layers
-        Number of decoder layers.
     """
     bert = {k.removeprefix("bert."): v for k, v in load_file(minilm / "model.safetensors").items()}
     shape = json.loads((minilm / "config.json").read_text())

@@ -39,8 +39,6 @@ def is_held_out(claim: str, share: float) -> bool:
 
     Parameters
     ----------
-    claim
-        The text of the claim.
     share
         The share of claims to hold out, from 0 to 1.
     """

@@ -168,8 +168,6 @@ class Bm25Negatives:
     ----------
     corpus
         A knowledge base, which is searched by BM25, or the passages of the claim.
-    candidates
-        Number of documents per claim.
     """
 
     def __init__(self, corpus: Corpus, candidates: int) -> None:
@@ -190,15 +188,7 @@ class Bm25Negatives:
 
 
 class BeamNegatives:
-    """Negatives that a trained model retrieves, followed by those of another sampler.
-
-    Parameters
-    ----------
-    system
-        A system with the trained model and the knowledge base of the claims.
-    fallback
-        Provides further negatives where the beams hold too few.
-    """
+    """Negatives that a trained model retrieves, followed by those of another sampler."""
 
     def __init__(self, system: Admiral, fallback: NegativeSampler) -> None:
         self._system, self._fallback = system, fallback

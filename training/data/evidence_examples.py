@@ -53,17 +53,6 @@ def evidence_examples(
 
     These are its evidence with its label; its evidence without the sentences of one document, or
     without its only one; and sentences of documents that are not gold.
-
-    Parameters
-    ----------
-    claim
-        A claim.
-    corpus
-        The documents.
-    source
-        Name of the data set.
-    rng
-        Generator of the choices.
     """
     if claim.label is None or not holds_gold(corpus, claim):
         return
@@ -115,12 +104,6 @@ def page_examples(
     ----------
     claim
         A claim without gold sentences.
-    corpus
-        The documents.
-    source
-        Name of the data set.
-    rng
-        Generator of the order of the sentences.
     """
     if claim.label is None or claim.sentences:
         return
@@ -190,17 +173,7 @@ def _example(
 
 
 def joined_examples(examples: Sequence[Example], source: str, seed: int) -> Iterator[Example]:
-    """Yield an example for every two decided ones of a source.
-
-    Parameters
-    ----------
-    examples
-        Examples of all sources.
-    source
-        The source whose claims are joined.
-    seed
-        Seed of pairs, joints and evidence.
-    """
+    """Yield an example for every two decided ones of a source."""
     rng = random.Random(f"{seed} {source}")
     parts: dict[str, list[Example]] = {"entailment": [], "contradiction": []}
     for example in examples:

@@ -114,15 +114,7 @@ class Claim:
 
 
 class ParsedDocument:
-    """A document with its first sentences parsed.
-
-    Parameters
-    ----------
-    document
-        The document.
-    parses
-        spaCy's parses of its first sentences.
-    """
+    """A document with its first sentences parsed."""
 
     def __init__(self, document: Document, parses: Sequence[Any]) -> None:
         self.title, self.name = document.title, base_title(document.title)

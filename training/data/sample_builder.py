@@ -86,10 +86,6 @@ class ClaimSampler:
     corpus
         Provides the gold sentences. Gold documents without gold sentences may be missing; they are
         targets only.
-    negatives
-        Negatives of the claim.
-    settings
-        Numbers and sizes of the samples.
     rng
         Source of randomness.
     similarity
@@ -255,10 +251,6 @@ def build_samples(
 
     Parameters
     ----------
-    sources
-        Files of claims.
-    corpus, settings, seed, negatives, similarity, excluded
-        See `SampleBuilder`.
     missing
         What to do with claims whose gold sentences the corpus lacks, one of `MISSING`.
     report
@@ -306,10 +298,6 @@ class SampleBuilder:
     ----------
     corpus
         Provides gold sentences and negatives of claims without passages.
-    settings
-        Number and size of the samples of a claim.
-    seed
-        Seed of splits, negatives and orders.
     negatives
         Finds the negatives of claims without passages; by default `Bm25Negatives`.
     handle_missing

@@ -211,13 +211,7 @@ class Country:
 
 
 class World:
-    """Invents entities and their facts.
-
-    Parameters
-    ----------
-    rng
-        Generator of all choices.
-    """
+    """Invents entities and their facts."""
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng

@@ -95,12 +95,8 @@ def claim(
 
     Parameters
     ----------
-    parts, label
-        See `Claim`.
     needs
         The keys that decide it, with what their sentences do if that is not the label.
-    removable
-        See `Claim`.
     """
     own = dict(needs) if isinstance(needs, dict) else dict.fromkeys(needs, label)
     if label == OPEN:

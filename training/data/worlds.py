@@ -53,15 +53,7 @@ SCENES: dict[str, tuple[Callable[[World], Scene], float]] = {
 
 
 def world_examples(seed: int, scenes: Sequence[str] = tuple(SCENES)) -> Iterator[Example]:
-    """Yield examples forever, group after group; the same ones for the same seed.
-
-    Parameters
-    ----------
-    seed
-        Seed of all choices.
-    scenes
-        Names of the scenes to take.
-    """
+    """Yield examples forever, group after group; the same ones for the same seed."""
     weights = [SCENES[name][1] for name in scenes]
     number = 0
     while True:

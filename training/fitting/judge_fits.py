@@ -45,16 +45,10 @@ def fit_calibrated(
 
     Parameters
     ----------
-    train
-        Training examples. Some of their evidence sentences are added as claims.
     more
         Further training examples, whose sentences do not become claims.
-    dev
-        Examples that choose the threshold.
     recall
         Share of the insufficient `dev` examples that must score above the threshold.
-    seed
-        Seed of the initial weights and of the sentences that become claims.
     """
     extractor = FeatureExtractor(default_lexicon())
     extra = islice(sentence_claims(train, seed), len(train) // _SENTENCE_CLAIM_RATIO)
@@ -75,12 +69,8 @@ def fit_step_scorer(
 
     Parameters
     ----------
-    supports
-        Features of claims and their steps.
     insufficient
         1 for insufficient evidence, else 0; float32, (claims,).
-    seed
-        Seed of the initial weights.
 
     Returns
     -------
@@ -137,10 +127,6 @@ def fit_classifier(
 
     Parameters
     ----------
-    checkpoint
-        The checkpoint.
-    train, dev
-        Examples that fit the weight, and examples that choose the bias.
     recall
         Share of the insufficient `dev` examples that must be classified as insufficient.
 
@@ -213,8 +199,6 @@ def fit_step_decision(
     ----------
     checkpoint
         The checkpoint that writes the proofs. It should not have been trained on the claims.
-    train, dev
-        Examples that fit the weights, and examples that choose the threshold.
     recall
         Share of the insufficient `dev` examples that must be judged insufficient.
 

@@ -30,8 +30,6 @@ def fit_ordinal(
 
     Parameters
     ----------
-    rows, names
-        Features by name, and those to use.
     labels
         Labels from 0.
     ridge

@@ -51,15 +51,9 @@ def fit_network(
     ----------
     rows
         Features of each item's rows, float32, (rows, features).
-    names
-        Names of the features.
     loss
         Maps scores, (items, most rows of an item), to the loss. It must ignore padding (see
         `row_mask`).
-    settings
-        Size of the network and settings of the optimiser.
-    seed
-        Seed of the initial weights.
     unconstrained
         Features whose weights may be negative; all other weights and all votes are then
         non-negative. None: nothing is constrained.

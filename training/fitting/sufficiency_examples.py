@@ -61,14 +61,8 @@ def sufficiency_examples(
 
     Parameters
     ----------
-    corpus
-        Provides gold sentences and distractors.
-    claims
-        Claims with gold sentences.
     sentences
         Number of evidence sentences; larger only for claims with more gold sentences.
-    seed
-        Seed of the withheld document, the distractors and the order.
     """
     known = (claim for claim in claims if holds_gold(corpus, claim))
     while batch := list(islice(known, _BATCH_SIZE)):
@@ -138,10 +132,6 @@ def retrieved_examples(
     ----------
     system
         The system that searches; it must not stop early because of the judge that is to be fitted.
-    claims
-        Claims with gold documents.
-    seed
-        Seed of the withheld document.
     """
     inputs = (Claim(claim.id, claim.claim) for claim in claims)
     for state, claim in zip(system.search_states(inputs), claims, strict=True):

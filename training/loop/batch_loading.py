@@ -41,14 +41,8 @@ class Loader:
     ----------
     stream
         Items of all batches, the same in each process.
-    collate
-        Pads the items of a batch.
-    position
-        Number of batches already consumed.
     share
         Number of this process and number of processes, which share the batches.
-    device
-        Device of the model. For a GPU, batches are put into pinned memory.
     """
 
     def __init__(
@@ -128,8 +122,6 @@ class BatchSplitter:
 
     Parameters
     ----------
-    program
-        Collates the parts, and tells what they cost and what they count.
     seed
         With the position of a batch, it seeds all randomness of its passes, whichever process
         runs them and however often.
@@ -149,8 +141,6 @@ class BatchSplitter:
 
         Parameters
         ----------
-        batches
-            The batches of the step.
         run_pass
             Runs both passes of a batch or a part of one, given the counts of the whole.
         reset

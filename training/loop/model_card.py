@@ -56,23 +56,7 @@ def render_card(
     evaluated_on: str,
     settings: Mapping[str, object],
 ) -> str:
-    """Return a model card as Markdown with a YAML header.
-
-    Parameters
-    ----------
-    data
-        The header.
-    config, settings
-        The settings of the run, and those to list.
-    state
-        Progress of the run and metrics of the checkpoint.
-    devices
-        Number and kind of devices.
-    introduction, trained_on
-        Lines about the model, and about its training data.
-    evaluated_on
-        The development data, in words.
-    """
+    """Return a model card as Markdown with a YAML header."""
     versions = [("Python", platform.python_version())] + [(p, version(p)) for p in _PACKAGES]
     lines = [
         *("---", data.to_yaml(), "---", ""),

@@ -33,10 +33,6 @@ def build_scheduler(optimizer: torch.optim.Optimizer, config: LoopSettings, step
 
     Parameters
     ----------
-    optimizer
-        Its groups hold the peak learning rates.
-    config
-        Names the schedule, its warm-up and its length.
     step
         Number of optimizer steps already done; not 0 when a run resumes.
     """

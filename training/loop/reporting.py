@@ -22,15 +22,7 @@ from training.loop.run_output import RunOutput
 
 
 class LossMeter:
-    """Running sums of losses. They stay on the device, so that the host does not wait for it.
-
-    Parameters
-    ----------
-    kinds
-        Names of the losses.
-    device
-        Device of the model.
-    """
+    """Running sums of losses. They stay on the device, so that the host does not wait for it."""
 
     def __init__(self, kinds: Sequence[str], device: torch.device) -> None:
         self._rows = {kind: row for row, kind in enumerate(kinds)}
@@ -74,8 +66,6 @@ class Reporter:
     ----------
     accelerator
         Created with the trackers of `tracker_names`.
-    step
-        Number of steps done so far.
     """
 
     def __init__(

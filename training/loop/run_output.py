@@ -92,8 +92,6 @@ class RunOutput:
         ----------
         save
             Writes the files of the checkpoint to an empty directory.
-        card
-            The model card.
 
         Raises
         ------

@@ -174,8 +174,6 @@ def open_state(
 
     Parameters
     ----------
-    output
-        The output of the run.
     overwrite
         Whether to start a new run in any case.
     fixed

@@ -109,8 +109,6 @@ def run_training(
 
     Parameters
     ----------
-    config
-        Validated settings.
     open_program
         Checks all input, before anything of an earlier run is replaced, and returns the program.
         What it enters into the stack is closed at the end.
@@ -147,17 +145,7 @@ def run_training(
 
 
 class TrainingLoop:
-    """The optimizer steps of a run; each process has one and they act in lockstep.
-
-    Parameters
-    ----------
-    config, program
-        Settings and program of the run.
-    accelerator, output
-        Its accelerator and its output.
-    state
-        Its progress, updated in place.
-    """
+    """The optimizer steps of a run; each process has one and they act in lockstep."""
 
     def __init__(
         self,

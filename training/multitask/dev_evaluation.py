@@ -37,10 +37,6 @@ class Evaluator:
 
     Parameters
     ----------
-    start
-        The initial checkpoint, whose model is being trained.
-    samples
-        Development samples.
     kb
         Knowledge base whose titles may be generated; None without retrieval samples.
     share

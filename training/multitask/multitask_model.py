@@ -110,8 +110,6 @@ def packed_decoder(
         A post-norm BART or a model of T5's family.
     hidden
         The encoder's states, (batch, source length, width).
-    batch
-        The packed targets.
     """
     order = torch.arange(batch.segments.shape[1], device=hidden.device)
     seen = (batch.segments[:, :, None] == batch.segments[:, None]) & (order[:, None] >= order)
@@ -199,8 +197,6 @@ class MultiTaskModel(nn.Module):
         The head is needed for reranking batches only.
     attention_loss_weight
         Weight of the loss on the cross-attention (see `training.multitask.multitask_model`).
-    label_smoothing
-        Label smoothing of the target tokens.
     """
 
     def __init__(
@@ -227,8 +223,6 @@ class MultiTaskModel(nn.Module):
 
         Parameters
         ----------
-        batch
-            The batch, or a part of one.
         counts
             Counts of the whole batch, so that the losses of its parts add up to its loss.
         """
@@ -281,8 +275,6 @@ def sentence_means(logits: torch.Tensor, batch: RerankBatch) -> torch.Tensor:
     ----------
     logits
         Token scores, (passes, length).
-    batch
-        The spans of the sentences.
     """
     sums = F.pad(logits.float().cumsum(1), (1, 0)).flatten()
     return (sums[batch.ends] - sums[batch.begins]) / (batch.ends - batch.begins)

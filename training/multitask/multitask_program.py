@@ -89,15 +89,6 @@ def train(config: TrainConfig, tasks: tuple[str, ...], *, overwrite: bool = Fals
 class MultiTaskProgram(Program):
     """Trains a multi-task model on generation and reranking batches.
 
-    Parameters
-    ----------
-    config, tasks
-        Settings of the run and tasks of the checkpoint.
-    accelerator
-        Its accelerator.
-    stack
-        Closes the knowledge base at the end.
-
     Raises
     ------
     AdmiralError

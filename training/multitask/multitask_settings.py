@@ -172,15 +172,7 @@ def problems(config: TrainConfig, tasks: tuple[str, ...]) -> Iterator[tuple[str,
 
 
 def multitask_command(tasks: tuple[str, ...], purpose: str) -> click.Command:
-    """Return the command that trains a checkpoint for some of the tasks of `METRICS`.
-
-    Parameters
-    ----------
-    tasks
-        The tasks.
-    purpose
-        The first line of its help.
-    """
+    """Return the command that trains a checkpoint for some of the tasks of `METRICS`."""
 
     def start(path: Path, overrides: tuple[str, ...], overwrite: bool) -> None:
         from training.multitask.multitask_program import train

@@ -42,8 +42,6 @@ def copy_alignment(
 
     Parameters
     ----------
-    source, target
-        Token ids.
     separators
         Tokens with the same meaning at every position, such as sentence identifiers, and tokens
         that delimit text, such as brackets. No run extends across them.
@@ -126,10 +124,6 @@ def encode(
 
     Parameters
     ----------
-    tokens
-        Tokenizer of the checkpoint.
-    sample
-        A sample of any task.
     max_source, max_target
         Maximum numbers of input and output tokens. Longer targets of a retrieval sample are
         dropped, and the sample with them if none is left.

@@ -141,16 +141,8 @@ def read_example_set(
 
     Parameters
     ----------
-    role
-        Use of the files, for the model card.
-    paths
-        The files.
-    encoder
-        Encoder of the examples.
     limit
         Most examples of each source, drawn at random with their groups; None for all.
-    seed
-        Seed of the draw.
     weights
         Factors of the weights of examples, as `weighted` takes them.
 
@@ -233,12 +225,8 @@ def epoch_batches(
 
     Parameters
     ----------
-    data
-        The examples. One of weight 1.5 occurs once or twice.
     max_tokens
         Maximum number of padded tokens of a batch, unless a single group is longer.
-    rng
-        Generator of the order.
     """
     groups: dict[object, list[EncodedExample]] = {}
     for number, (example, item) in enumerate(zip(data.examples, data.items, strict=True)):

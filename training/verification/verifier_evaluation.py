@@ -30,8 +30,6 @@ def measure(labels: list[str], probabilities: np.ndarray) -> dict[str, float]:
 
     Parameters
     ----------
-    labels
-        The label of each example.
     probabilities
         Probability of each of `LABELS`, (examples, 3).
 
@@ -98,19 +96,7 @@ def calibration_error(confidence: np.ndarray, correct: np.ndarray) -> float:
 
 
 class ExampleEvaluator:
-    """Measures a model on development examples, which the processes of a run share.
-
-    Parameters
-    ----------
-    dev
-        The examples.
-    encoder
-        Their encoder.
-    max_tokens
-        Maximum number of padded tokens of a batch.
-    accelerator
-        The accelerator of the run.
-    """
+    """Measures a model on development examples, which the processes of a run share."""
 
     def __init__(
         self, dev: ExampleSet, encoder: EvidenceEncoder, max_tokens: int, accelerator: Accelerator

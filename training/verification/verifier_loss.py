@@ -23,8 +23,6 @@ class VerifierLoss(nn.Module):
         The verifier; its weights are trained in place.
     dropout
         Probability of the dropout of hidden states. Attention weights have none.
-    seed
-        Seed of the dropout.
     """
 
     def __init__(self, model: EvidenceModel, dropout: float, seed: int = 0) -> None:
@@ -43,8 +41,6 @@ class VerifierLoss(nn.Module):
 
         Parameters
         ----------
-        batch
-            The batch, or a part of one.
         counts
             Counts of the whole batch, so that the losses of its parts add up to its loss.
         """
