@@ -22,7 +22,7 @@ from admiral.evaluation.citation_measures import COMPARISONS, auroc, auroc_inter
 from admiral.io.streams import json_objects
 from admiral.library.source_records import Passage, Source
 from training.citations import RIDGE, TokenClaim, best_passage, fit_missing_words, token_f1
-from training.fitting.linear_fits import fit_ordinal, linear_score
+from training.feature_fits import fit_ordinal, linear_score
 
 _HELD_OUT = 300
 _LACKS = WORD_FEATURES.index("passage_lacks")

@@ -60,7 +60,7 @@ from training.citations import (
     pool_stems,
     read_token_claims,
 )
-from training.fitting.linear_fits import out_of_fold_scores, page_folds
+from training.feature_fits import out_of_fold_scores, page_folds
 
 _WINDOWS = ((50, 50), (50, 25), (100, 100), (100, 50), (200, 200), (200, 100))
 _BATCH = 16

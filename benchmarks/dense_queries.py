@@ -40,7 +40,7 @@ from benchmarks.projection_fit import (
     fit_projection,
     project,
 )
-from training.fitting.linear_fits import page_folds
+from training.feature_fits import page_folds
 
 _FOLDS = 10
 _HARD_NEGATIVES = 5

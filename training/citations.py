@@ -32,7 +32,7 @@ from admiral.io.streams import json_objects
 from admiral.library.source_records import Passage, Source
 from admiral.storage.atomic_files import write_atomically
 from admiral.storage.output_paths import check_distinct_paths, check_output_path
-from training.fitting.linear_fits import fit_ordinal, out_of_fold_scores, page_folds
+from training.feature_fits import fit_ordinal, out_of_fold_scores, page_folds
 
 _REMEDY = "Give a file of WiCE's claims with marked tokens, unchanged"
 _BATCH = 16

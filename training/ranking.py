@@ -42,7 +42,7 @@ from training.command_options import (
     seed_option,
 )
 from training.data.claim_sources import Source, sample_claims
-from training.fitting.network_fit import FitSettings, fit_network
+from training.feature_fits import FitSettings, fit_network
 
 _DOCUMENT_SCORER = FitSettings(units=8, iterations=300, learning_rate=0.03, ridge=1e-2)
 # Features that may count against a document. `seen_last` balances the z-score that documents have

@@ -12,7 +12,7 @@ from pathlib import Path
 from huggingface_hub import ModelCardData
 
 from training.loop.loop_settings import LoopSettings
-from training.loop.run_state import TrainingState
+from training.loop.run_files import TrainingState
 
 _PACKAGES = ("torch", "transformers", "tokenizers", "accelerate")
 

@@ -18,7 +18,7 @@ from tqdm import tqdm
 from admiral.errors import AdmiralError, first_line
 from admiral.io.terminal import stderr_is_terminal
 from training.loop.loop_settings import LoopSettings
-from training.loop.run_output import RunOutput
+from training.loop.run_files import RunOutput
 
 
 class LossMeter:

@@ -22,8 +22,14 @@ from training.loop.batch_loading import BatchSplitter, Loader, moved
 from training.loop.loop_settings import LoopSettings
 from training.loop.optimisation import average_gradients, build_scheduler
 from training.loop.reporting import LossMeter, Reporter, describe_devices, open_accelerator
-from training.loop.run_output import RunOutput, push
-from training.loop.run_state import TrainingState, load_tensors, open_state, save_state
+from training.loop.run_files import (
+    RunOutput,
+    TrainingState,
+    load_tensors,
+    open_state,
+    push,
+    save_state,
+)
 
 
 class Program(ABC):

@@ -21,7 +21,7 @@ from training.data.samples import RetrieveSample
 from training.loop.loop_settings import values_of
 from training.loop.model_card import SourceFile, markdown_table, render_card
 from training.loop.optimisation import parameter_groups
-from training.loop.run_state import TrainingState
+from training.loop.run_files import TrainingState
 from training.loop.training_loop import Program, run_training
 from training.multitask.dev_evaluation import Evaluator, development_losses, metrics
 from training.multitask.initial_checkpoint import open_initial_checkpoint

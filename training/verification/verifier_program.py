@@ -20,7 +20,7 @@ from training.data.inference_examples import NON_COMMERCIAL
 from training.loop.loop_settings import values_of
 from training.loop.model_card import SourceFile, markdown_table, render_card
 from training.loop.optimisation import parameter_groups
-from training.loop.run_state import TrainingState
+from training.loop.run_files import TrainingState
 from training.loop.training_loop import Program, run_training
 from training.verification.example_batches import (
     Counts,

@@ -31,7 +31,7 @@ from tests.training.tiny import (
     weights,
 )
 from training.data.samples import RetrieveSample, write_samples
-from training.loop.run_output import RunOutput
+from training.loop.run_files import RunOutput
 from training.multitask.multitask_program import train
 from training.multitask.multitask_settings import TrainConfig
 from trie.model.safe_tokenizer import TASKS

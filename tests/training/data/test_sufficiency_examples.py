@@ -13,7 +13,7 @@ from admiral import Admiral, Claim
 from admiral.config import load_config
 from admiral.gold import GoldClaim, read_gold
 from admiral.kb import KnowledgeBase, demo_kb
-from training.fitting.sufficiency_examples import (
+from training.data.sufficiency_examples import (
     retrieved_examples,
     sentence_claims,
     sufficiency_examples,

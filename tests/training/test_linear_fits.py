@@ -23,7 +23,7 @@ from training.citations import (
     read_token_claims,
     token_f1,
 )
-from training.fitting.linear_fits import (
+from training.feature_fits import (
     fit_binary,
     fit_ordinal,
     linear_score,

@@ -11,7 +11,7 @@ import torch
 from admiral.errors import AdmiralError
 from admiral.models.checkpoint import save_checkpoint
 from tests.training.tiny import write_hub_directory
-from training.loop.run_output import RunOutput
+from training.loop.run_files import RunOutput
 from training.multitask.initial_checkpoint import open_initial_checkpoint
 from training.multitask.multitask_settings import TrainConfig
 from trie.model.safe_tokenizer import TASKS

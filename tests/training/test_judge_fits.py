@@ -10,7 +10,8 @@ from proofs.drafting.drafts import DraftStep
 from proofs.judges.claim_features import CLAIM_FEATURES
 from proofs.judges.proof_features import STEP_FEATURES, ProofFeatures
 from proofs.logic.operators import NatOp
-from training.fitting.judge_fits import fit_linear_head, fit_step_scorer, threshold_at_recall
+from training.feature_fits import fit_linear_head
+from training.judges import fit_step_scorer, threshold_at_recall
 
 
 def test_a_rule_on_the_highest_step_is_recovered() -> None:
@@ -36,9 +37,9 @@ def test_a_rule_on_the_highest_step_is_recovered() -> None:
 
 def test_a_linear_rule_is_recovered() -> None:
     states = torch.randn(200, 4, generator=torch.Generator().manual_seed(1)) * 3 + 1
-    truth = (states[:, 2] > 1.5).float()
-    weight, bias = fit_linear_head(states, truth)
-    assert ((states @ weight + bias > 0) == truth.bool()).float().mean() > 0.95
+    truth = states[:, 2] > 1.5
+    weight, bias = fit_linear_head(states, truth.tolist())
+    assert ((states @ weight + bias > 0) == truth).float().mean() > 0.95
 
 
 @given(
