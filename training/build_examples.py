@@ -30,13 +30,13 @@ from training.data.claim_sources import FORMATS, Source, is_held_out, titles_of
 from training.data.evidence_corpora import Corpus, PassageCorpus, with_documents
 from training.data.evidence_examples import evidence_examples, joined_examples, page_examples
 from training.data.examples import (
+    NON_COMMERCIAL,
     Example,
     draw_examples,
     summary_by_source,
     write_examples,
 )
 from training.data.inference_examples import (
-    NON_COMMERCIAL,
     TitleNames,
     inference_files,
     mismatched_examples,

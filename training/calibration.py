@@ -39,10 +39,9 @@ from proofs.verifier.open_verifier import open_verifier
 from proofs.verifier.reading import NEUTRAL, VerifierError
 from training.command_options import limit_option, seed_option
 from training.data.examples import Example, draw_examples, read_examples
-from training.loop.model_card import markdown_table
+from training.loop.run_files import markdown_table
 from training.verification.example_batches import POSSIBLE
-from training.verification.verifier_evaluation import measure
-from training.verification.verifier_loss import marginal_losses
+from training.verification.verifier_loss import marginal_losses, measure
 
 
 def fit_scale(logits: Tensor, labels: Tensor, weights: Tensor | None = None) -> Scale:

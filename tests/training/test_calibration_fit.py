@@ -13,8 +13,7 @@ from proofs.verifier.label_scales import Scale
 from training.calibration import fit_scale, scaled
 from training.data.examples import NOT_ENTAILMENT
 from training.verification.example_batches import POSSIBLE
-from training.verification.verifier_evaluation import measure
-from training.verification.verifier_loss import marginal_losses
+from training.verification.verifier_loss import marginal_losses, measure
 
 
 @pytest.mark.parametrize("truth", [Scale(0.4, 0.0), Scale(1.0, -1.0), Scale(2.5, 2.0)])

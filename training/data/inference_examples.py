@@ -16,11 +16,8 @@ from admiral.retrieval.title_matching import base_title
 from proofs.verifier.label_names import LABELS
 from training.data.evidence_corpora import Corpus
 from training.data.evidence_examples import closest_sentences
-from training.data.examples import Example, parse_example
+from training.data.examples import NON_COMMERCIAL, Example, parse_example
 
-#: Data sets whose licences forbid commercial use. Weights that are published are not trained on
-#: them.
-NON_COMMERCIAL = frozenset({"anli", "sick"})
 _FIELDS = ("premise", "hypothesis", "label", "source")
 _MAX_SENTENCES = 12
 _NAME = re.compile(r"[A-Z][\w'’.-]*(?: (?:(?:of|the|and|de|von) )?[A-Z0-9][\w'’.-]*)*")

@@ -5,17 +5,20 @@ The state is stored as safetensors: no pickle is written or read.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
+import platform
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import torch
-from huggingface_hub import HfApi
+from huggingface_hub import HfApi, ModelCardData
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
@@ -31,6 +34,7 @@ from admiral.storage.atomic_files import (
     replacing_path,
     write_atomically,
 )
+from training.loop.loop_settings import LoopSettings
 
 
 class RunOutput:
@@ -333,3 +337,80 @@ def open_state(
     if state.selection != selection or not output.checkpoint.exists():
         state.best, state.selection = None, dict(selection)
     return state
+
+
+_PACKAGES = ("torch", "transformers", "tokenizers", "accelerate")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file that a checkpoint was trained or evaluated on.
+
+    Attributes
+    ----------
+    role
+        Its use, such as ``train``.
+    name
+        File name without folder.
+    sha256
+        SHA-256 checksum in hexadecimal.
+    samples
+        Number of usable samples per task.
+    """
+
+    role: str
+    name: str
+    sha256: str
+    samples: Mapping[str, int]
+
+    @classmethod
+    def of(cls, role: str, path: Path, samples: Mapping[str, int] | None = None) -> SourceFile:
+        """Return the description of the file at `path`."""
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return cls(role, path.name, digest, samples or {})
+
+
+def render_card(
+    data: ModelCardData,
+    config: LoopSettings,
+    state: TrainingState,
+    devices: str,
+    introduction: Sequence[str],
+    trained_on: Sequence[str],
+    evaluated_on: str,
+    settings: Mapping[str, object],
+) -> str:
+    """Return a model card as Markdown with a YAML header."""
+    versions = [("Python", platform.python_version())] + [(p, version(p)) for p in _PACKAGES]
+    lines = [
+        *("---", data.to_yaml(), "---", ""),
+        *(f"# {Path(config.out).name}", "", *introduction, ""),
+        *("## Trained on", "", *trained_on, ""),
+        f"{state.step} of {config.steps} steps in {state.seconds / 60:.0f} minutes, by {devices}.",
+        *("", "## Scores", "", *_scores(state, evaluated_on), ""),
+        *("## Settings", ""),
+        *markdown_table(("setting", "value"), [(k, str(v)) for k, v in settings.items()]),
+        *("", "## Versions", "", *markdown_table(("package", "version"), versions), ""),
+    ]
+    return "\n".join(lines)
+
+
+def _scores(state: TrainingState, evaluated_on: str) -> list[str]:
+    if not state.metrics:
+        return ["It was not evaluated while it was trained."]
+    values = [(name, f"{value:.4f}") for name, value in state.metrics.items()]
+    return [
+        f"After {state.measured} steps, {evaluated_on}:",
+        "",
+        *markdown_table(("metric", "value"), values),
+    ]
+
+
+def markdown_table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Return the lines of a table in Markdown."""
+    return [
+        f"| {' | '.join(head)} |",
+        "|" + "---|" * len(head),
+        *(f"| {' | '.join(row)} |" for row in rows),
+    ]

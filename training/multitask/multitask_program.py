@@ -19,9 +19,8 @@ from admiral.models.checkpoint import save_checkpoint
 from admiral.models.hf_config import ARCHITECTURES
 from training.data.samples import RetrieveSample
 from training.loop.loop_settings import values_of
-from training.loop.model_card import SourceFile, markdown_table, render_card
 from training.loop.optimisation import parameter_groups
-from training.loop.run_files import TrainingState
+from training.loop.run_files import SourceFile, TrainingState, markdown_table, render_card
 from training.loop.training_loop import Program, run_training
 from training.multitask.dev_evaluation import Evaluator, development_losses, metrics
 from training.multitask.initial_checkpoint import open_initial_checkpoint

@@ -25,7 +25,7 @@ from training.data.samples import (
     Target,
     read_samples,
 )
-from training.loop.model_card import SourceFile
+from training.loop.run_files import SourceFile
 from training.multitask.multitask_settings import TrainConfig
 from trie import SafeTokenizer
 from trie.model.safe_tokenizer import IDENTIFIERS

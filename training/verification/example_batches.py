@@ -25,7 +25,7 @@ from training.data.examples import (
     read_examples,
     weighted,
 )
-from training.loop.model_card import SourceFile
+from training.loop.run_files import SourceFile
 
 _CHUNK = 4096  # examples that are encoded together
 _LENGTH_STEP = 16  # lengths that count as equal

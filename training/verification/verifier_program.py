@@ -15,12 +15,10 @@ import admiral
 from admiral.errors import AdmiralError
 from proofs.verifier.evidence_input import EvidenceEncoder
 from proofs.verifier.evidence_model import HEADS, new_model, read_model, write_model
-from training.data.examples import summary_by_source
-from training.data.inference_examples import NON_COMMERCIAL
+from training.data.examples import NON_COMMERCIAL, summary_by_source
 from training.loop.loop_settings import values_of
-from training.loop.model_card import SourceFile, markdown_table, render_card
 from training.loop.optimisation import parameter_groups
-from training.loop.run_files import TrainingState
+from training.loop.run_files import SourceFile, TrainingState, markdown_table, render_card
 from training.loop.training_loop import Program, run_training
 from training.verification.example_batches import (
     Counts,
@@ -31,8 +29,7 @@ from training.verification.example_batches import (
     collate,
     read_example_set,
 )
-from training.verification.verifier_evaluation import ExampleEvaluator
-from training.verification.verifier_loss import VerifierLoss
+from training.verification.verifier_loss import ExampleEvaluator, VerifierLoss
 from training.verification.verifier_settings import VerifierConfig, paths_of, weights_of
 
 # Settings that decide the order of batches. All parts of a run must agree on them.

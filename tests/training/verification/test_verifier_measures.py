@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training.verification.verifier_evaluation import calibration_error, macro_f1, measure, roc_area
+from training.verification.verifier_loss import calibration_error, macro_f1, measure, roc_area
 
 LABELS = ("entailment", "neutral", "contradiction")
 
