@@ -20,7 +20,7 @@ from admiral.kb.corpus.corpora import Corpora
 from admiral.records import Document
 from admiral.storage.atomic_files import encode_record, write_atomically
 from admiral.storage.output_paths import check_distinct_paths, check_output_path
-from training.data.catalogue_headings import catalogue_heading
+from training.data.samples import catalogue_heading
 
 
 class HeadingCounter:

@@ -37,14 +37,16 @@ from admiral.evaluation.citation_measures import (
     paired_auroc,
     precision_at_recall,
 )
-from training.citations import FEATURES, FOLDS, RIDGE
-from training.data.citation_examples import (
+from training.citations import (
+    FEATURES,
+    FOLDS,
+    RIDGE,
     best_passage,
     extract_features,
     pool_stems,
     read_token_claims,
 )
-from training.fitting.ordinal_fit import out_of_fold_scores, page_folds
+from training.feature_fits import out_of_fold_scores, page_folds
 
 _WINDOWS = ((50, 50), (50, 25), (100, 100), (100, 50), (200, 200), (200, 100))
 _BATCH = 16

@@ -29,13 +29,15 @@ from training.command_options import (
     seed_option,
     source_option,
 )
-from training.data.catalogue_headings import with_headings
-from training.data.claim_sampler import BuildSettings
 from training.data.claim_sources import FORMATS, Source, titles_of
-from training.data.evidence_corpora import with_documents
-from training.data.negatives import BeamNegatives, Bm25Negatives, NegativeSampler
-from training.data.sample_builder import MISSING, build_samples
-from training.data.samples import write_samples
+from training.data.evidence_corpora import (
+    BeamNegatives,
+    Bm25Negatives,
+    NegativeSampler,
+    with_documents,
+)
+from training.data.sample_builder import MISSING, BuildSettings, build_samples
+from training.data.samples import with_headings, write_samples
 from trie.model.safe_tokenizer import IDENTIFIERS
 
 

@@ -26,18 +26,17 @@ from training.command_options import (
     seed_option,
     source_option,
 )
-from training.data.claim_sources import FORMATS, Source, titles_of
+from training.data.claim_sources import FORMATS, Source, is_held_out, titles_of
 from training.data.evidence_corpora import Corpus, PassageCorpus, with_documents
-from training.data.evidence_examples import evidence_examples, page_examples
+from training.data.evidence_examples import evidence_examples, joined_examples, page_examples
 from training.data.examples import (
+    NON_COMMERCIAL,
     Example,
     draw_examples,
     summary_by_source,
     write_examples,
 )
-from training.data.held_out import is_held_out
 from training.data.inference_examples import (
-    NON_COMMERCIAL,
     TitleNames,
     inference_files,
     mismatched_examples,
@@ -45,7 +44,6 @@ from training.data.inference_examples import (
     surrounded_examples,
     with_titles,
 )
-from training.data.joined_examples import joined_examples
 from training.data.worlds import world_examples
 
 

@@ -37,7 +37,7 @@ from training.command_options import (
 from training.data.claim_sources import Source, sample_claims
 from training.data.evidence_corpora import with_documents
 from training.data.samples import ProveSample, write_samples
-from training.fitting.verdict_examples import VerdictExample, gold_examples
+from training.data.sufficiency_examples import VerdictExample, gold_examples
 
 _BATCH_SIZE = 16
 # The verdicts that agree with a label. Claims that HoVer calls not supported may also be ones that
@@ -53,15 +53,7 @@ _VERDICTS = {
 def confirmed_proofs(
     verifier: Verifier, examples: Iterable[VerdictExample]
 ) -> Iterator[ProveSample]:
-    """Yield a proof of each example whose label the verifier predicts.
-
-    Parameters
-    ----------
-    verifier
-        Confirms the labels, and finds the steps that contradict the evidence.
-    examples
-        Claims with evidence and labels.
-    """
+    """Yield a proof of each example whose label the verifier predicts."""
     # Evidence counts as sufficient if NOT ENOUGH INFO is not the most probable verdict.
     verified = VerifiedJudge(verifier)
     remaining = iter(examples)

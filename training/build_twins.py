@@ -101,18 +101,8 @@ def build(
 
     Parameters
     ----------
-    kb
-        The documents.
-    parser
-        spaCy's pipeline.
     out
         The file. Finished blocks of documents are kept beside it until all are.
-    count
-        Number of documents to draw.
-    excluded
-        Titles of documents to leave out.
-    seed
-        Seed of all choices.
 
     Raises
     ------

@@ -11,6 +11,7 @@ one or any Hugging Face sequence classifier.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -28,6 +29,7 @@ from proofs.verifier.classifier_verifier import ClassifierVerifier
 from proofs.verifier.evidence_verifier import EvidenceVerifier
 from proofs.verifier.exported_verifier import SETTINGS_FILE, with_calibration
 from proofs.verifier.label_scales import (
+    BOUNDS,
     CALIBRATION,
     KINDS,
     Calibration,
@@ -39,10 +41,46 @@ from proofs.verifier.open_verifier import open_verifier
 from proofs.verifier.reading import NEUTRAL, VerifierError
 from training.command_options import limit_option, seed_option
 from training.data.examples import Example, draw_examples, read_examples
-from training.loop.model_card import markdown_table
-from training.verification.calibration_fit import fit_scale, scaled
+from training.loop.run_files import markdown_table
 from training.verification.example_batches import POSSIBLE
-from training.verification.label_measures import measure
+from training.verification.verifier_loss import marginal_losses, measure
+
+
+def fit_scale(logits: Tensor, labels: Tensor, weights: Tensor | None = None) -> Scale:
+    """Return the scale of the highest likelihood, within `BOUNDS`.
+
+    Parameters
+    ----------
+    logits
+        Of `LABELS`, (examples, 3); log-probabilities will do.
+    labels
+        Possible labels (see `POSSIBLE`), (examples,).
+    weights
+        How much each example counts, (examples,); None for all alike.
+    """
+    scores = logits.double()
+    (low, high), (least, most) = BOUNDS["temperature"], BOUNDS["neutral"]
+    logarithm = torch.zeros((), dtype=torch.float64, requires_grad=True)
+    neutral = torch.zeros((), dtype=torch.float64, requires_grad=True)
+    optimizer = torch.optim.LBFGS([logarithm, neutral], max_iter=100, line_search_fn="strong_wolfe")
+
+    def loss() -> Tensor:
+        optimizer.zero_grad()
+        temperature = logarithm.clamp(math.log(low), math.log(high)).exp()
+        losses = marginal_losses(scaled(scores, temperature, neutral), labels)
+        mean = losses.mean() if weights is None else (losses * weights).sum() / weights.sum()
+        mean.backward()
+        return mean
+
+    optimizer.step(loss)
+    temperature = min(max(math.exp(float(logarithm.detach())), low), high)
+    return Scale(temperature, min(max(float(neutral.detach()), least), most))
+
+
+def scaled(logits: Tensor, temperature: float | Tensor, neutral: float | Tensor) -> Tensor:
+    """Return the log-probabilities of logits at a scale, (examples, 3)."""
+    return (logits / temperature + neutral * torch.eye(3)[NEUTRAL]).log_softmax(-1)
+
 
 _SMALLEST = 1e-30  # probabilities that were rounded to 0 have no logarithm
 _BATCH = 64

@@ -8,26 +8,157 @@ out of the fit. The words that a source lacks are fitted on the token-level clai
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import click
 
+from admiral.citations.citation_records import CitedClaim
 from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.citation_weights import CitationWeights, FeatureWeight, ScoreCalibration
+from admiral.citations.missing_spans import WORD_FEATURES, MissingWords, word_features
 from admiral.citations.open_scorer import WHOLE_WEIGHT, VerifierFactory, mixed_verifiers
-from admiral.citations.source_scorers import PARTS
-from admiral.citations.wice_records import WICE_LABELS, WiceCitation, read_wice
-from admiral.errors import AdmiralError
+from admiral.citations.source_collections import cut_source, passage_texts
+from admiral.citations.source_scorers import PARTS, MixedFeatures
+from admiral.citations.verifiers.coverage_verifier import CoverageVerifier, TermWeights
+from admiral.citations.verifiers.verifier_protocol import CitationVerifier
+from admiral.citations.wice_records import WICE_LABELS, WiceCitation, page_of, read_wice
+from admiral.errors import AdmiralError, RecordError
+from admiral.io.streams import json_objects
+from admiral.library.source_records import Passage, Source
 from admiral.storage.atomic_files import write_atomically
 from admiral.storage.output_paths import check_distinct_paths, check_output_path
-from training.data.citation_examples import (
-    extract_features,
-    pool_stems,
-    read_token_claims,
-)
-from training.fitting.missing_words_fit import fit_missing_words
-from training.fitting.ordinal_fit import fit_ordinal, out_of_fold_scores, page_folds
+from training.feature_fits import fit_ordinal, out_of_fold_scores, page_folds
+
+_REMEDY = "Give a file of WiCE's claims with marked tokens, unchanged"
+_BATCH = 16
+
+
+@dataclass(frozen=True, slots=True)
+class TokenClaim:
+    """A claim whose tokens are marked.
+
+    Attributes
+    ----------
+    claim
+        The tokens, joined by spaces.
+    words
+        Offsets of the tokens in `claim`.
+    unsupported
+        Whether the source does not support each token.
+    source
+        The cited page.
+    """
+
+    claim: str
+    words: tuple[tuple[int, int], ...]
+    unsupported: tuple[bool, ...]
+    source: Source
+
+
+def read_token_claims(path: Path) -> list[TokenClaim]:
+    """Read claims of WiCE with marked tokens.
+
+    Raises
+    ------
+    RecordError
+        For a record that is not WiCE's, with file, line and field.
+    AdmiralError
+        If the file cannot be read.
+    """
+    claims = []
+    for item in json_objects(path):
+        if isinstance(item, RecordError):
+            raise item
+        number, record = item
+        where = f"{path}:{number}"
+        for field in ("claim_tokens", "non_supported_spans", "evidence"):
+            if not isinstance(record.get(field), list):
+                raise RecordError(where, field, "is not a list", _REMEDY)
+        tokens, marks = record["claim_tokens"], record["non_supported_spans"]
+        if len(tokens) != len(marks):
+            problem = "is not as long as 'claim_tokens'"
+            raise RecordError(where, "non_supported_spans", problem, _REMEDY)
+        title, sentences, _ = page_of(record["evidence"])
+        words, end = [], -1
+        for token in tokens:
+            words.append((end + 1, end + 1 + len(token)))
+            end = words[-1][1]
+        source = Source(f"wice:{path.stem}:{number}", title, "\n".join(sentences), language="en")
+        claims.append(TokenClaim(" ".join(tokens), tuple(words), tuple(marks), source))
+    return claims
+
+
+def pool_stems(sources: Iterable[Source]) -> TermWeights:
+    """Return the weights of stems over the 100-word passages of sources, each page once.
+
+    Passages do not overlap and are read with the titles of their pages.
+    """
+    pages = {(source.title, source.text): source for source in sources}
+    return TermWeights.of(
+        text for source in pages.values() for text in passage_texts(cut_source(source, 100, 100))
+    )
+
+
+def extract_features(
+    citations: Sequence[tuple[CitedClaim, Source]],
+    verifiers: Mapping[str, CitationVerifier],
+    stems: TermWeights,
+) -> list[Mapping[str, float]]:
+    """Return the features of `MixedFeatures` for each claim and source."""
+    extractor = MixedFeatures(verifiers, stems)
+    rows: list[Mapping[str, float]] = []
+    for begin in range(0, len(citations), _BATCH):
+        batch = citations[begin : begin + _BATCH]
+        sources = [cut_source(source) for _, source in batch]
+        rows += [each.values for each in extractor.extract([c for c, _ in batch], sources)]
+    return rows
+
+
+def best_passage(claim: str, passages: Sequence[Passage], stems: TermWeights) -> int:
+    """Return the position of the passage that covers most of a claim."""
+    (scores,) = CoverageVerifier(stems).score([CitedClaim("1", claim)], [passages])
+    return scores.index(max(scores))
+
+
+def fit_missing_words(claims: Sequence[TokenClaim], stems: TermWeights) -> MissingWords:
+    """Return weights by logistic regression, and the threshold with the highest token F1."""
+    rows = [_rows(claim, stems) for claim in claims]
+    words = [dict(zip(WORD_FEATURES, row, strict=True)) for row in chain(*rows)]
+    labels = [int(mark) for claim in claims for mark in claim.unsupported]
+    fitted = fit_ordinal(words, labels, WORD_FEATURES, ridge=_WORD_RIDGE)
+    # Features are not standardised in use, where a threshold takes the place of the means.
+    weights = {name: own.weight / own.deviation for name, own in fitted.items()}
+    scores = [sum(weights[name] * row[name] for name in WORD_FEATURES) for row in words]
+    return MissingWords(weights, _best_threshold(scores, labels))
+
+
+def token_f1(said: Sequence[bool], truth: Sequence[bool]) -> float:
+    """Return the F1 of marked tokens over all claims together."""
+    both = sum(a and b for a, b in zip(said, truth, strict=True))
+    total = sum(said) + sum(truth)
+    return 2 * both / total if total else 0.0
+
+
+def _rows(claim: TokenClaim, stems: TermWeights) -> list[tuple[float, ...]]:
+    passages = cut_source(claim.source)
+    best = best_passage(claim.claim, passages, stems)
+    return word_features(claim.claim, claim.words, passages, best)
+
+
+def _best_threshold(scores: Sequence[float], labels: Sequence[int]) -> float:
+    """Return the threshold, above which tokens are marked, with the highest F1."""
+    order = sorted(range(len(scores)), key=lambda at: -scores[at])
+    positives, found, best = sum(labels), 0, (0.0, scores[order[0]])
+    for rank, at in enumerate(order, 1):
+        found += labels[at]
+        following = scores[order[rank]] if rank < len(order) else scores[at] - 1
+        if following < scores[at]:  # not between equal scores
+            best = max(best, (2 * found / (rank + positives), (scores[at] + following) / 2))
+    return best[1]
+
 
 #: Features of the verifier `mixed`: the few that help on held-out pages.
 FEATURES = (
@@ -39,6 +170,8 @@ FEATURES = (
 )
 #: Penalty on squared weights.
 RIDGE = 0.03
+# Penalty of the weights of missing words.
+_WORD_RIDGE = 0.001
 #: Number of folds.
 FOLDS = 10
 # Verifiers whose scores are calibrated besides `mixed`.
@@ -55,15 +188,7 @@ def fit_weights(
     rows: Sequence[Mapping[str, float]],
     name: str,
 ) -> tuple[dict[str, FeatureWeight], dict[str, ScoreCalibration]]:
-    """Return the weights of `mixed` and the calibrations.
-
-    Parameters
-    ----------
-    citations, rows
-        Labelled citations and their features.
-    name
-        Name of the citations, for percentiles.
-    """
+    """Return the weights of `mixed` and the calibrations."""
     labels = [WICE_LABELS.index(each.label) for each in citations]
     supported = [label == len(WICE_LABELS) - 1 for label in labels]
     folds = page_folds([each.page for each in citations], FOLDS)

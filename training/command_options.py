@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import logging
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+
+from admiral.errors import AdmiralError
+from admiral.requirements import check_extra
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -44,8 +49,6 @@ def exclude_option(effect: str, *, exists: bool = False) -> Callable[[Command], 
 
     Parameters
     ----------
-    effect
-        What is left out, for the help.
     exists
         Whether click checks that the files exist.
     """
@@ -107,3 +110,38 @@ seed_option = click.option("--seed", default=0, show_default=True)
 def verifier_option(**rules: Any) -> Callable[[Command], Command]:
     """Return a decorator that adds ``--verifier``, with other parameters of `click.option`."""
     return click.option("--verifier", metavar="DIR", **rules)
+
+
+def training_command(
+    start: Callable[[Path, tuple[str, ...], bool], None], purpose: str, page: str
+) -> click.Command:
+    """Return a command that starts or resumes a training run.
+
+    Parameters
+    ----------
+    start
+        Runs the training with a file of settings, overrides, and whether to start again. It imports
+        what the extra `training` installs.
+    """
+
+    @click.command(help=f"{purpose}\n\nA run that was stopped continues from its last saved state.")
+    @click.option(
+        "--config",
+        "path",
+        type=click.Path(path_type=Path),
+        required=True,
+        help=f"YAML file of settings, which {page} lists.",
+    )
+    @click.option(
+        "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change a setting."
+    )
+    @click.option("--overwrite", is_flag=True, help="Start a new run and replace the one in `out`.")
+    def main(path: Path, overrides: tuple[str, ...], overwrite: bool) -> None:
+        logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(message)s")
+        try:
+            check_extra("training", "training")
+            start(path, overrides, overwrite)
+        except AdmiralError as error:
+            raise click.ClickException(str(error)) from error
+
+    return main

@@ -65,13 +65,6 @@ def main(verifier: Path, out: Path) -> None:
 def export(verifier: Path, out: Path) -> float:
     """Write a trained verifier as ONNX of 8 bits, with its tokenizer.
 
-    Parameters
-    ----------
-    verifier
-        Its directory.
-    out
-        Directory to write.
-
     Returns
     -------
     float

@@ -108,8 +108,6 @@ def import_encoder(
     ----------
     path
         The file. Its folder holds ``tokenizer.json``.
-    out
-        Directory to write, or replace.
     attention_heads
         Attention heads of a layer, where there is no ``config.json`` beside the file.
     encoder_only

@@ -4,10 +4,10 @@ Run as ``accelerate launch -m training.joint --config configs/mini.yaml``. On a 
 ``python -m training.joint --config ...`` does the same.
 """
 
-from training.loop.training_command import training_command
+from training.multitask.multitask_settings import multitask_command
 from trie.model.safe_tokenizer import TASKS
 
-main = training_command(TASKS, "Train the retriever, reranker and prover in one checkpoint.")
+main = multitask_command(TASKS, "Train the retriever, reranker and prover in one checkpoint.")
 
 if __name__ == "__main__":
     main()

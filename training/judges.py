@@ -16,14 +16,17 @@ insufficient proof lacks.
 
 from __future__ import annotations
 
+import math
 import random
-from collections.abc import Sequence
-from itertools import chain
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import chain, islice
 from pathlib import Path
 
 import click
 import torch
 from safetensors.torch import save
+from torch import nn
 
 from admiral import Admiral
 from admiral.config import RetrievalConfig, load_config
@@ -32,24 +35,201 @@ from admiral.gold import read_gold
 from admiral.io.progress import track_claims
 from admiral.kb import KnowledgeBase, locate
 from admiral.kb.kb_paths import check_outside_folders
-from admiral.models.checkpoint import load_checkpoint
+from admiral.models.checkpoint import Checkpoint, load_checkpoint
 from admiral.models.checkpoint_sums import SUMS, write_sums
 from admiral.models.heads import SUFFICIENCY_HEAD
 from admiral.storage.atomic_files import write_atomically
 from admiral.storage.bundled_names import is_bundled
 from admiral.storage.output_paths import check_distinct_paths, check_output_path
-from proofs.judges.generated import STEP_DECISION
+from proofs.generation.generator import ProofGenerator
+from proofs.judges.calibrated import FEATURES, Weights
+from proofs.judges.classifier import pooled_states
+from proofs.judges.generated import (
+    STEP_DECISION,
+    STEP_DECISION_FEATURES,
+    StepDecision,
+    step_decision_features,
+)
+from proofs.judges.linear_score import LinearScore, sigmoid
+from proofs.judges.proof_features import FeatureExtractor, ProofFeatures
+from proofs.lexicons.lexicon import default_lexicon
 from training.command_options import held_out_option, seed_option
-from training.data.claim_sources import Source, sample_claims
-from training.data.held_out import is_held_out
-from training.fitting.classifier_fit import fit_classifier
-from training.fitting.generated_fit import fit_step_decision
-from training.fitting.judge_fits import fit_calibrated
-from training.fitting.sufficiency_examples import (
+from training.data.claim_sources import Source, is_held_out, sample_claims
+from training.data.sufficiency_examples import (
     SufficiencyExample,
     retrieved_examples,
+    sentence_claims,
     sufficiency_examples,
 )
+from training.feature_fits import FitSettings, fit_binary, fit_linear_head, fit_network, row_mask
+
+# A claim is as insufficient as its worst step. A softer maximum lets all steps learn.
+_SHARPNESS = 5.0
+_STEP_SCORER = FitSettings(units=16, iterations=150, learning_rate=0.05, ridge=3e-3)
+# One claim made from an evidence sentence for this many annotated claims.
+_SENTENCE_CLAIM_RATIO = 8
+
+
+def fit_calibrated(
+    train: Sequence[SufficiencyExample],
+    more: Sequence[SufficiencyExample],
+    dev: Sequence[SufficiencyExample],
+    recall: float,
+    seed: int,
+) -> Weights:
+    """Fit the judge `calibrated`, which scores the steps of a proof.
+
+    Parameters
+    ----------
+    more
+        Further training examples, whose sentences do not become claims.
+    recall
+        Share of the insufficient `dev` examples that must score above the threshold.
+    """
+    extractor = FeatureExtractor(default_lexicon())
+    extra = islice(sentence_claims(train, seed), len(train) // _SENTENCE_CLAIM_RATIO)
+    examples = [*train, *more, *extra]
+    features = [extractor.extract(example.claim, example.evidence) for example in examples]
+    dev_features = [extractor.extract(e.claim, e.evidence) for e in dev]
+    insufficient = torch.tensor(_insufficient(examples), dtype=torch.float32)
+    weights = fit_step_scorer(features, insufficient, seed)
+    scores = [max(weights.scores(each)) for each in dev_features]
+    threshold = threshold_at_recall(scores, _insufficient(dev), recall)
+    return replace(weights, threshold=threshold)
+
+
+def fit_step_scorer(
+    supports: Sequence[ProofFeatures], insufficient: torch.Tensor, seed: int = 0
+) -> Weights:
+    """Fit the network of step scores by the logistic loss of each claim's highest step.
+
+    Parameters
+    ----------
+    insufficient
+        1 for insufficient evidence, else 0; float32, (claims,).
+
+    Returns
+    -------
+    Weights
+        With the threshold at which a claim is as likely to be insufficient as not.
+    """
+    rows = [
+        torch.tensor([(*support.claim, *step) for step in support.steps]) for support in supports
+    ]
+    steps = row_mask(rows)
+
+    def loss(scores: torch.Tensor) -> torch.Tensor:
+        masked = scores.masked_fill(~steps, -1e4)
+        highest = torch.logsumexp(_SHARPNESS * masked, 1) / _SHARPNESS
+        return nn.functional.binary_cross_entropy_with_logits(highest, insufficient)
+
+    units, offset = fit_network(rows, FEATURES, loss, _STEP_SCORER, seed=seed, with_offset=True)
+    return Weights(units, -offset)
+
+
+def threshold_at_recall(scores: Sequence[float], positive: Sequence[bool], recall: float) -> float:
+    """Return the highest threshold at which recall is at least `recall`.
+
+    The threshold lies halfway between two scores, or below all of them.
+
+    Parameters
+    ----------
+    scores, positive
+        Score and label of each example; at least one is positive.
+    recall
+        Share of the positive examples that must score above the threshold.
+    """
+    count = max(math.ceil(recall * sum(positive) - 1e-9), 1)
+    positive_scores = (s for s, is_positive in zip(scores, positive, strict=True) if is_positive)
+    lowest = sorted(positive_scores, reverse=True)[count - 1]
+    next_lower = max((s for s in scores if s < lowest), default=lowest - 1.0)
+    return (lowest + next_lower) / 2
+
+
+def _insufficient(examples: Sequence[SufficiencyExample]) -> list[bool]:
+    return [not example.sufficient for example in examples]
+
+
+def fit_classifier(
+    checkpoint: Checkpoint,
+    train: Sequence[SufficiencyExample],
+    dev: Sequence[SufficiencyExample],
+    recall: float,
+) -> dict[str, torch.Tensor]:
+    """Fit the head of the judge `classifier` on the states of a checkpoint's encoder.
+
+    Parameters
+    ----------
+    recall
+        Share of the insufficient `dev` examples that must be classified as insufficient.
+
+    Returns
+    -------
+    dict of str to torch.Tensor
+        ``weight``, (width,), and ``bias``, a scalar.
+    """
+    train_states, dev_states = (
+        pooled_states(
+            checkpoint.model,
+            checkpoint.tokens,
+            [example.claim for example in examples],
+            [example.evidence for example in examples],
+        )
+        for examples in (train, dev)
+    )
+    weight, _ = fit_linear_head(train_states, [example.sufficient for example in train])
+    scores = (-(dev_states @ weight)).tolist()
+    bias = threshold_at_recall(scores, [not example.sufficient for example in dev], recall)
+    return {"weight": weight.contiguous(), "bias": torch.tensor(bias)}
+
+
+def fit_step_decision(
+    checkpoint: Checkpoint,
+    train: Sequence[SufficiencyExample],
+    dev: Sequence[SufficiencyExample],
+    recall: float,
+) -> StepDecision:
+    """Fit the probability that evidence is sufficient, and choose its threshold.
+
+    Parameters
+    ----------
+    checkpoint
+        The checkpoint that writes the proofs. It should not have been trained on the claims.
+    recall
+        Share of the insufficient `dev` examples that must be judged insufficient.
+
+    Raises
+    ------
+    AdmiralError
+        If no proof of a training or development example can be decoded, or the checkpoint writes
+        no proofs.
+    """
+    try:
+        generator = ProofGenerator(checkpoint.model, checkpoint.tokens)
+    except ValueError as error:
+        raise AdmiralError(f"{checkpoint.path}: cannot write proofs ({error})") from error
+    rows, sufficient = _rows(generator, train)
+    dev_rows, dev_sufficient = _rows(generator, dev)
+    if not rows or not any(not label for label in dev_sufficient):
+        raise AdmiralError("no proof of the claims can be decoded; give shorter claims")
+    log_odds = LinearScore(*fit_binary(rows, sufficient, STEP_DECISION_FEATURES))
+    doubts = [1 - sigmoid(log_odds(row)) for row in dev_rows]
+    doubt = threshold_at_recall(doubts, [not label for label in dev_sufficient], recall)
+    return StepDecision(log_odds, min(max(1 - doubt, 0.0), 1.0))
+
+
+def _rows(
+    generator: ProofGenerator, examples: Sequence[SufficiencyExample]
+) -> tuple[list[Mapping[str, float]], list[bool]]:
+    """Return the features and labels of the examples that a proof can be decoded of."""
+    usable = [example for example in examples if example.evidence]
+    proofs = generator.cover(
+        [example.claim for example in usable], [example.evidence for example in usable]
+    )
+    pairs = [
+        (step_decision_features(p), e.sufficient) for p, e in zip(proofs, usable, strict=True) if p
+    ]
+    return [row for row, _ in pairs], [label for _, label in pairs]
 
 
 def _retrieved(

@@ -1,19 +1,28 @@
 """Build training samples from the hops that the system itself makes on training claims.
 
+A model trained on sampled evidence meets other inputs in use: sentences that the system selected,
+right or wrong, often with every gold document among them. Here the system runs on training claims,
+and the evidence of each hop is the input of a sample for the next hop.
+
 Run as ``python -m training.on_policy --kb KB --model DIR --source hover:FILE OUT.jsonl``. Repeat it
 with the newly trained model between stages of training.
 """
 
 from __future__ import annotations
 
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from admiral import Admiral
+from admiral import Admiral, Claim
 from admiral.config import load_config
 from admiral.errors import AdmiralError
+from admiral.gold import GoldClaim
 from admiral.kb.kb_paths import check_outside_folders
+from admiral.retrieval.state import SearchState
 from admiral.storage.output_paths import check_distinct_paths, check_output_path
 from training.command_options import (
     gold_source_option,
@@ -24,8 +33,61 @@ from training.command_options import (
     seed_option,
 )
 from training.data.claim_sources import Source, sample_claims
-from training.data.hop_samples import hop_samples
-from training.data.samples import write_samples
+from training.data.sample_builder import gold_document
+from training.data.samples import RerankSample, RetrieveSample, Sample, write_samples
+
+
+def hop_samples(
+    system: Admiral, claims: Sequence[GoldClaim], rerank_documents: int = 12, seed: int = 0
+) -> Iterator[Sample]:
+    """Run the hops of claims and yield a retrieval and a reranking sample of each hop.
+
+    Parameters
+    ----------
+    system
+        The system that searches. Its judge should not stop early: ``judge=never``.
+    claims
+        Claims with gold documents. There are no reranking samples of claims without gold sentences,
+        and of claims with alternative documents no retrieval samples after hop 0, where it is not
+        known which of the others are still to be found.
+    rerank_documents
+        Number of documents in a reranking sample: the gold documents that the hop read, and the
+        best others that it read.
+    """
+    inputs = (Claim(claim.id, claim.claim) for claim in claims)
+    for state, claim in zip(system.search_states(inputs), claims, strict=True):
+        rng = random.Random(f"{seed} {claim.claim}")
+        yield RetrieveSample(claim.claim, (), 0, claim.all_titles)
+        for number in range(len(state.hops)):
+            yield from _samples_of_hop(system, state, number, claim, rerank_documents, rng)
+
+
+def _samples_of_hop(
+    system: Admiral,
+    state: SearchState,
+    number: int,
+    claim: GoldClaim,
+    rerank_documents: int,
+    rng: random.Random,
+) -> Iterator[Sample]:
+    evidence = tuple((s.title, s.text) for s in state.hops[number].evidence)
+    if evidence and not claim.has_alternatives:
+        sample = RetrieveSample(claim.claim, evidence, number + 1, claim.titles)
+        if sample.targets():
+            yield sample
+    if not claim.sentences:
+        return
+    read = state.read[number]
+    gold = [title for title in claim.titles if title in read]
+    negatives = [title for title in read if title not in claim.all_titles]
+    titles = [*gold, *negatives[: max(rerank_documents - len(gold), 1)]]
+    documents = [gold_document(claim, system.kb.document(title)) for title in titles]
+    if gold and negatives:
+        rng.shuffle(documents)
+        # The reranker's input is the claim and the evidence kept from the hop before.
+        before = replace(state.first_hops(number), document_sets=state.document_sets[: number + 1])
+        kept = tuple((s.title, s.text) for s in before.kept_sentences())
+        yield RerankSample(claim.claim, kept, tuple(documents))
 
 
 @click.command()

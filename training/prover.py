@@ -4,9 +4,9 @@ Run as ``accelerate launch -m training.prover --config configs/paper-prover.yaml
 device, ``python -m training.prover --config ...`` does the same.
 """
 
-from training.loop.training_command import training_command
+from training.multitask.multitask_settings import multitask_command
 
-main = training_command(("prove",), "Train the proof generator in a checkpoint of its own.")
+main = multitask_command(("prove",), "Train the proof generator in a checkpoint of its own.")
 
 if __name__ == "__main__":
     main()

@@ -4,9 +4,9 @@ Run as ``accelerate launch -m training.reranker --config configs/paper-reranker.
 device, ``python -m training.reranker --config ...`` does the same.
 """
 
-from training.loop.training_command import training_command
+from training.multitask.multitask_settings import multitask_command
 
-main = training_command(("rerank",), "Train the sentence reranker in a checkpoint of its own.")
+main = multitask_command(("rerank",), "Train the sentence reranker in a checkpoint of its own.")
 
 if __name__ == "__main__":
     main()

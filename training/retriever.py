@@ -4,9 +4,9 @@ Run as ``accelerate launch -m training.retriever --config configs/paper-retrieve
 single device, ``python -m training.retriever --config ...`` does the same.
 """
 
-from training.loop.training_command import training_command
+from training.multitask.multitask_settings import multitask_command
 
-main = training_command(("retrieve",), "Train the hop retriever in a checkpoint of its own.")
+main = multitask_command(("retrieve",), "Train the hop retriever in a checkpoint of its own.")
 
 if __name__ == "__main__":
     main()

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from training.loop.training_command import run_command
+from training.command_options import training_command
 
 
 def _start(path: Path, overrides: tuple[str, ...], overwrite: bool) -> None:
-    from training.verification.verifier_run import train_verifier
+    from training.verification.verifier_program import train_verifier
     from training.verification.verifier_settings import load_verifier_config
 
     train_verifier(load_verifier_config(path, overrides), overwrite=overwrite)
 
 
-main = run_command(_start, "Train a verifier of claims and evidence.", "docs/verifier.md")
+main = training_command(_start, "Train a verifier of claims and evidence.", "docs/verifier.md")
 
 if __name__ == "__main__":
     main()

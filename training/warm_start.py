@@ -1,14 +1,23 @@
-"""Create the untrained `mini` checkpoint from MiniLM.
+"""Create the untrained `mini` checkpoint: a BART whose encoder is MiniLM.
 
 Run as ``python -m training.warm_start OUT``.
+
+BERT's and BART's encoder layers compute the same function (post-norm, GELU), so weights are copied.
+BART has no token types; the embedding of token type 0 is added to the position embeddings. Only the
+layer-norm epsilon differs (1e-12 in BERT, 1e-5 in BART). The decoder copies MiniLM's layers; its
+cross-attention starts from the self-attention of the same layer.
 """
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import click
 import torch
+from safetensors.torch import load_file
+from tokenizers import Tokenizer
+from transformers import BartConfig, BartForConditionalGeneration, PreTrainedTokenizerFast
 
 from admiral.errors import AdmiralError
 from admiral.models.checkpoint import is_checkpoint
@@ -16,7 +25,125 @@ from admiral.models.checkpoint_sums import write_sums
 from admiral.reranking.minilm_files import minilm_directory
 from admiral.storage.atomic_directories import staging
 from admiral.storage.atomic_files import as_os_errors
-from training.loop.minilm_warm_start import mini_tokenizer, warm_start
+from trie.model.safe_tokenizer import MARKERS
+
+_BART_OFFSET = 2  # rows of BART's position embeddings before position 0
+
+
+def warm_start(minilm: Path, decoder_layers: int = 3) -> BartForConditionalGeneration:
+    """Return a BART model initialised with the weights of MiniLM.
+
+    Decoder layer ``i`` of ``n`` copies MiniLM's layer ``round((i + 1) * 6 / n) - 1``, so that a
+    shallow decoder spans the whole depth.
+    """
+    bert = {k.removeprefix("bert."): v for k, v in load_file(minilm / "model.safetensors").items()}
+    shape = json.loads((minilm / "config.json").read_text())
+    config = BartConfig(
+        vocab_size=shape["vocab_size"],
+        max_position_embeddings=shape["max_position_embeddings"],
+        d_model=shape["hidden_size"],
+        encoder_layers=shape["num_hidden_layers"],
+        decoder_layers=decoder_layers,
+        encoder_attention_heads=shape["num_attention_heads"],
+        decoder_attention_heads=shape["num_attention_heads"],
+        encoder_ffn_dim=shape["intermediate_size"],
+        decoder_ffn_dim=shape["intermediate_size"],
+        dropout=0.1,
+        pad_token_id=0,
+        bos_token_id=101,
+        eos_token_id=102,
+        decoder_start_token_id=102,
+        forced_eos_token_id=None,
+    )
+    model = BartForConditionalGeneration(config)
+    state = model.state_dict()
+    embeddings = bert["embeddings.word_embeddings.weight"]
+    positions = bert["embeddings.position_embeddings.weight"]
+    positions = positions + bert["embeddings.token_type_embeddings.weight"][0]
+    for key in (
+        "model.shared",
+        "model.encoder.embed_tokens",
+        "model.decoder.embed_tokens",
+        "lm_head",
+    ):
+        state[f"{key}.weight"] = embeddings
+    for side in ("encoder", "decoder"):
+        rows = state[f"model.{side}.embed_positions.weight"].clone()
+        rows[_BART_OFFSET:] = positions
+        state[f"model.{side}.embed_positions.weight"] = rows
+        for part in ("weight", "bias"):
+            state[f"model.{side}.layernorm_embedding.{part}"] = bert[f"embeddings.LayerNorm.{part}"]
+    depth = int(shape["num_hidden_layers"])
+    for layer in range(depth):
+        _copy_layer(bert, layer, state, f"model.encoder.layers.{layer}", cross_attention=False)
+    for layer in range(decoder_layers):
+        origin = round((layer + 1) * depth / decoder_layers) - 1
+        _copy_layer(bert, origin, state, f"model.decoder.layers.{layer}", cross_attention=True)
+    model.load_state_dict(state)
+    model.tie_weights()
+    return model
+
+
+def _copy_layer(
+    bert: dict[str, torch.Tensor],
+    origin: int,
+    state: dict[str, torch.Tensor],
+    target: str,
+    *,
+    cross_attention: bool,
+) -> None:
+    """Copy BERT's layer `origin` to the BART layer `target` of a state dict."""
+    bart_names = {
+        "attention.self.query": ["self_attn.q_proj"],
+        "attention.self.key": ["self_attn.k_proj"],
+        "attention.self.value": ["self_attn.v_proj"],
+        "attention.output.dense": ["self_attn.out_proj"],
+        "attention.output.LayerNorm": ["self_attn_layer_norm"],
+        "intermediate.dense": ["fc1"],
+        "output.dense": ["fc2"],
+        "output.LayerNorm": ["final_layer_norm"],
+    }
+    if cross_attention:
+        for names in bart_names.values():
+            if names[0].startswith("self_attn"):
+                names.append(names[0].replace("self_attn", "encoder_attn"))
+    for bert_name, names in bart_names.items():
+        for part in ("weight", "bias"):
+            for name in names:
+                weights = bert[f"encoder.layer.{origin}.{bert_name}.{part}"]
+                state[f"{target}.{name}.{part}"] = weights
+
+
+def mini_tokenizer(minilm: Path) -> PreTrainedTokenizerFast:
+    """Return MiniLM's WordPiece tokenizer; its unused tokens become tasks, hops and identifiers."""
+    data = json.loads((minilm / "tokenizer.json").read_text())
+    vocabulary = data["model"]["vocab"]
+    for number, token in enumerate(MARKERS):
+        vocabulary[token] = vocabulary.pop(f"[unused{number}]")
+        data["added_tokens"].append(
+            {
+                "id": vocabulary[token],
+                "content": token,
+                "single_word": False,
+                "lstrip": False,
+                "rstrip": False,
+                "normalized": False,
+                "special": True,
+            }
+        )
+    data["added_tokens"].sort(key=lambda added: added["id"])
+    data["truncation"] = data["padding"] = None
+    return PreTrainedTokenizerFast(
+        tokenizer_object=Tokenizer.from_str(json.dumps(data)),
+        bos_token="[CLS]",
+        eos_token="[SEP]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        unk_token="[UNK]",
+        pad_token="[PAD]",
+        mask_token="[MASK]",
+        model_max_length=512,
+    )
 
 
 @click.command()

@@ -50,7 +50,7 @@ class TrieHopRetriever:
         hop; ``not-joint`` scores the title alone and adds it to the documents of the best
         sentences, as many as the number of hops; ``joint-docs`` generates the titles of the whole
         set instead of sentence identifiers and needs a model trained for that
-        (`training.loop.run_config.TrainConfig.target`).
+        (`training.multitask.multitask_settings.TrainConfig.target`).
 
     Attributes
     ----------

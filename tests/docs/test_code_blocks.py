@@ -30,7 +30,7 @@ from tests.docs.code_blocks import (
     commands,
     runnable,
 )
-from training.loop import run_config
+from training.multitask.multitask_settings import TrainConfig
 from training.verification.verifier_settings import VerifierConfig
 
 LANGUAGES = {"python", "sh", "text", "json", "yaml", "bibtex"}
@@ -117,7 +117,7 @@ def _check(words: list[str]) -> None:
         _check_options(command, arguments, _names(RetrievalConfig) | also)
     elif [program, *arguments[:1]] == ["python", "-m"] or words[1:3] == ["launch", "-m"]:
         _, _, module, *arguments = words if program == "python" else words[1:]
-        settings = run_config.TrainConfig if module in TRAINING else RetrievalConfig
+        settings = TrainConfig if module in TRAINING else RetrievalConfig
         if module == "training.verifier":
             settings = VerifierConfig
         command, arguments = _subcommand(importlib.import_module(module).main, arguments)

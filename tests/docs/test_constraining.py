@@ -10,7 +10,7 @@ import torch
 from transformers import BartConfig, BartForConditionalGeneration, GPT2Config, GPT2LMHeadModel
 
 from admiral.reranking.minilm_files import minilm_directory
-from training.loop.minilm_warm_start import mini_tokenizer
+from training.warm_start import mini_tokenizer
 
 PAGE = Path(__file__).parents[2] / "docs" / "constraining.md"
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.M | re.S)

@@ -12,7 +12,7 @@ import yaml
 
 from admiral import RetrievalConfig
 from tests.docs.code_blocks import GENERATED, OF_EXPERIMENTS, PAGES, ROOT
-from training.loop.run_config import TrainConfig
+from training.multitask.multitask_settings import TrainConfig
 from training.verification.verifier_settings import VerifierConfig
 
 CHANGELOG = ROOT / "CHANGELOG.md"

@@ -11,8 +11,7 @@ import pytest
 from admiral.gold import read_gold
 from tests.training.demo_program import CLAIMS, run_program
 from training.build_data import main
-from training.data.catalogue_headings import with_headings
-from training.data.samples import ProveSample, RetrieveSample, read_samples
+from training.data.samples import ProveSample, RetrieveSample, read_samples, with_headings
 
 run = partial(run_program, main)
 

@@ -12,8 +12,8 @@ import pytest
 
 from tests.training.demo_program import CLAIMS, run_program
 from training.build_examples import main
+from training.data.claim_sources import is_held_out
 from training.data.examples import read_examples
-from training.data.held_out import is_held_out
 
 run = partial(run_program, main)
 

@@ -14,7 +14,7 @@ from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 from tests.training.demo_program import run_program
 from training.build_proofs import confirmed_proofs, main
 from training.data.samples import ProveSample, read_samples
-from training.fitting.verdict_examples import VerdictExample
+from training.data.sufficiency_examples import VerdictExample
 
 DEMO = Path(str(resources.files("admiral"))) / "data" / "demo" / "claims.jsonl"
 QUILL = ("Ada Quill", "Ada Quill was an Irish engineer.")

@@ -13,8 +13,8 @@ import torch
 from safetensors.torch import load_file
 
 from tests.training.tiny import elsewhere, lines, prepare, to_yaml
-from training.loop.run_config import TrainConfig
-from training.loop.training_loop import train
+from training.multitask.multitask_program import train
+from training.multitask.multitask_settings import TrainConfig
 from trie.model.safe_tokenizer import TASKS
 
 

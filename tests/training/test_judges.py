@@ -22,7 +22,7 @@ from admiral.models.heads import SUFFICIENCY_HEAD
 from admiral.retrieval.stage_assembly import build_judge
 from proofs.judges.calibrated import FEATURES, CalibratedJudge, Weights
 from proofs.judges.generated import STEP_DECISION
-from training.fitting.sufficiency_examples import sufficiency_examples
+from training.data.sufficiency_examples import sufficiency_examples
 from training.judges import main
 
 DEMO = Path(str(resources.files("admiral"))) / "data" / "demo" / "claims.jsonl"

@@ -19,8 +19,8 @@ from tokenizers import __version__ as tokenizers_version
 
 from admiral.models.checkpoint import load_checkpoint
 from tests.training.tiny import elsewhere, lines, prepare, to_yaml
-from training.loop.hub import push
-from training.loop.run_config import METRICS, TrainConfig
+from training.loop.run_files import push
+from training.multitask.multitask_settings import METRICS, TrainConfig
 from trie.model.safe_tokenizer import TASKS
 
 PROGRAMS = {

@@ -30,7 +30,7 @@ from training.data.samples import (
     Sample,
     write_samples,
 )
-from training.loop.run_config import TrainConfig
+from training.multitask.multitask_settings import TrainConfig
 from training.verification.verifier_settings import VerifierConfig
 from trie.model.quiet_transformers import quiet_transformers
 

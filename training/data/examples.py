@@ -23,6 +23,9 @@ from proofs.verifier.label_names import LABELS
 NOT_ENTAILMENT = "not_entailment"
 RELEVANT = "relevant"
 EXAMPLE_LABELS = (*LABELS, NOT_ENTAILMENT, RELEVANT)
+#: Data sets whose licences forbid commercial use. Weights that are published are not trained on
+#: them.
+NON_COMMERCIAL = frozenset({"anli", "sick"})
 _REMEDY = "Correct the record, or build the examples again"
 
 

@@ -16,11 +16,8 @@ from admiral.retrieval.title_matching import base_title
 from proofs.verifier.label_names import LABELS
 from training.data.evidence_corpora import Corpus
 from training.data.evidence_examples import closest_sentences
-from training.data.examples import Example, parse_example
+from training.data.examples import NON_COMMERCIAL, Example, parse_example
 
-#: Data sets whose licences forbid commercial use. Weights that are published are not trained on
-#: them.
-NON_COMMERCIAL = frozenset({"anli", "sick"})
 _FIELDS = ("premise", "hypothesis", "label", "source")
 _MAX_SENTENCES = 12
 _NAME = re.compile(r"[A-Z][\w'’.-]*(?: (?:(?:of|the|and|de|von) )?[A-Z0-9][\w'’.-]*)*")
@@ -132,15 +129,6 @@ def mismatched_examples(examples: Sequence[Example], source: str, seed: int) -> 
 
     The evidence names what the claim is about, but shares no sentence with the claim's own evidence
     and lacks words of the claim, as most sentences do that retrieval finds.
-
-    Parameters
-    ----------
-    examples
-        Examples of all sources.
-    source
-        The source to make examples of.
-    seed
-        Seed of the choices.
     """
     own: defaultdict[str, list[Example]] = defaultdict(list)
     for example in examples:
@@ -181,13 +169,9 @@ def with_titles(examples: Sequence[Example], source: str, seed: int) -> list[Exa
 
     Parameters
     ----------
-    examples
-        Examples of all sources.
     source
         The source whose evidence gets titles. Examples that have titles, or sentences of several
         documents, stay as they are.
-    seed
-        Seed of the choice.
     """
     rng = random.Random(f"{seed} {source}")
     return [
@@ -217,14 +201,8 @@ def surrounded_examples(
 
     Parameters
     ----------
-    examples
-        Examples of all sources.
-    source
-        The source to take examples of.
     corpus
         The documents to find sentences in: the best one of each that BM25 finds for the claim.
-    seed
-        Seed of their number and order.
     """
     chosen = [e for e in examples if e.source == source and e.label in LABELS]
     chosen = [e for e in chosen if e.label != "neutral"]

@@ -8,13 +8,53 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
+
+import yaml
 
 from admiral.records import Document
 from admiral.retrieval.title_matching import base_title
-from training.data.twin_words import twin_words
+
+_FILE = Path(__file__).with_name("twins.yaml")
+
+
+@dataclass(frozen=True, slots=True)
+class TwinWords:
+    """The words of ``twins.yaml``.
+
+    Attributes
+    ----------
+    one_way
+        Verbs whose subject and object cannot change places.
+    single
+        Verbs that have one value of a kind.
+    antonyms
+        Words with one that contradicts them.
+    countries
+        Countries by the adjective of origin.
+    """
+
+    one_way: frozenset[str]
+    single: frozenset[str]
+    antonyms: Mapping[str, str]
+    countries: Mapping[str, str]
+
+
+@cache
+def twin_words() -> TwinWords:
+    """Return the words."""
+    tables = yaml.safe_load(_FILE.read_text(encoding="utf-8"))
+    return TwinWords(
+        frozenset(tables["one_way"].split()),
+        frozenset(tables["single"].split()),
+        tables["antonyms"],
+        tables["countries"],
+    )
+
 
 _MIN_WORDS, _MAX_WORDS = 4, 26
 _PRONOUNS = {"he", "she", "it", "they", "this"}
@@ -74,15 +114,7 @@ class Claim:
 
 
 class ParsedDocument:
-    """A document with its first sentences parsed.
-
-    Parameters
-    ----------
-    document
-        The document.
-    parses
-        spaCy's parses of its first sentences.
-    """
+    """A document with its first sentences parsed."""
 
     def __init__(self, document: Document, parses: Sequence[Any]) -> None:
         self.title, self.name = document.title, base_title(document.title)

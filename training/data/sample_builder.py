@@ -1,20 +1,229 @@
-"""Build training samples from claims with gold evidence, and count the claims left out."""
+"""Draw the training samples of one claim for each of the three tasks (paper, appendix A.1)."""
 
 from __future__ import annotations
 
 import random
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 
 from admiral.errors import AdmiralError
-from admiral.gold import GoldClaim
+from admiral.gold import GoldClaim, Label
+from admiral.records import Document
+from admiral.retrieval.title_matching import base_title
+from proofs import AnnotationError, annotate
 from proofs.drafting.contextual_similarity import ContextualSimilarity
-from training.data.claim_sampler import BuildSettings, ClaimSampler
 from training.data.claim_sources import Source, SourceClaim
-from training.data.evidence_corpora import Corpus, PassageCorpus, missing_evidence
-from training.data.negatives import Bm25Negatives, Negatives, NegativeSampler
-from training.data.samples import Sample
+from training.data.evidence_corpora import (
+    Bm25Negatives,
+    Corpus,
+    Negatives,
+    NegativeSampler,
+    PassageCorpus,
+    missing_evidence,
+    sentence_of,
+)
+from training.data.samples import ProveSample, RerankDocument, RerankSample, RetrieveSample, Sample
+
+# A reranking sample draws its negatives from this many documents.
+_HARD_DOCUMENTS = 10
+# Of a gold document, this many first sentences may be negatives.
+_GOLD_DOCUMENT_SENTENCES = 6
+# Probability that the evidence of a retrieval sample holds a document still to be retrieved.
+_TARGET_IN_EVIDENCE = 0.5
+# Share of reranking samples whose input contains evidence.
+_WITH_EVIDENCE = 0.4
+
+
+@dataclass(frozen=True, slots=True)
+class BuildSettings:
+    """How many samples of a claim to draw, and with which negatives.
+
+    Attributes
+    ----------
+    sentences
+        Evidence sentences in an input, gold sentences and negatives together (l in the paper).
+    splits
+        Maximum number of splits per hop into documents that are kept and documents still to be
+        retrieved; 0 for all.
+    short
+        Share of inputs with fewer than `sentences` sentences. They are cheaper, and a model learns
+        sooner to find in them what it has to copy.
+    candidates
+        Number of documents from which negatives are drawn.
+    rerankings
+        Number of reranking samples, each with other negatives.
+    rerank_documents
+        Number of documents in a reranking sample.
+    """
+
+    sentences: int = 5
+    splits: int = 3
+    short: float = 0.0
+    candidates: int = 20
+    rerankings: int = 1
+    rerank_documents: int = 6
+
+
+def gold_document(claim: GoldClaim, document: Document) -> RerankDocument:
+    """Return a document of a reranking sample, in which sentences of any evidence set are gold."""
+    numbers = claim.sentence_numbers(document.title)
+    relevant = tuple(number for number in numbers if number < len(document.sentences))
+    return RerankDocument(document.title, document.sentences, relevant)
+
+
+class ClaimSampler:
+    """Draw the samples of one claim.
+
+    Parameters
+    ----------
+    claim
+        A claim with gold sentences or, for `retrieve` only, with gold documents. If it has
+        alternative evidence sets, hop 0 may retrieve a document of any, and all other samples use
+        the first.
+    corpus
+        Provides the gold sentences. Gold documents without gold sentences may be missing; they are
+        targets only.
+    rng
+        Source of randomness.
+    similarity
+        Contextual similarity, by which the spans of proofs are aligned in addition to words.
+    """
+
+    def __init__(
+        self,
+        claim: GoldClaim,
+        corpus: Corpus,
+        negatives: Negatives,
+        settings: BuildSettings,
+        rng: random.Random,
+        similarity: ContextualSimilarity | None = None,
+    ) -> None:
+        self._claim, self._corpus, self._negatives = claim, corpus, negatives
+        self._settings, self._random, self._similarity = settings, rng, similarity
+
+    def samples(self, tasks: Sequence[str]) -> Iterator[Sample]:
+        """Yield samples of those tasks that the claim's annotation allows."""
+        if "retrieve" in tasks:
+            yield from self._retrieve_samples()
+        if not self._claim.sentences:
+            return
+        if "rerank" in tasks:
+            for _ in range(self._settings.rerankings):
+                yield self._rerank_sample()
+        if "prove" in tasks:
+            yield from self._prove_samples()
+
+    def _retrieve_samples(self) -> Iterator[RetrieveSample]:
+        """Yield a sample for each split into kept documents and documents to be retrieved.
+
+        The evidence often holds some of the latter as well, as the evidence of a real hop does.
+        """
+        titles = self._claim.titles
+        for hop in range(len(titles)):
+            splits = list(combinations(titles, hop))
+            self._random.shuffle(splits)
+            for kept in splits[: self._settings.splits or None]:
+                missing = [title for title in titles if title not in kept]
+                read = [t for t in missing if hop and self._random.random() < _TARGET_IN_EVIDENCE]
+                sentences = [self._gold_sentence(title, missing) for title in kept]
+                if None in sentences:
+                    continue
+                sentences += [self._gold_sentence(title, missing) for title in read]
+                yield self._retrieve_sample([s for s in sentences if s is not None], hop)
+
+    def _retrieve_sample(self, gold: list[tuple[str, str]], hop: int) -> RetrieveSample:
+        claim = self._claim
+        if hop == 0:
+            return RetrieveSample(claim.claim, (), 0, claim.all_titles)
+        evidence = gold + self._negative_sentences([title for title, _ in gold], len(gold))
+        self._random.shuffle(evidence)
+        return RetrieveSample(claim.claim, tuple(evidence), hop, claim.titles)
+
+    def _gold_sentence(self, title: str, missing: Sequence[str]) -> tuple[str, str] | None:
+        """Return a gold sentence of a document; None if the corpus lacks the document.
+
+        Without gold sentences, it is the first sentence that names one of the missing documents, or
+        else the first sentence.
+        """
+        indices = [index for gold_title, index in self._claim.sentences if gold_title == title]
+        if indices:
+            return title, sentence_of(self._corpus, title, self._random.choice(indices))
+        if self._corpus.row(title) is None:
+            return None
+        sentences = self._corpus.document(title).sentences
+        names = [base_title(other) for other in missing if other != title]
+        naming = (s for s in sentences if any(name in s for name in names))
+        sentence = next(naming, next(iter(sentences), None))
+        return None if sentence is None else (title, sentence)
+
+    def _negative_sentences(
+        self, gold_documents: Sequence[str], gold_count: int
+    ) -> list[tuple[str, str]]:
+        """Draw negatives that fill an input, also from the gold documents in it."""
+        count = max(self._settings.sentences - gold_count, 0)
+        if self._random.random() < self._settings.short:
+            count = self._random.randint(0, count)
+        gold = {sentence for evidence in self._claim.evidence for sentence in evidence}
+        pool = list(self._negatives.sentences)
+        if self._claim.sentences:
+            pool += [
+                (title, sentence)
+                for title in gold_documents
+                for index, sentence in enumerate(
+                    self._corpus.document(title).sentences[:_GOLD_DOCUMENT_SENTENCES]
+                )
+                if (title, index) not in gold
+            ]
+        return self._random.sample(pool, min(count, len(pool)))
+
+    def _rerank_sample(self) -> RerankSample:
+        """Return the gold documents and random negatives, sometimes with evidence in the input."""
+        claim, titles = self._claim, self._claim.titles
+        evidence: tuple[tuple[str, str], ...] = ()
+        if len(titles) > 1 and self._random.random() < _WITH_EVIDENCE:
+            count = self._random.randint(1, len(titles) - 1)
+            kept = titles[:count] if claim.ordered else self._random.sample(titles, count)
+            evidence = tuple(s for s in self._gold_evidence() if s[0] in kept)
+        documents = [gold_document(claim, self._corpus.document(title)) for title in titles]
+        count = max(self._settings.rerank_documents - len(documents), 1)
+        negatives = self._negatives.documents[:_HARD_DOCUMENTS]
+        for negative in self._random.sample(negatives, min(count, len(negatives))):
+            documents.append(RerankDocument(negative.title, negative.sentences, ()))
+        return RerankSample(claim.claim, evidence, tuple(documents))
+
+    def _prove_samples(self) -> Iterator[ProveSample]:
+        """Yield the claim with its evidence, then without one of its documents.
+
+        The evidence is sufficient unless the label says that it is not.
+        """
+        claim, gold = self._claim, self._gold_evidence()
+        withheld_title = self._random.choice(claim.titles)
+        incomplete = [sentence for sentence in gold if sentence[0] != withheld_title]
+        is_enough = claim.label is not Label.NOT_ENOUGH_INFO
+        for kept, sufficient in ((gold, is_enough), (incomplete, False)):
+            evidence = kept + self._negative_sentences((), len(kept))
+            self._random.shuffle(evidence)
+            if not evidence:
+                continue  # insufficient without a model
+            try:
+                proof = annotate(
+                    claim.claim,
+                    evidence,
+                    sufficient,
+                    refuted=claim.refuted if sufficient else None,
+                    withheld=[sentence for sentence in gold if sentence not in kept],
+                    similarity=self._similarity,
+                )
+            except AnnotationError:
+                continue  # sufficient evidence without words that a proof may quote
+            yield ProveSample(claim.claim, tuple(evidence), proof)
+
+    def _gold_evidence(self) -> list[tuple[str, str]]:
+        return [(t, sentence_of(self._corpus, t, i)) for t, i in self._claim.sentences]
+
 
 #: What to do with claims whose gold sentences the corpus lacks.
 MISSING = ("error", "list", "skip")
@@ -42,10 +251,6 @@ def build_samples(
 
     Parameters
     ----------
-    sources
-        Files of claims.
-    corpus, settings, seed, negatives, similarity, excluded
-        See `SampleBuilder`.
     missing
         What to do with claims whose gold sentences the corpus lacks, one of `MISSING`.
     report
@@ -93,10 +298,6 @@ class SampleBuilder:
     ----------
     corpus
         Provides gold sentences and negatives of claims without passages.
-    settings
-        Number and size of the samples of a claim.
-    seed
-        Seed of splits, negatives and orders.
     negatives
         Finds the negatives of claims without passages; by default `Bm25Negatives`.
     handle_missing

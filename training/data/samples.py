@@ -1,18 +1,83 @@
-"""Training samples for the three tasks, and their JSON Lines form."""
+"""Training samples for the three tasks, their valid targets, and their JSON Lines form.
+
+A hop is correct if it extends gold documents by another gold document, no matter which. So an
+input has a set of targets, and the loss is the negative log of their summed probability.
+"""
 
 from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 from admiral.errors import RecordError
+from admiral.retrieval.title_matching import base_title
 from admiral.storage.atomic_files import write_atomically
 from proofs import NatOp, Proof, ProofStep
-from training.data.gold_continuations import MAX_TARGETS, Target, gold_continuations
+
+MAX_TARGETS = 8  # of one input; a sample is drawn from more
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Identifiers of evidence sentences, ascending, and the title that follows them."""
+
+    identifiers: tuple[int, ...]
+    title: str
+
+
+def gold_continuations(
+    evidence: Sequence[str],
+    gold: Collection[str],
+    hop: int,
+    rng: random.Random,
+    limit: int | None = MAX_TARGETS,
+) -> tuple[Target, ...]:
+    """Return the valid targets of a hop.
+
+    A target names sentences of ``min(hop, number of documents)`` different documents, as the hop
+    grammar requires, and a title. It is valid if the title is gold and not among these documents,
+    and if no other choice of sentences covers more gold documents.
+
+    Parameters
+    ----------
+    evidence
+        The title of each evidence sentence, in the order of the input.
+    gold
+        The titles of the gold documents.
+    hop
+        Number of the hop; hop 0 generates a title from the claim alone.
+    rng
+        Draws `limit` targets if there are more.
+    limit
+        Maximum number of targets; None for all.
+
+    Returns
+    -------
+    tuple of Target
+        Empty if the best choices of sentences name every gold document already.
+    """
+    count = min(hop, len(set(evidence)))
+    targets: list[Target] = []
+    best = 0
+    for chosen in combinations(range(len(evidence)), count):
+        documents = {evidence[i] for i in chosen}
+        if len(documents) < count:
+            continue
+        covered = sum(title in documents for title in gold)
+        if covered < best:
+            continue
+        titles = [title for title in gold if title not in documents]
+        if covered > best:
+            best, targets = covered, []
+        targets += [Target(chosen, title) for title in titles]
+    if limit is not None and len(targets) > limit:
+        targets = rng.sample(targets, limit)
+    return tuple(sorted(targets, key=lambda target: (target.identifiers, target.title)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,3 +236,45 @@ def _text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError(f"a text was expected, not {value!r:.40}")
     return value
+
+
+def catalogue_heading(title: str) -> str:
+    """Return the catalogue heading of a title: ``Seth Meyers`` -> ``Meyers, Seth``.
+
+    The qualifier stays last: ``The Tonight Show (1954)`` -> ``Show, The Tonight (1954)``. A title
+    whose base is one word stays as it is: ``Alien (film)``. Different titles have different
+    headings if their words are separated by single spaces and only qualifiers have parentheses.
+    """
+    base = base_title(title)
+    words = base.split()
+    if len(words) < 2:
+        return title
+    qualifier = title[len(base) :]
+    return f"{words[-1]}, {' '.join(words[:-1])}{qualifier}"
+
+
+def with_headings(samples: Iterable[Sample], share: float, seed: int) -> Iterator[Sample]:
+    """Yield samples, a random share of those of retrieval with headings as titles.
+
+    A model that is trained on them learns to write titles in the form that the evidence shows. The
+    titles of the evidence and of the gold documents are replaced; the texts are unchanged.
+
+    Parameters
+    ----------
+    samples
+        Samples of any task; those of other tasks than retrieval are yielded unchanged.
+    share
+        Probability that a sample is changed, from 0 to 1.
+    seed
+        The same seed chooses the same samples.
+    """
+    rng = random.Random(seed)
+    for sample in samples:
+        if isinstance(sample, RetrieveSample) and rng.random() < share:
+            yield replace(
+                sample,
+                evidence=tuple((catalogue_heading(title), text) for title, text in sample.evidence),
+                gold=tuple(map(catalogue_heading, sample.gold)),
+            )
+        else:
+            yield sample

@@ -15,8 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from training.data.examples import NOT_ENTAILMENT, Example
-from training.data.parsed_claims import Claim, ParsedDocument, Value
-from training.data.twin_words import twin_words
+from training.data.parsed_claims import Claim, ParsedDocument, Value, twin_words
 from training.data.world_values import FALSE, OPEN, TRUE, article, number_claims, time_claims
 
 SOURCE = "twins"
@@ -62,13 +61,7 @@ class Twin:
 
 
 class TwinMaker:
-    """Makes groups of examples from parsed documents.
-
-    Parameters
-    ----------
-    pool
-        Values of each kind in many documents, to take others from.
-    """
+    """Makes groups of examples from parsed documents."""
 
     def __init__(self, pool: dict[str, list[str]]) -> None:
         self._pool = pool
@@ -84,14 +77,8 @@ class TwinMaker:
 
         Parameters
         ----------
-        document
-            The document that the claim is about.
         neighbours
             Documents whose sentences stand beside its own.
-        rng
-            Generator of the choices.
-        name
-            Name of the group.
         """
         claims = document.claims(rng)
         if not claims:
@@ -240,17 +227,7 @@ def _negated(claim: Claim, rng: random.Random) -> Iterator[Twin]:
 
 
 def negated_evidence(claim: Claim, deciding: Sentence, rng: random.Random) -> list[Twin]:
-    """Return the claim and its negation on the deciding sentence negated; none if it cannot be.
-
-    Parameters
-    ----------
-    claim
-        The claim.
-    deciding
-        The sentence that entails it.
-    rng
-        Generator of the words.
-    """
+    """Return the claim and its negation on the deciding sentence negated; none if it cannot be."""
     for negated in _negated(claim, rng):
         assert negated.span is not None
         end = negated.span[1]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from training.data.world_entities import Entity, World, choose_kind, general_word
-from training.data.world_lexicon import fill
+from training.data.world_entities import Entity, World, choose_kind, fill, general_word
 from training.data.world_scenes import (
     Claim,
     Part,

@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from training.data.world_entities import Country, Entity, World, general_word, same_kind
-from training.data.world_lexicon import Relation, fill
+from training.data.world_entities import (
+    Country,
+    Entity,
+    Relation,
+    World,
+    fill,
+    general_word,
+    same_kind,
+)
 from training.data.world_values import (
     FALSE,
     OPEN,
@@ -88,12 +95,8 @@ def claim(
 
     Parameters
     ----------
-    parts, label
-        See `Claim`.
     needs
         The keys that decide it, with what their sentences do if that is not the label.
-    removable
-        See `Claim`.
     """
     own = dict(needs) if isinstance(needs, dict) else dict.fromkeys(needs, label)
     if label == OPEN:

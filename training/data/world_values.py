@@ -100,19 +100,7 @@ def time_phrase(year: int, rng: random.Random) -> str:
 
 
 def time_claims(year: int, others: Sequence[int], rng: random.Random, count: int) -> list[Phrase]:
-    """Return times for claims on something of a year, true and false in turn.
-
-    Parameters
-    ----------
-    year
-        The year of the evidence.
-    others
-        Other years that the evidence names.
-    rng
-        Generator of the choices.
-    count
-        Number of phrases.
-    """
+    """Return times for claims on something of a year, true and false in turn."""
     labels = [TRUE if at % 2 == 0 else FALSE for at in range(count)]
     return [_time_claim(year, year, others, label, rng) for label in labels]
 

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Sequence
 
 from training.data import world_events as events
 from training.data import world_facts as facts
-from training.data import world_pairs as pairs
 from training.data.examples import Example
 from training.data.world_entities import World
 from training.data.world_scenes import Claim, Scene, Stated, capitalised
@@ -44,24 +43,16 @@ SCENES: dict[str, tuple[Callable[[World], Scene], float]] = {
     "duration": (events.duration, 1),
     "age": (events.age, 1),
     "quantifier": (events.quantifier, 1.5),
-    "credit": (pairs.credit, 0.8),
-    "roles": (pairs.roles, 2.5),
-    "kinship": (pairs.kinship, 1.5),
-    "rank": (pairs.rank, 1.8),
-    "comparison": (pairs.comparison, 2),
+    "credit": (events.credit, 0.8),
+    "roles": (events.roles, 2.5),
+    "kinship": (events.kinship, 1.5),
+    "rank": (events.rank, 1.8),
+    "comparison": (events.comparison, 2),
 }
 
 
 def world_examples(seed: int, scenes: Sequence[str] = tuple(SCENES)) -> Iterator[Example]:
-    """Yield examples forever, group after group; the same ones for the same seed.
-
-    Parameters
-    ----------
-    seed
-        Seed of all choices.
-    scenes
-        Names of the scenes to take.
-    """
+    """Yield examples forever, group after group; the same ones for the same seed."""
     weights = [SCENES[name][1] for name in scenes]
     number = 0
     while True:

@@ -1,1 +1,1 @@
-"""The training loop: model, losses, optimisation, evaluation, checkpoints, reports."""
+"""What all training programs share: the loop, its settings, batches, files and reports."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -133,3 +133,8 @@ def loop_problems(config: LoopSettings) -> Iterator[tuple[str, str]]:
         yield "out", f"{config.out!r} has no name of its own; give a directory that may be replaced"
     if config.keep == "best" and not config.dev:
         yield "keep", "is 'best', but there is no dev file; give one, or keep the last state"
+
+
+def values_of(config: LoopSettings, names: Iterable[str]) -> dict[str, Any]:
+    """Return some of the settings by name."""
+    return {name: getattr(config, name) for name in names}

@@ -1,8 +1,9 @@
-"""AdamW, its learning rate schedule, and gradients averaged over processes."""
+"""Parameter groups, the learning rate schedule, and gradients averaged over processes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import torch
 from torch import distributed, nn
@@ -18,29 +19,13 @@ from training.loop.loop_settings import LoopSettings
 _BUCKET_SIZE = 1 << 25  # gradients that are reduced together: 128 MB
 
 
-def build_optimizer(
-    module: nn.Module,
-    encoder: Sequence[nn.Parameter],
-    rates: tuple[float, float],
-    weight_decay: float,
-) -> torch.optim.AdamW:
-    """Return AdamW with separate learning rates for an encoder and the other parameters.
-
-    Parameters
-    ----------
-    module
-        The model to train.
-    encoder
-        The parameters of `module` that are trained with the first rate.
-    rates
-        Peak learning rates of the encoder and of the other parameters, the two parameter groups.
-    weight_decay
-        Weight decay of all parameters.
-    """
+def parameter_groups(
+    module: nn.Module, encoder: Sequence[nn.Parameter], encoder_rate: float, other_rate: float
+) -> list[dict[str, Any]]:
+    """Return the parameters of an encoder and the other ones with their peak learning rates."""
     in_encoder = set(encoder)
     others = [p for p in module.parameters() if p not in in_encoder]
-    groups = [{"params": p, "lr": rate} for p, rate in zip((encoder, others), rates, strict=True)]
-    return torch.optim.AdamW(groups, weight_decay=weight_decay, fused=True)
+    return [{"params": list(encoder), "lr": encoder_rate}, {"params": others, "lr": other_rate}]
 
 
 def build_scheduler(optimizer: torch.optim.Optimizer, config: LoopSettings, step: int) -> LambdaLR:
@@ -48,10 +33,6 @@ def build_scheduler(optimizer: torch.optim.Optimizer, config: LoopSettings, step
 
     Parameters
     ----------
-    optimizer
-        Its groups hold the peak learning rates.
-    config
-        Names the schedule, its warm-up and its length.
     step
         Number of optimizer steps already done; not 0 when a run resumes.
     """

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 from importlib.util import find_spec
+from pathlib import Path
 from types import TracebackType
 
 import click
@@ -16,7 +18,36 @@ from tqdm import tqdm
 from admiral.errors import AdmiralError, first_line
 from admiral.io.terminal import stderr_is_terminal
 from training.loop.loop_settings import LoopSettings
-from training.loop.run_output import RunOutput
+from training.loop.run_files import RunOutput
+
+
+class LossMeter:
+    """Running sums of losses. They stay on the device, so that the host does not wait for it."""
+
+    def __init__(self, kinds: Sequence[str], device: torch.device) -> None:
+        self._rows = {kind: row for row, kind in enumerate(kinds)}
+        self._sums = torch.zeros(len(kinds), 2, device=device)
+
+    def add(self, kind: str, loss: torch.Tensor, count: int = 1) -> None:
+        """Add the mean loss of `count` batches or examples."""
+        row = self._sums[self._rows[kind]]
+        row[0] += loss.detach() * count
+        row[1] += count
+
+    def restore(self, sums: dict[str, list[float]]) -> None:
+        """Continue from the sums of an earlier part of the run."""
+        for kind, row in self._rows.items():
+            if kind in sums:
+                self._sums[row] = torch.tensor(sums[kind])
+
+    def reset(self) -> None:
+        """Set all sums to zero."""
+        self._sums.zero_()
+
+    def sums(self, accelerator: Accelerator | None = None) -> dict[str, list[float]]:
+        """Return sum and count by kind, over all processes if an accelerator is given."""
+        sums = self._sums if accelerator is None else accelerator.reduce(self._sums, "sum")
+        return dict(zip(self._rows, sums.tolist(), strict=True))
 
 
 def tracker_names(config: LoopSettings) -> list[str]:
@@ -35,8 +66,6 @@ class Reporter:
     ----------
     accelerator
         Created with the trackers of `tracker_names`.
-    step
-        Number of steps done so far.
     """
 
     def __init__(
@@ -115,8 +144,8 @@ class Reporter:
             self._accelerator.log(values, step=step)
 
 
-def open_accelerator(config: LoopSettings, output: RunOutput) -> Accelerator:
-    """Return the `Accelerator` of a run.
+def open_accelerator(config: LoopSettings, folder: Path) -> Accelerator:
+    """Return the `Accelerator` of a run, whose trackers write to `folder`.
 
     Raises
     ------
@@ -137,7 +166,7 @@ def open_accelerator(config: LoopSettings, output: RunOutput) -> Accelerator:
             cpu=config.device == "cpu" or not torch.accelerator.is_available(),
             mixed_precision=precision,
             log_with=names or None,
-            project_dir=output.folder,
+            project_dir=folder,
         )
     except (ValueError, ImportError) as error:
         raise AdmiralError(f"{first_line(error)}. Change the precision.") from error
@@ -146,3 +175,11 @@ def open_accelerator(config: LoopSettings, output: RunOutput) -> Accelerator:
     if config.precision != "fp32" and accelerator.device.type == "cuda":
         torch.set_float32_matmul_precision("high")  # for products that autocast leaves in fp32
     return accelerator
+
+
+def describe_devices(accelerator: Accelerator) -> str:
+    """Return number and kind of the devices, such as ``2 processes on cpu``."""
+    device = accelerator.device
+    kind = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
+    count = accelerator.num_processes
+    return f"{count} process{'es' if count > 1 else ''} on {kind}"

@@ -1,91 +1,361 @@
-"""Training of the multi-task model: the retriever, the reranker and the prover."""
+"""The loop of all training programs: steps, logs, evaluations, saved states and the checkpoint."""
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+import math
+import signal
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any, ClassVar
 
 import torch
 from accelerate import Accelerator
+from torch import nn
 
-from training.data.batch_loading import Loader, batches_of
-from training.data.batches import Batch, Counts, moved
-from training.loop.batch_splitting import BatchSplitter
-from training.loop.checkpoint_selection import CheckpointSelector
-from training.loop.losses import KINDS, kind_of
-from training.loop.multitask_selection import MultiTaskSelector
-from training.loop.run_config import TrainConfig
-from training.loop.run_output import RunOutput
-from training.loop.run_setup import MultiTaskRun, open_run
-from training.loop.trainer import Trainer, run_training
+from admiral.errors import AdmiralError
+from training.loop.batch_loading import BatchSplitter, Loader, moved
+from training.loop.loop_settings import LoopSettings
+from training.loop.optimisation import average_gradients, build_scheduler
+from training.loop.reporting import LossMeter, Reporter, describe_devices, open_accelerator
+from training.loop.run_files import (
+    RunOutput,
+    TrainingState,
+    load_tensors,
+    open_state,
+    push,
+    save_state,
+)
 
 
-def train(config: TrainConfig, tasks: tuple[str, ...], *, overwrite: bool = False) -> None:
-    """Train a checkpoint, continuing from the saved state of the same run if there is one.
+class Program(ABC):
+    """What a training program adds to the loop: a model with its loss, batches, and measures.
+
+    Attributes
+    ----------
+    product
+        What is trained, for messages.
+    loss_kinds
+        Names of the losses.
+    reported_group
+        Number of the optimiser's parameter group whose learning rate is logged.
+    lengths
+        Settings to lower where memory is too small for a single sample.
+    start
+        Directory of the initial model.
+    module
+        The model with its loss: ``module(batch, counts)`` is the loss of a batch or a part of one.
+    groups
+        Parameter groups of the optimiser with their peak learning rates.
+    fixed
+        Settings and checksums that all parts of a run must agree on.
+    selection
+        Settings and checksums that decide which state is best.
+    summary
+        The training data in words, without a full stop.
+    """
+
+    product: ClassVar[str]
+    loss_kinds: ClassVar[tuple[str, ...]]
+    reported_group: ClassVar[int]
+    lengths: ClassVar[str]
+
+    start: Path
+    module: nn.Module
+    groups: Sequence[dict[str, Any]]
+    fixed: Mapping[str, Any]
+    selection: Mapping[str, Any]
+    summary: str
+
+    @abstractmethod
+    def batches(self) -> Iterator[Sequence[Any]]:
+        """Yield the items of batches forever, in an order that depends on the seed alone."""
+
+    @abstractmethod
+    def collate(self, items: Sequence[Any]) -> Any:
+        """Return a batch, or a part of one, as a dataclass of padded tensors."""
+
+    @abstractmethod
+    def counts(self, items: Sequence[Any]) -> Any:
+        """Return the counts that the loss of a batch is averaged over."""
+
+    @abstractmethod
+    def cost(self, items: Sequence[Any]) -> int:
+        """Return the cost of a batch in memory, in any unit."""
+
+    def kind(self, batch: Any) -> str:
+        """Return the name of the loss of a batch, one of `loss_kinds`."""
+        return self.loss_kinds[0]
+
+    @abstractmethod
+    def measure(self) -> dict[str, float]:
+        """Return the metrics of the current weights, among them `loss` and `best_metric`."""
+
+    @abstractmethod
+    def card(self, state: TrainingState, devices: str) -> str:
+        """Return the model card; `devices` describes the devices of the run."""
+
+    @abstractmethod
+    def write(self, folder: Path, dtype: torch.dtype) -> None:
+        """Write the current weights in a number format, and what belongs to them."""
+
+
+def run_training(
+    config: LoopSettings,
+    open_program: Callable[[Accelerator, ExitStack], Program],
+    *,
+    overwrite: bool = False,
+    upload_to: str = "",
+) -> None:
+    """Run a training program until it is finished or stopped, from its saved state if it has one.
 
     Parameters
     ----------
-    config
-        Validated settings (see `training.loop.run_config.load_config`).
-    tasks
-        Tasks of the checkpoint: some of `trie.model.safe_tokenizer.TASKS`.
+    open_program
+        Checks all input, before anything of an earlier run is replaced, and returns the program.
+        What it enters into the stack is closed at the end.
     overwrite
         Start a new run and replace the one in `out`.
+    upload_to
+        Repository on the Hugging Face hub that a finished checkpoint is uploaded to; empty: none.
 
     Raises
     ------
     AdmiralError
-        In the same cases as `run_training`.
+        For bad input, another run's output in `out`, too little memory or disk space, or a loss
+        that is not finite. The checkpoint and the state that were saved earlier are intact.
+    SystemExit
+        If a signal stopped the run.
     """
-
-    def open_trainer(
-        accelerator: Accelerator, output: RunOutput, stack: ExitStack
-    ) -> MultiTaskTrainer:
-        run = open_run(config, tasks, accelerator, output, overwrite)
-        selector = stack.enter_context(MultiTaskSelector(config, accelerator, output, run))
-        loader = stack.enter_context(_loader(config, accelerator, run))
-        return MultiTaskTrainer(config, accelerator, output, run, selector, loader)
-
-    run_training(config, open_trainer, config.push_to_hub)
-
-
-def _loader(config: TrainConfig, accelerator: Accelerator, run: MultiTaskRun) -> Loader:
-    """Return the loader of the batches that the run has not consumed."""
-    return Loader(
-        batches_of(run.train.items, config.batch_tokens, config.rerank_tokens, config.seed),
-        run.start.tokens.pad,
-        run.start.tokens.start,
-        position=run.state.position,
-        share=(accelerator.process_index, accelerator.num_processes),
-        device=accelerator.device,
-    )
+    stopper = StopConditions(config.minutes)
+    with ExitStack() as stack:
+        stack.enter_context(stopper.signals())
+        output = RunOutput(Path(config.out))
+        accelerator = open_accelerator(config, output.folder)
+        if accelerator.is_main_process:
+            stack.enter_context(output.exclusive_access())
+        output.check(overwrite)
+        program = open_program(accelerator, stack)
+        output.check_start(program.start)
+        state = open_state(output, overwrite, program.fixed, program.selection)
+        finished = TrainingLoop(config, accelerator, output, program, state).run(stopper)
+        if finished and upload_to and accelerator.is_main_process:
+            push(output.checkpoint, upload_to)
+    accelerator.end_training()
+    if stopper.signal is not None and not finished:
+        raise SystemExit(128 + stopper.signal)
 
 
-class MultiTaskTrainer(Trainer):
-    """Train a multi-task model on generation and reranking batches."""
-
-    product = "checkpoint"
-    loss_kinds = KINDS
-    reported_group = 1  # of the decoder
+class TrainingLoop:
+    """The optimizer steps of a run; each process has one and they act in lockstep."""
 
     def __init__(
         self,
-        config: TrainConfig,
+        config: LoopSettings,
         accelerator: Accelerator,
         output: RunOutput,
-        run: MultiTaskRun,
-        selector: CheckpointSelector,
-        loader: Loader,
+        program: Program,
+        state: TrainingState,
     ) -> None:
-        super().__init__(config, accelerator, output, run, selector)
-        self._loader = loader
-        self._splitter = BatchSplitter(run.start.tokens.pad, run.start.tokens.start, config.seed)
+        self._settings, self._accelerator, self._output = config, accelerator, output
+        self._program, self._state = program, state
+        self._module = program.module.to(accelerator.device)
+        self._parameters = list(self._module.parameters())
+        decay = config.weight_decay
+        self._adamw = torch.optim.AdamW(list(program.groups), weight_decay=decay, fused=True)
+        if state.step:
+            load_tensors(output.state, self._module, self._adamw)
+            if accelerator.scaler is not None and state.scaler:
+                accelerator.scaler.load_state_dict(state.scaler)
+        self._optimizer = accelerator.prepare_optimizer(self._adamw)
+        self._scheduler = build_scheduler(self._adamw, config, state.step)
+        self._splitter = BatchSplitter(program, config.seed)
+        self._reporter = Reporter(accelerator, output, config, state.step)
+        self._meter = LossMeter(program.loss_kinds, accelerator.device)
+        if accelerator.is_main_process:
+            self._meter.restore(state.losses)
+        self._norm = torch.zeros(())
 
-    def accumulate_gradients(self) -> None:
-        """Run the passes of a step, in parts where memory runs out."""
-        micro_batches = self._loader.take(self._settings.gradient_accumulation_steps)
-        losses = self._splitter.run(micro_batches, self._run_batch, self._optimizer.zero_grad)
-        for micro_batch, loss in zip(micro_batches, losses, strict=True):
-            self._meter.add(kind_of(micro_batch.batch), loss)
+    def run(self, stopper: StopConditions) -> bool:
+        """Train to the last step, or until a stop is requested; return whether it is finished."""
+        config, state, accelerator = self._settings, self._state, self._accelerator
+        resumed = f"; continuing after step {state.step}" if state.step else ""
+        devices = describe_devices(accelerator)
+        loader = Loader(
+            self._program.batches(),
+            self._program.collate,
+            position=state.position,
+            share=(accelerator.process_index, accelerator.num_processes),
+            device=accelerator.device,
+        )
+        self._module.train()
+        with self._reporter as reporter, loader:
+            reporter.log_line(f"{self._program.summary}; {devices}{resumed}")
+            stop = False
+            while state.step < config.steps and not stop:
+                stop = self._step(loader, stopper)
+                last = state.step == config.steps
+                if last or state.step % config.log_every == 0:
+                    self._log()
+                if config.dev and (last or _is_multiple(state.step, config.eval_every)):
+                    self._evaluate()
+                # Saving after the first step shows early that there is enough disk space.
+                if last or stop or state.step == 1 or state.step % config.save_every == 0:
+                    state.losses = self._losses()  # raises if not finite
+                    self._save(publish=(last or stop) and config.keep == "last")
+            finished = state.step >= config.steps
+            if finished and accelerator.is_main_process:
+                self._ensure_checkpoint()
+            reporter.log_line(
+                f"finished; the {self._program.product} is {self._output.checkpoint}"
+                if finished
+                else f"stopped after step {state.step}; the same command continues"
+            )
+        return finished
 
-    def _run_batch(self, batch: Batch, counts: Counts) -> torch.Tensor:
-        return self._pass(moved(batch, self._accelerator.device), counts)
+    def _step(self, loader: Loader, stopper: StopConditions) -> bool:
+        """Run one optimizer step and return whether any process wants to stop after it."""
+        began = time.monotonic()
+        config, state = self._settings, self._state
+        batches = loader.take(config.gradient_accumulation_steps)
+        losses = self._splitter.run(batches, self._pass, self._optimizer.zero_grad)
+        for batch, loss in zip(batches, losses, strict=True):
+            self._meter.add(self._program.kind(batch.batch), loss)
+        stop = average_gradients(self._parameters, stopper.wanted)
+        # With an infinite limit the norm is measured and nothing is clipped.
+        limit = config.max_grad_norm or math.inf
+        self._norm = self._accelerator.clip_grad_norm_(self._parameters, limit)
+        self._optimizer.step()
+        self._scheduler.step()
+        self._optimizer.zero_grad()
+        state.step += 1
+        state.position += len(batches) * self._accelerator.num_processes
+        state.seconds += time.monotonic() - began
+        self._reporter.advance()
+        return stop
+
+    def _pass(self, batch: Any, counts: Any) -> torch.Tensor:
+        """Run the forward and backward pass of a batch or a part of one, and return its loss."""
+        with self._accelerator.autocast():
+            loss: torch.Tensor = self._module(moved(batch, self._accelerator.device), counts)
+        self._accelerator.backward(loss / self._settings.gradient_accumulation_steps)
+        return loss.detach()
+
+    def _log(self) -> None:
+        """Log the mean losses since the last log line."""
+        means = {kind: total / count for kind, (total, count) in self._losses().items() if count}
+        rate = float(self._scheduler.get_last_lr()[self._program.reported_group])
+        self._reporter.losses(self._state.step, means, rate, float(self._norm))
+        self._meter.reset()
+
+    def _losses(self) -> dict[str, list[float]]:
+        """Return sums and counts of the losses since the last log line, over all processes."""
+        sums = self._meter.sums(self._accelerator)
+        values = [total for total, _ in sums.values()]
+        if self._accelerator.scaler is None:  # a scaler skips steps that overflow
+            values.append(float(self._norm))
+        if not all(map(math.isfinite, values)):
+            raise AdmiralError(
+                f"the loss or its gradient is not finite at step {self._state.step}. Lower the "
+                "learning rates or lengthen the warm-up. The saved state is intact."
+            )
+        return sums
+
+    def _evaluate(self) -> None:
+        """Measure the current weights, and export them if they are the best and to be kept."""
+        config, state = self._settings, self._state
+        values = self._program.measure()
+        value = -values["loss"] if config.best_metric == "loss" else values[config.best_metric]
+        improved = state.best is None or value > state.best
+        if improved:
+            state.best = value
+        if improved or config.keep == "last":
+            state.metrics, state.measured = values, state.step
+        kept = improved and config.keep == "best"
+        if kept:
+            self._publish()
+        self._reporter.metrics(state.step, values, kept)
+
+    def _publish(self) -> None:
+        """Export the current weights as the checkpoint."""
+        if not self._accelerator.is_main_process:
+            return
+        dtype = torch.float16 if self._settings.export == "fp16" else torch.float32
+        card = self._program.card(self._state, describe_devices(self._accelerator))
+        self._output.publish(lambda folder: self._program.write(folder, dtype), card)
+        self._state.published = self._state.step
+
+    def _save(self, publish: bool) -> None:
+        """Save the state, in any case, and export the checkpoint before if it is to be."""
+        try:
+            if publish:
+                self._publish()
+        finally:
+            if self._accelerator.scaler is not None:
+                self._state.scaler = self._accelerator.scaler.state_dict()
+            if self._accelerator.is_main_process:
+                save_state(self._output.state, self._module, self._adamw, self._state)
+
+    def _ensure_checkpoint(self) -> None:
+        """Export the checkpoint of a finished run if it is missing or outdated."""
+        exists = self._output.checkpoint.exists()
+        if self._settings.keep == "last":
+            if not exists or self._state.published != self._state.step:
+                self._save(publish=True)
+        elif not exists:
+            raise AdmiralError(
+                f"{self._output.checkpoint}: is missing, and only the run's last state is saved. "
+                "Use --set keep=last to export that state, or --overwrite to train again."
+            )
+
+
+def _is_multiple(step: int, interval: int) -> bool:
+    return interval > 0 and step % interval == 0
+
+
+class StopConditions:
+    """Whether to stop after the current step: at a time limit or on a signal.
+
+    SIGTERM, which clusters send before they reclaim a machine, and the first Ctrl-C request a stop.
+    A second one ends the program at once.
+
+    Parameters
+    ----------
+    minutes
+        Time limit; 0 for none.
+    """
+
+    def __init__(self, minutes: float) -> None:
+        self._deadline = time.monotonic() + 60 * minutes if minutes else math.inf
+        self.signal: int | None = None
+
+    @property
+    def wanted(self) -> bool:
+        """Whether a stop is requested."""
+        return self.signal is not None or time.monotonic() >= self._deadline
+
+    @contextmanager
+    def signals(self) -> Iterator[None]:
+        """Handle signals in the block."""
+        previous: dict[signal.Signals, Any] = {}
+
+        def restore() -> None:
+            for number, handler in previous.items():
+                signal.signal(number, handler)
+            previous.clear()
+
+        def handle(number: int, _: FrameType | None) -> None:
+            self.signal = number
+            restore()
+
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGTERM, signal.SIGINT):
+                previous[number] = signal.signal(number, handle)
+        try:
+            yield
+        finally:
+            restore()

@@ -25,7 +25,7 @@ from training.data.examples import (
     read_examples,
     weighted,
 )
-from training.loop.model_card import SourceFile
+from training.loop.run_files import SourceFile
 
 _CHUNK = 4096  # examples that are encoded together
 _LENGTH_STEP = 16  # lengths that count as equal
@@ -95,6 +95,24 @@ class ExampleBatch:
 
 
 @dataclass(frozen=True, slots=True)
+class Counts:
+    """Numbers of examples, and of known labels of their sentences and of tokens of their claims."""
+
+    examples: int
+    sentences: int
+    tokens: int
+
+    @classmethod
+    def of(cls, items: Sequence[EncodedExample]) -> Counts:
+        """Count the examples of a batch."""
+        return cls(
+            len(items),
+            sum(len(item.sentences) - item.sentences.count(UNKNOWN) for item in items),
+            sum(len(item.tokens) - item.tokens.count(UNKNOWN) for item in items),
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class ExampleSet:
     """The examples of files.
 
@@ -123,16 +141,8 @@ def read_example_set(
 
     Parameters
     ----------
-    role
-        Use of the files, for the model card.
-    paths
-        The files.
-    encoder
-        Encoder of the examples.
     limit
         Most examples of each source, drawn at random with their groups; None for all.
-    seed
-        Seed of the draw.
     weights
         Factors of the weights of examples, as `weighted` takes them.
 
@@ -215,12 +225,8 @@ def epoch_batches(
 
     Parameters
     ----------
-    data
-        The examples. One of weight 1.5 occurs once or twice.
     max_tokens
         Maximum number of padded tokens of a batch, unless a single group is longer.
-    rng
-        Generator of the order.
     """
     groups: dict[object, list[EncodedExample]] = {}
     for number, (example, item) in enumerate(zip(data.examples, data.items, strict=True)):

@@ -11,7 +11,7 @@ from admiral.records import Document
 from admiral.reranking.cross_encoder import CrossEncoderReranker
 from admiral.reranking.encoder_inputs import reranker_inputs
 from admiral.reranking.minilm_files import minilm_directory
-from training.loop.minilm_warm_start import mini_tokenizer
+from training.warm_start import mini_tokenizer
 from trie import SafeTokenizer
 
 TOKENS = SafeTokenizer(mini_tokenizer(minilm_directory()))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from admiral.reranking.minilm_files import minilm_directory
 from proofs.generation.source_input import encode_source
-from training.loop.minilm_warm_start import mini_tokenizer
+from training.warm_start import mini_tokenizer
 from trie import SafeTokenizer
 
 words = st.integers(0, 40).map(lambda n: "a " * n)

@@ -13,14 +13,15 @@ from admiral.kb import demo_kb
 from admiral.retrieval.title_matching import base_title
 from proofs import NatOp, Proof, ProofStep
 from training import build_data, link_prediction
-from training.data.catalogue_headings import catalogue_heading, with_headings
 from training.data.samples import (
     ProveSample,
     RerankDocument,
     RerankSample,
     RetrieveSample,
     Sample,
+    catalogue_heading,
     read_samples,
+    with_headings,
 )
 
 # Words with commas and other punctuation, but without the parentheses of qualifiers.

@@ -8,7 +8,7 @@ from itertools import permutations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training.data.gold_continuations import Target, gold_continuations
+from training.data.samples import Target, gold_continuations
 
 TITLES = st.sampled_from("ABCDEF")
 

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from training.build_data import main as build_data
-from training.data.claim_sources import Source
-from training.data.held_out import is_held_out
+from training.data.claim_sources import Source, is_held_out
 from training.data.samples import read_samples
 
 

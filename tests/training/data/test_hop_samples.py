@@ -5,8 +5,8 @@ from __future__ import annotations
 from admiral import Admiral
 from admiral.config import RetrievalConfig
 from admiral.gold import GoldClaim, Label
-from training.data.hop_samples import hop_samples
 from training.data.samples import RerankSample, RetrieveSample
+from training.on_policy import hop_samples
 
 EMMY = "66th Primetime Emmy Awards"
 MEYERS = "Seth Meyers"

@@ -7,8 +7,8 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
+from training.data.evidence_examples import joined_examples
 from training.data.examples import Example
-from training.data.joined_examples import joined_examples
 
 
 def parts(count: int) -> list[Example]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from admiral import Admiral, RetrievalConfig
 from admiral.gold import read_gold
-from training.data.negatives import BeamNegatives, Bm25Negatives
+from training.data.evidence_corpora import BeamNegatives, Bm25Negatives
 
 DEMO = Path(str(resources.files("admiral"))) / "data" / "demo" / "claims.jsonl"
 

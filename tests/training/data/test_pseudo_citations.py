@@ -11,9 +11,8 @@ from click.testing import CliRunner
 
 from admiral.kb import KnowledgeBase, demo_kb
 from admiral.retrieval.title_matching import find_mentions
-from training.data.pseudo_citations import pseudo_citations
 from training.data.samples import RetrieveSample, read_samples
-from training.expansion_data import TITLE_WORDS, main
+from training.expansion_data import TITLE_WORDS, main, pseudo_citations
 
 
 @pytest.fixture(scope="module")

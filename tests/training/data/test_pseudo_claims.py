@@ -10,9 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from admiral.kb import KnowledgeBase, demo_kb
-from training.data.pseudo_claims import PseudoClaimSampler
 from training.data.samples import RetrieveSample, read_samples
-from training.link_prediction import main
+from training.link_prediction import PseudoClaimSampler, main
 
 
 @pytest.fixture(scope="module")

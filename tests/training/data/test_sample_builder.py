@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from admiral.gold import GoldClaim, Label
 from admiral.kb import KnowledgeBase, demo_kb
 from admiral.records import Document
-from training.data.claim_sampler import BuildSettings
 from training.data.claim_sources import SourceClaim
 from training.data.evidence_corpora import PassageCorpus
-from training.data.sample_builder import SampleBuilder
+from training.data.sample_builder import BuildSettings, SampleBuilder
 from training.data.samples import ProveSample, RerankSample, RetrieveSample
 from trie.model.safe_tokenizer import TASKS
 

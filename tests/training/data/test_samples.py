@@ -15,10 +15,7 @@ from admiral.errors import RecordError
 from admiral.gold import GoldClaim, read_gold
 from admiral.kb import KnowledgeBase, demo_kb
 from admiral.reranking.minilm_files import minilm_directory
-from training.data.batches import IGNORED, RerankBatch, SequenceBatch, bucket, collate
-from training.data.claim_sampler import BuildSettings
-from training.data.sample_builder import SampleBuilder
-from training.data.sample_encoding import GenerationExample, RerankingExample, encode
+from training.data.sample_builder import BuildSettings, SampleBuilder
 from training.data.samples import (
     ProveSample,
     RerankSample,
@@ -27,9 +24,10 @@ from training.data.samples import (
     read_samples,
     write_samples,
 )
-from training.loop.minilm_warm_start import mini_tokenizer
-from training.loop.multitask_model import sentence_means
-from training.loop.training_set import task_of
+from training.multitask.multitask_model import sentence_means
+from training.multitask.sample_batches import IGNORED, RerankBatch, SequenceBatch, bucket, collate
+from training.multitask.sample_encoding import GenerationExample, RerankingExample, encode, task_of
+from training.warm_start import mini_tokenizer
 from trie import SafeTokenizer
 from trie.model.safe_tokenizer import TASKS
 

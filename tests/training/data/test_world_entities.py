@@ -6,8 +6,7 @@ import random
 
 import pytest
 
-from training.data.world_entities import World
-from training.data.world_lexicon import lexicon
+from training.data.world_entities import World, lexicon
 
 
 @pytest.mark.parametrize("kind", lexicon().kinds)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-import training.data.world_lexicon as module
-from training.data.world_lexicon import fill, lexicon, read_lexicon
+import training.data.world_entities as module
+from training.data.world_entities import fill, lexicon, read_lexicon
 
 FILE = Path(module.__file__).with_name("worlds.yaml")
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch.optim.lr_scheduler import LambdaLR
 
 from training.loop.optimisation import build_scheduler
-from training.loop.run_config import TrainConfig
+from training.multitask.multitask_settings import TrainConfig
 
 
 def scheduler(config: TrainConfig, step: int = 0) -> LambdaLR:

@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 
 from tests.training.tiny import elsewhere, prepare
-from training.loop.run_config import TrainConfig
-from training.loop.training_loop import train
+from training.multitask.multitask_program import train
+from training.multitask.multitask_settings import TrainConfig
 from trie.model.safe_tokenizer import TASKS
 
 

@@ -10,7 +10,7 @@ from torch import nn
 
 from admiral.errors import AdmiralError
 from tests.training.tiny import full_disk
-from training.loop.run_state import TrainingState, load_tensors, read_state, save_state
+from training.loop.run_files import TrainingState, load_tensors, read_state, save_state
 
 
 def trained(width: int = 3) -> tuple[nn.Linear, torch.optim.AdamW]:

@@ -31,9 +31,9 @@ from tests.training.tiny import (
     weights,
 )
 from training.data.samples import RetrieveSample, write_samples
-from training.loop.run_config import TrainConfig
-from training.loop.run_output import RunOutput
-from training.loop.training_loop import train
+from training.loop.run_files import RunOutput
+from training.multitask.multitask_program import train
+from training.multitask.multitask_settings import TrainConfig
 from trie.model.safe_tokenizer import TASKS
 
 ROOT = Path(__file__).parents[3]
@@ -275,7 +275,7 @@ def test_a_finished_run_exports_a_missing_checkpoint(
 ) -> None:
     config = replace(elsewhere(settings, "done"), steps=2)
     with monkeypatch.context() as patch:
-        patch.setattr("training.loop.multitask_selection.save_checkpoint", no_space)
+        patch.setattr("training.multitask.multitask_program.save_checkpoint", no_space)
         with pytest.raises(AdmiralError, match="done: cannot be written"):
             train(config, TASKS)
     assert not Path(config.out).exists()

@@ -18,6 +18,8 @@ from training.data.examples import Example, write_examples
 from training.verification.example_batches import (
     POSSIBLE,
     UNKNOWN,
+    Counts,
+    EncodedExample,
     ExampleBatch,
     collate,
     read_example_set,
@@ -31,7 +33,10 @@ from training.verification.verifier_loss import (
     marginal_losses,
 )
 
-CPU = torch.device("cpu")
+
+def counts(batch: ExampleBatch) -> Counts:
+    known = (int((labels != UNKNOWN).sum()) for labels in (batch.sentences, batch.token_labels))
+    return Counts(len(batch.labels), *known)
 
 
 @given(
@@ -55,7 +60,7 @@ def loss_of(folder: Path, dropout: float) -> VerifierLoss:
 
 
 @pytest.fixture(scope="module")
-def batch(folder: Path) -> ExampleBatch:
+def encoded(folder: Path) -> tuple[list[EncodedExample], EvidenceEncoder]:
     _, tokenizer = new_model(folder, 0)
     encoder = EvidenceEncoder.of(tokenizer, 48)
     sentences = (("Rome", "Rome is a city."), ("Oslo", "Oslo is not."))
@@ -65,13 +70,30 @@ def batch(folder: Path) -> ExampleBatch:
     ]
     path = folder.parent / "examples.jsonl"
     write_examples(path, examples)
-    return collate(read_example_set("train", [path], encoder).items, encoder)
+    return read_example_set("train", [path], encoder).items, encoder
+
+
+@pytest.fixture(scope="module")
+def batch(encoded: tuple[list[EncodedExample], EvidenceEncoder]) -> ExampleBatch:
+    return collate(*encoded)
+
+
+@torch.no_grad()
+def test_the_losses_of_parts_add_up(
+    folder: Path, encoded: tuple[list[EncodedExample], EvidenceEncoder], batch: ExampleBatch
+) -> None:
+    items, encoder = encoded
+    module = loss_of(folder, 0.0).eval()
+    whole = Counts.of(items)
+    assert whole == counts(batch)
+    parts = [float(module(collate([item], encoder), whole)) for item in items]
+    assert sum(parts) == pytest.approx(float(module(batch, whole)), rel=1e-5)
 
 
 @torch.no_grad()
 def test_the_loss_is_the_weighted_sum_of_three_means(folder: Path, batch: ExampleBatch) -> None:
     module = loss_of(folder, 0.0).eval()
-    whole, sentences, tokens = module.scores(batch, CPU)
+    whole, sentences, tokens = module.scores(batch)
     expected = marginal_losses(whole, batch.labels).mean()
     for logits, labels, weight in (
         (sentences, batch.sentences, SENTENCE_WEIGHT),
@@ -79,7 +101,7 @@ def test_the_loss_is_the_weighted_sum_of_three_means(folder: Path, batch: Exampl
     ):
         known = labels != UNKNOWN
         expected = expected + weight * marginal_losses(logits[known], labels[known]).mean()
-    assert float(module(batch, CPU)) == pytest.approx(float(expected), rel=1e-5)
+    assert float(module(batch, counts(batch))) == pytest.approx(float(expected), rel=1e-5)
 
 
 def test_unknown_labels_give_neither_loss_nor_gradient(folder: Path, batch: ExampleBatch) -> None:
@@ -89,14 +111,14 @@ def test_unknown_labels_give_neither_loss_nor_gradient(folder: Path, batch: Exam
         sentences=torch.full_like(batch.sentences, UNKNOWN),
         token_labels=torch.full_like(batch.token_labels, UNKNOWN),
     )
-    module(unknown, CPU).backward()  # type: ignore[no-untyped-call]
+    module(unknown, counts(unknown)).backward()  # type: ignore[no-untyped-call]
     for head in (module.model.sentence_head, module.model.token_head):
         assert head.weight.grad is not None
         assert float(head.weight.grad.abs().max()) < 1e-7
     with torch.no_grad():
-        whole, _, _ = module.scores(unknown, CPU)
+        whole, _, _ = module.scores(unknown)
         expected = float(marginal_losses(whole, unknown.labels).mean())
-        assert float(module(unknown, CPU)) == pytest.approx(expected, abs=1e-5)
+        assert float(module(unknown, counts(unknown))) == pytest.approx(expected, abs=1e-5)
 
 
 def test_dropout_keeps_the_mean_and_is_off_in_evaluation() -> None:
@@ -129,9 +151,9 @@ def test_only_hidden_states_are_dropped(folder: Path, batch: ExampleBatch) -> No
             assert "attention.self" in name
             assert layer.p == 0
     torch.manual_seed(0)
-    first = float(module(batch, CPU))
-    assert first != float(module(batch, CPU))
+    first = float(module(batch, counts(batch)))
+    assert first != float(module(batch, counts(batch)))
     torch.manual_seed(0)
-    assert first == float(module(batch, CPU))
+    assert first == float(module(batch, counts(batch)))
     module.eval()
-    assert float(module(batch, CPU)) == float(module(batch, CPU))
+    assert float(module(batch, counts(batch))) == float(module(batch, counts(batch)))

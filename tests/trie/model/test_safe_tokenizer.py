@@ -9,7 +9,7 @@ from transformers import PreTrainedTokenizerFast
 
 from admiral.reranking.minilm_files import minilm_directory
 from tests.trie.tiny_t5 import unigram_tokenizer
-from training.loop.minilm_warm_start import mini_tokenizer
+from training.warm_start import mini_tokenizer
 from trie import NoIdentifierError, SafeTokenizer
 
 SPECIALS = [

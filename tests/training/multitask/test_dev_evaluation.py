@@ -1,0 +1,151 @@
+"""Development metrics: of an overfitted model, of fake retrievers, and of no samples."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+
+from admiral.errors import AdmiralError
+from admiral.kb import KnowledgeBase
+from admiral.records import DocumentSet
+from tests.training.tiny import elsewhere, prepare, some_samples
+from training.data.samples import ProveSample, RerankSample, RetrieveSample
+from training.multitask import dev_evaluation
+from training.multitask.dev_evaluation import Evaluator, metrics
+from training.multitask.initial_checkpoint import open_initial_checkpoint
+from training.multitask.multitask_program import train
+from training.multitask.multitask_settings import METRICS, TrainConfig
+from trie.model.safe_tokenizer import TASKS
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory: pytest.TempPathFactory) -> TrainConfig:
+    return prepare(tmp_path_factory.mktemp("evaluation"))
+
+
+@pytest.fixture(scope="module")
+def overfitted(config: TrainConfig) -> TrainConfig:
+    """Settings that start from a checkpoint that was overfitted to its few samples."""
+    longer = replace(
+        elsewhere(config, "learnt"),
+        steps=200,
+        warmup_steps=20,
+        batch_tokens=1024,
+        rerank_tokens=4096,
+    )
+    longer = replace(longer, dev="", save_every=200, log_every=100)
+    train(longer, TASKS)
+    return replace(config, start=longer.out)
+
+
+def test_an_overfitted_model_scores_high(overfitted: TrainConfig) -> None:
+    start = open_initial_checkpoint(overfitted, TASKS)
+    with KnowledgeBase.open(overfitted.kb) as kb:
+        measured = metrics(Evaluator(start, some_samples(), kb, overfitted).sums())
+    assert measured["retrieve_top1"] > 0.9
+    assert measured["rerank_mrr"] > 0.9 and measured["rerank_recall5"] == 1.0
+    assert measured["prove_accuracy"] > 0.9 and measured["prove_exact"] > 0.8
+    assert set(measured) == {"score", *(name for names in METRICS.values() for name in names)}
+    firsts = [measured[names[0]] for names in METRICS.values()]
+    assert measured["score"] == pytest.approx(sum(firsts) / 3)
+
+
+def test_a_model_can_learn_document_sets_as_titles(config: TrainConfig) -> None:
+    tasks = ("retrieve",)
+    titles = replace(elsewhere(config, "titles"), target="titles", steps=200, warmup_steps=20)
+    titles = replace(titles, batch_tokens=1024, dev="", save_every=200, log_every=100)
+    train(titles, tasks)
+    samples = [sample for sample in some_samples() if isinstance(sample, RetrieveSample)]
+    start = open_initial_checkpoint(replace(titles, start=titles.out), tasks)
+    with KnowledgeBase.open(titles.kb) as kb:
+        measured = metrics(Evaluator(start, samples, kb, titles).sums())
+        other = metrics(Evaluator(start, samples, kb, replace(titles, target="sentences")).sums())
+    assert measured["retrieve_top1"] > 0.9
+    assert other["retrieve_top1"] < measured["retrieve_top1"]
+
+
+def test_the_sums_of_processes_add_up(config: TrainConfig) -> None:
+    start = open_initial_checkpoint(config, TASKS)
+    with KnowledgeBase.open(config.kb) as kb:
+        whole = Evaluator(start, some_samples(), kb, config).sums()
+        parts = [Evaluator(start, some_samples(), kb, config, (n, 3)).sums() for n in range(3)]
+    for name, sums in whole.items():
+        added = [sum(part[name][at] for part in parts) for at in (0, 1)]
+        assert added == pytest.approx(sums), name
+
+
+def test_evaluation_in_bfloat16_does_not_change_the_weights(config: TrainConfig) -> None:
+    start = open_initial_checkpoint(config, TASKS)
+    before = {name: weight.clone() for name, weight in start.model.state_dict().items()}
+    with KnowledgeBase.open(config.kb) as kb:
+        rounded = replace(config, precision="bf16")
+        measured = metrics(Evaluator(start, some_samples(), kb, rounded).sums())
+    assert 0 <= measured["score"] <= 1
+    after = start.model.state_dict()
+    assert before.keys() == after.keys()
+    assert all(torch.equal(after[name], weight) for name, weight in before.items())
+
+
+def test_only_tasks_with_samples_are_measured(config: TrainConfig) -> None:
+    start = open_initial_checkpoint(config, TASKS)
+    for kind, task in [(RerankSample, "rerank"), (ProveSample, "prove")]:
+        some = [sample for sample in some_samples() if isinstance(sample, kind)]
+        measured = metrics(Evaluator(start, some, None, config).sums())
+        assert set(measured) == {"score", *METRICS[task]}
+        assert measured["score"] == measured[METRICS[task][0]]
+
+
+def test_samples_with_unknown_titles_are_left_out(config: TrainConfig) -> None:
+    start = open_initial_checkpoint(config, ("retrieve",))
+    strange = [RetrieveSample("Ur is a city.", (), 0, ("Ur",))] * 3
+    known = [s for s in some_samples() if isinstance(s, RetrieveSample)][:2]
+    with KnowledgeBase.open(config.kb) as kb:
+        measured = Evaluator(start, strange + known, kb, config).sums()
+        assert measured["retrieve_top1"][1] == 2
+        with pytest.raises(AdmiralError, match="none of its titles is in the knowledge base"):
+            Evaluator(start, strange, kb, config)
+
+
+def test_metrics_without_samples_are_zero() -> None:
+    assert metrics({}) == {}
+    sums = {
+        "prove_f1": (0, 0),
+        "prove_precision": (0, 0),
+        "loss": (6.0, 4),
+        "loss_reranking": (0, 0),
+    }
+    measured = metrics(sums)
+    assert measured == {"score": 0.0, "prove_f1": 0.0, "prove_precision": 0.0, "loss": 1.5}
+
+
+def test_any_gold_document_set_counts_and_the_mass_is_summed(
+    config: TrainConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fake retriever returns the same document sets for every sample."""
+
+    class FakeRetriever:
+        def __init__(self, *_: object, **__: object) -> None:
+            pass
+
+        def expand(self, claims: list[str], *_: object) -> list[list[DocumentSet]]:
+            sets = [
+                DocumentSet(("Paris", "Rome"), math.log(0.5)),
+                DocumentSet(("Oslo",), math.log(0.25)),
+            ]
+            return [sets for _ in claims]
+
+    monkeypatch.setattr(dev_evaluation, "TrieHopRetriever", FakeRetriever)
+    evidence = (("Rome", "Rome is a city."), ("Paris", "Paris is a city."))
+    either = RetrieveSample("Rome and Paris are cities.", evidence, 1, ("Rome", "Paris"))
+    second = RetrieveSample("Oslo is a city.", (), 0, ("Oslo",))
+    absent = RetrieveSample("Bern is a city.", (), 0, ("Bern",))
+    start = open_initial_checkpoint(config, ("retrieve",))
+    with KnowledgeBase.open(config.kb) as kb:
+        measured = metrics(Evaluator(start, [either, second, absent], kb, config).sums())
+    assert measured["retrieve_top1"] == pytest.approx(1 / 3)
+    assert measured["retrieve_top5"] == measured["retrieve_found"] == pytest.approx(2 / 3)
+    assert measured["retrieve_mass"] == pytest.approx(0.75)
+    assert measured["score"] == measured["retrieve_top1"]

@@ -1,0 +1,119 @@
+"""Losses, compared with slow oracles; the losses of a batch's parts add up."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.training.tiny import some_samples, write_hub_directory, write_t5_directory
+from training.loop.batch_loading import split_to_cost
+from training.multitask.initial_checkpoint import InitialCheckpoint, open_initial_checkpoint
+from training.multitask.multitask_model import MultiTaskModel, rerank_loss
+from training.multitask.multitask_settings import TrainConfig
+from training.multitask.sample_batches import Counts, Examples, RerankBatch, collate, cost
+from training.multitask.sample_encoding import GenerationExample, RerankingExample, encode
+from trie.model.safe_tokenizer import TASKS
+
+
+@pytest.fixture(scope="module", params=["bart", "t5", "t5 v1.1", "umt5", "longt5"])
+def start(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> InitialCheckpoint:
+    folder = tmp_path_factory.mktemp("start") / "model"
+    if request.param == "bart":
+        write_hub_directory(folder)
+    else:
+        write_t5_directory(folder, request.param)
+    return open_initial_checkpoint(
+        TrainConfig(start=str(folder), max_source=96, max_target=96), TASKS
+    )
+
+
+def items(start: InitialCheckpoint, kind: type) -> Examples:
+    encoded = [encode(start.tokens, sample, 96, 96) for sample in some_samples()]
+    return [item for item in encoded if isinstance(item, kind)]
+
+
+@pytest.mark.parametrize("kind", [GenerationExample, RerankingExample])
+def test_the_gradients_of_parts_add_up(start: InitialCheckpoint, kind: type) -> None:
+    multitask = MultiTaskModel(
+        start.model, start.head, attention_loss_weight=0.5, label_smoothing=0.1
+    ).eval()
+    whole = items(start, kind)
+    counts = Counts.of(whole)
+    found = []
+    for parts in ([whole], split_to_cost(whole, 1, cost)):
+        multitask.zero_grad()
+        total = 0.0
+        for part in parts:
+            loss = multitask(collate(part, start.tokens.pad, start.tokens.start), counts)
+            loss.backward()
+            total += loss.item()
+        gradients = [p.grad.clone() for p in multitask.parameters() if p.grad is not None]
+        found.append((total, gradients))
+    (one, ours), (other, theirs) = found
+    assert one == pytest.approx(other, rel=1e-5)
+    for mine, yours in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(mine, yours, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+def test_the_loss_equals_that_of_targets_in_rows_of_their_own(
+    start: InitialCheckpoint, smoothing: float
+) -> None:
+    batch_items = items(start, GenerationExample)
+    pairs = [pair for pair in batch_items if isinstance(pair, GenerationExample)]
+    assert {len(pair.targets) for pair in pairs} == {1, 2}
+    multitask = MultiTaskModel(
+        start.model, None, attention_loss_weight=0.0, label_smoothing=smoothing
+    ).eval()
+    batch = collate(batch_items, start.tokens.pad, start.tokens.start)
+    loss = multitask(batch, Counts.of(batch_items)).item()
+    total = tokens = 0.0
+    for pair in pairs:
+        scores = []
+        for target in pair.targets:
+            logits = start.model(
+                input_ids=torch.tensor([pair.source]),
+                decoder_input_ids=torch.tensor([[start.tokens.start, *target[:-1]]]),
+            ).logits[0]
+            logs = logits.log_softmax(-1)
+            right = logs[torch.arange(len(target)), torch.tensor(target)]
+            scores.append(((1 - smoothing) * right + smoothing * logs.mean(-1)).sum())
+        total -= torch.stack(scores).logsumexp(0).item()
+        tokens += pair.length / len(pair.targets)
+    assert loss == pytest.approx(total / tokens, rel=1e-4)
+
+
+def test_the_reranking_loss_equals_the_oracle() -> None:
+    torch.manual_seed(1)
+    real = torch.tensor([[True] * 4, [True, True, True, False]])
+    gold = torch.tensor([[True, False, True, False], [False, True, False, False]])
+    scores = torch.randn(2, 4)
+    none = torch.zeros(0)
+    batch = RerankBatch(none, none, none, none, real, gold)
+    found = rerank_loss(scores, batch, Counts(claims=2, sentences=7)).item()
+    ordering, logistic = [], []
+    for row in range(2):
+        wrong = [scores[row, j].item() for j in range(4) if real[row, j] and not gold[row, j]]
+        mine = []
+        for j in range(4):
+            score = scores[row, j].item()
+            if gold[row, j]:
+                rest = sum(math.exp(w) for w in wrong)
+                mine.append(-math.log(math.exp(score) / (math.exp(score) + rest)))
+                logistic.append(-3 * math.log(1 / (1 + math.exp(-score))))
+            elif real[row, j]:
+                logistic.append(-math.log(1 - 1 / (1 + math.exp(-score))))
+        ordering.append(sum(mine) / len(mine))
+    assert found == pytest.approx(sum(ordering) / 2 + sum(logistic) / 7, rel=1e-5)
+
+
+def test_reranking_without_a_head_is_an_error(start: InitialCheckpoint, tmp_path: Path) -> None:
+    groups = items(start, RerankingExample)
+    batch = collate(groups, start.tokens.pad, start.tokens.start)
+    with pytest.raises(ValueError, match="need a head"):
+        MultiTaskModel(start.model)(batch, Counts.of(groups))

@@ -1,0 +1,243 @@
+"""Training a tiny verifier: it learns, keeps the best state, stops, and resumes exactly."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from click.testing import CliRunner
+
+from admiral.errors import AdmiralError
+from admiral.storage.declared_settings import settings_tables
+from proofs.verifier.evidence_batches import pad_inputs
+from proofs.verifier.evidence_input import EvidenceEncoder
+from proofs.verifier.evidence_model import HEADS, read_model
+from proofs.verifier.label_names import LABELS
+from tests.proofs.verifier.tiny_classifier import write_classifier_directory
+from tests.training.tiny import (
+    SHORT_RUN,
+    check_named,
+    elsewhere,
+    lines,
+    no_space,
+    same_weights,
+    to_yaml,
+)
+from training.data.examples import Example, write_examples
+from training.verification.verifier_program import train_verifier
+from training.verification.verifier_settings import (
+    VerifierConfig,
+    load_verifier_config,
+    weights_of,
+)
+from training.verifier import main
+
+ROOT = Path(__file__).parents[3]
+CITIES = ("Rome", "Paris", "Oslo", "Bern")
+
+
+def some_examples() -> list[Example]:
+    examples = []
+    for name in CITIES:
+        claim = f"{name} is a city."
+        town, no, other = (
+            (name, f"{name} {w}.") for w in ("is a city", "is not a city", "was never")
+        )
+        spans = ((0, len(name), "entailment"), (len(name), len(claim), "contradiction"))
+        examples += [
+            Example(
+                claim, (town, other), "entailment", "cities", ("entailment", "neutral"), (), name
+            ),
+            Example(
+                claim, (no,), "contradiction", "cities", ("contradiction",), spans, name, weight=2.0
+            ),
+            Example(claim, (other,), "neutral", "rivers", ("neutral",)),
+            Example(other[1], (("", "12 towns"),), "not_entailment", "rivers"),
+            Example(other[1], (other,), "entailment", "rivers", weight=0.5),
+        ]
+    return examples
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> VerifierConfig:
+    folder = tmp_path_factory.mktemp("verifier")
+    write_classifier_directory(folder / "start", labels=())
+    write_examples(folder / "examples.jsonl", some_examples())
+    return VerifierConfig(
+        start=str(folder / "start"),
+        examples=str(folder / "examples.jsonl"),
+        dev=str(folder / "examples.jsonl"),
+        out=str(folder / "out"),
+        batch_tokens=96,
+        max_length=48,
+        lr=1e-2,
+        head_lr=1e-2,
+        **SHORT_RUN,
+    )
+
+
+def accuracy(config: VerifierConfig, examples: list[Example]) -> float:
+    """Return the share of examples whose label the exported verifier finds."""
+    model, tokenizer = read_model(Path(config.out))
+    encoder = EvidenceEncoder.of(tokenizer, config.max_length)
+    inputs = encoder.encode([e.claim for e in examples], [e.evidence for e in examples])
+    with torch.no_grad():
+        ids, segments = [i.ids for i in inputs], [i.segments for i in inputs]
+        logits, _, _ = model(*pad_inputs(ids, segments, encoder.special.pad))
+    predicted = [LABELS[int(row.argmax())] for row in logits]
+    return sum(p == e.label for p, e in zip(predicted, examples, strict=True)) / len(examples)
+
+
+def test_it_learns_and_the_best_state_is_the_verifier(settings: VerifierConfig) -> None:
+    config = replace(
+        elsewhere(settings, "learns"), steps=150, eval_every=25, keep="best", save_every=1000
+    )
+    train_verifier(config)
+    losses = [line["verifier"] for line in lines(config) if "verifier" in line]
+    assert losses[-1] < 0.5 * losses[0]
+    evaluated = [line for line in lines(config) if "dev/score" in line]
+    assert [line["step"] for line in evaluated] == [25, 50, 75, 100, 125, 150]
+    best = max(evaluated, key=lambda line: (line["dev/score"], -line["step"]))
+    for name in ("pairs", "sentences", "tokens"):
+        assert best[f"dev/cities/{name}"] > 0.5
+    card = (Path(config.out) / "README.md").read_text()
+    assert f"After {best['step']} steps" in card
+    assert "| cities | 4 contradiction, 4 entailment | 12 |" in card
+    assert "Non-commercial sources: none." in card
+    assert str(Path(config.out).parent) not in card
+    examples = [example for example in some_examples() if example.source == "cities"]
+    assert accuracy(config, examples) == pytest.approx(best["dev/cities/accuracy"])
+
+
+def test_a_stopped_run_resumes_exactly(settings: VerifierConfig) -> None:
+    """With accumulation, dropout and evaluation; stopped by its time limit after every step."""
+    whole = replace(
+        elsewhere(settings, "whole"),
+        steps=6,
+        gradient_accumulation_steps=2,
+        dropout=0.1,
+        eval_every=2,
+    )
+    parts = elsewhere(whole, "parts")
+    train_verifier(whole)
+    for _ in range(5):
+        train_verifier(replace(parts, minutes=1e-9))
+    assert lines(parts)[-1]["step"] == 4
+    train_verifier(parts)
+    assert same_weights(whole, parts)
+    for ours, theirs in zip(lines(whole), lines(parts), strict=True):
+        assert ours == pytest.approx(theirs, rel=1e-6)
+    train_verifier(parts)  # finished: nothing changes
+    assert same_weights(whole, parts)
+
+
+def test_a_finished_run_exports_a_missing_verifier(
+    settings: VerifierConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = replace(elsewhere(settings, "done"), steps=2, dev="")
+    with monkeypatch.context() as patch:
+        patch.setattr("training.verification.verifier_program.write_model", no_space)
+        with pytest.raises(AdmiralError, match="done: cannot be written"):
+            train_verifier(config)
+    assert not Path(config.out).exists()
+    train_verifier(config)  # the steps were saved
+    assert [line["step"] for line in lines(config)] == [2]
+    whole = elsewhere(config, "done-at-once")
+    train_verifier(whole)
+    assert same_weights(config, whole)
+
+
+def test_a_deleted_best_verifier_is_not_replaced_by_the_last_state(
+    settings: VerifierConfig,
+) -> None:
+    config = replace(elsewhere(settings, "deleted"), steps=2, keep="best")
+    train_verifier(config)
+    shutil.rmtree(config.out)
+    with pytest.raises(AdmiralError, match="only the run's last state is saved"):
+        train_verifier(config)
+    assert not Path(config.out).exists()
+    train_verifier(replace(config, keep="last"))
+    assert [line["step"] for line in lines(config) if "verifier" in line] == [2]
+    assert Path(config.out).exists()
+
+
+def test_other_examples_or_settings_are_refused(settings: VerifierConfig, tmp_path: Path) -> None:
+    config = replace(elsewhere(settings, "changed"), steps=2, dev="")
+    train_verifier(config)
+    with pytest.raises(AdmiralError, match="with another max_length"):
+        train_verifier(replace(config, max_length=24))
+    other = tmp_path / "other.jsonl"
+    write_examples(other, some_examples()[:5])
+    with pytest.raises(AdmiralError, match="with another examples"):
+        train_verifier(replace(config, examples=str(other)))
+    with pytest.raises(AdmiralError, match="is also `start`"):
+        train_verifier(replace(config, start=config.out))
+    write_examples(other, [])
+    with pytest.raises(AdmiralError, match="no examples; build them first"):
+        train_verifier(replace(config, examples=str(other)), overwrite=True)
+    with pytest.raises(AdmiralError, match="its sources are cities, rivers"):
+        train_verifier(replace(elsewhere(config, "new"), dev=settings.dev, best_metric="fever/auc"))
+
+
+def test_several_files_are_one_set(settings: VerifierConfig, tmp_path: Path) -> None:
+    paths = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
+    write_examples(paths[0], some_examples()[:3])
+    write_examples(paths[1], some_examples()[3:])
+    both = ", ".join(map(str, paths))
+    config = replace(elsewhere(settings, "files"), steps=2, dev="", examples=both)
+    train_verifier(config)
+    whole = replace(elsewhere(settings, "file"), steps=2, dev="")
+    train_verifier(whole)
+    assert same_weights(config, whole)
+
+
+def test_the_command_continues_from_a_verifier(settings: VerifierConfig) -> None:
+    first = replace(elsewhere(settings, "first"), steps=2, dev="")
+    train_verifier(first)
+    second = replace(elsewhere(first, "second"), start=first.out, lr=0.0, head_lr=0.0)
+    path = to_yaml(second, Path(second.out).with_suffix(".yaml"))
+    done = CliRunner().invoke(main, ["--config", str(path), "--set", "steps=1"])
+    assert done.exit_code == 0, done.output
+    assert "cities" in done.output
+    assert (Path(second.out) / HEADS).is_file()
+    assert same_weights(first, second)  # the heads were read too
+    failed = CliRunner().invoke(main, ["--config", str(path), "--set", "start=nowhere"])
+    assert failed.exit_code == 1
+    assert "nowhere" in failed.output
+
+
+@pytest.mark.parametrize("text", ["a", "a=b", "a=-1", "=2", "a=nan", "a=1 b"])
+def test_bad_weights_are_named(text: str) -> None:
+    assert weights_of(" a=2, b/neutral=0.5,") == {"a": 2.0, "b/neutral": 0.5}
+    with pytest.raises(AdmiralError, match=r"weights: .* is not SOURCE=NUMBER"):
+        weights_of(text)
+
+
+def test_the_shipped_settings_are_valid_and_documented() -> None:
+    """To update the page, paste the expected text."""
+    paper = load_verifier_config(ROOT / "configs" / "paper-side-verifier.yaml")
+    assert (paper.start, paper.max_length) == ("roberta-large", 512)
+    own = load_verifier_config(ROOT / "configs" / "verifier.yaml")
+    assert (own.start, own.out, own.max_length) == ("runs/bge-small", "runs/verifier", 384)
+    _, _, documented = (ROOT / "docs" / "verifier.md").read_text().partition("\n## Settings\n")
+    tables = settings_tables(VerifierConfig, lambda name: None)
+    assert documented == tables.replace("\n## ", "\n### ")
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("keep: best", "keep"),
+        ("best_metric: bleu", "best_metric"),
+        ("best_metric: fever/ece", "best_metric"),
+        ("max_length: 1000", "max_length"),
+        ("minutes: -1", "minutes"),
+        ("out: ..", "out"),
+        ("step: 3", "step"),
+    ],
+)
+def test_bad_values_name_file_and_key(tmp_path: Path, text: str, key: str) -> None:
+    check_named(load_verifier_config, tmp_path, text, key)

@@ -1,0 +1,255 @@
+"""Fit linear weights and small networks of named features.
+
+The networks are those of `proofs.judges.network`, on items that have several rows of features each.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+from torch.nn.functional import binary_cross_entropy_with_logits as log_loss
+from torch.nn.utils.rnn import pad_sequence
+
+from admiral.citations.citation_weights import FeatureWeight
+from proofs.judges.network import HiddenUnit
+
+_CONSTANT = 1e-9
+_ITERATIONS = 200
+# Penalty of `fit_binary`. It is small, since probabilities are to be calibrated.
+_RIDGE = 5e-5
+_HEAD_RIDGE = 3e-2  # of `fit_linear_head`
+
+
+def fit_ordinal(
+    rows: Sequence[Mapping[str, float]],
+    labels: Sequence[int],
+    names: Sequence[str],
+    *,
+    ridge: float,
+) -> dict[str, FeatureWeight]:
+    """Return the weights of a proportional-odds logistic regression (McCullagh, 1980).
+
+    Each step from a label to the next one has a threshold of its own, and all have the same
+    weights.
+
+    Parameters
+    ----------
+    labels
+        Labels from 0.
+    ridge
+        Penalty on the squares of the weights of standardised features, for the mean loss.
+    """
+    return _fit_named(rows, labels, names, ridge)[0]
+
+
+def fit_binary(
+    rows: Sequence[Mapping[str, float]], positive: Sequence[bool], names: Sequence[str]
+) -> tuple[float, dict[str, float]]:
+    """Fit a logistic regression of two classes, and return its bias and weights as log-odds.
+
+    The weights are for features that are not standardised.
+    """
+    fitted, (bias,) = _fit_named(rows, [int(label) for label in positive], names, _RIDGE)
+    bias -= sum(own.weight * own.mean / own.deviation for own in fitted.values())
+    return bias, {name: own.weight / own.deviation for name, own in fitted.items()}
+
+
+def fit_linear_head(states: torch.Tensor, positive: Sequence[bool]) -> tuple[torch.Tensor, float]:
+    """Fit a linear classifier of states, (claims, width), and return its weight and its bias.
+
+    The weight, float32 of shape (width,), is for states that are not standardised.
+    """
+    mean, deviation, weights, offsets = _fit(
+        states.double(), [int(p) for p in positive], _HEAD_RIDGE
+    )
+    weight = weights / deviation
+    return weight.float(), float(offsets[0] - (weight * mean).sum())
+
+
+def _fit_named(
+    rows: Sequence[Mapping[str, float]], labels: Sequence[int], names: Sequence[str], ridge: float
+) -> tuple[dict[str, FeatureWeight], list[float]]:
+    inputs = torch.tensor([[row[name] for name in names] for row in rows], dtype=torch.float64)
+    *columns, offsets = _fit(inputs, labels, ridge)
+    numbers = zip(names, *(column.tolist() for column in columns), strict=True)
+    return {name: FeatureWeight(*own) for name, *own in numbers}, offsets.tolist()
+
+
+def _fit(
+    inputs: torch.Tensor, labels: Sequence[int], ridge: float
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Return means, deviations and weights of features, and the offset of each label from 1.
+
+    An offset is that of the log-odds of a label or a higher one, for standardised features.
+    """
+    mean, deviation = inputs.mean(0), inputs.std(0, correction=0)
+    # A feature that is constant in the training data must have no effect on other data either.
+    constant = deviation <= _CONSTANT * (1 + mean.abs())
+    inputs = ((inputs - mean) / deviation).masked_fill(constant, 0.0)
+    deviation = deviation.masked_fill(constant, 1.0)
+    steps = range(1, max(max(labels), 1) + 1)
+    targets = [torch.tensor([float(label >= step) for label in labels]).double() for step in steps]
+    sizes = [inputs.shape[1], len(targets)]
+    parameters = torch.zeros(sum(sizes), dtype=torch.float64, requires_grad=True)
+    optimizer = torch.optim.LBFGS([parameters], max_iter=_ITERATIONS, line_search_fn="strong_wolfe")
+
+    def closure() -> torch.Tensor:
+        optimizer.zero_grad()
+        weights, offsets = parameters.split(sizes)
+        scores = inputs @ weights
+        value: torch.Tensor = ridge * weights.square().sum()
+        for offset, target in zip(offsets, targets, strict=True):
+            value = value + log_loss(scores + offset, target)
+        value.backward()
+        return value
+
+    optimizer.step(closure)
+    weights, offsets = parameters.detach().split(sizes)
+    return mean, deviation, weights, offsets
+
+
+def linear_score(weights: Mapping[str, FeatureWeight], row: Mapping[str, float]) -> float:
+    """Return the weighted sum of the standardised features."""
+    return sum(own.weight * (row[name] - own.mean) / own.deviation for name, own in weights.items())
+
+
+def page_folds(pages: Sequence[str], folds: int, seed: int = 0) -> list[list[int]]:
+    """Divide claims into folds so that all claims of a page are in one of them.
+
+    Returns
+    -------
+    list of list of int
+        The positions of the claims of each fold.
+    """
+    distinct = sorted(set(pages))
+    random.Random(seed).shuffle(distinct)
+    fold_of = {page: at % folds for at, page in enumerate(distinct)}
+    return [[at for at, page in enumerate(pages) if fold_of[page] == f] for f in range(folds)]
+
+
+def out_of_fold_scores(
+    rows: Sequence[Mapping[str, float]],
+    labels: Sequence[int],
+    folds: Sequence[Sequence[int]],
+    names: Sequence[str],
+    *,
+    ridge: float,
+) -> list[float]:
+    """Return the score of each claim by weights that were fitted on the other folds."""
+    scores = [0.0] * len(rows)
+    for fold in folds:
+        held_out = set(fold)
+        kept = [at for at in range(len(rows)) if at not in held_out]
+        weights = fit_ordinal(
+            [rows[at] for at in kept], [labels[at] for at in kept], names, ridge=ridge
+        )
+        for at in fold:
+            scores[at] = linear_score(weights, rows[at])
+    return scores
+
+
+# Up to this share of the mean, a standard deviation is due to rounding.
+_ROUNDING = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class FitSettings:
+    """How a network is fitted: by Adam, on all items at once.
+
+    Attributes
+    ----------
+    units
+        Number of hidden units.
+    iterations, learning_rate
+        Settings of Adam.
+    ridge
+        Weight of the squared parameters in the loss (L2 regularisation).
+    """
+
+    units: int
+    iterations: int
+    learning_rate: float
+    ridge: float
+
+
+def fit_network(
+    rows: Sequence[torch.Tensor],
+    names: Sequence[str],
+    loss: Callable[[torch.Tensor], torch.Tensor],
+    settings: FitSettings,
+    *,
+    seed: int = 0,
+    unconstrained: Collection[str] | None = None,
+    with_offset: bool = False,
+) -> tuple[tuple[HiddenUnit, ...], float]:
+    """Fit the network that scores rows to minimise a loss.
+
+    Parameters
+    ----------
+    rows
+        Features of each item's rows, float32, (rows, features).
+    loss
+        Maps scores, (items, most rows of an item), to the loss. It must ignore padding (see
+        `row_mask`).
+    unconstrained
+        Features whose weights may be negative; all other weights and all votes are then
+        non-negative. None: nothing is constrained.
+    with_offset
+        Fit an offset of all scores, for a loss that depends on more than their differences.
+
+    Returns
+    -------
+    units : tuple of HiddenUnit
+        Units for features that are not standardised.
+    offset : float
+        Offset to add to the sum of votes; 0 without `with_offset`.
+    """
+    free = torch.tensor([unconstrained is None or name in unconstrained for name in names])
+    every_row = torch.cat(list(rows))
+    mean = every_row.mean(0)
+    deviation = every_row.std(0) if len(every_row) > 1 else torch.zeros_like(mean)
+    # A feature that is constant in the training data must have no effect on other data either.
+    deviation = torch.where(deviation > _ROUNDING * (1 + mean.abs()), deviation, torch.inf)
+    inputs = pad_sequence([(item - mean) / deviation for item in rows], batch_first=True)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        hidden = nn.Linear(len(names), settings.units)
+        votes = nn.Linear(settings.units, 1, bias=False)
+    offset = torch.zeros((), requires_grad=with_offset)
+
+    def constrained() -> tuple[torch.Tensor, torch.Tensor]:
+        weight, vote = hidden.weight, votes.weight[0]
+        weight = torch.where(free, weight, weight.abs())
+        return weight, vote if unconstrained is None else vote.abs()
+
+    # Without an offset to fit, Adam would amplify the rounding errors of its zero gradient.
+    parameters = [*hidden.parameters(), *votes.parameters(), *([offset] if with_offset else [])]
+    optimizer = torch.optim.Adam(parameters, settings.learning_rate)
+    for _ in range(settings.iterations):
+        weight, vote = constrained()
+        value = loss((inputs @ weight.T + hidden.bias).tanh() @ vote + offset)
+        value = value + settings.ridge * sum(p.square().sum() for p in parameters)
+        optimizer.zero_grad()
+        value.backward()
+        optimizer.step()
+    with torch.no_grad():
+        weight, vote = constrained()
+        weight = weight / deviation
+        bias = hidden.bias - weight @ mean
+    units = tuple(
+        HiddenUnit(unit_vote, unit_bias, dict(zip(names, unit_weights, strict=True)))
+        for unit_vote, unit_bias, unit_weights in zip(
+            vote.tolist(), bias.tolist(), weight.tolist(), strict=True
+        )
+    )
+    return units, float(offset.detach())
+
+
+def row_mask(rows: Sequence[torch.Tensor]) -> torch.Tensor:
+    """Return where a padded batch of items has rows; bool, (items, most rows of an item)."""
+    masks = [torch.ones(len(item), dtype=torch.bool) for item in rows]
+    return pad_sequence(masks, batch_first=True)

@@ -1,1 +1,0 @@
-"""Fits of the judges and of the document scorer."""

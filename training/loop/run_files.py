@@ -1,0 +1,416 @@
+"""The files of a run: the checkpoint, and beside it the log and the state that resumes the run.
+
+The state is stored as safetensors: no pickle is written or read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import platform
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+from huggingface_hub import HfApi, ModelCardData
+from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import nn
+
+from admiral.errors import AdmiralError, first_line
+from admiral.models.checkpoint import is_checkpoint
+from admiral.models.checkpoint_sums import write_sums
+from admiral.storage.atomic_directories import check_replaceable, exclusive_access, staging
+from admiral.storage.atomic_files import (
+    as_os_errors,
+    explain_write_errors,
+    replacing_path,
+    write_atomically,
+)
+from training.loop.loop_settings import LoopSettings
+
+
+class RunOutput:
+    """Paths and writers of a run: the checkpoint in `out`; state, log and trackers in `out`.run.
+
+    Parameters
+    ----------
+    out
+        Directory of the checkpoint. It is replaced as a whole or not at all.
+    """
+
+    def __init__(self, out: Path) -> None:
+        self.checkpoint = out
+        self.folder = out.with_name(f"{out.name}.run")
+        self.state = self.folder / "state.safetensors"
+        self.log = self.folder / "log.jsonl"
+
+    def check(self, overwrite: bool) -> None:
+        """Refuse to replace anything but a checkpoint that an earlier part of the run wrote.
+
+        Raises
+        ------
+        AdmiralError
+            If `out` holds a foreign checkpoint and `overwrite` is not given, or something else.
+        """
+        check_replaceable(self.checkpoint, True, is_checkpoint)
+        if self.checkpoint.exists() and not self.state.exists() and not overwrite:
+            raise AdmiralError(
+                f"{self.checkpoint}: exists and does not belong to a run that can be resumed. "
+                "Choose another `out`, or use --overwrite to replace it."
+            )
+
+    def check_start(self, start: Path) -> None:
+        """Raise `AdmiralError` if the run would replace the directory that it starts from."""
+        if self.checkpoint.resolve() == start.resolve():
+            raise AdmiralError(
+                f"{self.checkpoint}: is also `start`, which the run needs to resume. Choose "
+                "another `out`."
+            )
+
+    @contextmanager
+    def exclusive_access(self) -> Iterator[None]:
+        """Lock the output against other runs until the block ends.
+
+        Raises
+        ------
+        AdmiralError
+            If another run holds the lock, or the folder cannot be written.
+        """
+        with explain_write_errors(self.folder), ExitStack() as stack:
+            self.folder.parent.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(exclusive_access(self.folder, wait=False))
+            held = stack.pop_all()
+        with held:
+            yield
+
+    def truncate_log(self, step: int) -> None:
+        """Drop log records after `step`, which will be written again, and damaged ones."""
+        with explain_write_errors(self.log):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            lines = self.log.read_bytes().splitlines(True) if self.log.exists() else []
+        write_atomically(self.log, [line for line in lines if _step_of(line) <= step])
+
+    def append_log(self, record: dict[str, Any]) -> None:
+        """Append a record to the log as a line of JSON."""
+        with explain_write_errors(self.log), self.log.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(record) + "\n")
+
+    def publish(self, save: Callable[[Path], None], card: str) -> None:
+        """Write the trained checkpoint and its model card, replacing the earlier checkpoint.
+
+        Parameters
+        ----------
+        save
+            Writes the files of the checkpoint to an empty directory.
+
+        Raises
+        ------
+        AdmiralError
+            If it cannot be written; an earlier checkpoint is intact.
+        """
+        with staging(self.checkpoint, overwrite=True, owned=is_checkpoint) as folder:
+            with as_os_errors():
+                save(folder)
+            write_sums(folder)
+            readme = folder / "README.md"
+            readme.write_text(card, "utf-8")
+            for path in folder.iterdir():
+                # safetensors makes its files readable by the owner only.
+                path.chmod(readme.stat().st_mode)
+
+
+def _step_of(line: bytes) -> float:
+    """Return the step of a log record; infinity for a truncated or damaged line."""
+    try:
+        return float(json.loads(line)["step"]) if line.endswith(b"\n") else math.inf
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
+        return math.inf
+
+
+def push(checkpoint: Path, name: str, api: HfApi | None = None) -> None:
+    """Upload a checkpoint directory with its model card to the repository `name`.
+
+    A private repository is created if there is none. The token is that of ``hf auth login`` or the
+    variable ``HF_TOKEN``.
+
+    Raises
+    ------
+    AdmiralError
+        If the upload fails. The local checkpoint is unchanged.
+    """
+    api = api or HfApi()
+    try:
+        api.create_repo(name, private=True, exist_ok=True)
+        api.upload_folder(repo_id=name, folder_path=checkpoint, commit_message="Trained by AdMIRaL")
+    except (HfHubHTTPError, HFValidationError, OfflineModeIsEnabled, OSError) as error:
+        raise AdmiralError(
+            f"key 'push_to_hub': {name!r} cannot be written ({first_line(error)}). The "
+            f"checkpoint is in {checkpoint}; start the same command again to upload it."
+        ) from error
+
+
+_MOMENTS = ("step", "exp_avg", "exp_avg_sq")
+
+
+@dataclass
+class TrainingState:
+    """Progress of a run. With the tensors, it determines everything that follows.
+
+    Randomness is derived from the seed and the position, so no generator state is saved.
+
+    Attributes
+    ----------
+    step
+        Number of optimizer steps done.
+    position
+        Number of batches of the stream consumed by all processes together.
+    seconds
+        Time spent in training steps.
+    best
+        Best value so far of the metric that selects the checkpoint.
+    metrics, measured
+        Metrics of the exported checkpoint, or of the last evaluation where the last state is
+        kept, and the step at which they were measured.
+    losses
+        Sums and counts of the losses since the last report.
+    scaler
+        State of the gradient scaler (fp16 only).
+    published
+        Step of the last exported checkpoint.
+    selection
+        Settings and data that `best` depends on. If they change, `best` is reset.
+    run
+        Settings and checksums that must not change when the run is resumed.
+    """
+
+    step: int = 0
+    position: int = 0
+    seconds: float = 0.0
+    best: float | None = None
+    metrics: dict[str, float] = field(default_factory=dict)
+    measured: int = 0
+    losses: dict[str, list[float]] = field(default_factory=dict)
+    scaler: dict[str, float] = field(default_factory=dict)
+    published: int = 0
+    selection: dict[str, Any] = field(default_factory=dict)
+    run: dict[str, Any] = field(default_factory=dict)
+
+
+def save_state(
+    path: Path, module: nn.Module, optimizer: torch.optim.Optimizer, state: TrainingState
+) -> None:
+    """Write weights, AdamW's moments and the progress of a run to the file `path`.
+
+    Raises
+    ------
+    AdmiralError
+        If writing fails, usually because the disk is full. As after a kill, the old file is intact.
+    """
+    tensors = {}
+    for name, value in module.named_parameters():
+        tensors[f"weight/{name}"] = value.detach().cpu().contiguous()
+        for key, moment in optimizer.state.get(value, {}).items():
+            tensors[f"{key}/{name}"] = moment.detach().cpu().contiguous()
+    progress = json.dumps(asdict(state))
+    metadata = {
+        "progress": progress,
+        "progress_checksum": _crc(progress),
+        "checksum": _checksum((name, tensors[name]) for name in sorted(tensors)),
+    }
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for temporary in path.parent.glob(".tmp??????"):
+            temporary.unlink()  # left by a killed safetensors; the folder belongs to this run
+        with replacing_path(path) as partial:
+            save_file(tensors, partial, metadata=metadata)
+    except (OSError, SafetensorError) as error:
+        raise AdmiralError(
+            f"{path}: the state cannot be saved ({error}). The previous state is intact. Free some "
+            "disk space and start the same command again."
+        ) from error
+
+
+def _checksum(tensors: Iterable[tuple[str, torch.Tensor]]) -> str:
+    """Return the CRC-32 of names and values, in the given order."""
+    crc = 0
+    for name, tensor in tensors:
+        content = tensor.flatten().view(torch.uint8).numpy().data
+        crc = zlib.crc32(content, zlib.crc32(name.encode(), crc))
+    return f"{crc:08x}"
+
+
+def _crc(text: str) -> str:
+    return f"{zlib.crc32(text.encode()):08x}"
+
+
+def read_state(path: Path) -> TrainingState | None:
+    """Read the progress of a saved run; None if there is no saved state.
+
+    Raises
+    ------
+    AdmiralError
+        If the file is damaged.
+    """
+    if not path.exists():
+        return None
+    try:
+        with safe_open(str(path), framework="pt") as saved:
+            metadata = saved.metadata() or {}
+        progress = metadata["progress"]
+        if metadata["progress_checksum"] != _crc(progress):
+            raise ValueError("its checksum does not match")
+        return TrainingState(**json.loads(progress))
+    except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
+        raise AdmiralError(
+            f"{path}: is not the state of a run ({error}). Use --overwrite to start again."
+        ) from error
+
+
+def load_tensors(path: Path, module: nn.Module, optimizer: torch.optim.Optimizer) -> None:
+    """Restore the weights and moments that `save_state` wrote.
+
+    Raises
+    ------
+    AdmiralError
+        If they are damaged or belong to another model.
+    """
+    try:
+        with safe_open(str(path), framework="pt") as saved, torch.no_grad():
+            names = set(saved.keys())
+            checksum = _checksum((name, saved.get_tensor(name)) for name in sorted(names))
+            if (saved.metadata() or {}).get("checksum") != checksum:
+                raise AdmiralError(
+                    f"{path}: is damaged. Restore it, or use --overwrite to start again."
+                )
+            for name, value in module.named_parameters():
+                value.copy_(saved.get_tensor(f"weight/{name}"))
+                moments = {
+                    key: saved.get_tensor(f"{key}/{name}")
+                    for key in _MOMENTS
+                    if f"{key}/{name}" in names
+                }
+                if moments:
+                    # Fused AdamW keeps its step counter on the device of the weights.
+                    optimizer.state[value] = {k: v.to(value.device) for k, v in moments.items()}
+    except (OSError, SafetensorError, RuntimeError) as error:
+        raise AdmiralError(
+            f"{path}: belongs to another model ({error}). Choose another `out`, or use --overwrite."
+        ) from error
+
+
+def open_state(
+    output: RunOutput, overwrite: bool, fixed: Mapping[str, Any], selection: Mapping[str, Any]
+) -> TrainingState:
+    """Return the state of the saved run, or of a new one.
+
+    Parameters
+    ----------
+    overwrite
+        Whether to start a new run in any case.
+    fixed
+        Settings and checksums that all parts of a run must agree on.
+    selection
+        Settings and checksums that decide which state is best. If they differ from those of the
+        saved run, or the checkpoint is missing, the best value is reset.
+
+    Raises
+    ------
+    AdmiralError
+        If the saved state is damaged, or was started with other values of `fixed`; with the names
+        of those that differ.
+    """
+    state = (None if overwrite else read_state(output.state)) or TrainingState(run=dict(fixed))
+    changed = [key for key in fixed if state.run.get(key) != fixed[key]]
+    if changed:
+        raise AdmiralError(
+            f"{output.folder}: holds the state of a run with another {' and '.join(changed)}. "
+            "Resume it with the original values, choose another `out`, or use --overwrite."
+        )
+    if state.selection != selection or not output.checkpoint.exists():
+        state.best, state.selection = None, dict(selection)
+    return state
+
+
+_PACKAGES = ("torch", "transformers", "tokenizers", "accelerate")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file that a checkpoint was trained or evaluated on.
+
+    Attributes
+    ----------
+    role
+        Its use, such as ``train``.
+    name
+        File name without folder.
+    sha256
+        SHA-256 checksum in hexadecimal.
+    samples
+        Number of usable samples per task.
+    """
+
+    role: str
+    name: str
+    sha256: str
+    samples: Mapping[str, int]
+
+    @classmethod
+    def of(cls, role: str, path: Path, samples: Mapping[str, int] | None = None) -> SourceFile:
+        """Return the description of the file at `path`."""
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return cls(role, path.name, digest, samples or {})
+
+
+def render_card(
+    data: ModelCardData,
+    config: LoopSettings,
+    state: TrainingState,
+    devices: str,
+    introduction: Sequence[str],
+    trained_on: Sequence[str],
+    evaluated_on: str,
+    settings: Mapping[str, object],
+) -> str:
+    """Return a model card as Markdown with a YAML header."""
+    versions = [("Python", platform.python_version())] + [(p, version(p)) for p in _PACKAGES]
+    lines = [
+        *("---", data.to_yaml(), "---", ""),
+        *(f"# {Path(config.out).name}", "", *introduction, ""),
+        *("## Trained on", "", *trained_on, ""),
+        f"{state.step} of {config.steps} steps in {state.seconds / 60:.0f} minutes, by {devices}.",
+        *("", "## Scores", "", *_scores(state, evaluated_on), ""),
+        *("## Settings", ""),
+        *markdown_table(("setting", "value"), [(k, str(v)) for k, v in settings.items()]),
+        *("", "## Versions", "", *markdown_table(("package", "version"), versions), ""),
+    ]
+    return "\n".join(lines)
+
+
+def _scores(state: TrainingState, evaluated_on: str) -> list[str]:
+    if not state.metrics:
+        return ["It was not evaluated while it was trained."]
+    values = [(name, f"{value:.4f}") for name, value in state.metrics.items()]
+    return [
+        f"After {state.measured} steps, {evaluated_on}:",
+        "",
+        *markdown_table(("metric", "value"), values),
+    ]
+
+
+def markdown_table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Return the lines of a table in Markdown."""
+    return [
+        f"| {' | '.join(head)} |",
+        "|" + "---|" * len(head),
+        *(f"| {' | '.join(row)} |" for row in rows),
+    ]

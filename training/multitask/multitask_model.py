@@ -1,0 +1,298 @@
+"""The seq2seq model and the reranking head as one module, with a loss for each kind of batch.
+
+The targets of an input share a row of the decoder, in which each sees only itself. Packing saves
+work: the keys and values of the cross-attention are computed once for all targets of an input.
+
+Guided attention is a loss on cross-attention that teaches a few heads where to copy from. Targets
+copy most of their tokens: titles from the claim or the evidence, proof spans from both.
+Cross-entropy alone teaches a model where to look only slowly. The loss is used in training only;
+the architecture stays the same. Source: guided alignment training (Chen et al. 2016).
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+from transformers import PreTrainedModel
+
+from admiral.models.heads import RerankHead
+from training.multitask.sample_batches import Batch, Counts, RerankBatch, SequenceBatch
+from trie.model.shared_attention import split_heads
+from trie.model.t5 import output_scale, position_bias
+
+_HEADS = 4  # guided heads of the last layer; the others are free
+
+
+class GuidedAttention:
+    """Record queries and keys of the last cross-attention, and compute the loss on its weights.
+
+    Use it as a context manager around the forward pass, then call `loss`.
+    """
+
+    def __init__(self, model: PreTrainedModel) -> None:
+        decoder: Any = model.get_decoder()
+        if model.config.model_type == "bart":
+            attention = decoder.layers[-1].encoder_attn
+            self._projections = (attention.q_proj, attention.k_proj)
+            self._width, heads = attention.head_dim, attention.num_heads
+            self._scale = self._width**-0.5
+        else:
+            attention = decoder.block[-1].layer[1].EncDecAttention
+            self._projections = (attention.q, attention.k)
+            self._width, heads = attention.key_value_proj_dim, attention.n_heads
+            self._scale = 1.0
+        self._count = min(_HEADS, heads)
+        self._outputs: dict[nn.Module, torch.Tensor] = {}
+
+    def __enter__(self) -> GuidedAttention:
+        self._outputs.clear()
+        self._handles = [p.register_forward_hook(self._record) for p in self._projections]
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for handle in self._handles:
+            handle.remove()
+
+    def _record(self, module: nn.Module, _: object, output: torch.Tensor) -> None:
+        self._outputs[module] = output
+
+    def loss(self, mask: torch.Tensor, copies: torch.Tensor, count: int) -> torch.Tensor:
+        """Return the mean negative log of the attention mass on the aligned source positions.
+
+        Parameters
+        ----------
+        mask
+            Shape (batch, source), 1 where there is a token.
+        copies
+            Shape (batch, target, source), bool: source positions aligned with each target token.
+        count
+            Number of aligned target tokens to average over, in `copies` or in the whole batch that
+            this is a part of. Not zero.
+        """
+        query, key = (self._heads(self._outputs[p]) for p in self._projections)
+        scores = query @ key.transpose(-1, -2) * self._scale
+        logs = scores.masked_fill(mask[:, None, None] == 0, -torch.inf).log_softmax(-1)
+        copied = copies.any(-1)
+        # Without an alignment all attention counts, which avoids a log of zero; masked below.
+        aligned = (copies | ~copied[..., None])[:, None]
+        mass = logs.masked_fill(~aligned, -torch.inf).logsumexp(-1)
+        loss: torch.Tensor = -mass.masked_fill(~copied[:, None], 0.0).sum() / (count * self._count)
+        return loss
+
+    def _heads(self, states: torch.Tensor) -> torch.Tensor:
+        """Map (batch, length, width) to (batch, guided heads, length, head width)."""
+        guided = states[..., : self._count * self._width].float()
+        heads = guided.view(*guided.shape[:-1], self._count, self._width)
+        return heads.transpose(1, 2)
+
+
+def packed_decoder(
+    model: PreTrainedModel, hidden: torch.Tensor, batch: SequenceBatch
+) -> torch.Tensor:
+    """Return the decoder's states for targets that share a row, (batch, target length, width).
+
+    Each target attends to its own earlier tokens and to the encoder's states, as it would in a row
+    of its own.
+
+    Parameters
+    ----------
+    model
+        A post-norm BART or a model of T5's family.
+    hidden
+        The encoder's states, (batch, source length, width).
+    """
+    order = torch.arange(batch.segments.shape[1], device=hidden.device)
+    seen = (batch.segments[:, :, None] == batch.segments[:, None]) & (order[:, None] >= order)
+    decode = _bart_states if model.config.model_type == "bart" else _t5_states
+    return decode(model.get_decoder(), hidden, batch, seen)
+
+
+def vocabulary_logits(model: Any, states: torch.Tensor) -> torch.Tensor:
+    """Return the logits of the token after each decoder state, (..., vocabulary)."""
+    if model.config.model_type == "bart":
+        logits: torch.Tensor = model.lm_head(states) + model.final_logits_bias
+    else:
+        logits = model.lm_head(states * output_scale(model))
+    return logits
+
+
+def _bart_states(
+    decoder: Any, hidden: torch.Tensor, batch: SequenceBatch, seen: torch.Tensor
+) -> torch.Tensor:
+    positions = decoder.embed_positions
+    states: torch.Tensor = decoder.embed_tokens(batch.decoder_ids)
+    states = states + F.embedding(batch.positions + positions.offset, positions.weight)
+    states = decoder.layernorm_embedding(states)
+    states = F.dropout(states, p=decoder.dropout, training=decoder.training)
+    own = _additive(seen[:, None], states.dtype)
+    cross = _additive(batch.attention_mask[:, None, None] > 0, states.dtype)
+    for layer in decoder.layers:
+        states = layer(states, own, hidden, encoder_attention_mask=cross, use_cache=False)
+    return states
+
+
+def _t5_states(
+    decoder: Any, hidden: torch.Tensor, batch: SequenceBatch, seen: torch.Tensor
+) -> torch.Tensor:
+    states: torch.Tensor = decoder.dropout(decoder.embed_tokens(batch.decoder_ids))
+    mask = _additive(seen[:, None], states.dtype)
+    cross_mask = _additive(batch.attention_mask[:, None, None] > 0, states.dtype)
+    distances = batch.positions[:, None] - batch.positions[:, :, None]
+    own_mask = mask
+    for block in decoder.block:
+        own, cross, feed_forward = block.layer
+        attention = own.SelfAttention
+        if attention.has_relative_attention_bias:
+            limit = attention.relative_attention_max_distance
+            embedding = attention.relative_attention_bias
+            bias = position_bias(embedding, distances, limit, bidirectional=False)
+            own_mask = mask + bias.transpose(0, 1)
+        normed = own.layer_norm(states)
+        states = states + own.dropout(_attend(attention, normed, normed, own_mask))
+        normed = cross.layer_norm(states)
+        attended = _attend(cross.EncDecAttention, normed, hidden, cross_mask)
+        states = feed_forward(states + cross.dropout(attended))
+    states = decoder.dropout(decoder.final_layer_norm(states))
+    return states
+
+
+def _attend(
+    attention: Any, states: torch.Tensor, memory: torch.Tensor, mask: torch.Tensor
+) -> torch.Tensor:
+    """Return the output of a T5 attention layer, whose scores are not scaled."""
+    query = split_heads(attention.q(states), attention.n_heads)
+    key = split_heads(attention.k(memory), attention.n_heads)
+    value = split_heads(attention.v(memory), attention.n_heads)
+    weights = (query @ key.transpose(-1, -2) + mask).softmax(-1)
+    weights = F.dropout(weights, p=attention.dropout, training=attention.training)
+    out: torch.Tensor = attention.o((weights @ value).transpose(1, 2).flatten(2))
+    return out
+
+
+def _additive(allowed: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """Return a mask to be added to attention scores: 0, or the lowest number of its type."""
+    zeros = torch.zeros(allowed.shape, dtype=dtype, device=allowed.device)
+    return zeros.masked_fill(~allowed, torch.finfo(dtype).min)
+
+
+_GOLD_WEIGHT = 3.0  # of gold sentences in the logistic loss, because they are rare
+
+
+class MultiTaskModel(nn.Module):
+    """A seq2seq model and a reranking head that share an encoder.
+
+    Parameters
+    ----------
+    model, head
+        The head is needed for reranking batches only.
+    attention_loss_weight
+        Weight of the loss on the cross-attention (see `training.multitask.multitask_model`).
+    """
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        head: RerankHead | None = None,
+        attention_loss_weight: float = 0.0,
+        label_smoothing: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.model = model
+        self.head = head
+        self._attention_loss_weight, self._label_smoothing = attention_loss_weight, label_smoothing
+
+    def encoder_parameters(self) -> list[nn.Parameter]:
+        """Return the parameters of the encoder and of the reranking head."""
+        parameters = list(self.model.get_encoder().parameters())
+        if self.head is not None:
+            parameters += self.head.parameters()
+        return parameters
+
+    def forward(self, batch: Batch, counts: Counts) -> torch.Tensor:
+        """Return the loss of a batch, or of a part of one.
+
+        Parameters
+        ----------
+        counts
+            Counts of the whole batch, so that the losses of its parts add up to its loss.
+        """
+        if isinstance(batch, SequenceBatch):
+            return self._sequence_loss(batch, counts)
+        hidden = self.model.get_encoder()(
+            input_ids=batch.input_ids, attention_mask=batch.attention_mask
+        ).last_hidden_state
+        if self.head is None:
+            raise ValueError("reranking batches need a head")
+        return rerank_loss(sentence_means(self.head(hidden), batch), batch, counts)
+
+    def _sequence_loss(self, batch: SequenceBatch, counts: Counts) -> torch.Tensor:
+        """Return the negative log marginal likelihood of the targets of each input.
+
+        The likelihood of an input is the sum of the probabilities of all its targets. The loss is
+        summed over inputs and divided by the number of target tokens, so that with one target per
+        input it is the cross-entropy per token.
+        """
+        hidden = self.model.get_encoder()(
+            input_ids=batch.input_ids, attention_mask=batch.attention_mask
+        ).last_hidden_state
+        with GuidedAttention(self.model) as guided_attention:
+            states = packed_decoder(self.model, hidden, batch)
+        real = batch.segments >= 0
+        logits = vocabulary_logits(self.model, states[real])
+        losses = F.cross_entropy(
+            logits.float(),
+            batch.labels[real],
+            label_smoothing=self._label_smoothing,
+            reduction="none",
+        )
+        width = int(batch.segments.max()) + 1
+        rows = torch.arange(len(batch.segments), device=real.device)[:, None] * width
+        sequences = losses.new_zeros(len(batch.segments) * width)
+        sequences = sequences.index_add(0, (rows + batch.segments)[real], losses)
+        present = batch.segments[:, :, None] == torch.arange(width, device=real.device)
+        scores = (-sequences.view(-1, width)).masked_fill(~present.any(1), -torch.inf)
+        loss = -scores.logsumexp(1).sum() / counts.tokens
+        if self._attention_loss_weight and counts.copied:
+            attention = guided_attention.loss(batch.attention_mask, batch.copies, counts.copied)
+            loss = loss + self._attention_loss_weight * attention
+        return loss
+
+
+def sentence_means(logits: torch.Tensor, batch: RerankBatch) -> torch.Tensor:
+    """Return the mean token score of each sentence, (claims, sentences).
+
+    Parameters
+    ----------
+    logits
+        Token scores, (passes, length).
+    """
+    sums = F.pad(logits.float().cumsum(1), (1, 0)).flatten()
+    return (sums[batch.ends] - sums[batch.begins]) / (batch.ends - batch.begins)
+
+
+def rerank_loss(scores: torch.Tensor, batch: RerankBatch, counts: Counts) -> torch.Tensor:
+    """Return a listwise softmax loss plus a logistic loss.
+
+    The first contrasts each gold sentence with all other sentences of its claim. The second
+    calibrates the scores, so that 0 separates gold from other sentences.
+    """
+    wrong = scores.masked_fill(batch.gold | ~batch.real, -torch.inf)
+    against = wrong.logsumexp(1, keepdim=True)
+    contrasts = (torch.logaddexp(scores, against) - scores).masked_fill(~batch.gold, 0.0)
+    ordering = (contrasts.sum(1) / batch.gold.sum(1)).sum() / counts.claims
+    logistic = F.binary_cross_entropy_with_logits(
+        scores,
+        batch.gold.to(scores.dtype),
+        weight=batch.real * torch.where(batch.gold, _GOLD_WEIGHT, 1.0),
+        reduction="sum",
+    )
+    return ordering + logistic / counts.sentences

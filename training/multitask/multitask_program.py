@@ -1,0 +1,253 @@
+"""Training of the multi-task model: its samples, its measures, its checkpoint and model card."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate import Accelerator
+from huggingface_hub import ModelCardData
+
+import admiral
+from admiral.errors import AdmiralError
+from admiral.kb import KnowledgeBase, locate
+from admiral.models.checkpoint import save_checkpoint
+from admiral.models.hf_config import ARCHITECTURES
+from training.data.samples import RetrieveSample
+from training.loop.loop_settings import values_of
+from training.loop.optimisation import parameter_groups
+from training.loop.run_files import SourceFile, TrainingState, markdown_table, render_card
+from training.loop.training_loop import Program, run_training
+from training.multitask.dev_evaluation import Evaluator, development_losses, metrics
+from training.multitask.initial_checkpoint import open_initial_checkpoint
+from training.multitask.multitask_model import MultiTaskModel
+from training.multitask.multitask_settings import TrainConfig
+from training.multitask.sample_batches import (
+    KINDS,
+    Batch,
+    Counts,
+    Examples,
+    batches_of,
+    collate,
+    cost,
+    kind_of,
+    one_epoch,
+)
+from training.multitask.sample_encoding import (
+    RerankingExample,
+    TrainingSet,
+    read_training_set,
+    subsample,
+)
+
+# Settings that decide the order of batches. All parts of a run must agree on them.
+_FIXED_SETTINGS = (
+    *("hops", "target", "seed", "batch_tokens", "rerank_tokens", "max_source", "max_target"),
+    "markers",
+)
+# Settings that decide which state is best.
+_SELECTION_SETTINGS = ("best_metric", "keep", "kb", "eval_samples", "eval_beams", "proof_beams")
+_TASK_NAMES = {
+    "retrieve": "hop retrieval: sentence identifiers and the title of the next document",
+    "rerank": "sentence reranking, with the head in `rerank_head.safetensors`",
+    "prove": "natural-logic proofs",
+}
+# Local paths, and settings that do not change the weights.
+_OMITTED = {"out", "kb", "device", "tracker", "push_to_hub", "log_every", "save_every"}
+
+
+def train(config: TrainConfig, tasks: tuple[str, ...], *, overwrite: bool = False) -> None:
+    """Train a checkpoint, continuing from the saved state of the same run if there is one.
+
+    Parameters
+    ----------
+    config
+        Validated settings (see `training.multitask.multitask_settings.load_config`).
+    tasks
+        Tasks of the checkpoint: some of `trie.model.safe_tokenizer.TASKS`.
+    overwrite
+        Start a new run and replace the one in `out`.
+
+    Raises
+    ------
+    AdmiralError
+        In the same cases as `run_training`.
+    """
+    run_training(
+        config,
+        lambda accelerator, stack: MultiTaskProgram(config, tasks, accelerator, stack),
+        overwrite=overwrite,
+        upload_to=config.push_to_hub,
+    )
+
+
+class MultiTaskProgram(Program):
+    """Trains a multi-task model on generation and reranking batches.
+
+    Raises
+    ------
+    AdmiralError
+        For bad input.
+    """
+
+    product = "checkpoint"
+    loss_kinds = KINDS
+    reported_group = 1  # of the decoder
+    lengths = "max_source and max_target"
+
+    def __init__(
+        self,
+        config: TrainConfig,
+        tasks: tuple[str, ...],
+        accelerator: Accelerator,
+        stack: ExitStack,
+    ) -> None:
+        self._config, self._tasks, self._accelerator = config, tasks, accelerator
+        self._start = start = open_initial_checkpoint(config, tasks)
+        self.start = start.path
+        self._train = read_training_set("train", config.samples, config, tasks, start.tokens)
+        self._dev: TrainingSet | None = None
+        if config.dev:
+            dev = read_training_set("evaluate", config.dev, config, tasks, start.tokens)
+            self._dev = subsample(dev, config.eval_samples, config.seed)
+        self._base = SourceFile.of("start from", start.path / "model.safetensors")
+        self.fixed = values_of(config, _FIXED_SETTINGS) | {
+            "tasks": ", ".join(tasks),
+            "start": self._base.sha256,
+            "samples": self._train.source.sha256,
+        }
+        self.selection = values_of(config, _SELECTION_SETTINGS) | {
+            "dev": self._dev.source.sha256 if self._dev else None
+        }
+        self.module: MultiTaskModel = MultiTaskModel(
+            start.model, start.head, config.attention_loss_weight, config.label_smoothing
+        )
+        encoder = self.module.encoder_parameters()
+        if not config.encoder_lr:
+            self._freeze(encoder)
+        self.groups = parameter_groups(self.module, encoder, config.encoder_lr, config.decoder_lr)
+        self.summary = self._describe_data()
+        self._share = (accelerator.process_index, accelerator.num_processes)
+        self._evaluator = self._open_evaluator(self._dev, stack) if self._dev else None
+
+    def batches(self) -> Iterator[Examples]:
+        """Yield the samples of batches forever."""
+        config = self._config
+        return batches_of(self._train.items, config.batch_tokens, config.rerank_tokens, config.seed)
+
+    def collate(self, items: Any) -> Batch:
+        """Return a padded batch."""
+        return collate(items, self._start.tokens.pad, self._start.tokens.start)
+
+    def counts(self, items: Any) -> Counts:
+        """Return the counts of tokens or of sentences."""
+        return Counts.of(items)
+
+    def cost(self, items: Any) -> int:
+        """Return the cost of a padded batch."""
+        return cost(items)
+
+    def kind(self, batch: Any) -> str:
+        """Return the name of the loss of a batch."""
+        return kind_of(batch)
+
+    def measure(self) -> dict[str, float]:
+        """Return the development metrics of the current weights."""
+        assert self._dev is not None
+        assert self._evaluator is not None
+        config, accelerator, tokens = self._config, self._accelerator, self._start.tokens
+        batches = one_epoch(self._dev.items, config.batch_tokens, config.rerank_tokens, 0)
+        own = batches[self._share[0] :: self._share[1]]
+        self.module.eval()
+        try:
+            with accelerator.autocast():
+                sums = development_losses(
+                    self.module, own, tokens.pad, tokens.start, accelerator.device
+                )
+            sums |= self._evaluator.sums()
+            self.module.train()
+            values = torch.tensor(list(sums.values()), device=accelerator.device)
+            rows = accelerator.reduce(values, "sum").tolist()
+        except torch.OutOfMemoryError as error:
+            raise AdmiralError(
+                "memory ran out in evaluation. Lower eval_beams, proof_beams or the batch sizes. "
+                "The same command continues from the last saved state."
+            ) from error
+        return metrics({name: (total, n) for name, (total, n) in zip(sums, rows, strict=True)})
+
+    def card(self, state: TrainingState, devices: str) -> str:
+        """Return the model card as Markdown with a YAML header; paths are shortened to names."""
+        config, base, model_type = self._config, self._start.name, self._model_type
+        data = ModelCardData(
+            library_name="transformers",
+            tags=["fact-verification", "multi-hop-retrieval", "natural-logic", model_type],
+            base_model=base if base == config.start and base.count("/") == 1 else None,
+        )
+        introduction = [
+            f"A {ARCHITECTURES[model_type]} sequence-to-sequence model for AdMIRaL "
+            f"{admiral.__version__}, started from {base}. Tasks:",
+            "",
+            *(f"- {_TASK_NAMES[task]}" for task in self._tasks),
+            "",
+            '    admiral retrieve --model DIRECTORY "A claim."',
+        ]
+        files = [self._base, self._train.source, *([self._dev.source] if self._dev else [])]
+        trained_on = markdown_table(
+            ("file", "for", "samples", "sha256"),
+            [
+                (f.name, f.role, ", ".join(f"{n} {t}" for t, n in f.samples.items()), f.sha256)
+                for f in files
+            ],
+        )
+        settings = {key: v for key, v in asdict(config).items() if key not in _OMITTED}
+        for key in ("samples", "dev", *(["start"] if Path(config.start).is_dir() else [])):
+            settings[key] = Path(settings[key]).name
+        evaluated_on = f"on at most {config.eval_samples} development samples of each task"
+        return render_card(
+            data, config, state, devices, introduction, trained_on, evaluated_on, settings
+        )
+
+    def write(self, folder: Path, dtype: torch.dtype) -> None:
+        """Write the checkpoint."""
+        start = self._start
+        save_checkpoint(folder, start.model, start.head, start.tokenizer, dtype)
+
+    @property
+    def _model_type(self) -> str:
+        return str(self._start.model.config.model_type)
+
+    def _describe_data(self) -> str:
+        counts = ", ".join(f"{n} {task}" for task, n in self._train.source.samples.items())
+        left_out = self._train.left_out
+        why = f" ({left_out} left out: too long, or nothing to rank)" if left_out else ""
+        return f"{counts} samples{why}"
+
+    def _freeze(self, encoder: Sequence[torch.nn.Parameter]) -> None:
+        """Exclude the encoder, the embeddings and the head from training, and from its cost."""
+        if any(isinstance(item, RerankingExample) for item in self._train.items):
+            raise AdmiralError(
+                f"{self._config.samples}: holds reranking samples, of which nothing can be learnt "
+                "with encoder_lr=0. Leave them out, or raise encoder_lr."
+            )
+        for parameter in encoder:
+            parameter.requires_grad_(False)
+
+    def _open_evaluator(self, dev: TrainingSet, stack: ExitStack) -> Evaluator:
+        kb = None
+        if any(isinstance(sample, RetrieveSample) for sample in dev.samples):
+            kb = stack.enter_context(KnowledgeBase.open(locate(self._config.kb)))
+            # The main process builds the title trie if it is not cached yet.
+            with self._accelerator.main_process_first():
+                kb.title_trie(self._start.tokens)
+        evaluator = Evaluator(self._start, dev.samples, kb, self._config, self._share)
+        available = ["score", "loss", *evaluator.names]
+        if self._config.best_metric not in available:
+            raise AdmiralError(
+                f"{self._config.dev}: holds no samples for {self._config.best_metric!r}. "
+                f"Choose one of {', '.join(available)}, or build such samples."
+            )
+        return evaluator
