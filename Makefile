@@ -231,7 +231,7 @@ runs/bge-small/model.safetensors: | setup
 
 runs/real-examples.jsonl: | runs/hover-367k/manifest.json
 	$(EXAMPLES) $(foreach p,$(PAIRS),--nli $(DATA)/$p.train.jsonl.gz) --kb runs/hover-367k $(EXCLUDED) \
-	    --neutral fever --neutral fever-train --surround fever --surround fever-train \
+	    --surround fever --surround fever-train \
 	    --limit hans=4000 --limit help-main=4000 --limit logicbench=2500 --limit scone=4000 --limit begin=800 \
 	    --limit help=3000 --limit drop-nli=8000 --limit entailmentbank=5000 \
 	    $(foreach s,vitaminc fever-train fever fever-nli,--title $s --join $s) \
@@ -264,7 +264,7 @@ CALIBRATION_PAIRS := nli2/vitaminc:500 nli/fever:500 nli2/fever-train:300 nli2/s
 runs/calibration-examples.jsonl: | runs/hover-367k/manifest.json
 	$(EXAMPLES) --split dev --seed 9 --kb runs/hover-367k --documents $(DATA)/feverous/pages.jsonl \
 	    $(foreach p,$(CALIBRATION_PAIRS),--nli $(DATA)/$(firstword $(subst :, ,$p)).dev.jsonl.gz \
-	    --limit $(subst :,=,$(notdir $p))) --neutral fever $(foreach s,vitaminc fever-train fever,--title $s) \
+	    --limit $(subst :,=,$(notdir $p))) $(foreach s,vitaminc fever-train fever,--title $s) \
 	    --source hover:$(DATA)/hover/claims.dev.jsonl --source gold:$(DATA)/feverous/claims.dev.jsonl \
 	    --source fool-me-twice:$(DATA)/fool-me-twice/claims.dev.jsonl $@
 

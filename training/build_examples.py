@@ -39,7 +39,6 @@ from training.data.examples import (
 from training.data.inference_examples import (
     TitleNames,
     inference_files,
-    mismatched_examples,
     read_inference_examples,
     surrounded_examples,
     with_titles,
@@ -60,13 +59,6 @@ from training.data.worlds import world_examples
     "--non-commercial",
     is_flag=True,
     help=f"Also use {' and '.join(sorted(NON_COMMERCIAL))}, whose licences forbid commercial use.",
-)
-@click.option(
-    "--neutral",
-    multiple=True,
-    metavar="SOURCE",
-    help="Add neutral examples to a source of --nli that has none: its claims with evidence of "
-    "other claims about the same; repeatable.",
 )
 @click.option(
     "--surround",
@@ -114,7 +106,6 @@ def main(
     nli: tuple[Path, ...],
     split: str,
     non_commercial: bool,
-    neutral: tuple[str, ...],
     surround: tuple[str, ...],
     title: tuple[str, ...],
     join: tuple[str, ...],
@@ -144,9 +135,6 @@ def main(
         for source in title:
             examples = with_titles(examples, source, seed)
         joined = [new for source in join for new in joined_examples(examples, source, seed)]
-        examples += [
-            new for source in neutral for new in mismatched_examples(examples, source, seed)
-        ]
         if parsed or surround:
             with ExitStack() as stack:
                 kb = stack.enter_context(KnowledgeBase.open(locate(name)))

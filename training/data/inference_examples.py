@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -122,37 +121,6 @@ class TitleNames:
         """Return whether the claim or the evidence names a title."""
         texts = (example.claim, *(text for sentence in example.evidence for text in sentence))
         return bool(self._names) and any(map(self.in_text, texts))
-
-
-def mismatched_examples(examples: Sequence[Example], source: str, seed: int) -> Iterator[Example]:
-    """Yield neutral examples for a source that has none: its claims with evidence of others.
-
-    The evidence names what the claim is about, but shares no sentence with the claim's own evidence
-    and lacks words of the claim, as most sentences do that retrieval finds.
-    """
-    own: defaultdict[str, list[Example]] = defaultdict(list)
-    for example in examples:
-        if example.source == source:
-            own[example.claim].append(example)
-    by_name: defaultdict[str, dict[tuple[tuple[str, str], ...], None]] = defaultdict(dict)
-    for members in own.values():
-        for example in members:
-            text = " ".join(text for _, text in example.evidence)
-            for name in set(_NAME.findall(text)):
-                by_name[name][example.evidence] = None
-    for claim, members in own.items():
-        names = (name for name in _NAME.findall(claim) if len(name) >= _MIN_NAME)
-        name = next(names, None)  # nearly always the subject
-        if name is None:
-            continue
-        sentences = {sentence for example in members for sentence in example.evidence}
-        rng = random.Random(f"{seed} {claim}")
-        candidates = list(by_name[name])
-        for other in rng.sample(candidates, min(len(candidates), _MAX_CANDIDATES)):
-            if sentences.isdisjoint(other) and not _covers(other, claim):
-                nothing = ("neutral",) * len(other)
-                yield Example(claim, other, "neutral", source, nothing, group=members[0].group)
-                break
 
 
 def _covers(evidence: Sequence[tuple[str, str]], claim: str) -> bool:

@@ -17,7 +17,6 @@ from training.data.examples import Example
 from training.data.inference_examples import (
     TitleNames,
     inference_files,
-    mismatched_examples,
     read_inference_examples,
     surrounded_examples,
     with_titles,
@@ -105,28 +104,6 @@ def test_names_are_runs_of_words_that_begin_with_a_capital(titles: list[str], te
     }
     expected = any(tuple(title.split()) in runs for title in titles if title.strip())
     assert TitleNames(titles).in_text(text) is expected
-
-
-def test_mismatched_evidence_names_the_same_and_shares_no_sentence() -> None:
-    examples = [
-        untitled("Ada Brook was born in Wales.", "Ada Brook is Welsh.", "She was born there."),
-        untitled("Ada Brook is a painter.", "Ada Brook painted."),
-        untitled("Ada Brook is famous.", "Ada Brook painted.", "Ada Brook was born in 1941."),
-        untitled("Ada Brook is rich.", "Ada Brook has a house.", source="other"),
-        untitled("Oslo is cold.", "Oslo has snow."),
-        untitled("It is cold.", "It has snow."),
-    ]
-    made = list(mismatched_examples(examples, "fever", 0))
-    assert made == list(mismatched_examples(examples, "fever", 0))
-    assert {one.claim for one in made} == {one.claim for one in examples[:3]}
-    own = {example.claim: set(example.evidence) for example in examples}
-    for one in made:
-        assert (one.label, one.source) == ("neutral", "fever")
-        assert set(one.sentences) == {"neutral"}
-        assert own[one.claim].isdisjoint(one.evidence)
-        assert any("Ada Brook" in text for _, text in one.evidence)
-        assert ("", "Ada Brook has a house.") not in one.evidence
-    assert not list(mismatched_examples(examples, "snli", 0))
 
 
 CORPUS = PassageCorpus(
