@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from admiral.cli.service_options import (
+    allowed_hosts,
     check_access,
     check_port,
     open_service,
@@ -41,6 +42,7 @@ def mcp_command(
     port: int,
     keys_path: Path | None,
     no_auth: bool,
+    hosts: tuple[str, ...],
     places: int,
     deadline: float,
     config: RetrievalConfig,
@@ -67,7 +69,7 @@ def mcp_command(
     try:
         logging.getLogger("admiral.serving").setLevel(logging.INFO)
         uvicorn.run(
-            http_app(service, host, api_keys),
+            http_app(service, host, api_keys, allowed_hosts(host, hosts)),
             host=host,
             port=port,
             access_log=False,

@@ -11,6 +11,7 @@ import click
 
 from admiral.cli.replica_options import replica_options
 from admiral.cli.service_options import (
+    allowed_hosts,
     check_access,
     check_port,
     open_service,
@@ -32,6 +33,7 @@ def serve_command(
     port: int,
     keys_path: Path | None,
     no_auth: bool,
+    hosts: tuple[str, ...],
     places: int,
     deadline: float,
     config: RetrievalConfig,
@@ -56,7 +58,8 @@ def serve_command(
     with ExitStack() as stack:
         app: ASGIApp
         if replicas is None:
-            app = create_app(open_service(kbs, config, places, deadline), api_keys)
+            service = open_service(kbs, config, places, deadline)
+            app = create_app(service, api_keys, allowed_hosts(host, hosts))
         else:
             app = stack.enter_context(
                 front_of_replicas(
@@ -65,6 +68,7 @@ def serve_command(
                     limits,
                     ReplicaOptions(**replicas),
                     api_keys,
+                    allowed_hosts(host, hosts),
                 )
             )
         uvicorn.run(

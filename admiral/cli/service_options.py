@@ -82,6 +82,14 @@ def _options(port: int) -> tuple[Callable[..., Any], ...]:
             metavar="FILE",
             help="File of API keys, one per line. Requests must give one of them.",
         ),
+        click.option(
+            "--allowed-host",
+            "hosts",
+            multiple=True,
+            metavar="NAME",
+            help="Name that requests may call this machine by, besides --host, its own name and "
+            "its addresses, and whose pages may use the service; repeatable. '*' for any.",
+        ),
         click.option("--no-auth", is_flag=True, help="Serve other machines without API keys."),
         click.option(
             "--places",
@@ -99,6 +107,13 @@ def _options(port: int) -> tuple[Callable[..., Any], ...]:
             help="Time after which a request is given up.",
         ),
     )
+
+
+def allowed_hosts(host: str, given: tuple[str, ...]) -> set[str] | None:
+    """Return the host names that requests may use, or None for any."""
+    if "*" in given:
+        return None
+    return {host, "localhost", socket.gethostname(), *given}
 
 
 def check_access(host: str, keys_path: Path | None, no_auth: bool) -> None:

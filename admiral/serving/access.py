@@ -1,14 +1,16 @@
-"""Middleware: API keys, limits of bodies, security headers and the log of requests."""
+"""Middleware: host names, API keys, limits of bodies, security headers, the log of requests."""
 
 from __future__ import annotations
 
 import asyncio
 import hmac
+import ipaddress
 import json
 import logging
+import resource
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,17 @@ _OPEN_PATHS = ("/healthz", "/readyz", *PAGE_PATHS)
 _MIN_KEY = 16
 # Methods that have a label of their own: a client may send any word as a method.
 _METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
+_LOCAL = ("localhost", "127.0.0.1", "::1")
+_SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+# Pages have policies of their own; nothing else is to be shown as one, or in one.
+_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+}
+# File descriptors that connections leave to knowledge bases, models and logs.
+_RESERVED_FILES = 64
 
 
 def read_api_keys(path: Path) -> list[bytes]:
@@ -57,6 +70,9 @@ class AccessMiddleware:
     ----------
     api_keys
         Keys of which requests must give one, as ``Authorization: Bearer KEY``; none for no check.
+    hosts
+        Names that requests may call this machine by, besides its addresses; None for any. A page
+        that a browser has from elsewhere could otherwise make its name point here.
     """
 
     def __init__(
@@ -66,8 +82,10 @@ class AccessMiddleware:
         api_keys: Sequence[bytes],
         limits: ServiceLimits,
         metrics: RequestMetrics,
+        hosts: Collection[str] | None = None,
     ) -> None:
         self._app, self._api_keys = app, api_keys
+        self._hosts = None if hosts is None else {name.lower() for name in hosts}
         self._limits, self._metrics = limits, metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -83,7 +101,8 @@ class AccessMiddleware:
                 status = message["status"]
                 headers = MutableHeaders(scope=message)
                 headers["X-Request-Id"] = request_id
-                headers["X-Content-Type-Options"] = "nosniff"
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
             await send(message)
 
         try:
@@ -104,6 +123,9 @@ class AccessMiddleware:
 
     async def _checked(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)
+        if foreign := self._foreign(scope["method"], headers):
+            await foreign.response()(scope, receive, send)
+            return
         if not self._allowed(scope["path"], headers):
             problem = ProblemError(
                 401,
@@ -138,6 +160,35 @@ class AccessMiddleware:
 
         await self._app(scope, receive_counted, send)
 
+    def _foreign(self, method: str, headers: Headers) -> ProblemError | None:
+        """Return what is wrong with the host or the origin of a request, if anything is."""
+        host, origin = headers.get("host", ""), headers.get("origin")
+        if host and self._hosts is not None and not self._is_own(host):
+            return ProblemError(
+                421, "this host name is not served here", "Give it to the server by --allowed-host"
+            )
+        if origin is None or method in _SAFE_METHODS:
+            return None
+        place = origin.partition("://")[2]
+        name = _host_name(place)
+        # Other programs of this machine have pages, too.
+        is_named = self._hosts is not None and name in self._hosts and name not in _LOCAL
+        if place == host or is_named:
+            return None
+        return ProblemError(
+            403,
+            "the request comes from a page of another origin",
+            "Give the name of its host to the server by --allowed-host",
+        )
+
+    def _is_own(self, host: str) -> bool:
+        name = _host_name(host)
+        try:
+            ipaddress.ip_address(name)
+        except ValueError:
+            return self._hosts is not None and name in self._hosts
+        return True  # only a name can be made to point here
+
     def _allowed(self, path: str, headers: Headers) -> bool:
         if not self._api_keys or path in _OPEN_PATHS:
             return True
@@ -163,7 +214,14 @@ class AccessMiddleware:
         )
 
 
-def timed_connections(seconds: float) -> type[asyncio.Protocol]:
+def _host_name(place: str) -> str:
+    """Return the name or address of ``name:port`` or ``[address]:port``, in lower case."""
+    if place.startswith("["):
+        return place[1:].partition("]")[0].lower()
+    return place.partition(":")[0].rstrip(".").lower()
+
+
+def timed_connections(seconds: float, most: int | None = None) -> type[asyncio.Protocol]:
     """Return a class of connections for uvicorn, which itself waits for headers without end.
 
     Once a request is complete, uvicorn closes a connection that remains idle.
@@ -172,12 +230,27 @@ def timed_connections(seconds: float) -> type[asyncio.Protocol]:
     ----------
     seconds
         Time until the headers of the first request have to be there.
+    most
+        Connections at a time; further ones are closed at once. By default what the limit of open
+        files allows: at that limit, no request could be read and no log be written.
     """
+    if most is None:
+        most = max(resource.getrlimit(resource.RLIMIT_NOFILE)[0] - _RESERVED_FILES, 1)
+    limit, connected = most, 0
 
     class TimedConnection(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
         def connection_made(self, transport: Any) -> None:
+            nonlocal connected
+            connected += 1
             super().connection_made(transport)
+            if connected > limit:
+                transport.close()
             self.loop.call_later(seconds, self._close_if_idle)
+
+        def connection_lost(self, error: Exception | None) -> None:
+            nonlocal connected
+            connected -= 1
+            super().connection_lost(error)
 
         def _close_if_idle(self) -> None:
             if self.cycle is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI, Response
@@ -26,7 +26,9 @@ ROUTERS = (
 )
 
 
-def create_app(service: Service, api_keys: Sequence[bytes] = ()) -> FastAPI:
+def create_app(
+    service: Service, api_keys: Sequence[bytes] = (), hosts: Collection[str] | None = None
+) -> FastAPI:
     """Return the application; it closes the service when it shuts down.
 
     Parameters
@@ -35,6 +37,8 @@ def create_app(service: Service, api_keys: Sequence[bytes] = ()) -> FastAPI:
         The open knowledge bases.
     api_keys
         Keys of which each request must give one; none for no check.
+    hosts
+        As for `AccessMiddleware`.
     """
 
     @asynccontextmanager
@@ -68,5 +72,6 @@ def create_app(service: Service, api_keys: Sequence[bytes] = ()) -> FastAPI:
         api_keys=api_keys,
         limits=service.limits,
         metrics=metrics,
+        hosts=hosts,
     )
     return app

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -172,6 +172,7 @@ def front_of_replicas(
     limits: ServiceLimits,
     options: ReplicaOptions,
     api_keys: Sequence[bytes] = (),
+    hosts: Collection[str] | None = None,
 ) -> Iterator[ASGIApp]:
     """Start replicas, yield the application that passes requests on to them, and end them.
 
@@ -183,6 +184,8 @@ def front_of_replicas(
         The limits of requests; `places` are those of each replica.
     api_keys
         Keys of which each request must give one; none for no check.
+    hosts
+        As for `AccessMiddleware`.
 
     Raises
     ------
@@ -223,7 +226,7 @@ def front_of_replicas(
                     f"--engine ray: the replicas cannot be started ({first_line(error)}). Ray's "
                     "session directory has their log; see whether `admiral serve` starts alone"
                 ) from error
-            yield create_front(RayReplicas(handle), limits, api_keys)
+            yield create_front(RayReplicas(handle), limits, api_keys, hosts)
         finally:
             serve.delete(_NAME)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import aclosing, suppress
 from typing import Any, Protocol
 
@@ -61,7 +61,10 @@ class Replicas(Protocol):
 
 
 def create_front(
-    replicas: Replicas, limits: ServiceLimits, api_keys: Sequence[bytes] = ()
+    replicas: Replicas,
+    limits: ServiceLimits,
+    api_keys: Sequence[bytes] = (),
+    hosts: Collection[str] | None = None,
 ) -> ASGIApp:
     """Return the application that passes requests on to replicas.
 
@@ -71,6 +74,8 @@ def create_front(
         The limits of requests; those of the replicas are the same.
     api_keys
         Keys of which each request must give one; none for no check.
+    hosts
+        As for `AccessMiddleware`.
     """
     metrics = RequestMetrics()
     return AccessMiddleware(
@@ -78,6 +83,7 @@ def create_front(
         api_keys=api_keys,
         limits=limits,
         metrics=metrics,
+        hosts=hosts,
     )
 
 

@@ -1,0 +1,118 @@
+"""Host names, origins, headers and the number of connections, over a live server."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from click.testing import CliRunner
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+
+from admiral.cli.serve import serve_command
+from admiral.cli.service_options import allowed_hosts
+from admiral.serving.access import AccessMiddleware, timed_connections
+from admiral.serving.request_metrics import RequestMetrics
+from admiral.serving.service import ServiceLimits
+from tests.admiral.serving.live_service import listening
+
+MOST = 5
+
+
+async def answer(request: Request) -> PlainTextResponse:
+    await request.body()
+    return PlainTextResponse("done")
+
+
+def application(hosts: set[str] | None) -> AccessMiddleware:
+    app = Starlette(routes=[Route("/healthz", answer, methods=["GET", "POST"])])
+    return AccessMiddleware(
+        app, api_keys=(), limits=ServiceLimits(), metrics=RequestMetrics(), hosts=hosts
+    )
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    app = application(allowed_hosts("127.0.0.1", ("facts.example",)))
+    with listening(app, lifespan="off", http=timed_connections(60.0, MOST)) as address:
+        yield address
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        (None, 200),
+        ("localhost:8080", 200),
+        ("LOCALHOST", 200),
+        ("127.0.0.1", 200),
+        ("[::1]:80", 200),
+        ("192.0.2.7:8080", 200),
+        ("facts.example", 200),
+        (socket.gethostname(), 200),
+        ("evil.example", 421),
+        ("evil.example:8080", 421),
+        ("127.0.0.1.evil.example", 421),
+        ("localhost.evil.example", 421),
+    ],
+)
+def test_only_its_own_names_are_served(url: str, host: str | None, status: int) -> None:
+    """Else a page could make its own name point here, and read what is answered."""
+    response = httpx.get(f"{url}/healthz", headers={"Host": host} if host else None)
+    assert response.status_code == status
+    if status == 421:
+        assert "--allowed-host" in response.text
+    assert response.headers["X-Frame-Options"] == "DENY"
+    assert response.headers["Content-Security-Policy"].startswith("default-src 'none'")
+
+
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [
+        (None, 200),
+        ("same", 200),
+        ("https://facts.example", 200),
+        ("https://evil.example", 403),
+        ("http://localhost:3000", 403),
+        ("http://localhost.evil.example", 403),
+        ("null", 403),
+    ],
+)
+def test_pages_of_other_origins_change_nothing(url: str, origin: str | None, status: int) -> None:
+    headers = {"Origin": url if origin == "same" else origin} if origin else {}
+    assert httpx.post(f"{url}/healthz", headers=headers, content=b"x").status_code == status
+    assert httpx.get(f"{url}/healthz", headers=headers).status_code == 200
+
+
+def test_any_host_on_request() -> None:
+    assert allowed_hosts("127.0.0.1", ("*",)) is None
+
+    async def ask() -> int:
+        transport = httpx.ASGITransport(application(None))
+        async with httpx.AsyncClient(transport=transport, base_url="http://any.example") as client:
+            return (await client.get("/healthz")).status_code
+
+    assert asyncio.run(ask()) == 200
+
+
+def test_connections_over_the_limit_are_closed_at_once(url: str) -> None:
+    host, port = url.removeprefix("http://").split(":")
+    held = [socket.create_connection((host, int(port))) for _ in range(MOST)]
+    try:
+        time.sleep(0.3)
+        with socket.create_connection((host, int(port)), timeout=5) as further:
+            assert further.recv(1) == b""
+    finally:
+        for connection in held:
+            connection.close()
+    time.sleep(0.3)
+    assert httpx.get(f"{url}/healthz").status_code == 200
+
+
+def test_the_option_is_documented() -> None:
+    assert "--allowed-host" in CliRunner().invoke(serve_command, ["--help"]).output
