@@ -11,8 +11,7 @@ import pytest
 
 from admiral import Admiral, AdmiralError, RetrievalConfig
 from admiral.kb import KnowledgeBase
-from admiral.ranking.document_scorer import NetworkDocumentScorer
-from admiral.ranking.features import GRAPH_FEATURES
+from admiral.retrieval.document_scorer import GRAPH_FEATURES, NetworkDocumentScorer
 
 CLAIMS = ["Ridley Scott made Alien in London.", "Alan Dean Foster wrote Alien by the Thames."]
 

@@ -11,13 +11,11 @@ import pytest
 
 from admiral import Admiral, AdmiralError
 from admiral.protocols import Stages
-from admiral.ranking.features import FEATURES
 from admiral.records import Claim, DocumentSet, ScoredTitle, Sentence
-from admiral.retrieval.hop_loop import HopLoop
-from admiral.retrieval.no_generator import NoGenerator
-from admiral.retrieval.result import ranked_documents
-from admiral.retrieval.stage_output import checked_scores
-from admiral.retrieval.state import NextStep, SearchState
+from admiral.retrieval.document_scorer import FEATURES
+from admiral.retrieval.hop_loop import HopLoop, checked_scores
+from admiral.retrieval.hop_retriever import NoGenerator
+from admiral.retrieval.state import NextStep, SearchState, ranked_documents
 from tests.admiral.retrieval.fakes import (
     FakeDocumentReader,
     FakeDocuments,

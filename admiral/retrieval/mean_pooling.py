@@ -13,13 +13,13 @@ import torch
 from tokenizers import Tokenizer
 
 from admiral.kb.embeddings.sentence_encoder import EncoderIdentity
-from admiral.reranking.encoder_inputs import batch_by_length
 from admiral.storage.checksums import describe_file
 from trie.model.low_precision import convert_linears_to_bfloat16, linear_group_type
 from trie.model.packed_encoder import EncoderLayer, LinearGroup, packed_encoder_states, pad_batch
 
 if TYPE_CHECKING:
     from transformers import BertModel
+
 
 #: Number of tokens of a sentence that are read, with the two special tokens, and of a passage.
 MAX_TOKENS, PASSAGE_TOKENS = 128, 256
@@ -135,6 +135,30 @@ class MeanPoolingEncoder:
     def _embedded(self, tokens: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
         embedded: torch.Tensor = self.model.embeddings(tokens[None], position_ids=positions[None])
         return embedded[0]
+
+
+def batch_by_length(lengths: Sequence[int], budget: int) -> list[list[int]]:
+    """Group inputs of similar length into batches, because padding costs as much as text.
+
+    Parameters
+    ----------
+    lengths
+        Number of tokens of each input.
+    budget
+        Maximum number of padded tokens in a batch; a longer input is a batch of its own.
+
+    Returns
+    -------
+    list
+        The positions of the inputs in each batch.
+    """
+    batches: list[list[int]] = []
+    for i in sorted(range(len(lengths)), key=lambda i: lengths[i]):
+        # Inputs are sorted, so this one is the longest so far.
+        if not batches or lengths[i] * (len(batches[-1]) + 1) > budget:
+            batches.append([])
+        batches[-1].append(i)
+    return batches
 
 
 def _layers(model: BertModel, products: type[LinearGroup]) -> list[EncoderLayer]:

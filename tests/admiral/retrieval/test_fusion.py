@@ -7,8 +7,8 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.ranking.fusion import rank_documents
 from admiral.records import DocumentSet, ScoredTitle
+from admiral.retrieval.fusion import rank_documents
 
 TITLES = st.text("abcdef", min_size=1, max_size=1)
 SETS = st.lists(
