@@ -24,8 +24,9 @@ from admiral.protocols import Stages
 from admiral.records import Claim, Document, Hop, RetrievalResult, as_claim, check_claims
 from admiral.retrieval.hop_loop import HopLoop
 from admiral.retrieval.proving import judge_evidence
+from admiral.retrieval.result import build_result
 from admiral.retrieval.stage_assembly import build_stages
-from admiral.retrieval.state import SearchState, build_result
+from admiral.retrieval.state import SearchState
 from admiral.scheduling.async_retrieval import AsyncRetrieval, ReferenceCount
 from admiral.scheduling.batch_scheduler import BatchScheduler, using_torch_threads
 from admiral.scheduling.memory import trim_heap

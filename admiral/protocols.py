@@ -237,7 +237,7 @@ class DocumentScorer(Protocol):
         Parameters
         ----------
         documents
-            The documents in the order of `admiral.retrieval.fusion`.
+            The documents in the order of `admiral.retrieval.document_ranking`.
         features
             The features of each document, by title.
         """
@@ -295,7 +295,7 @@ class Stages:
         the document scorer; None to do without.
     document_scorer
         Scores documents by their features, for the choice of evidence and the final ranking; None
-        to choose evidence by sentences alone and to rank by `admiral.retrieval.fusion`.
+        to choose evidence by sentences alone and to rank by `admiral.retrieval.document_ranking`.
     document_reader
         Chooses the sentences of long documents that a hop reads; None to read whole documents.
     graph

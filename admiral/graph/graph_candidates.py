@@ -15,7 +15,7 @@ from admiral.graph.graph_ranking import GraphRanker
 from admiral.graph.mention_graph import MentionGraph
 from admiral.kb import KnowledgeBase
 from admiral.records import Proximity, Sentence
-from admiral.retrieval.document_scorer import MIN_PROXIMITY
+from admiral.retrieval.document_ranking import MIN_PROXIMITY
 
 logger = logging.getLogger(__name__)
 

@@ -12,11 +12,11 @@ from typing import TypeVar
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.protocols import Documents, Stages
-from admiral.records import Claim, Document, DocumentSet, Hop, Proximity, ScoredTitle, Sentence
-from admiral.retrieval.document_scorer import document_features, found_titles
+from admiral.records import Claim, Document, DocumentSet, Hop, ScoredTitle, Sentence
+from admiral.retrieval.document_ranking import document_features, found_titles
 from admiral.retrieval.evidence import boost_mentioned, choose_evidence, reweighted
 from admiral.retrieval.mentions import mentions_in_texts
-from admiral.retrieval.state import NextStep, SearchState
+from admiral.retrieval.state import HopRecord, NextStep, SearchState
 from admiral.stage_timing import OnTiming, timed, timing_stages
 
 # Larger scores are refused, so that sums and squares of scores stay finite.
@@ -181,7 +181,7 @@ class HopLoop:
         expanded = self._stages.hop_retriever.expand(
             [state.claim.text for state in batch],
             [state.evidence for state in batch],
-            [len(state.hops) for state in batch],
+            [len(state.records) for state in batch],
         )
         if self._stages.graph is not None:
             with timed("graph"):
@@ -195,7 +195,7 @@ class HopLoop:
         for state, scored in zip(batch, expanded, strict=True):
             document_sets = checked_scores("hop_retriever", scored)
             if document_sets or not self._config.generator:
-                state.document_sets.append(document_sets)
+                state.next_sets = document_sets
                 state.next_step = NextStep.READ
             else:
                 state.stopped = "dead_end"
@@ -221,12 +221,8 @@ class HopLoop:
             evidence = [
                 self._choose(*each) for each in zip(batch, scored, title_scores, strict=True)
             ]
-        mentioned = [self._mentioned(sentences) for sentences in evidence]
-        proximity = [
-            self._proximity(state.with_hop(sentences, chosen, titles))
-            for state, sentences, chosen, titles in zip(
-                batch, scored, evidence, mentioned, strict=True
-            )
+        records = [
+            self._record(*each) for each in zip(batch, scored, evidence, title_scores, strict=True)
         ]
         self._report(batch, "judging the evidence")
         with timed("proof"):
@@ -234,25 +230,19 @@ class HopLoop:
                 claims, [[(s.title, s.text) for s in sentences] for sentences in evidence]
             )
         seconds = (time.perf_counter() - started) / len(batch)
-        for state, sentences, by_title, chosen, titles, close, judgement in zip(
-            batch, scored, title_scores, evidence, mentioned, proximity, judgements, strict=True
-        ):
-            state.record_reading(sentences, by_title)
-            state.mentioned.append(titles)
-            state.proximity.append(close)
-            hop = Hop(
-                len(state.hops) + 1,
-                tuple(state.document_sets[-1][: config.beam_size]),
-                chosen,
-                judgement.proof,
-                judgement.sufficient,
-                seconds,
-                tuple(state.read[-1]),
-                judgement.probability,
-                judgement.verdicts,
-                judgement.comparisons,
+        for state, record, judgement in zip(batch, records, judgements, strict=True):
+            hop = replace(
+                record.hop,
+                document_sets=tuple(record.document_sets[: config.beam_size]),
+                proof=judgement.proof,
+                sufficient=judgement.sufficient,
+                seconds=seconds,
+                probability=judgement.probability,
+                verdicts=judgement.verdicts,
+                comparisons=judgement.comparisons,
             )
-            state.hops.append(hop)
+            state.records.append(replace(record, hop=hop))
+            state.next_sets = []
             state.next_step = NextStep.EXPAND
             self._stop_if_done(state, hop)
             if self._on_hop is not None:
@@ -260,13 +250,13 @@ class HopLoop:
             logger.debug(
                 "claim %s, hop %d: read %d documents in %.2f s; evidence from %s; %s",
                 *(state.claim.id, hop.number, len(hop.read), seconds),
-                ", ".join(dict.fromkeys(s.title for s in chosen)) or "none",
+                ", ".join(dict.fromkeys(s.title for s in hop.evidence)) or "none",
                 state.stopped or "another hop",
             )
 
     def _report(self, batch: Sequence[SearchState], stage: str) -> None:
         if self._on_stage is not None:
-            single = f"Hop {len(batch[0].hops) + 1}"
+            single = f"Hop {len(batch[0].records) + 1}"
             self._on_stage(f"{single if len(batch) == 1 else f'{len(batch)} claims'}: {stage}")
 
     def _documents_to_read(self, batch: Sequence[SearchState]) -> list[list[Document]]:
@@ -289,7 +279,7 @@ class HopLoop:
             return scorer.score(
                 [state.claim.text for state in batch],
                 [state.evidence for state in batch],
-                [len(state.hops) for state in batch],
+                [len(state.records) for state in batch],
                 [[document.title for document in read] for read in documents],
             )
 
@@ -308,27 +298,32 @@ class HopLoop:
         scorer = self._stages.document_scorer
         if scorer is None:
             return evidence
-        after = state.with_hop(scored, evidence, self._mentioned(evidence), title_scores)
-        after.proximity.append(self._proximity(after))
-        features = document_features(after)
+        record = self._record(state, scored, evidence, title_scores)
+        features = document_features(state.with_record(record))
         titles = dict.fromkeys(sentence.title for sentence in scored)
         relevance = {title: scorer.score(features[title]) for title in titles}
         return self._best(reweighted(scored, relevance))
 
-    def _proximity(self, after: SearchState) -> dict[str, Proximity]:
-        """Return how close all documents that were found are to the claim and the last evidence."""
+    def _record(
+        self,
+        state: SearchState,
+        scored: Sequence[Sentence],
+        evidence: tuple[Sentence, ...],
+        title_scores: Mapping[str, float],
+    ) -> HopRecord:
+        """Return what a hop has found if it keeps this evidence, with how close documents are."""
+        finder = self._stages.mention_finder
+        mentioned = finder.in_evidence(evidence) if finder is not None else []
+        record = state.reading(scored, evidence, title_scores, mentioned)
         stage = self._stages.graph_proximity
         if stage is None:
-            return {}
-        (close,) = stage.proximity([after.claim.text], [after.evidence], [found_titles(after)])
-        return close
+            return record
+        found = found_titles(state.with_record(record))
+        (close,) = stage.proximity([state.claim.text], [evidence], [found])
+        return replace(record, proximity=close)
 
     def _best(self, scored: Sequence[Sentence]) -> tuple[Sentence, ...]:
         return choose_evidence(scored, self._config.evidence, self._config.evidence_per_document)
-
-    def _mentioned(self, evidence: Sequence[Sentence]) -> list[str]:
-        finder = self._stages.mention_finder
-        return finder.in_evidence(evidence) if finder is not None else []
 
     def _stop_if_done(self, state: SearchState, hop: Hop) -> None:
         if not hop.evidence:

@@ -21,7 +21,7 @@ from admiral.protocols import (
 )
 from admiral.requirements import MINILM, minilm_directory
 from admiral.retrieval.cross_encoder import CrossEncoderReranker
-from admiral.retrieval.document_scorer import (
+from admiral.retrieval.document_ranking import (
     GENERATIVE_FEATURES,
     GRAPH_FEATURES,
     NetworkDocumentScorer,

@@ -11,8 +11,8 @@ import torch
 
 from admiral import Admiral, Claim, RetrievalConfig
 from admiral.gold import GoldClaim, read_gold
-from admiral.retrieval.document_scorer import FEATURES, document_features
-from admiral.retrieval.state import ranked_documents
+from admiral.retrieval.document_ranking import FEATURES, document_features
+from admiral.retrieval.result import ranked_documents
 from training.ranking import (
     fit_document_scorer,
     ranking_example,

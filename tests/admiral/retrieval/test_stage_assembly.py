@@ -12,7 +12,7 @@ from admiral import Admiral, AdmiralError
 from admiral.kb import KnowledgeBase, build, embed
 from admiral.models.checkpoint import Checkpoint
 from admiral.protocols import claim_limits, max_evidence
-from admiral.retrieval.document_scorer import NetworkDocumentScorer
+from admiral.retrieval.document_ranking import NetworkDocumentScorer
 from admiral.retrieval.stage_assembly import (
     build_document_scorer,
     build_reranker,

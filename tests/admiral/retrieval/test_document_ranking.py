@@ -1,4 +1,4 @@
-"""Document features, compared with a slow computation of each feature by itself."""
+"""The ranking of documents by votes and by their features, each computed one by one."""
 
 from __future__ import annotations
 
@@ -19,23 +19,143 @@ from admiral.errors import AdmiralError
 from admiral.records import (
     Claim,
     DocumentSet,
-    Hop,
     Proximity,
     RankedDocument,
     ScoredTitle,
     Sentence,
 )
-from admiral.retrieval.document_scorer import (
+from admiral.retrieval.document_ranking import (
     FEATURES,
     GRAPH_FEATURES,
     NetworkDocumentScorer,
     document_features,
+    rank_documents,
 )
-from admiral.retrieval.fusion import rank_documents
 from admiral.retrieval.state import SearchState
 from proofs.judges.network import HiddenUnit
 
 TITLES = st.text("abcdef", min_size=1, max_size=1)
+SETS = st.lists(
+    st.builds(
+        DocumentSet, st.lists(TITLES, min_size=1, max_size=3, unique=True).map(tuple), st.just(0.0)
+    ),
+    max_size=4,
+)
+
+
+def test_without_fusion_later_hops_come_before_earlier_ones_and_the_first_stage() -> None:
+    hops = [
+        [DocumentSet(("a",), 3.0), DocumentSet(("b",), 2.0)],
+        [DocumentSet(("b", "c"), -0.5), DocumentSet(("b", "d"), -0.7)],
+    ]
+    first = [ScoredTitle("e", 9.0), ScoredTitle("a", 8.0)]
+    ranking = rank_documents(hops, first, fused=False)
+    assert [(d.title, d.score, d.hop) for d in ranking] == [
+        ("b", -0.5, 2),
+        ("c", -0.5, 2),
+        ("d", -0.7, 2),
+        ("a", 3.0, 1),
+        ("e", 9.0, 0),
+    ]
+
+
+@given(st.lists(SETS, max_size=3), st.lists(TITLES, max_size=6))
+def test_each_document_is_ranked_once(hops: list[list[DocumentSet]], first: list[str]) -> None:
+    candidates = [ScoredTitle(t, 0.0) for t in first]
+    ranking = [d.title for d in rank_documents(hops, candidates, fused=False)]
+    expected = [t for sets in reversed(hops) for s in sets for t in s.titles] + first
+    assert ranking == list(dict.fromkeys(expected))
+    fused = rank_documents(hops, candidates)
+    assert len({d.title for d in fused}) == len(fused) == len(ranking)
+    assert {d.title for d in fused} == set(expected)
+    assert [d.score for d in fused] == sorted((d.score for d in fused), reverse=True)
+
+
+def test_hops_vote_by_reciprocal_rank_of_their_probabilities() -> None:
+    hops = [
+        [DocumentSet(("a",), 3.0), DocumentSet(("b",), 2.0)],
+        [
+            DocumentSet(("a", "c"), math.log(0.4)),
+            DocumentSet(("b", "d"), math.log(0.35)),
+            DocumentSet(("b", "c"), math.log(0.2)),
+        ],
+    ]
+    ranking = rank_documents(hops, [ScoredTitle("b", 9.0), ScoredTitle("a", 8.0)])
+    # The second hop ranks c (0.6), b (0.55), a (0.4), d (0.35).
+    votes = {
+        "a": 1 / 7 + 1 / 6 + 1 / 8,
+        "b": 1 / 6 + 1 / 7 + 1 / 7,
+        "c": 1 / 6,
+        "d": 1 / 9,
+    }
+    assert [d.title for d in ranking] == ["b", "a", "c", "d"]
+    for document in ranking:
+        assert math.isclose(document.score, votes[document.title])
+    assert {d.title: d.hop for d in ranking} == {"a": 1, "b": 0, "c": 2, "d": 2}
+
+
+def test_improbable_sets_do_not_vote_but_are_ranked_last() -> None:
+    hops = [
+        [DocumentSet(("a",), 3.0)],
+        [DocumentSet(("a", "b"), -2.0), DocumentSet(("z", "y"), -30.0)],
+    ]
+    ranking = rank_documents(hops, [ScoredTitle("c", 1.0)])
+    assert [(d.title, d.hop) for d in ranking] == [
+        ("a", 2),
+        ("c", 0),
+        ("b", 2),
+        ("z", 2),
+        ("y", 2),
+    ]
+    assert [d.score for d in ranking[-2:]] == [0.0, 0.0]
+
+
+def test_the_reading_order_votes_from_the_second_hop_on_with_less_weight() -> None:
+    hops = [[DocumentSet(("a",), 3.0)], [DocumentSet(("a", "b"), -2.0)]]
+    first = [ScoredTitle("a", 1.0)]
+    without = {d.title: d.score for d in rank_documents(hops, first)}
+    read = [["x", "y"], ["c", "b"]]  # hop 1's reading is in its document sets
+    ranking = rank_documents(hops, first, read=read)
+    scores = {d.title: d.score for d in ranking}
+    assert set(scores) == {"a", "b", "c"}
+    assert scores["a"] == without["a"]
+    assert 0 < scores["c"] < 1 / 6
+    assert without["b"] < scores["b"] < without["b"] + scores["c"]
+    assert next(d for d in ranking if d.title == "c").hop == 2
+
+
+def test_each_document_found_that_the_claim_mentions_gets_a_vote() -> None:
+    first = [ScoredTitle(t, 0.0) for t in "abc"]
+    ranking = rank_documents([], first, claim_mentions=["c", "z"])
+    assert [(d.title, d.hop) for d in ranking] == [("c", 0), ("a", 0), ("b", 0)]  # z was not found
+    assert math.isclose(ranking[0].score, 1 / 8 + 1 / 6)
+
+
+def test_every_hop_votes_for_the_documents_that_its_evidence_mentions() -> None:
+    hops = [[DocumentSet(("a",), 3.0)], [DocumentSet(("a", "b"), -2.0)]]
+    first = [ScoredTitle(t, 0.0) for t in "abc"]
+    without = {d.title: d.score for d in rank_documents(hops, first)}
+    ranking = rank_documents(hops, first, mentioned=[["c", "m"], ["c"]])
+    scores = {d.title: d.score for d in ranking}
+    assert set(scores) == {*"abcm"}
+    assert scores["c"] > without["c"] + scores["m"] > without["c"]
+    assert (scores["a"], scores["b"]) == (without["a"], without["b"])
+    assert next(d for d in ranking if d.title == "m").hop == 1
+
+
+def test_mentioned_documents_vote_in_the_order_of_the_next_reading() -> None:
+    mentioned = [["a", "b", "c", "d"], []]
+    read = [["a"], ["d", "x", "b"]]
+    ranking = rank_documents([], [], read=read, mentioned=mentioned)
+    votes = {d.title: d.score for d in ranking if d.title != "x"}
+    without = {d.title: d.score for d in rank_documents([], [], read=read)}
+    gained = {title: score - without.get(title, 0.0) for title, score in votes.items()}
+    assert sorted(gained, key=lambda title: -gained[title]) == ["d", "b", "a", "c"]
+    # The last hop has no next one, so its own reading order counts.
+    last = rank_documents([], [], read=[["a", "b"]], mentioned=[["b", "a"]])
+    assert [d.title for d in last] == ["a", "b"]
+
+
 LISTS = st.lists(TITLES, max_size=5)
 PROXIMITIES = st.builds(Proximity, st.floats(-13, 0), st.floats(0, 1))
 
@@ -46,19 +166,16 @@ def states(draw: st.DrawFn) -> SearchState:
     state = SearchState(Claim("1", "A claim."))
     state.candidates = [ScoredTitle(t, 0.0) for t in draw(st.lists(TITLES, unique=True))]
     state.claim_mentions = draw(LISTS)
-    for number in range(draw(st.integers(0, 3))):
-        if number:
-            sets = draw(st.lists(st.tuples(TITLES, st.floats(-20, 0)), min_size=1, max_size=4))
-            state.document_sets.append([DocumentSet((t,), score) for t, score in sets])
+    for _ in range(draw(st.integers(0, 3))):
+        sets = draw(st.lists(st.tuples(TITLES, st.floats(-20, 0)), min_size=1, max_size=4))
+        state.next_sets = [DocumentSet((t,), score) for t, score in sets]
         scores = sorted(draw(st.lists(st.floats(-9, 9), max_size=5)), reverse=True)
         sentences = [Sentence(draw(TITLES), at, "x", score) for at, score in enumerate(scores)]
         title_scores = draw(st.dictionaries(TITLES, st.floats(-13, 0)))
-        state.record_reading(sentences, title_scores)
-        state.mentioned.append(draw(LISTS))
-        state.proximity.append(draw(st.dictionaries(TITLES, PROXIMITIES)))
         chosen = tuple(sentences[: draw(st.integers(0, 3))])
-        hop = Hop(number + 1, tuple(state.document_sets[-1]), chosen, None, False, 0.0)
-        state.hops.append(hop)
+        record = state.reading(sentences, chosen, title_scores, draw(LISTS))
+        proximity = draw(st.dictionaries(TITLES, PROXIMITIES))
+        state = state.with_record(replace(record, proximity=proximity))
     return state
 
 
@@ -78,20 +195,20 @@ def expected_features(state: SearchState, title: str) -> dict[str, float]:
         deviation = statistics.pstdev(best_scores.values())
         return (best_scores[title] - statistics.fmean(best_scores.values())) / (deviation or 1.0)
 
-    hops = len(state.hops)
-    last_read = state.read[-1] if state.read else []
-    mentioned = state.mentioned[-1] if state.mentioned else []
+    hops = len(state.records)
+    last_read = list(state.hops[-1].read) if hops else []
+    mentioned = state.records[-1].mentioned if hops else []
     read_mentions = sorted((t for t in mentioned if t in last_read), key=last_read.index)
     evidence = [[s.title for s in hop.evidence] for hop in state.hops]
-    last_sets = state.document_sets[-1] if hops > 1 else []
+    last_sets = state.records[-1].document_sets if hops > 1 else []
     probabilities = [math.exp(s.score) for s in last_sets if title in s.titles and s.score >= -12]
     floor = math.log(1e-6)
-    near = state.proximity[-1].get(title) if hops else None
+    near = state.records[-1].proximity.get(title) if hops else None
     return {
         "first_stage": reciprocal_rank([c.title for c in state.candidates or ()]),
         "named": float(title in state.claim_mentions),
         "named_early": reciprocal_position(state.claim_mentions),
-        "read_first": reciprocal_rank([s.titles[0] for s in state.document_sets[0]])
+        "read_first": reciprocal_rank([s.titles[0] for s in state.records[0].document_sets])
         if hops
         else 0.0,
         "read_last": reciprocal_rank(last_read) if hops > 1 else 0.0,
@@ -100,13 +217,14 @@ def expected_features(state: SearchState, title: str) -> dict[str, float]:
         ),
         "evidence_last": reciprocal_position(evidence[-1]) if hops else 0.0,
         "evidence_share": sum(title in titles for titles in evidence) / max(hops, 1),
-        "standing_first": z_score(state.best_scores[0]) if hops else -1.0,
-        "standing_last": z_score(state.best_scores[-1]) if hops else -1.0,
+        "standing_first": z_score(state.records[0].best_scores) if hops else -1.0,
+        "standing_last": z_score(state.records[-1].best_scores) if hops else -1.0,
         "seen_last": float(title in last_read),
-        "mentioned_share": sum(title in titles for titles in state.mentioned) / max(hops, 1),
+        "mentioned_share": sum(title in record.mentioned for record in state.records)
+        / max(hops, 1),
         "probability": math.log(sum(probabilities)) if probabilities else floor,
-        "generative_first": state.title_scores[0].get(title, floor) if hops else floor,
-        "generative_last": state.title_scores[-1].get(title, floor) if hops > 1 else floor,
+        "generative_first": state.records[0].title_scores.get(title, floor) if hops else floor,
+        "generative_last": state.records[-1].title_scores.get(title, floor) if hops > 1 else floor,
         "near_evidence": near.arrivals if near else floor,
         "mentions_evidence": near.mentions if near else 0.0,
     }
@@ -116,10 +234,10 @@ def expected_features(state: SearchState, title: str) -> dict[str, float]:
 def test_features_equal_those_computed_one_by_one(state: SearchState) -> None:
     features = document_features(state)
     ranked = rank_documents(
-        state.document_sets,
+        [record.document_sets for record in state.records],
         state.candidates or (),
-        read=state.read,
-        mentioned=state.mentioned,
+        read=[hop.read for hop in state.hops],
+        mentioned=[record.mentioned for record in state.records],
         claim_mentions=state.claim_mentions,
     )
     assert {document.title for document in ranked} <= set(features)
