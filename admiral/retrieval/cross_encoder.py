@@ -61,16 +61,8 @@ def reranker_inputs(
 
     Parameters
     ----------
-    tokens
-        The tokenizer.
-    claim
-        The claim's text.
     chosen
         (title, sentence) pairs of the evidence chosen at earlier hops.
-    title, sentences
-        The document.
-    max_length
-        Maximum number of tokens in an input.
     """
     head, _ = encode_claim(tokens, "rerank", claim, int(max_length * _CLAIM_SHARE))
     for chosen_title, sentence in chosen:
@@ -109,8 +101,6 @@ class CrossEncoderReranker:
 
     Parameters
     ----------
-    checkpoint
-        A checkpoint with a rerank head.
     batch_tokens
         Maximum number of padded tokens in an encoder batch.
 

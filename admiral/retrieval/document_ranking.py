@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib import resources
 from itertools import chain
@@ -68,20 +68,24 @@ def rank_documents(
     hops
         The document sets of hop 1, 2, ..., each best first. Scores are log probabilities from hop 2
         on.
-    first_stage
-        The first stage's candidates, best first.
     read
         The titles that were read at hop 1, 2, ..., in the order of their best sentences.
     mentioned
         The titles that the evidence of hop 1, 2, ... mentions; see
         `admiral.protocols.MentionFinder`.
-    claim_mentions
-        The titles that the claim mentions.
-    fused
-        Merge all rankings; if False, list the last hop first.
     """
     if not fused:
-        return list(_last_hop_first(hops, first_stage))
+        entries = [
+            RankedDocument(title, document_set.score, number)
+            for number in range(len(hops), 0, -1)
+            for document_set in hops[number - 1]
+            for title in document_set.titles
+        ]
+        entries += [RankedDocument(each.title, each.score, 0) for each in first_stage]
+        first: dict[str, RankedDocument] = {}
+        for document in entries:
+            first.setdefault(document.title, document)
+        return list(first.values())
     found = {c.title for c in first_stage} | {t for s in chain(*hops) for t in s.titles}
     # The weight, hop and titles of each ranking that votes.
     rankings: list[tuple[float, int, Iterable[str]]] = [(1.0, 0, [c.title for c in first_stage])]
@@ -131,27 +135,6 @@ def title_probabilities(sets: Sequence[DocumentSet]) -> dict[str, float]:
 def _by_probability(sets: Sequence[DocumentSet]) -> list[str]:
     sums = title_probabilities(sets)
     return sorted(sums, key=lambda title: -sums[title])
-
-
-def _last_hop_first(
-    hops: Sequence[Sequence[DocumentSet]], first_stage: Sequence[ScoredTitle]
-) -> Iterator[RankedDocument]:
-    seen: set[str] = set()
-    for document in _all_entries(hops, first_stage):
-        if document.title not in seen:
-            seen.add(document.title)
-            yield document
-
-
-def _all_entries(
-    hops: Sequence[Sequence[DocumentSet]], first_stage: Sequence[ScoredTitle]
-) -> Iterator[RankedDocument]:
-    for number in range(len(hops), 0, -1):
-        for document_set in hops[number - 1]:
-            for title in document_set.titles:
-                yield RankedDocument(title, document_set.score, number)
-    for candidate in first_stage:
-        yield RankedDocument(candidate.title, candidate.score, 0)
 
 
 #: The names of the features, which are also the keys of the weight file:
@@ -223,18 +206,7 @@ def found_titles(state: SearchState) -> list[str]:
 
 
 def document_features(state: SearchState) -> dict[str, tuple[float, ...]]:
-    """Compute the features of every document that was found, read or mentioned by evidence.
-
-    Parameters
-    ----------
-    state
-        A claim after one or more hops.
-
-    Returns
-    -------
-    dict
-        The values of `FEATURES`, by title.
-    """
+    """Compute the values of `FEATURES` of every document that was found, read or mentioned."""
     records = state.records
     first, last = (records[0], records[-1]) if records else (_NO_HOP, _NO_HOP)
     later = last if len(records) > 1 else _NO_HOP  # the last hop, unless it is the first
@@ -276,7 +248,6 @@ def document_features(state: SearchState) -> dict[str, tuple[float, ...]]:
 
 
 def _reciprocal_ranks(titles: Iterable[str]) -> dict[str, float]:
-    """Return the reciprocal rank of each title, as in reciprocal rank fusion."""
     return {
         t: 1.0 / (RANK_CONSTANT + rank) for rank, t in enumerate(dict.fromkeys(titles), start=1)
     }
@@ -288,7 +259,6 @@ def _reciprocal_positions(titles: Iterable[str]) -> dict[str, float]:
 
 
 def _shares(lists: Sequence[Sequence[str]]) -> dict[str, float]:
-    """Return the share of lists that contain each title."""
     shares: dict[str, float] = {}
     for titles in lists:
         for title in dict.fromkeys(titles):
@@ -305,10 +275,7 @@ RERANKED_DOCUMENTS = 50
 class NetworkDocumentScorer:
     """A network of tanh units over the features of a document; see `proofs.judges.network`.
 
-    Attributes
-    ----------
-    units
-        The hidden units; the score is the weighted sum of their outputs.
+    The score is the weighted sum of the outputs of the hidden units.
     """
 
     units: tuple[HiddenUnit, ...]
@@ -352,15 +319,8 @@ class NetworkDocumentScorer:
     ) -> list[RankedDocument]:
         """Rank the first `RERANKED_DOCUMENTS` documents by their features; ties keep their order.
 
-        The other documents follow in their given order. Their scores are shifted below those of the
-        first ones and keep their differences.
-
-        Parameters
-        ----------
-        documents
-            The documents in the order of `admiral.retrieval.document_ranking`.
-        features
-            The values of `FEATURES` of each document, by title.
+        The other documents follow in their given order, which is that of `rank_documents`. Their
+        scores are shifted below those of the first ones and keep their differences.
         """
         head, tail = documents[:RERANKED_DOCUMENTS], documents[RERANKED_DOCUMENTS:]
         ranked = [replace(d, score=self.score(features[d.title])) for d in head]

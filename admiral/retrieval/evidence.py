@@ -26,17 +26,6 @@ class SentenceSelection:
     frequency (BM25). The headings above a sentence count as part of it: below "Author", a name is
     enough. Ties are broken in favour of earlier sentences, because documents tend to start with
     their subject.
-
-    Parameters
-    ----------
-    document
-        The document.
-    spans
-        Passages of the document to choose from.
-    weights
-        The weight of each index term.
-    terms
-        Turns a text into its index terms.
     """
 
     def __init__(
@@ -69,12 +58,7 @@ class SentenceSelection:
     def keep(self, sentences: int, characters: int | None = None) -> None:
         """Reduce the selection to its best sentences, unless it is small enough.
 
-        Parameters
-        ----------
-        sentences
-            Maximum number of sentences.
-        characters
-            Maximum number of characters of all sentences; the best sentence is kept in any case.
+        The best sentence is kept in any case, however many characters it has.
         """
         if len(self) <= sentences and (characters is None or self.characters <= characters):
             return
@@ -101,7 +85,6 @@ class SentenceSelection:
         )
 
     def _ranked(self) -> list[int]:
-        """Return the selected sentences, those that match best first."""
         document = self._document
         counts = {i: Counter(self._terms(document.sentences[i])) for i in self._sentences}
         lengths = {i: terms.total() for i, terms in counts.items()}
@@ -159,10 +142,6 @@ class PassageReader:
 
     Parameters
     ----------
-    kb
-        The knowledge base.
-    max_sentences
-        Maximum number of sentences of a document.
     max_characters
         Maximum number of characters of all long documents of a hop together, in proportion to their
         number among the documents. If they have more, the longest are shortened further; each keeps
@@ -226,13 +205,7 @@ def best_first(sentences: Iterable[Sentence]) -> list[Sentence]:
 
 
 def best_scores(sentences: Sequence[Sentence]) -> dict[str, float]:
-    """Return the score of the best sentence of each document.
-
-    Parameters
-    ----------
-    sentences
-        Sentences of several documents, best first.
-    """
+    """Return the score of the best sentence of each document; sentences are given best first."""
     return {s.title: s.score for s in reversed(sentences)}  # the first sentence, the best, wins
 
 
@@ -252,22 +225,10 @@ _REPETITION_PENALTY = 1.0
 
 
 def boost_mentioned(scored: Sequence[Sentence], mentioned: Collection[str]) -> list[Sentence]:
-    """Raise the scores of sentences whose documents the previous evidence mentions.
+    """Raise the scores of sentences whose documents the previous evidence mentions; best first.
 
     A claim describes such a document only indirectly. Being mentioned by the evidence sets its
     sentences apart from those that merely resemble the claim.
-
-    Parameters
-    ----------
-    scored
-        The sentences that were read for a claim.
-    mentioned
-        The titles that the evidence of the previous hop mentions.
-
-    Returns
-    -------
-    list
-        Best first, with the raised scores.
     """
     titles = set(mentioned)
     deviation = statistics.pstdev([s.score for s in scored]) if scored else 0.0
@@ -278,23 +239,11 @@ def boost_mentioned(scored: Sequence[Sentence], mentioned: Collection[str]) -> l
 
 
 def reweighted(scored: Sequence[Sentence], relevance: Mapping[str, float]) -> list[Sentence]:
-    """Combine sentence scores with the relevance of their documents.
+    """Combine sentence scores, given best first, with the relevance of their documents.
 
     A sentence covers only a part of the claim, and many sentences resemble that part; the relevance
-    of their documents tells them apart. Each further sentence of a document is penalised, to leave
-    room for the documents of the other parts.
-
-    Parameters
-    ----------
-    scored
-        The sentences that were read for a claim, best first.
-    relevance
-        The score of each of their documents, on any scale.
-
-    Returns
-    -------
-    list
-        Best first, with the new scores.
+    of their documents, on any scale, tells them apart. Each further sentence of a document is
+    penalised, to leave room for the documents of the other parts.
     """
     best = best_scores(scored)
     deviation = (statistics.pstdev(best.values()) if best else 0.0) or 1.0
@@ -314,25 +263,11 @@ def reweighted(scored: Sequence[Sentence], relevance: Mapping[str, float]) -> li
 def choose_evidence(
     scored: Sequence[Sentence], count: int, per_document: int
 ) -> tuple[Sentence, ...]:
-    """Return the best `count` sentences, at most `per_document` of one document.
+    """Return the best `count` sentences, at most `per_document` of one document, best first.
 
     A document that answers one part of the claim often has several similar sentences. Without the
     limit they would crowd out the documents of the other parts, and a hop can only keep documents
     that have evidence. If too few sentences remain, the best of the others are added.
-
-    Parameters
-    ----------
-    scored
-        Sentences, best first.
-    count
-        Number of sentences, the paper's `l`.
-    per_document
-        Maximum number of sentences per document, at least 1.
-
-    Returns
-    -------
-    tuple
-        Best first.
     """
     taken: Counter[str] = Counter()
     within_limit: list[int] = []

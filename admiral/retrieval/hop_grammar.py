@@ -15,21 +15,11 @@ from trie.token_trie import Ints
 
 
 class _State(NamedTuple):
-    """The state after some identifiers. Prefixes that allow the same continuations share a state.
+    """The state after some identifiers; prefixes that allow the same continuations share one."""
 
-    Attributes
-    ----------
-    missing
-        Number of identifiers that must follow.
-    first
-        Position of the first identifier that may follow.
-    taken
-        Documents, from there on, that already have an identifier.
-    """
-
-    missing: int
-    first: int
-    taken: frozenset[int]
+    missing: int  # number of identifiers that must follow
+    first: int  # position of the first that may follow
+    taken: frozenset[int]  # documents, from there on, that already have one
 
 
 class Identifiers:
@@ -37,15 +27,6 @@ class Identifiers:
 
     An identifier is allowed only if enough documents remain to complete the sequence. The value of
     the complete segment is 0.
-
-    Parameters
-    ----------
-    tokens
-        The identifiers, in the order in which they may occur.
-    documents
-        The document of each identifier. Each document is named at most once.
-    count
-        Number of identifiers in a sequence.
 
     Raises
     ------
@@ -120,12 +101,8 @@ class HopConstraint(GrammarConstraint):
 
     Parameters
     ----------
-    trie, tokens
-        The trie of the titles, and the tokenizer that encoded them.
     identifiers
         The (number, document) pair of each evidence sentence. The numbers are distinct.
-    count
-        Number of identifiers in a sequence. They ascend and belong to distinct documents.
 
     Raises
     ------
@@ -178,13 +155,6 @@ class TitlesConstraint(GrammarConstraint):
     """A `trie.Constraint` that accepts a sequence of `count` titles, each in brackets.
 
     This is the output of the paper's variant `joint-docs`. A title may occur twice.
-
-    Parameters
-    ----------
-    trie, tokens
-        The trie of the titles, and the tokenizer that encoded them.
-    count
-        Number of titles in a sequence.
 
     Raises
     ------

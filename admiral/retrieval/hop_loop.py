@@ -33,13 +33,6 @@ def checked_sentences(
     A reranker may leave sentences out. If it left out all of them, the search would end as if
     nothing had been found.
 
-    Parameters
-    ----------
-    reranked
-        What it returned.
-    documents
-        The documents that it read for each claim.
-
     Raises
     ------
     AdmiralError
@@ -66,13 +59,6 @@ def checked_scores(stage: str, scored: Iterable[Scored]) -> list[Scored]:
 
     Entries with a score of minus infinity are left out. NumPy scalars are converted, because JSON
     cannot hold them.
-
-    Parameters
-    ----------
-    stage
-        The name of the stage, for the error message.
-    scored
-        The sentences, titles or document sets that it returned.
 
     Raises
     ------
@@ -108,12 +94,6 @@ class HopLoop:
 
     Parameters
     ----------
-    documents
-        The documents by title, such as a knowledge base.
-    stages
-        The stages of the method.
-    config
-        The settings.
     on_stage
         Receives a short text when a stage begins, such as ``Hop 2: reading 40 documents``.
     on_hop
@@ -260,7 +240,6 @@ class HopLoop:
             self._on_stage(f"{single if len(batch) == 1 else f'{len(batch)} claims'}: {stage}")
 
     def _documents_to_read(self, batch: Sequence[SearchState]) -> list[list[Document]]:
-        """Return the documents that each hop reads, long ones shortened."""
         titles = [state.titles_to_read(self._config.rerank_documents) for state in batch]
         reader = self._stages.document_reader
         if reader is None:
@@ -271,7 +250,6 @@ class HopLoop:
     def _title_scores(
         self, batch: Sequence[SearchState], documents: Sequence[Sequence[Document]]
     ) -> list[dict[str, float]]:
-        """Return the generative scores of the documents that the hops read."""
         scorer = self._stages.title_scorer
         if scorer is None:
             return [{} for _ in batch]
@@ -335,5 +313,4 @@ class HopLoop:
 
 
 def _waiting_for(step: NextStep, batch: Sequence[SearchState]) -> list[SearchState]:
-    """Return the claims whose next step is `step`, without those that have stopped."""
     return [state for state in batch if state.stopped is None and state.next_step is step]

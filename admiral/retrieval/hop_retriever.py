@@ -50,19 +50,7 @@ class HopInput:
 
 
 class HopInputEncoder:
-    """Encode claims and evidence for the hop retriever.
-
-    Parameters
-    ----------
-    tokens
-        The tokenizer of the model.
-    trie
-        The trie of the titles that may be generated.
-    max_source
-        Maximum number of tokens of an input.
-    variant
-        See `admiral.retrieval.hop_retriever.TrieHopRetriever`.
-    """
+    """Encode claims and evidence for the hop retriever, by a variant of `TrieHopRetriever`."""
 
     def __init__(self, tokens: SafeTokenizer, trie: Trie, max_source: int, variant: str) -> None:
         self._tokens, self._trie = tokens, trie
@@ -111,14 +99,10 @@ class TrieHopRetriever:
 
     Parameters
     ----------
-    model, tokens
-        The trained seq2seq model and its tokenizer.
     trie, titles
         The trie of the titles that may be generated, and the titles of its rows.
     beam_size
         Beams from hop 1 on (paper: 25).
-    title_beams
-        Beams of hop 0.
     normalise
         Score tokens by the softmax over the allowed tokens only, which the paper does not.
     variant
@@ -185,7 +169,6 @@ class TrieHopRetriever:
     def _decode(
         self, batch: Sequence[HopInput], beams: int
     ) -> Iterator[list[tuple[Sequence[int], float]]]:
-        """Yield the token ids and the log probability of each input's best sequences."""
         if not batch:
             return
         results = beam_search(
@@ -224,34 +207,19 @@ class TrieHopRetriever:
 
 @dataclass(frozen=True, slots=True)
 class ScoredSequence:
-    """A decoded sequence.
+    """A decoded sequence."""
 
-    Attributes
-    ----------
-    kept
-        The documents of its sentence identifiers.
-    title
-        Its title.
-    score
-        Its natural log probability.
-    """
-
-    kept: tuple[str, ...]
+    kept: tuple[str, ...]  # the documents of its sentence identifiers
     title: str
-    score: float
+    score: float  # natural log probability
 
 
 def score_document_sets(sequences: Iterable[ScoredSequence]) -> list[DocumentSet]:
-    """Return the document sets of sequences, scored by equations 1 and 2 of the paper.
+    """Return the document sets of sequences, scored by equations 1 and 2 of the paper, best first.
 
     The score of a set is the log of the sum of the probabilities of all sequences that stand for
-    it. Sequences whose title is one of their kept documents add nothing and are dropped.
-
-    Returns
-    -------
-    list
-        Best first, ties sorted by title. The titles of a set are in the order of its most probable
-        sequence.
+    it, the order of its titles that of the most probable one. Sequences whose title is one of their
+    kept documents add nothing and are dropped. Ties are sorted by title.
     """
     best: dict[frozenset[str], ScoredSequence] = {}
     scores: dict[frozenset[str], list[float]] = {}
@@ -279,15 +247,7 @@ def log_sum_exp(values: Iterable[float]) -> float:
 
 
 class HyperlinkHopRetriever:
-    """Append the linked titles to each evidence sentence before the hop (paper, section 6).
-
-    Parameters
-    ----------
-    retriever
-        The hop retriever that reads the extended sentences.
-    documents
-        The documents with their hyperlinks. Sentences without hyperlinks stay as they are.
-    """
+    """Append the linked titles to each evidence sentence before the hop (paper, section 6)."""
 
     def __init__(self, retriever: HopRetriever, documents: Documents) -> None:
         self._retriever, self._documents = retriever, documents
@@ -338,12 +298,6 @@ class ForcedTitleScorer:
 
     Parameters
     ----------
-    model, tokens
-        The trained model and its tokenizer.
-    trie
-        The trie of the titles.
-    normalise
-        Score tokens by the softmax over the allowed tokens only.
     variant
         See `admiral.retrieval.hop_retriever.TrieHopRetriever`; not ``joint-docs``.
     """
@@ -368,17 +322,7 @@ class ForcedTitleScorer:
     ) -> list[dict[str, float]]:
         """Return the natural log probability of each given title, at least `MIN_LOG_PROBABILITY`.
 
-        Parameters
-        ----------
-        claims, evidence, hops
-            As for `admiral.protocols.HopRetriever.expand`.
-        titles
-            For each claim, the titles to score, each once.
-
-        Returns
-        -------
-        list
-            For each claim, the scores by title; empty if there is no evidence to hop from.
+        The scores of a claim at a later hop that has no evidence to hop from are empty.
         """
         scores: list[dict[str, float]] = [{} for _ in claims]
         inputs = self._encoder.inputs(claims, evidence, hops)
@@ -424,7 +368,6 @@ class ForcedTitleScorer:
 
 
 def _choices(one: HopInput) -> Iterator[Choice]:
-    """Yield the choices of sentences that the hop grammar allows."""
     for choice in combinations(range(len(one.sentences)), one.count):
         if len({one.sentences[position].title for position in choice}) == one.count:
             yield choice

@@ -34,8 +34,6 @@ class MeanPoolingEncoder:
     ----------
     directory
         A sentence encoder in the Hugging Face format with mean pooling.
-    name
-        Name of the model, for people.
     device, dtype
         Device and precision: float32, bfloat16, or int8 on processors that support it (see
         `trie.model.low_precision`).
@@ -140,17 +138,8 @@ class MeanPoolingEncoder:
 def batch_by_length(lengths: Sequence[int], budget: int) -> list[list[int]]:
     """Group inputs of similar length into batches, because padding costs as much as text.
 
-    Parameters
-    ----------
-    lengths
-        Number of tokens of each input.
-    budget
-        Maximum number of padded tokens in a batch; a longer input is a batch of its own.
-
-    Returns
-    -------
-    list
-        The positions of the inputs in each batch.
+    A batch has at most `budget` padded tokens; a longer input is a batch of its own. Returns the
+    positions of the inputs in each batch.
     """
     batches: list[list[int]] = []
     for i in sorted(range(len(lengths)), key=lambda i: lengths[i]):
@@ -162,7 +151,6 @@ def batch_by_length(lengths: Sequence[int], budget: int) -> list[list[int]]:
 
 
 def _layers(model: BertModel, products: type[LinearGroup]) -> list[EncoderLayer]:
-    """Return the layers of a BERT encoder, with matrix products of the given kind."""
     layers: list[Any] = list(model.encoder.layer)
     return [
         EncoderLayer(

@@ -79,15 +79,8 @@ def find_mentions(titles: Titles, text: str) -> Iterator[Mention]:
 
     A mention is the longest word sequence that begins with a capital letter or a digit and equals a
     title, with or without its qualifier. It includes the punctuation that follows if the title
-    does. Titles are matched by spelling alone.
-
-    Parameters
-    ----------
-    titles
-        The titles of a knowledge base.
-    text
-        The text; only its first 4,096 characters are searched. If it differs from its matching
-        form (`admiral.io.matching_form`), that is searched too.
+    does. Titles are matched by spelling alone, in the first 4,096 characters of the text and, if it
+    differs, of its matching form (`admiral.io.matching_form`).
     """
     text = text[:MAX_TEXT]
     mentions = list(_mentions_in(titles, text))
@@ -183,15 +176,8 @@ class Aliases(Protocol):
 def find_aliases(aliases: Aliases, text: str) -> Iterator[Mention]:
     """Yield the mentions of documents by alias, left to right, without overlap.
 
-    A mention is the longest alias that begins and ends with a word of the text. Upper and lower
-    case must be those of the alias.
-
-    Parameters
-    ----------
-    aliases
-        The aliases of a knowledge base.
-    text
-        The text; only its first 4,096 characters are searched.
+    A mention is the longest alias that begins and ends with a word of the text; only the first
+    4,096 characters are searched. Upper and lower case must be those of the alias.
     """
     text = text[:MAX_TEXT].encode("utf-8", "replace").decode("utf-8")  # without lone surrogates
     position = 0
@@ -218,16 +204,8 @@ class Names(Titles, Aliases, Protocol):
 class TitleMentionFinder:
     """Find the documents of a knowledge base that a text names by title or alias, or links to.
 
-    Names are matched by spelling alone (`admiral.retrieval.mentions`,
-    `admiral.retrieval.mentions`), so a mention is a document worth reading, not a resolved
+    Names are matched by spelling alone, so a mention is a document worth reading, not a resolved
     entity. An alias inside a title that is mentioned does not count.
-
-    Parameters
-    ----------
-    kb
-        The open knowledge base.
-    aliases
-        Whether to find aliases too.
     """
 
     def __init__(self, kb: KnowledgeBase, *, aliases: bool = True) -> None:

@@ -73,8 +73,6 @@ class SimilarityReranker:
 
     Parameters
     ----------
-    encoder
-        The sentence encoder.
     stored
         Stored vectors of sentences by the same encoder; None to compute all.
     """
@@ -197,7 +195,6 @@ class CombinedReranker:
     def _best(
         self, documents: Sequence[Document], scores: Sequence[_StandardScores]
     ) -> list[Document]:
-        """Return the documents of the best sentences, in the order of these sentences."""
         by_title = {document.title: document for document in documents}
         titles = dict.fromkeys(sentence.title for sentence in _combine(scores))
         return [by_title[title] for title in list(titles)[: self._closer_documents]]
@@ -229,7 +226,6 @@ def _standardise(
 
 
 def _combine(scores: Sequence[_StandardScores]) -> list[Sentence]:
-    """Return all sentences with the mean of their scores, best first."""
     sentences = {key: s for reranker in scores for key, s in reranker.sentences.items()}
     means = [sum(reranker.score(key) / len(scores) for reranker in scores) for key in sentences]
     return with_scores(list(sentences.values()), means)

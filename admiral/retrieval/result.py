@@ -19,19 +19,7 @@ _QUOTED = 60
 def build_result(
     state: SearchState, stages: Stages, config: RetrievalConfig, tokens: SafeTokenizer
 ) -> RetrievalResult:
-    """Return the result of a claim that has stopped.
-
-    Parameters
-    ----------
-    state
-        The search state of the claim.
-    stages
-        The stages; they state how much of a claim they read, and may score documents.
-    config
-        The settings.
-    tokens
-        The tokenizer of the checkpoint, which counts the tokens of the claim.
-    """
+    """Return the result of a claim that has stopped."""
     return RetrievalResult(
         state.claim,
         tuple(ranked_documents(state, config, stages.document_scorer)[: config.top_k]),
@@ -46,18 +34,9 @@ def build_result(
 def ranked_documents(
     state: SearchState, config: RetrievalConfig, scorer: DocumentScorer | None
 ) -> list[RankedDocument]:
-    """Rank all documents that a search has found.
+    """Rank all documents that a search has found; a scorer then ranks the first of them again.
 
     Without hops, these are the candidates, in the order of the first stage.
-
-    Parameters
-    ----------
-    state
-        The search state of a claim.
-    config
-        The settings; `ranking` selects the rule.
-    scorer
-        Ranks the first documents again by their features; None to skip this.
     """
     if not state.records:
         return [RankedDocument(each.title, each.score, 0) for each in state.candidates or ()]
@@ -77,14 +56,8 @@ def cut_claim_warnings(
 ) -> tuple[str, ...]:
     """Return a warning if a claim is longer than some model reads.
 
-    Parameters
-    ----------
-    claim
-        The text of the claim.
-    limits
-        Number of tokens of a claim that each model reads, by the name of the model.
-    tokens
-        The tokenizer that counts. Those of other models split a text into about as many tokens.
+    The limits are numbers of tokens by the name of the model. Other models than that of the
+    tokenizer, which counts, split a text into about as many tokens.
     """
     if not limits:
         return ()

@@ -98,17 +98,12 @@ class SearchState:
         return self.records[-1].mentioned if self.records else ()
 
     def titles_to_read(self, count: int) -> list[str]:
-        """Return the titles of the documents that the next hop reads.
+        """Return the titles of the documents that the next hop reads, `count` at most.
 
-        The first hop reads the candidates. Later hops read the documents of the evidence again,
-        then, interleaved, the documents of the hop's sets, those that the evidence mentions, the
-        candidates, and those that are close to the evidence in the graph: the claim may show only
-        now that one of these matters.
-
-        Parameters
-        ----------
-        count
-            Maximum number of documents. There is always room for one in addition to the evidence.
+        The first hop reads the candidates. Later hops read the documents of the evidence again and,
+        even beyond `count`, one more: interleaved follow the documents of the hop's sets, those
+        that the evidence mentions, the candidates, and those that are close to the evidence in the
+        graph. The claim may show only now that one of these matters.
         """
         candidates = [candidate.title for candidate in self.candidates or ()]
         if not self.records:
@@ -142,18 +137,7 @@ class SearchState:
         """Return the record of the next hop, not yet judged, if it keeps this evidence.
 
         The document sets of the first hop, `D_1`, are one for each candidate, sorted by their best
-        sentences; candidates that were not read come last.
-
-        Parameters
-        ----------
-        sentences
-            The sentences that the hop has scored, best first.
-        evidence
-            Those of them that it keeps.
-        title_scores
-            The generative scores of the documents.
-        mentioned
-            The titles that the evidence mentions.
+        sentences, which are given best first; candidates that were not read come last.
         """
         read = tuple(dict.fromkeys(sentence.title for sentence in sentences))
         document_sets: Sequence[DocumentSet] = self.next_sets

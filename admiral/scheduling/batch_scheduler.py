@@ -223,14 +223,9 @@ class BatchScheduler(Generic[C]):
 class InFlightWindow(Generic[C]):
     """The claims that have been read from a stream and not yet yielded, in order.
 
-    Parameters
-    ----------
-    claims
-        The stream. If it raises an error, the claims before it are completed first.
-    batch_size
-        The window holds at most `WINDOW_BATCHES` times as many claims.
-    ready
-        Whether the stream can give its next claim without blocking.
+    It holds at most `WINDOW_BATCHES` times the batch size. If the stream raises an error, the
+    claims before it are completed first. `ready` tells whether the next claim comes without
+    blocking.
     """
 
     def __init__(self, claims: Iterable[C], batch_size: int, ready: Callable[[], bool]) -> None:
