@@ -27,11 +27,9 @@ from admiral.retrieval.proving import judge_evidence
 from admiral.retrieval.result import build_result
 from admiral.retrieval.stage_assembly import build_stages
 from admiral.retrieval.state import SearchState
-from admiral.scheduling.async_retrieval import AsyncRetrieval
-from admiral.scheduling.batch_scheduler import BatchScheduler
-from admiral.scheduling.closing import ReferenceCount
+from admiral.scheduling.async_retrieval import AsyncRetrieval, ReferenceCount
+from admiral.scheduling.batch_scheduler import BatchScheduler, using_torch_threads
 from admiral.scheduling.memory import trim_heap
-from admiral.scheduling.torch_threads import using_torch_threads
 from admiral.stage_timing import OnTiming, timed, timing_stages
 from proofs import Judgement
 

@@ -223,7 +223,7 @@ class TitleScorer(Protocol):
 
 
 class DocumentScorer(Protocol):
-    """Stage 5: score documents by their features (`admiral.ranking.features`), one claim a call."""
+    """Stage 5: score documents by their features (`retrieval.document_scorer`), a claim a call."""
 
     def score(self, features: Sequence[float]) -> float:
         """Return the relevance of a document; higher is more relevant."""
@@ -237,7 +237,7 @@ class DocumentScorer(Protocol):
         Parameters
         ----------
         documents
-            The documents in the order of `admiral.ranking.fusion`.
+            The documents in the order of `admiral.retrieval.document_ranking`.
         features
             The features of each document, by title.
         """
@@ -295,7 +295,7 @@ class Stages:
         the document scorer; None to do without.
     document_scorer
         Scores documents by their features, for the choice of evidence and the final ranking; None
-        to choose evidence by sentences alone and to rank by `admiral.ranking.fusion`.
+        to choose evidence by sentences alone and to rank by `admiral.retrieval.document_ranking`.
     document_reader
         Chooses the sentences of long documents that a hop reads; None to read whole documents.
     graph

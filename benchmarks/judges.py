@@ -22,7 +22,7 @@ from admiral.io.claims import evenly_spaced
 from admiral.kb import KnowledgeBase, locate
 from admiral.models.checkpoint import load_checkpoint
 from admiral.models.devices import choose_dtype
-from admiral.retrieval.stage_assembly import build_judge
+from admiral.retrieval.proving import build_judge
 from training.data.evidence_corpora import ExtendedCorpus, read_documents
 from training.data.sufficiency_examples import SufficiencyExample, sufficiency_examples
 

@@ -20,7 +20,7 @@ from admiral import Admiral, Claim, RetrievalConfig, RetrievalResult
 from admiral.evaluation.overlap import recall_at_k
 from admiral.gold import read_gold
 from admiral.io.claims import evenly_spaced
-from admiral.retrieval.stage_assembly import build_judge
+from admiral.retrieval.proving import build_judge
 from proofs.judges.basic import NeverSufficient
 
 # In the order of the paper's table 6, and ours. The oracle stops when every gold document has a

@@ -25,11 +25,10 @@ import torch
 from admiral import Admiral, Claim, RetrievalConfig, RetrievalResult, load_config
 from admiral.io.claims import evenly_spaced, read_claims
 from admiral.kb import KnowledgeBase
-from admiral.reranking.bm25_sentences import BM25Reranker
-from admiral.reranking.cross_encoder import CrossEncoderReranker
-from admiral.reranking.similarity import SimilarityReranker
+from admiral.retrieval.cross_encoder import CrossEncoderReranker
 from admiral.retrieval.hop_retriever import TrieHopRetriever
 from admiral.retrieval.mentions import TitleMentionFinder
+from admiral.retrieval.rerankers import BM25Reranker, SimilarityReranker
 from proofs.judges.basic import LexicalJudge
 from proofs.judges.calibrated import CalibratedJudge
 from proofs.judges.classifier import ClassifierJudge

@@ -31,7 +31,7 @@ from admiral.gold import Label, read_gold
 from admiral.io.claims import evenly_spaced
 from admiral.kb import KnowledgeBase, locate
 from admiral.models.verifiers import open_configured_verifier
-from admiral.retrieval.stage_assembly import build_judge
+from admiral.retrieval.proving import build_judge
 from admiral.storage.bundled_names import verifier_directory
 from proofs.logic.operators import Verdict
 from proofs.verifier.label_names import LABELS

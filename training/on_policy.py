@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -77,7 +76,7 @@ def _samples_of_hop(
             yield sample
     if not claim.sentences:
         return
-    read = state.read[number]
+    read = state.hops[number].read
     gold = [title for title in claim.titles if title in read]
     negatives = [title for title in read if title not in claim.all_titles]
     titles = [*gold, *negatives[: max(rerank_documents - len(gold), 1)]]
@@ -85,8 +84,7 @@ def _samples_of_hop(
     if gold and negatives:
         rng.shuffle(documents)
         # The reranker's input is the claim and the evidence kept from the hop before.
-        before = replace(state.first_hops(number), document_sets=state.document_sets[: number + 1])
-        kept = tuple((s.title, s.text) for s in before.kept_sentences())
+        kept = tuple((s.title, s.text) for s in state.before_reading(number).kept_sentences())
         yield RerankSample(claim.claim, kept, tuple(documents))
 
 

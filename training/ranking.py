@@ -28,8 +28,7 @@ from admiral.gold import GoldClaim
 from admiral.graph import graph_to_use
 from admiral.io.progress import track_claims
 from admiral.kb.kb_paths import check_outside_folders
-from admiral.ranking.document_scorer import NetworkDocumentScorer
-from admiral.ranking.features import FEATURES, document_features
+from admiral.retrieval.document_ranking import FEATURES, NetworkDocumentScorer, document_features
 from admiral.retrieval.stage_assembly import build_title_scorer
 from admiral.retrieval.state import SearchState
 from admiral.storage.atomic_files import write_atomically

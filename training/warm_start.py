@@ -22,7 +22,7 @@ from transformers import BartConfig, BartForConditionalGeneration, PreTrainedTok
 from admiral.errors import AdmiralError
 from admiral.models.checkpoint import is_checkpoint
 from admiral.models.checkpoint_sums import write_sums
-from admiral.reranking.minilm_files import minilm_directory
+from admiral.requirements import minilm_directory
 from admiral.storage.atomic_directories import staging
 from admiral.storage.atomic_files import as_os_errors
 from trie.model.safe_tokenizer import MARKERS

@@ -30,8 +30,8 @@ from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.models.devices import choose_device, choose_dtype
 from admiral.models.verifiers import open_named_verifier
-from admiral.reranking.mean_pooling import MeanPoolingEncoder
-from admiral.reranking.minilm_files import MINILM, minilm_directory
+from admiral.requirements import MINILM, minilm_directory
+from admiral.retrieval.mean_pooling import MeanPoolingEncoder
 from proofs.verifier.reading import Verifier
 
 #: Weight of the whole claim beside its parts.

@@ -50,7 +50,7 @@ def citation_config(path: Path | None, assignments: Sequence[str]) -> CitationCo
         If a setting is invalid, or the encoder of the verifier is not installed.
     """
     from admiral.citations.citation_settings import load_citation_config
-    from admiral.reranking.minilm_files import minilm_directory
+    from admiral.requirements import minilm_directory
 
     config = load_citation_config(path, assignments)
     bundled = config.verifier == "mixed" and not config.weights

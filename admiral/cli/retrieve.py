@@ -99,7 +99,7 @@ def retrieve_command(
     one JSON record per line.
     """
     from admiral.config import FAST_SETTINGS, load_config
-    from admiral.reranking.minilm_files import check_reranker
+    from admiral.requirements import check_reranker
 
     if str(output) == "-":
         output, as_json = None, True

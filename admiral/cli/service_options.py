@@ -41,7 +41,7 @@ def service_options(port: int) -> Callable[[Command], Command]:
             config_path: Path | None, assignments: tuple[str, ...], **given: Any
         ) -> object:
             from admiral.config import load_config
-            from admiral.reranking.minilm_files import check_reranker
+            from admiral.requirements import check_reranker
 
             flags = {name: given.pop(name) for name in _SETTINGS}
             config = load_config(config_path, overrides(assignments, flags))

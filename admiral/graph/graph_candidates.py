@@ -14,8 +14,8 @@ from admiral.graph.graph_files import graph_folder
 from admiral.graph.graph_ranking import GraphRanker
 from admiral.graph.mention_graph import MentionGraph
 from admiral.kb import KnowledgeBase
-from admiral.ranking.features import MIN_PROXIMITY
 from admiral.records import Proximity, Sentence
+from admiral.retrieval.document_ranking import MIN_PROXIMITY
 
 logger = logging.getLogger(__name__)
 

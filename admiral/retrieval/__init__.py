@@ -1,15 +1,16 @@
 """The retrieval method (paper, section 3), in reading order.
 
-1. `state`: what is known about one claim while it is processed.
+1. `state`: what is known about one claim while it is processed, with a record for each hop.
 2. `hop_loop`: one hop of a batch of claims, and when to stop.
 3. `first_stage`: candidate documents from the claim alone.
-4. `mentions` and `title_matching`: documents whose titles a text mentions.
-5. `evidence`: the sentences that a hop keeps.
-6. `hop_retriever`, `hop_grammar` and `identifiers`: the next document sets, by constrained
-   decoding; `hyperlinks` is an option of it, and `no_generator` takes its place where nothing is
-   generated.
-7. `result`: the ranked documents and the warnings of a finished claim.
+4. `mentions`: documents that a text names by title or alias, or links to.
+5. `evidence`: the sentences that a hop reads, and those that it keeps.
+6. `rerankers`, `cross_encoder` and `mean_pooling`: the scores of sentences.
+7. `hop_retriever` and `hop_grammar`: the next document sets, by constrained decoding.
+8. `document_ranking`: the ranking of all documents that were found.
+9. `result`: the ranked documents and the warnings of a finished claim.
 
-`stage_assembly` builds the stages (`admiral.protocols`) that the settings name; `provenance`
-records which settings, checkpoint and knowledge base the results of a run come from.
+`stage_assembly` builds the stages (`admiral.protocols`) that the settings name, and `proving` the
+judge, which also works on given evidence; `provenance` records which settings, checkpoint and
+knowledge base the results of a run come from.
 """

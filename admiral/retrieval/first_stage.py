@@ -19,13 +19,7 @@ _GRAPH_WEIGHT = 1.0
 
 
 class Bm25FirstStage:
-    """Find candidates by BM25 over titles and texts.
-
-    Parameters
-    ----------
-    index
-        The BM25 index.
-    """
+    """Find candidates by BM25 over titles and texts."""
 
     def __init__(self, index: Bm25Index) -> None:
         self._index = index
@@ -47,8 +41,6 @@ class FusedFirstStage:
 
     Parameters
     ----------
-    index
-        The BM25 index.
     generator
         The hop retriever that generates titles from the claim alone (hop 0); None to skip this.
     graph
@@ -95,10 +87,7 @@ class FusedFirstStage:
 def fuse(ranking: Sequence[str], probabilities: Iterable[tuple[str, float]]) -> list[ScoredTitle]:
     """Fuse a ranking with (title, probability) pairs; see `FusedFirstStage` for the formula.
 
-    Returns
-    -------
-    list
-        Best first. Ties keep the order in which the titles first occur.
+    Best first. Ties keep the order in which the titles first occur.
     """
     scores = {title: 1.0 / (_RRF_K + rank) for rank, title in enumerate(ranking, start=1)}
     for title, probability in probabilities:

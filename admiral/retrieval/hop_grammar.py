@@ -3,12 +3,94 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from typing import NamedTuple
 
-from admiral.retrieval.identifiers import Identifiers
+import numpy as np
+
 from trie.constraint import Trie
 from trie.grammar import FixedTokens, Segment
 from trie.grammar_constraint import GrammarConstraint, shared_automaton
 from trie.model.safe_tokenizer import SafeTokenizer
+from trie.token_trie import Ints
+
+
+class _State(NamedTuple):
+    """The state after some identifiers; prefixes that allow the same continuations share one."""
+
+    missing: int  # number of identifiers that must follow
+    first: int  # position of the first that may follow
+    taken: frozenset[int]  # documents, from there on, that already have one
+
+
+class Identifiers:
+    """A `trie.Segment` that accepts the identifiers of `count` distinct documents, in order.
+
+    An identifier is allowed only if enough documents remain to complete the sequence. The value of
+    the complete segment is 0.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than `count` documents, or two identifiers are equal.
+    """
+
+    def __init__(self, tokens: Sequence[int], documents: Sequence[Hashable], count: int) -> None:
+        numbers: dict[Hashable, int] = {}
+        self._tokens = tuple(tokens)
+        self._documents = tuple(numbers.setdefault(d, len(numbers)) for d in documents)
+        self._count = count
+        if not 0 <= count <= len(numbers):
+            raise ValueError(f"cannot name {count} of {len(numbers)} documents")
+        if len(set(self._tokens)) < len(self._documents):
+            raise ValueError("two pieces of evidence have the same identifier")
+        self._states: list[_State] = []
+        self._numbers: dict[_State, int] = {}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Identifiers) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+        return self._tokens, self._documents, self._count
+
+    def start_state(self, value: int) -> int:
+        """Return the state before the first identifier."""
+        return self._number(self._count, 0, frozenset())
+
+    def successors(self, state: int) -> tuple[Ints, Ints]:
+        """Return the allowed identifiers, in ascending order, and the states that they lead to."""
+        missing, first, taken = self._states[state]
+        next_states: dict[int, int] = {}
+        remaining: set[int] = set()
+        for position in reversed(range(first, len(self._tokens) if missing else first)):
+            document = self._documents[position]
+            if document not in taken:
+                if len(remaining | {document}) >= missing:
+                    still_taken = (taken | {document}) & set(self._documents[position + 1 :])
+                    next_state = self._number(missing - 1, position + 1, still_taken)
+                    next_states[self._tokens[position]] = next_state
+                remaining.add(document)
+        tokens = sorted(next_states)
+        states = [next_states[token] for token in tokens]
+        return np.array(tokens, dtype=np.int64), np.array(states, dtype=np.int64)
+
+    def value(self, state: int) -> int | None:
+        """Return 0 if no identifier is missing, else None."""
+        return None if self._states[state].missing else 0
+
+    def contains_token(self, token: int) -> bool:
+        """Return whether a token is one of the identifiers."""
+        return token in self._tokens
+
+    def _number(self, missing: int, first: int, taken: frozenset[int]) -> int:
+        state = _State(missing, first, taken) if missing else _State(0, 0, frozenset())
+        number = self._numbers.setdefault(state, len(self._states))
+        if number == len(self._states):
+            self._states.append(state)
+        return number
 
 
 class HopConstraint(GrammarConstraint):
@@ -19,12 +101,8 @@ class HopConstraint(GrammarConstraint):
 
     Parameters
     ----------
-    trie, tokens
-        The trie of the titles, and the tokenizer that encoded them.
     identifiers
         The (number, document) pair of each evidence sentence. The numbers are distinct.
-    count
-        Number of identifiers in a sequence. They ascend and belong to distinct documents.
 
     Raises
     ------
@@ -77,13 +155,6 @@ class TitlesConstraint(GrammarConstraint):
     """A `trie.Constraint` that accepts a sequence of `count` titles, each in brackets.
 
     This is the output of the paper's variant `joint-docs`. A title may occur twice.
-
-    Parameters
-    ----------
-    trie, tokens
-        The trie of the titles, and the tokenizer that encoded them.
-    count
-        Number of titles in a sequence.
 
     Raises
     ------

@@ -3,18 +3,88 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
 
 from admiral.config import RetrievalConfig
+from admiral.errors import AdmiralError
 from admiral.protocols import Documents, Stages
-from admiral.ranking.features import document_features, found_titles
-from admiral.records import Claim, Document, Hop, Proximity, Sentence
+from admiral.records import Claim, Document, DocumentSet, Hop, ScoredTitle, Sentence
+from admiral.retrieval.document_ranking import document_features, found_titles
 from admiral.retrieval.evidence import boost_mentioned, choose_evidence, reweighted
 from admiral.retrieval.mentions import mentions_in_texts
-from admiral.retrieval.stage_output import checked_scores, checked_sentences
-from admiral.retrieval.state import NextStep, SearchState
+from admiral.retrieval.state import HopRecord, NextStep, SearchState
 from admiral.stage_timing import OnTiming, timed, timing_stages
+
+# Larger scores are refused, so that sums and squares of scores stay finite.
+_MAX_SCORE = 1e100
+
+Scored = TypeVar("Scored", Sentence, DocumentSet, ScoredTitle)
+
+
+def checked_sentences(
+    reranked: Iterable[Sequence[Sentence]], documents: Sequence[Sequence[Document]]
+) -> list[Sequence[Sentence]]:
+    """Return the output of the reranker, which has sentences for each claim that has documents.
+
+    A reranker may leave sentences out. If it left out all of them, the search would end as if
+    nothing had been found.
+
+    Raises
+    ------
+    AdmiralError
+        If there is not one list for each claim, or none of the sentences of a claim.
+    """
+    results = list(reranked)
+    if len(results) != len(documents):
+        raise AdmiralError(
+            f"stage 'reranker': returned sentences for {len(results)} claims instead of "
+            f"{len(documents)}. Return one list for each claim."
+        )
+    for sentences, read in zip(results, documents, strict=True):
+        if not sentences and any(s.strip() for document in read for s in document.sentences):
+            raise AdmiralError(
+                f"stage 'reranker': returned none of the sentences of {read[0].title!r} and "
+                f"{len(read) - 1} other documents. Return them with scores, or with minus infinity "
+                "to leave them out."
+            )
+    return results
+
+
+def checked_scores(stage: str, scored: Iterable[Scored]) -> list[Scored]:
+    """Return the output of a stage with its scores as Python floats.
+
+    Entries with a score of minus infinity are left out. NumPy scalars are converted, because JSON
+    cannot hold them.
+
+    Raises
+    ------
+    AdmiralError
+        If a score is not a number, or is infinite or too large.
+    """
+    kept = []
+    for entry in scored:
+        score = float(entry.score)
+        if abs(score) <= _MAX_SCORE:
+            kept.append(entry if type(entry.score) is float else replace(entry, score=score))
+        elif score != -math.inf:
+            raise AdmiralError(
+                f"stage {stage!r}: the score of {_name(entry)} is {score}. Return finite scores, "
+                "or minus infinity for entries to leave out."
+            )
+    return kept
+
+
+def _name(entry: Sentence | DocumentSet | ScoredTitle) -> str:
+    if isinstance(entry, DocumentSet):
+        return " + ".join(map(repr, entry.titles))
+    if isinstance(entry, Sentence):
+        return f"sentence {entry.index} of {entry.title!r}"
+    return repr(entry.title)
+
 
 logger = logging.getLogger(__name__)
 
@@ -24,12 +94,6 @@ class HopLoop:
 
     Parameters
     ----------
-    documents
-        The documents by title, such as a knowledge base.
-    stages
-        The stages of the method.
-    config
-        The settings.
     on_stage
         Receives a short text when a stage begins, such as ``Hop 2: reading 40 documents``.
     on_hop
@@ -97,7 +161,7 @@ class HopLoop:
         expanded = self._stages.hop_retriever.expand(
             [state.claim.text for state in batch],
             [state.evidence for state in batch],
-            [len(state.hops) for state in batch],
+            [len(state.records) for state in batch],
         )
         if self._stages.graph is not None:
             with timed("graph"):
@@ -111,7 +175,7 @@ class HopLoop:
         for state, scored in zip(batch, expanded, strict=True):
             document_sets = checked_scores("hop_retriever", scored)
             if document_sets or not self._config.generator:
-                state.document_sets.append(document_sets)
+                state.next_sets = document_sets
                 state.next_step = NextStep.READ
             else:
                 state.stopped = "dead_end"
@@ -137,12 +201,8 @@ class HopLoop:
             evidence = [
                 self._choose(*each) for each in zip(batch, scored, title_scores, strict=True)
             ]
-        mentioned = [self._mentioned(sentences) for sentences in evidence]
-        proximity = [
-            self._proximity(state.with_hop(sentences, chosen, titles))
-            for state, sentences, chosen, titles in zip(
-                batch, scored, evidence, mentioned, strict=True
-            )
+        records = [
+            self._record(*each) for each in zip(batch, scored, evidence, title_scores, strict=True)
         ]
         self._report(batch, "judging the evidence")
         with timed("proof"):
@@ -150,25 +210,19 @@ class HopLoop:
                 claims, [[(s.title, s.text) for s in sentences] for sentences in evidence]
             )
         seconds = (time.perf_counter() - started) / len(batch)
-        for state, sentences, by_title, chosen, titles, close, judgement in zip(
-            batch, scored, title_scores, evidence, mentioned, proximity, judgements, strict=True
-        ):
-            state.record_reading(sentences, by_title)
-            state.mentioned.append(titles)
-            state.proximity.append(close)
-            hop = Hop(
-                len(state.hops) + 1,
-                tuple(state.document_sets[-1][: config.beam_size]),
-                chosen,
-                judgement.proof,
-                judgement.sufficient,
-                seconds,
-                tuple(state.read[-1]),
-                judgement.probability,
-                judgement.verdicts,
-                judgement.comparisons,
+        for state, record, judgement in zip(batch, records, judgements, strict=True):
+            hop = replace(
+                record.hop,
+                document_sets=tuple(record.document_sets[: config.beam_size]),
+                proof=judgement.proof,
+                sufficient=judgement.sufficient,
+                seconds=seconds,
+                probability=judgement.probability,
+                verdicts=judgement.verdicts,
+                comparisons=judgement.comparisons,
             )
-            state.hops.append(hop)
+            state.records.append(replace(record, hop=hop))
+            state.next_sets = []
             state.next_step = NextStep.EXPAND
             self._stop_if_done(state, hop)
             if self._on_hop is not None:
@@ -176,17 +230,16 @@ class HopLoop:
             logger.debug(
                 "claim %s, hop %d: read %d documents in %.2f s; evidence from %s; %s",
                 *(state.claim.id, hop.number, len(hop.read), seconds),
-                ", ".join(dict.fromkeys(s.title for s in chosen)) or "none",
+                ", ".join(dict.fromkeys(s.title for s in hop.evidence)) or "none",
                 state.stopped or "another hop",
             )
 
     def _report(self, batch: Sequence[SearchState], stage: str) -> None:
         if self._on_stage is not None:
-            single = f"Hop {len(batch[0].hops) + 1}"
+            single = f"Hop {len(batch[0].records) + 1}"
             self._on_stage(f"{single if len(batch) == 1 else f'{len(batch)} claims'}: {stage}")
 
     def _documents_to_read(self, batch: Sequence[SearchState]) -> list[list[Document]]:
-        """Return the documents that each hop reads, long ones shortened."""
         titles = [state.titles_to_read(self._config.rerank_documents) for state in batch]
         reader = self._stages.document_reader
         if reader is None:
@@ -197,7 +250,6 @@ class HopLoop:
     def _title_scores(
         self, batch: Sequence[SearchState], documents: Sequence[Sequence[Document]]
     ) -> list[dict[str, float]]:
-        """Return the generative scores of the documents that the hops read."""
         scorer = self._stages.title_scorer
         if scorer is None:
             return [{} for _ in batch]
@@ -205,7 +257,7 @@ class HopLoop:
             return scorer.score(
                 [state.claim.text for state in batch],
                 [state.evidence for state in batch],
-                [len(state.hops) for state in batch],
+                [len(state.records) for state in batch],
                 [[document.title for document in read] for read in documents],
             )
 
@@ -224,27 +276,32 @@ class HopLoop:
         scorer = self._stages.document_scorer
         if scorer is None:
             return evidence
-        after = state.with_hop(scored, evidence, self._mentioned(evidence), title_scores)
-        after.proximity.append(self._proximity(after))
-        features = document_features(after)
+        record = self._record(state, scored, evidence, title_scores)
+        features = document_features(state.with_record(record))
         titles = dict.fromkeys(sentence.title for sentence in scored)
         relevance = {title: scorer.score(features[title]) for title in titles}
         return self._best(reweighted(scored, relevance))
 
-    def _proximity(self, after: SearchState) -> dict[str, Proximity]:
-        """Return how close all documents that were found are to the claim and the last evidence."""
+    def _record(
+        self,
+        state: SearchState,
+        scored: Sequence[Sentence],
+        evidence: tuple[Sentence, ...],
+        title_scores: Mapping[str, float],
+    ) -> HopRecord:
+        """Return what a hop has found if it keeps this evidence, with how close documents are."""
+        finder = self._stages.mention_finder
+        mentioned = finder.in_evidence(evidence) if finder is not None else []
+        record = state.reading(scored, evidence, title_scores, mentioned)
         stage = self._stages.graph_proximity
         if stage is None:
-            return {}
-        (close,) = stage.proximity([after.claim.text], [after.evidence], [found_titles(after)])
-        return close
+            return record
+        found = found_titles(state.with_record(record))
+        (close,) = stage.proximity([state.claim.text], [evidence], [found])
+        return replace(record, proximity=close)
 
     def _best(self, scored: Sequence[Sentence]) -> tuple[Sentence, ...]:
         return choose_evidence(scored, self._config.evidence, self._config.evidence_per_document)
-
-    def _mentioned(self, evidence: Sequence[Sentence]) -> list[str]:
-        finder = self._stages.mention_finder
-        return finder.in_evidence(evidence) if finder is not None else []
 
     def _stop_if_done(self, state: SearchState, hop: Hop) -> None:
         if not hop.evidence:
@@ -256,5 +313,4 @@ class HopLoop:
 
 
 def _waiting_for(step: NextStep, batch: Sequence[SearchState]) -> list[SearchState]:
-    """Return the claims whose next step is `step`, without those that have stopped."""
     return [state for state in batch if state.stopped is None and state.next_step is step]

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 
 from admiral.config import RetrievalConfig
 from admiral.protocols import DocumentScorer, Stages
-from admiral.ranking.features import document_features
-from admiral.ranking.fusion import rank_documents
 from admiral.records import RankedDocument, RetrievalResult
+from admiral.retrieval.document_ranking import document_features, rank_documents
 from admiral.retrieval.state import SearchState
 from proofs.judges.claim_form import form_warning
 from trie import SafeTokenizer
@@ -20,19 +19,7 @@ _QUOTED = 60
 def build_result(
     state: SearchState, stages: Stages, config: RetrievalConfig, tokens: SafeTokenizer
 ) -> RetrievalResult:
-    """Return the result of a claim that has stopped.
-
-    Parameters
-    ----------
-    state
-        The search state of the claim.
-    stages
-        The stages; they state how much of a claim they read, and may score documents.
-    config
-        The settings.
-    tokens
-        The tokenizer of the checkpoint, which counts the tokens of the claim.
-    """
+    """Return the result of a claim that has stopped."""
     return RetrievalResult(
         state.claim,
         tuple(ranked_documents(state, config, stages.document_scorer)[: config.top_k]),
@@ -47,26 +34,17 @@ def build_result(
 def ranked_documents(
     state: SearchState, config: RetrievalConfig, scorer: DocumentScorer | None
 ) -> list[RankedDocument]:
-    """Rank all documents that a search has found.
+    """Rank all documents that a search has found; a scorer then ranks the first of them again.
 
     Without hops, these are the candidates, in the order of the first stage.
-
-    Parameters
-    ----------
-    state
-        The search state of a claim.
-    config
-        The settings; `ranking` selects the rule.
-    scorer
-        Ranks the first documents again by their features; None to skip this.
     """
-    if not state.hops:
+    if not state.records:
         return [RankedDocument(each.title, each.score, 0) for each in state.candidates or ()]
     documents = rank_documents(
-        state.document_sets,
+        [record.document_sets for record in state.records],
         state.candidates or (),
-        read=state.read,
-        mentioned=state.mentioned,
+        read=[record.hop.read for record in state.records],
+        mentioned=[record.mentioned for record in state.records],
         claim_mentions=state.claim_mentions,
         fused=config.ranking != "last-hop",
     )
@@ -78,14 +56,8 @@ def cut_claim_warnings(
 ) -> tuple[str, ...]:
     """Return a warning if a claim is longer than some model reads.
 
-    Parameters
-    ----------
-    claim
-        The text of the claim.
-    limits
-        Number of tokens of a claim that each model reads, by the name of the model.
-    tokens
-        The tokenizer that counts. Those of other models split a text into about as many tokens.
+    The limits are numbers of tokens by the name of the model. Other models than that of the
+    tokenizer, which counts, split a text into about as many tokens.
     """
     if not limits:
         return ()

@@ -10,8 +10,6 @@ from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase
 from admiral.models.checkpoint import Checkpoint
 from admiral.models.devices import choose_device, choose_dtype
-from admiral.models.heads import load_sufficiency_head
-from admiral.models.verifiers import open_configured_verifier
 from admiral.protocols import (
     FirstStage,
     GraphProximity,
@@ -19,34 +17,27 @@ from admiral.protocols import (
     HopRetriever,
     SentenceReranker,
     Stages,
-    SufficiencyJudge,
     TitleScorer,
 )
-from admiral.ranking.document_scorer import NetworkDocumentScorer
-from admiral.ranking.features import GENERATIVE_FEATURES, GRAPH_FEATURES
-from admiral.reranking.bm25_sentences import BM25Reranker
-from admiral.reranking.combined import CombinedReranker
-from admiral.reranking.cross_encoder import CrossEncoderReranker
-from admiral.reranking.mean_pooling import PASSAGE_TOKENS, MeanPoolingEncoder
-from admiral.reranking.minilm_files import MINILM, minilm_directory
-from admiral.reranking.similarity import SimilarityReranker
-from admiral.retrieval.document_reader import PassageReader
+from admiral.requirements import MINILM, minilm_directory
+from admiral.retrieval.cross_encoder import CrossEncoderReranker
+from admiral.retrieval.document_ranking import (
+    GENERATIVE_FEATURES,
+    GRAPH_FEATURES,
+    NetworkDocumentScorer,
+)
+from admiral.retrieval.evidence import PassageReader
 from admiral.retrieval.first_stage import Bm25FirstStage, FusedFirstStage
-from admiral.retrieval.hop_retriever import TrieHopRetriever
-from admiral.retrieval.hyperlinks import HyperlinkHopRetriever
+from admiral.retrieval.hop_retriever import (
+    ForcedTitleScorer,
+    HyperlinkHopRetriever,
+    NoGenerator,
+    TrieHopRetriever,
+)
+from admiral.retrieval.mean_pooling import PASSAGE_TOKENS, MeanPoolingEncoder
 from admiral.retrieval.mentions import TitleMentionFinder
-from admiral.retrieval.no_generator import NoGenerator
-from admiral.retrieval.title_scoring import ForcedTitleScorer
-from proofs import NatOp, PairLexicon, SpanLexicon, default_lexicon
-from proofs.generation.generator import ProofGenerator
-from proofs.judges.basic import AlwaysSufficient, LexicalJudge, NeverSufficient
-from proofs.judges.calibrated import CalibratedJudge, Weights
-from proofs.judges.classifier import ClassifierJudge
-from proofs.judges.generated import STEP_DECISION, GeneratedProofJudge, StepDecision
-from proofs.judges.verified import VerifiedJudge
-
-# Judges that read the checkpoint.
-MODEL_JUDGES = ("generated", "classifier")
+from admiral.retrieval.proving import build_judge
+from admiral.retrieval.rerankers import BM25Reranker, CombinedReranker, SimilarityReranker
 
 
 class Graph(GraphSearch, GraphProximity, Protocol):
@@ -167,48 +158,6 @@ def build_reranker(
     )
 
 
-def build_judge(checkpoint: Checkpoint | None, config: RetrievalConfig) -> SufficiencyJudge:
-    """Build the sufficiency judge; only `MODEL_JUDGES` need a checkpoint."""
-    match config.judge:
-        case "never":
-            return NeverSufficient()
-        case "always":
-            return AlwaysSufficient()
-        case "lexical":
-            return LexicalJudge(open_lexicon(config))
-        case "calibrated":
-            lexicon = open_lexicon(config)
-            if not config.verifier:
-                return CalibratedJudge(judge_weights(config), lexicon)
-            verifier = open_configured_verifier(config)
-            return VerifiedJudge(verifier, lexicon, stop_at=config.stop_at)
-    assert checkpoint is not None
-    if config.judge == "classifier":
-        head = load_sufficiency_head(checkpoint.path, 2 * checkpoint.model.hidden_size)
-        return ClassifierJudge(checkpoint.model, checkpoint.tokens, *head)
-    try:
-        generator = ProofGenerator(
-            checkpoint.model, checkpoint.tokens, stop_at_independence=config.early_exit
-        )
-    except ValueError as error:
-        raise AdmiralError(
-            f"setting 'judge': {checkpoint.path} cannot write proofs ({error}); "
-            "train it with training.prover or training.joint, or choose another judge"
-        ) from error
-    return GeneratedProofJudge(generator, _step_decision(checkpoint, config))
-
-
-def _step_decision(checkpoint: Checkpoint, config: RetrievalConfig) -> StepDecision | None:
-    """Return the fitted decision of a checkpoint; None if it has none or none is wanted."""
-    file = checkpoint.path / STEP_DECISION
-    if config.proof_decision == "best-proof" or config.early_exit or not file.is_file():
-        return None
-    try:
-        return StepDecision.read(file)
-    except ValueError as error:
-        raise AdmiralError(f"setting 'judge': {error}") from error
-
-
 def build_document_scorer(
     config: RetrievalConfig, *, graph: bool = False
 ) -> NetworkDocumentScorer | None:
@@ -225,48 +174,3 @@ def build_document_scorer(
         return NetworkDocumentScorer.read(Path(config.ranking_weights))
     except AdmiralError as error:
         raise AdmiralError(f"setting 'ranking_weights': {error}") from error
-
-
-def open_lexicon(config: RetrievalConfig) -> SpanLexicon:
-    """Return the built-in lexicon, followed by the word lists and WordNet if configured.
-
-    Raises
-    ------
-    AdmiralError
-        If a word list cannot be read; the message names the setting, the file and the line.
-    """
-    word_lists = [
-        _read_word_list(key, path, operator)
-        for key, path, operator in (
-            ("antonyms", config.antonyms, NatOp.NEGATION),
-            ("paraphrases", config.paraphrases, NatOp.EQUIVALENCE),
-        )
-        if path
-    ]
-    return default_lexicon(*word_lists, wordnet=config.wordnet)
-
-
-def _read_word_list(key: str, path: str, operator: NatOp) -> PairLexicon:
-    try:
-        return PairLexicon.read(path, operator)
-    except OSError as error:
-        raise AdmiralError(f"setting {key!r}: {path}: cannot be read: {error.strerror}") from error
-    except ValueError as error:
-        remedy = "Each line holds words separated by tabs or spaces, in UTF-8"
-        raise AdmiralError(f"setting {key!r}: {error}. {remedy}") from error
-
-
-def judge_weights(config: RetrievalConfig) -> Weights:
-    """Read the weights of the judge `calibrated`: of the settings, or bundled.
-
-    Raises
-    ------
-    AdmiralError
-        If the file is not one of weights; the message names the setting, the file and the field.
-    """
-    if not config.judge_weights:
-        return Weights.bundled()
-    try:
-        return Weights.read(Path(config.judge_weights))
-    except ValueError as error:
-        raise AdmiralError(f"setting 'judge_weights': {error} with training.judges") from error

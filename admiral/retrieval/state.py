@@ -1,14 +1,13 @@
-"""The search state of one claim: what its hops have found so far and what comes next."""
+"""What is known about one claim while it is processed: what its hops found, and what comes next."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
-from types import MappingProxyType
 
 from admiral.records import Claim, DocumentSet, Hop, Proximity, ScoredTitle, Sentence, Stopped
-from admiral.reranking.sentence_scores import best_scores
+from admiral.retrieval.evidence import best_scores
 from admiral.retrieval.mentions import interleaved
 
 
@@ -23,34 +22,49 @@ class NextStep(Enum):
     """Find the document sets of the next hop."""
 
 
+@dataclass(frozen=True, slots=True)
+class HopRecord:
+    """What one hop has found.
+
+    Attributes
+    ----------
+    hop
+        The hop as the result reports it; while evidence is only tried out, without judgement.
+    document_sets
+        All its document sets, best first; none from the second hop on without a generator.
+    best_scores
+        The score of the best sentence of each document that it read.
+    title_scores
+        The generative scores of these documents: the log probability that the model, given the
+        evidence of the hop before, names each of them.
+    mentioned
+        The titles that its evidence mentions.
+    proximity
+        How close documents are in the graph to the claim and to its evidence.
+    """
+
+    hop: Hop
+    document_sets: Sequence[DocumentSet]
+    best_scores: Mapping[str, float] = field(default_factory=dict)
+    title_scores: Mapping[str, float] = field(default_factory=dict)
+    mentioned: Sequence[str] = ()
+    proximity: Mapping[str, Proximity] = field(default_factory=dict)
+
+
 @dataclass(slots=True)
 class SearchState:
     """The state of the search for one claim.
 
     Attributes
     ----------
-    claim
-        The claim.
     candidates
         The documents of the first stage, best first; None before it has run.
     claim_mentions
         The titles that the claim mentions.
-    document_sets
-        The document sets of each hop, best first; none from the second hop on without a generator.
-    hops
-        The completed hops.
-    read
-        The titles of the documents that each hop read, sorted by their best sentence.
-    best_scores
-        For each hop, the score of the best sentence of each document that it read.
-    title_scores
-        For each hop, the generative scores of the documents that it read: the log probability that
-        the model, given the evidence of the hop before, names each of them.
-    mentioned
-        The titles that the evidence of each hop mentions.
-    proximity
-        For each hop, how close documents are in the graph to the claim and to the evidence that the
-        hop has selected.
+    records
+        What each completed hop has found.
+    next_sets
+        The document sets of the next hop, best first, once it has expanded.
     graph_titles
         The titles of documents that are close in the graph to the evidence of the last hop.
     next_step
@@ -62,44 +76,39 @@ class SearchState:
     claim: Claim
     candidates: list[ScoredTitle] | None = None
     claim_mentions: list[str] = field(default_factory=list)
-    document_sets: list[list[DocumentSet]] = field(default_factory=list)
-    hops: list[Hop] = field(default_factory=list)
-    read: list[list[str]] = field(default_factory=list)
-    best_scores: list[dict[str, float]] = field(default_factory=list)
-    title_scores: list[dict[str, float]] = field(default_factory=list)
-    mentioned: list[list[str]] = field(default_factory=list)
-    proximity: list[dict[str, Proximity]] = field(default_factory=list)
+    records: list[HopRecord] = field(default_factory=list)
+    next_sets: list[DocumentSet] = field(default_factory=list)
     graph_titles: list[str] = field(default_factory=list)
     next_step: NextStep = NextStep.FIRST_STAGE
     stopped: Stopped | None = None
 
     @property
-    def evidence(self) -> tuple[Sentence, ...]:
-        """The evidence of the last hop."""
-        return self.hops[-1].evidence if self.hops else ()
+    def hops(self) -> list[Hop]:
+        """The completed hops."""
+        return [record.hop for record in self.records]
 
     @property
-    def next_titles(self) -> list[str]:
+    def evidence(self) -> tuple[Sentence, ...]:
+        """The evidence of the last hop."""
+        return self.records[-1].hop.evidence if self.records else ()
+
+    @property
+    def next_titles(self) -> Sequence[str]:
         """The titles that the evidence of the last hop mentions."""
-        return self.mentioned[-1] if self.mentioned else []
+        return self.records[-1].mentioned if self.records else ()
 
     def titles_to_read(self, count: int) -> list[str]:
-        """Return the titles of the documents that the next hop reads.
+        """Return the titles of the documents that the next hop reads, `count` at most.
 
-        The first hop reads the candidates. Later hops read the documents of the evidence again,
-        then, interleaved, the documents of the hop's sets, those that the evidence mentions, the
-        candidates, and those that are close to the evidence in the graph: the claim may show only
-        now that one of these matters.
-
-        Parameters
-        ----------
-        count
-            Maximum number of documents. There is always room for one in addition to the evidence.
+        The first hop reads the candidates. Later hops read the documents of the evidence again and,
+        even beyond `count`, one more: interleaved follow the documents of the hop's sets, those
+        that the evidence mentions, the candidates, and those that are close to the evidence in the
+        graph. The claim may show only now that one of these matters.
         """
         candidates = [candidate.title for candidate in self.candidates or ()]
-        if not self.hops:
+        if not self.records:
             return candidates[:count]
-        in_sets = list(dict.fromkeys(t for s in self.document_sets[-1] for t in s.titles))
+        in_sets = list(dict.fromkeys(t for s in self.next_sets for t in s.titles))
         in_evidence = dict.fromkeys(sentence.title for sentence in self.evidence)
         new_titles = interleaved(in_sets, self.next_titles, candidates, self.graph_titles)
         return list(dict.fromkeys([*in_evidence, *new_titles]))[: max(count, len(in_evidence) + 1)]
@@ -111,86 +120,44 @@ class SearchState:
         the hop before: all of its documents but the last one, which is new. Without document sets,
         as many documents are kept, those of the best evidence.
         """
-        if not self.hops:
-            return []
         best = {s.title: s for s in reversed(self.evidence)}  # the first and best sentence wins
-        if document_sets := self.document_sets[-1]:
-            kept = document_sets[0].titles[:-1]
+        if self.next_sets:
+            kept = self.next_sets[0].titles[:-1]
         else:
-            kept = tuple(dict.fromkeys(s.title for s in self.evidence))[: len(self.hops)]
+            kept = tuple(dict.fromkeys(s.title for s in self.evidence))[: len(self.records)]
         return [best[title] for title in kept if title in best]
 
-    def record_reading(
+    def reading(
         self,
         sentences: Sequence[Sentence],
-        title_scores: Mapping[str, float] = MappingProxyType({}),
-    ) -> None:
-        """Record the documents that a hop has read, with their scores.
+        evidence: tuple[Sentence, ...] = (),
+        title_scores: Mapping[str, float] | None = None,
+        mentioned: Sequence[str] = (),
+    ) -> HopRecord:
+        """Return the record of the next hop, not yet judged, if it keeps this evidence.
 
-        The first hop also defines its document sets, `D_1`: one set for each candidate, sorted by
-        their best sentences; candidates that were not read come last.
-
-        Parameters
-        ----------
-        sentences
-            The sentences that the hop has scored, best first.
-        title_scores
-            The generative scores of the documents.
+        The document sets of the first hop, `D_1`, are one for each candidate, sorted by their best
+        sentences, which are given best first; candidates that were not read come last.
         """
-        titles = list(dict.fromkeys(sentence.title for sentence in sentences))
-        self.read.append(titles)
-        self.best_scores.append(best_scores(sentences))
-        self.title_scores.append(dict(title_scores))
-        if not self.document_sets:
-            rank = {title: number for number, title in enumerate(titles)}
+        read = tuple(dict.fromkeys(sentence.title for sentence in sentences))
+        document_sets: Sequence[DocumentSet] = self.next_sets
+        if not self.records:
+            rank = {title: number for number, title in enumerate(read)}
             ordered = sorted(self.candidates or (), key=lambda c: rank.get(c.title, len(rank)))
-            self.document_sets.append([DocumentSet((c.title,), c.score) for c in ordered])
+            document_sets = [DocumentSet((c.title,), c.score) for c in ordered]
+        hop = Hop(len(self.records) + 1, (), evidence, None, False, 0.0, read)
+        return HopRecord(hop, document_sets, best_scores(sentences), title_scores or {}, mentioned)
 
-    def with_hop(
-        self,
-        sentences: Sequence[Sentence],
-        evidence: tuple[Sentence, ...],
-        mentioned: list[str],
-        title_scores: Mapping[str, float] = MappingProxyType({}),
-    ) -> SearchState:
-        """Return a copy that has completed one more hop, for trying out a choice of evidence.
+    def with_record(self, record: HopRecord) -> SearchState:
+        """Return a copy that has completed one more hop, for trying out a choice of evidence."""
+        return replace(self, records=[*self.records, record])
 
-        Parameters
-        ----------
-        sentences
-            The sentences that the hop has scored, best first.
-        evidence
-            The sentences that it keeps.
-        mentioned
-            The titles that the evidence mentions.
-        title_scores
-            The generative scores of the documents that it has read.
-        """
-        hop = Hop(len(self.hops) + 1, (), evidence, None, False, 0.0)
-        copy = replace(
-            self,
-            document_sets=[*self.document_sets],
-            hops=[*self.hops, hop],
-            read=[*self.read],
-            best_scores=[*self.best_scores],
-            title_scores=[*self.title_scores],
-            mentioned=[*self.mentioned, mentioned],
-            proximity=[*self.proximity],
-            next_step=NextStep.EXPAND,
-        )
-        copy.record_reading(sentences, title_scores)
-        return copy
+    def before_reading(self, number: int) -> SearchState:
+        """Return a copy of the state after `number` hops, when the next one was about to read."""
+        next_sets = list(self.records[number].document_sets)
+        return replace(self, records=self.records[:number], next_sets=next_sets)
 
     def first_hops(self, count: int) -> SearchState:
         """Return a copy that ends after the first `count` hops."""
-        return replace(
-            self,
-            document_sets=self.document_sets[:count],
-            hops=self.hops[:count],
-            read=self.read[:count],
-            best_scores=self.best_scores[:count],
-            title_scores=self.title_scores[:count],
-            mentioned=self.mentioned[:count],
-            proximity=self.proximity[:count],
-            next_step=NextStep.EXPAND if self.hops[:count] else self.next_step,
-        )
+        next_step = NextStep.EXPAND if self.records[:count] else self.next_step
+        return replace(self, records=self.records[:count], next_sets=[], next_step=next_step)

@@ -20,11 +20,56 @@ from collections.abc import (
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from itertools import count
+from types import TracebackType
 from typing import Self, TypeVar
 
 from admiral.config import RetrievalConfig
+from admiral.errors import AdmiralError
 from admiral.records import Claim, RetrievalResult, as_claim, check_claims
-from admiral.scheduling.closing import closed_error
+
+
+class ReferenceCount:
+    """Count the threads inside its ``with`` blocks; `close` waits until the count is zero.
+
+    A thread that is inside may enter again, even while another thread waits in `close`.
+    """
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._closed = False
+        self._changed = threading.Condition()
+        self._local = threading.local()
+
+    def __enter__(self) -> None:
+        depth = getattr(self._local, "depth", 0)
+        with self._changed:
+            if self._closed and not depth:
+                raise closed_error()
+            self._count += 1
+        self._local.depth = depth + 1
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._local.depth -= 1
+        with self._changed:
+            self._count -= 1
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """Refuse new threads with an `AdmiralError`, and wait until no thread is inside."""
+        with self._changed:
+            self._closed = True
+            self._changed.wait_for(lambda: self._count == 0)
+
+
+def closed_error() -> AdmiralError:
+    """Return the error for a call on a closed system."""
+    return AdmiralError("the system was closed. Open another one.")
+
 
 T = TypeVar("T")
 

@@ -9,17 +9,45 @@ from __future__ import annotations
 
 import logging
 import math
+import threading
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from typing import Generic, Protocol, TypeVar
 
+import torch
+
 from admiral.errors import AdmiralError
 from admiral.records import Claim, Stopped
 from admiral.scheduling.memory import free_cached_memory, is_out_of_memory
-from admiral.scheduling.torch_threads import set_torch_threads, using_torch_threads
+
+_lock = threading.Lock()
+
+
+def set_torch_threads(count: int) -> None:
+    """Use `count` torch threads for what the calling thread computes from now on."""
+    # Always ask first: a thread that has never asked would take over a later default.
+    if torch.get_num_threads() == count:
+        return
+    with _lock, ThreadPoolExecutor(1, "admiral-default") as new_thread:
+        default = new_thread.submit(torch.get_num_threads).result()
+        torch.set_num_threads(count)
+        new_thread.submit(torch.set_num_threads, default).result()
+
+
+@contextmanager
+def using_torch_threads(count: int) -> Iterator[None]:
+    """Use `count` torch threads in the calling thread until the end of the block."""
+    previous = torch.get_num_threads()
+    set_torch_threads(count)
+    try:
+        yield
+    finally:
+        set_torch_threads(previous)
+
 
 logger = logging.getLogger(__name__)
 
@@ -195,14 +223,9 @@ class BatchScheduler(Generic[C]):
 class InFlightWindow(Generic[C]):
     """The claims that have been read from a stream and not yet yielded, in order.
 
-    Parameters
-    ----------
-    claims
-        The stream. If it raises an error, the claims before it are completed first.
-    batch_size
-        The window holds at most `WINDOW_BATCHES` times as many claims.
-    ready
-        Whether the stream can give its next claim without blocking.
+    It holds at most `WINDOW_BATCHES` times the batch size. If the stream raises an error, the
+    claims before it are completed first. `ready` tells whether the next claim comes without
+    blocking.
     """
 
     def __init__(self, claims: Iterable[C], batch_size: int, ready: Callable[[], bool]) -> None:

@@ -49,13 +49,8 @@ def trim_heap(min_interval: float = 2.0) -> None:
     """Return freed memory of the heap to the operating system (glibc's ``malloc_trim``).
 
     glibc keeps the memory of a claim's tensors for the next claim: 300 MB that other processes lack
-    while the system is idle. A trim takes 15 ms, so it is rate-limited for streams of short claims.
-    Does nothing with other C libraries.
-
-    Parameters
-    ----------
-    min_interval
-        Minimum number of seconds between two trims.
+    while the system is idle. A trim takes 15 ms, so there are `min_interval` seconds between two,
+    for streams of short claims. Does nothing with other C libraries.
     """
     global _last_trim
     now = time.monotonic()

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from admiral.records import Document
-from admiral.retrieval.title_matching import base_title, find_mentions
+from admiral.retrieval.mentions import base_title, find_mentions
 from admiral.synthesis.english_words import MONTHS, OPPOSITES, SIBLING_GROUPS
 from admiral.synthesis.parsed_documents import ParsedCorpus
 from admiral.synthesis.profiles import Profile

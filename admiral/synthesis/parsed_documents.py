@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from admiral.records import Document
-from admiral.retrieval.title_matching import Titles
+from admiral.retrieval.mentions import Titles
 from admiral.synthesis.profiles import Profile, Statement, parse_profile, parse_quotable
 from admiral.synthesis.slots import Slot, find_slots
 

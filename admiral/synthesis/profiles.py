@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from admiral.records import Document
-from admiral.retrieval.title_matching import base_title
+from admiral.retrieval.mentions import base_title
 from admiral.synthesis.clauses import LONGEST_SENTENCE, clause_ends, is_parsable, strip_parentheses
 from admiral.synthesis.english_words import ADVERBS, EMPTY_NOUNS, MONTHS, PERSONS, SHIPS, VERBS
 

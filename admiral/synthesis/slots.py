@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from admiral.records import Document
-from admiral.retrieval.title_matching import Mention, Titles, base_title, find_mentions
+from admiral.retrieval.mentions import Mention, Titles, base_title, find_mentions
 from admiral.synthesis.english_words import MONTHS, PARTICIPLES, PERSONS, PREPOSITIONS, VERBS, WORKS
 
 Kind = Literal["person", "place", "thing", "any"]

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from admiral.retrieval.title_matching import base_title
+from admiral.retrieval.mentions import base_title
 from admiral.synthesis.clauses import clause_ends, join_parts, to_sentence, word_count
 from admiral.synthesis.descriptions import Describer, Description, matches_slot
 from admiral.synthesis.english_words import IRREGULAR_PASTS, STOP_WORDS, UNCHANGED_PARTICIPLE

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from admiral.gold import read_gold
 from admiral.kb import KnowledgeBase, build
-from admiral.retrieval.title_matching import find_mentions
+from admiral.retrieval.mentions import find_mentions
 from benchmarks.catalogue_headings import main
 
 DOCUMENTS = [

@@ -9,7 +9,7 @@ import pytest
 import torch
 from transformers import BartConfig, BartForConditionalGeneration, GPT2Config, GPT2LMHeadModel
 
-from admiral.reranking.minilm_files import minilm_directory
+from admiral.requirements import minilm_directory
 from training.warm_start import mini_tokenizer
 
 PAGE = Path(__file__).parents[2] / "docs" / "constraining.md"

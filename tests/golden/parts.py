@@ -14,7 +14,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-from admiral.reranking.minilm_files import minilm_directory
+from admiral.requirements import minilm_directory
 from tests.golden.commands import admiral, admiral_records, post, program, service
 
 Records = dict[str, Any]

@@ -11,7 +11,7 @@ import torch
 
 from admiral import Admiral, Claim, RetrievalConfig
 from admiral.gold import GoldClaim, read_gold
-from admiral.ranking.features import FEATURES, document_features
+from admiral.retrieval.document_ranking import FEATURES, document_features
 from admiral.retrieval.result import ranked_documents
 from training.ranking import (
     fit_document_scorer,

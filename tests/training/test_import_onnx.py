@@ -14,7 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 from transformers import AutoModel, AutoModelForSequenceClassification, BertConfig, BertModel
 
 from admiral.errors import AdmiralError
-from admiral.reranking.minilm_files import minilm_directory
+from admiral.requirements import minilm_directory
 from training.import_onnx import agreement, import_encoder, locate_encoder, main, read_state
 
 WIDTH, HEADS, LAYERS, LENGTH = 24, 4, 2, 64

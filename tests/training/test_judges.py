@@ -19,7 +19,7 @@ from admiral.kb import KnowledgeBase, locate
 from admiral.models.checkpoint import load_checkpoint, locate_checkpoint
 from admiral.models.checkpoint_sums import verify_checkpoint
 from admiral.models.heads import SUFFICIENCY_HEAD
-from admiral.retrieval.stage_assembly import build_judge
+from admiral.retrieval.proving import build_judge
 from proofs.judges.calibrated import FEATURES, CalibratedJudge, Weights
 from proofs.judges.generated import STEP_DECISION
 from training.data.sufficiency_examples import sufficiency_examples

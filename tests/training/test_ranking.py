@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from admiral import Admiral, RetrievalConfig
-from admiral.ranking.document_scorer import NetworkDocumentScorer
+from admiral.retrieval.document_ranking import NetworkDocumentScorer
 from training.ranking import main
 
 DEMO = Path(str(resources.files("admiral"))) / "data" / "demo" / "claims.jsonl"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from transformers import AutoModel, AutoTokenizer
 
-from admiral.reranking.minilm_files import minilm_directory
+from admiral.requirements import minilm_directory
 from training.warm_start import mini_tokenizer, warm_start
 from trie import SafeTokenizer
 from trie.model.quiet_transformers import quiet_transformers

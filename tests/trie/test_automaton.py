@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from admiral.retrieval.identifiers import Identifiers
+from admiral.retrieval.hop_grammar import Identifiers
 from tests.trie.walking import following, language
 from trie import (
     Alternatives,

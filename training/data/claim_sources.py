@@ -29,7 +29,7 @@ from admiral.io.fever_titles import fever_title
 from admiral.io.streams import json_objects, open_binary
 from admiral.io.text_cleaning import clean_title
 from admiral.records import Document
-from admiral.retrieval.title_matching import base_title
+from admiral.retrieval.mentions import base_title
 from training.data.evidence_corpora import Corpus
 from trie.model.safe_tokenizer import TASKS
 

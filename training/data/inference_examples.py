@@ -11,7 +11,7 @@ from pathlib import Path
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.streams import json_objects
 from admiral.kb.corpus.sentence_splitter import split_sentences
-from admiral.retrieval.title_matching import base_title
+from admiral.retrieval.mentions import base_title
 from proofs.verifier.label_names import LABELS
 from training.data.evidence_corpora import Corpus
 from training.data.evidence_examples import closest_sentences

@@ -13,7 +13,7 @@ from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase
 from admiral.models.checkpoint import Checkpoint
 from admiral.records import Document, Sentence
-from admiral.reranking.cross_encoder import CrossEncoderReranker
+from admiral.retrieval.cross_encoder import CrossEncoderReranker
 from admiral.retrieval.hop_retriever import TrieHopRetriever
 from proofs.generation.generator import ProofGenerator
 from training.data.samples import ProveSample, RerankSample, RetrieveSample, Sample

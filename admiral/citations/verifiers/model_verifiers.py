@@ -20,7 +20,7 @@ from admiral.citations.citation_records import CitedClaim
 from admiral.citations.claim_context import ContextForm, claim_in_context
 from admiral.kb.corpus.sentence_splitter import split_sentences
 from admiral.library.source_records import Passage
-from admiral.reranking.mean_pooling import MAX_TOKENS, MeanPoolingEncoder
+from admiral.retrieval.mean_pooling import MAX_TOKENS, MeanPoolingEncoder
 from proofs.judges.calibrated import CalibratedJudge
 from proofs.judges.linear_score import log_odds
 from proofs.verifier.label_names import LABELS

@@ -10,8 +10,8 @@ import pytest
 from admiral.errors import AdmiralError
 from admiral.graph import GraphCandidates, MentionGraph, graph_to_use
 from admiral.kb import KnowledgeBase
-from admiral.ranking.features import MIN_PROXIMITY
 from admiral.records import Proximity, Sentence
+from admiral.retrieval.document_ranking import MIN_PROXIMITY
 
 
 def test_the_evidence_leads_to_the_documents_that_mention_it_and_is_left_out(

@@ -11,8 +11,7 @@ import pytest
 
 from admiral import Admiral, AdmiralError, RetrievalConfig
 from admiral.kb import KnowledgeBase
-from admiral.ranking.document_scorer import NetworkDocumentScorer
-from admiral.ranking.features import GRAPH_FEATURES
+from admiral.retrieval.document_ranking import GRAPH_FEATURES, NetworkDocumentScorer
 
 CLAIMS = ["Ridley Scott made Alien in London.", "Alan Dean Foster wrote Alien by the Thames."]
 
@@ -63,11 +62,10 @@ def test_every_hop_records_the_proximity_of_what_was_found(
 ) -> None:
     system = Admiral(kb, quick.checkpoint, settings)
     for state in system.search_states(CLAIMS):
-        assert len(state.proximity) == len(state.hops) == 2
-        for hop, near in enumerate(state.proximity):
-            assert set(state.read[hop]) <= set(near)
-        assert max(near.arrivals for near in state.proximity[-1].values()) > -3
-        assert len(state.first_hops(1).proximity) == 1
+        assert len(state.records) == 2
+        for record in state.records:
+            assert set(record.hop.read) <= set(record.proximity)
+        assert max(near.arrivals for near in state.records[-1].proximity.values()) > -3
 
 
 def test_weights_for_the_graph_need_one(

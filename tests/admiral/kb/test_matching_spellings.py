@@ -7,7 +7,7 @@ import pytest
 
 from admiral.kb import KnowledgeBase, add, build, compact
 from admiral.kb.bm25.parameters import SETTINGS_FILE, IndexSettings
-from admiral.retrieval.title_matching import find_mentions
+from admiral.retrieval.mentions import find_mentions
 
 RECORDS = [
     {

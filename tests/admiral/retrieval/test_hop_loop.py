@@ -11,12 +11,11 @@ import pytest
 
 from admiral import Admiral, AdmiralError
 from admiral.protocols import Stages
-from admiral.ranking.features import FEATURES
 from admiral.records import Claim, DocumentSet, ScoredTitle, Sentence
-from admiral.retrieval.hop_loop import HopLoop
-from admiral.retrieval.no_generator import NoGenerator
+from admiral.retrieval.document_ranking import FEATURES
+from admiral.retrieval.hop_loop import HopLoop, checked_scores
+from admiral.retrieval.hop_retriever import NoGenerator
 from admiral.retrieval.result import ranked_documents
-from admiral.retrieval.stage_output import checked_scores
 from admiral.retrieval.state import NextStep, SearchState
 from tests.admiral.retrieval.fakes import (
     FakeDocumentReader,
@@ -178,9 +177,9 @@ def test_the_claim_is_searched_for_mentions_once() -> None:
     assert finder.texts == ["all about xy"]
     assert first_stage.calls == [(["all about xy"], [["x", "y"]], 2)]
     assert state.claim_mentions == ["x", "y"]
-    assert state.mentioned == [["m"]] * 3
+    assert [record.mentioned for record in state.records] == [["m"]] * 3
     assert finder.evidence_calls == 3  # once per hop, without a document scorer
-    assert "m" in state.read[1]
+    assert "m" in state.hops[1].read
 
 
 def test_mentioned_documents_gain_at_the_next_hop() -> None:
@@ -217,9 +216,11 @@ def test_every_document_that_a_hop_reads_gets_a_generative_score() -> None:
     )
     state = run(stages, hops="2")
     (first_hops, first_read), (second_hops, second_read) = generative.calls
-    assert (first_hops, set(first_read[0])) == ([0], set(state.read[0]))
-    assert (second_hops, set(second_read[0])) == ([1], set(state.read[1]))
-    assert [set(scores) for scores in state.title_scores] == [set(read) for read in state.read]
+    assert (first_hops, set(first_read[0])) == ([0], set(state.hops[0].read))
+    assert (second_hops, set(second_read[0])) == ([1], set(state.hops[1].read))
+    assert [set(record.title_scores) for record in state.records] == [
+        set(hop.read) for hop in state.hops
+    ]
     assert "c" in titles(state.hops[0].evidence)  # for its generative score alone
 
 

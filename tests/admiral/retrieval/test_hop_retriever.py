@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 import torch
@@ -10,13 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral import Admiral
-from admiral.records import Sentence
+from admiral.records import Document, DocumentSet, Sentence
 from admiral.retrieval.hop_retriever import (
+    MIN_LOG_PROBABILITY,
+    ForcedTitleScorer,
+    HyperlinkHopRetriever,
     ScoredSequence,
     TrieHopRetriever,
     log_sum_exp,
     score_document_sets,
 )
+from admiral.retrieval.stage_assembly import build_stages
 from proofs.generation.source_input import encode_claim, encode_source
 from trie import TokenTrie
 
@@ -199,3 +205,143 @@ def test_hop_zero_reads_the_claim_alone(system: Admiral) -> None:
     (with_evidence,) = system.stages.hop_retriever.expand([CLAIM], [EVIDENCE], [0])
     (without,) = system.stages.hop_retriever.expand([CLAIM], [[]], [0])
     assert with_evidence == without
+
+
+class LinkedDocuments:
+    """Documents whose first sentence has two links; "Plain" has none."""
+
+    def document(self, title: str) -> Document:
+        links = () if title == "Plain" else (("Rome", "Paris"), ())
+        return Document(title, ("One.", "Two."), links)
+
+
+class Recorder:
+    """Record the texts of the evidence."""
+
+    max_evidence = 7
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def expand(
+        self, claims: Sequence[str], evidence: Sequence[Sequence[Sentence]], hops: Sequence[int]
+    ) -> list[list[DocumentSet]]:
+        self.texts = [s.text for sentences in evidence for s in sentences]
+        return [[] for _ in claims]
+
+
+def test_links_are_appended_to_their_sentence() -> None:
+    recorder = Recorder()
+    retriever = HyperlinkHopRetriever(recorder, LinkedDocuments())
+    sentences = [Sentence("A", 0, "One."), Sentence("A", 1, "Two."), Sentence("Plain", 0, "One.")]
+    retriever.expand([CLAIM], [sentences], [1])
+    assert recorder.texts == ["One. Rome, Paris", "Two.", "One."]
+
+
+def test_the_limits_are_those_of_the_retriever() -> None:
+    retriever = HyperlinkHopRetriever(Recorder(), LinkedDocuments())
+    assert (retriever.max_evidence, retriever.claim_limits) == (7, {})
+
+
+def test_the_setting_changes_the_scores(quick: Admiral) -> None:
+    """End to end, on a sentence of the demo corpus with links."""
+    documents = (quick.kb.document_at(row) for row in range(len(quick.kb)))
+    linked = next(
+        Sentence(document.title, index, document.sentences[index])
+        for document in documents
+        for index, links in enumerate(document.links)
+        if len(links) > 1
+    )
+    with_links = build_stages(
+        quick.kb, quick.checkpoint, replace(quick.config, hyperlinks=True)
+    ).hop_retriever
+    without = quick.stages.hop_retriever
+    (document_sets,) = with_links.expand([CLAIM], [[linked]], [1])
+    assert document_sets
+    assert [document_sets] != without.expand([CLAIM], [[linked]], [1])
+    assert with_links.expand([CLAIM], [()], [0]) == without.expand([CLAIM], [()], [0])
+
+
+NAMES = ["Rome", "Seth Meyers", "66th Primetime Emmy Awards", "Conan O'Brien", "Late Night"]
+
+
+class Titles:
+    def title(self, row: int) -> str:
+        return NAMES[row]
+
+
+def small_trie(system: Admiral) -> TokenTrie:
+    return TokenTrie.build([system.checkpoint.tokens.encode(name) for name in NAMES])
+
+
+def scorer(system: Admiral, *, normalise: bool = False, variant: str = "ours") -> ForcedTitleScorer:
+    checkpoint = system.checkpoint
+    trie = small_trie(system)
+    return ForcedTitleScorer(checkpoint.model, checkpoint.tokens, trie, normalise, variant)
+
+
+@pytest.mark.parametrize("normalise", [False, True])
+def test_titles_from_the_claim_alone_have_the_scores_of_beam_search(
+    system: Admiral, normalise: bool
+) -> None:
+    checkpoint = system.checkpoint
+    retriever = TrieHopRetriever(
+        checkpoint.model, checkpoint.tokens, small_trie(system), Titles(),
+        title_beams=8, normalise=normalise,
+    )  # fmt: skip
+    (sets,) = retriever.expand([CLAIM], [[]], [0])
+    expected = {s.titles[0]: s.score for s in sets}
+    (scores,) = scorer(system, normalise=normalise).score([CLAIM], [[]], [0], [NAMES])
+    assert set(expected) == set(NAMES)
+    assert scores == {
+        title: pytest.approx(max(score, MIN_LOG_PROBABILITY), abs=0.05)
+        for title, score in expected.items()
+    }
+
+
+def test_normalised_over_the_trie_one_new_document_is_certain(system: Admiral) -> None:
+    # Every sequence names the evidence's only document and one title, possibly the same one.
+    (scores,) = scorer(system, normalise=True).score([CLAIM], [EVIDENCE[1:]], [1], [NAMES])
+    assert scores["Seth Meyers"] == pytest.approx(0.0, abs=1e-6)
+    others = [score for title, score in scores.items() if title != "Seth Meyers"]
+    assert len(others) == 4
+    assert log_sum_exp(others) <= 1e-6
+
+
+def test_sentences_count_for_their_documents(system: Admiral) -> None:
+    (scores,) = scorer(system, normalise=True).score([CLAIM], [EVIDENCE], [1], [NAMES])
+    named = [scores["Seth Meyers"], scores["66th Primetime Emmy Awards"]]
+    assert log_sum_exp(named) >= -1e-6  # exactly one of the two is named, and both may be titles
+    (both,) = scorer(system, normalise=True).score([CLAIM], [EVIDENCE], [2], [NAMES])
+    assert both["Seth Meyers"] == pytest.approx(0.0, abs=1e-6)
+    assert both["66th Primetime Emmy Awards"] == pytest.approx(0.0, abs=1e-6)
+
+
+def test_scores_do_not_depend_on_the_batch(system: Admiral) -> None:
+    stage = scorer(system)
+    together = stage.score(
+        [CLAIM, "Rome is old.", CLAIM], [EVIDENCE, [], EVIDENCE[:1]], [1, 1, 1], [NAMES, NAMES, []]
+    )
+    assert together[1] == {}  # no evidence to hop from
+    assert together[2] == {}
+    assert [together[0]] == stage.score([CLAIM], [EVIDENCE], [1], [NAMES])
+
+
+def test_a_title_outside_the_trie_is_improbable_when_normalised(system: Admiral) -> None:
+    names = ["66th Primetime Emmy Awards", "Atlantis"]
+    (scores,) = scorer(system, normalise=True).score([CLAIM], [[]], [0], [names])
+    assert scores["Atlantis"] == MIN_LOG_PROBABILITY < scores["66th Primetime Emmy Awards"] <= 0.0
+    (scores,) = scorer(system).score([CLAIM], [[]], [0], [["Atlantis"]])
+    assert MIN_LOG_PROBABILITY <= scores["Atlantis"] < 0.0
+
+
+def test_a_long_title_is_scored_by_its_beginning(system: Admiral) -> None:
+    (scores,) = scorer(system).score([CLAIM], [[]], [0], [["very " * 2000]])
+    assert all(math.isfinite(score) for score in scores.values())
+
+
+@pytest.mark.parametrize("variant", ["top-1", "not-joint"])
+def test_variants_of_the_method_have_scores_too(system: Admiral, variant: str) -> None:
+    (scores,) = scorer(system, variant=variant).score([CLAIM], [EVIDENCE], [2], [NAMES])
+    assert set(scores) == set(NAMES)
+    assert all(MIN_LOG_PROBABILITY <= score <= 1e-6 for score in scores.values())

@@ -29,7 +29,7 @@ class Words:
 def one_hop() -> SearchState:
     state = SearchState(Claim("7", "one two three"), [ScoredTitle(t, 1.0) for t in "abc"])
     sentences = [Sentence("b", 0, "B.", 2.0), Sentence("a", 0, "A.", 1.0)]
-    state = state.with_hop(sentences, (sentences[0],), [])
+    state = state.with_record(state.reading(sentences, (sentences[0],)))
     state.stopped = "max_hops"
     return state
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.records import Claim, DocumentSet, Hop, ScoredTitle, Sentence
+from admiral.records import Claim, DocumentSet, ScoredTitle, Sentence
 from admiral.retrieval.state import NextStep, SearchState
 
 TITLES = st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=8)
@@ -17,65 +17,58 @@ def new_state(candidates: list[str]) -> SearchState:
     return SearchState(Claim("1", "A claim."), [ScoredTitle(t, 0.0) for t in candidates])
 
 
-def hop(number: int, evidence: list[Sentence]) -> Hop:
-    return Hop(number, (), tuple(evidence), None, False, 0.0)
+def after_hop(state: SearchState, evidence: list[Sentence], mentioned: list[str]) -> SearchState:
+    return state.with_record(state.reading(evidence, tuple(evidence), mentioned=mentioned))
 
 
 def test_the_first_hop_reads_the_candidates_and_sorts_them_by_their_best_sentences() -> None:
     state = new_state(["a", "b", "c", "d"])
     assert state.titles_to_read(2) == ["a", "b"]
-    assert (state.evidence, state.next_titles, state.kept_sentences()) == ((), [], [])
+    assert (state.evidence, state.next_titles, state.kept_sentences()) == ((), (), [])
     sentences = [Sentence("b", 0, "x", 2.0), Sentence("a", 3, "y", 1.0), Sentence("b", 1, "z")]
-    state.record_reading(sentences)
-    assert state.read == [["b", "a"]]
-    assert [s.titles for s in state.document_sets[0]] == [("b",), ("a",), ("c",), ("d",)]
+    record = state.reading(sentences)
+    assert record.hop.read == ("b", "a")
+    assert record.best_scores == {"b": 2.0, "a": 1.0}
+    assert [s.titles for s in record.document_sets] == [("b",), ("a",), ("c",), ("d",)]
 
 
 def test_later_hops_read_the_evidence_then_sets_mentions_and_candidates_interleaved() -> None:
-    state = new_state(["a", "b", "c"])
     evidence = [Sentence("e", 0, "x"), Sentence("a", 0, "y"), Sentence("a", 1, "z")]
-    state.record_reading(evidence)
-    state.hops.append(hop(1, evidence))
-    state.mentioned.append(["m", "a", "n"])
-    state.document_sets.append([DocumentSet(("a", "s"), -1.0), DocumentSet(("e", "t"), -2.0)])
+    state = after_hop(new_state(["a", "b", "c"]), evidence, ["m", "a", "n"])
+    state.next_sets = [DocumentSet(("a", "s"), -1.0), DocumentSet(("e", "t"), -2.0)]
     assert state.titles_to_read(10) == ["e", "a", "m", "s", "b", "n", "c", "t"]
     assert state.titles_to_read(4) == ["e", "a", "m", "s"]
     assert state.titles_to_read(1) == ["e", "a", "m"]  # at least one besides the evidence
     assert state.kept_sentences() == [evidence[1]]  # the best sentence of each kept document
-    state.record_reading([Sentence("s", 0, "x")])
-    assert state.read[1] == ["s"]
-    assert len(state.document_sets) == 2  # only the first hop adds its own
+    record = state.reading([Sentence("s", 0, "x")])
+    assert (record.hop.number, record.hop.read) == (2, ("s",))
+    assert record.document_sets == state.next_sets
 
 
 def test_copies_leave_the_state_unchanged() -> None:
     state = new_state(["a", "b"])
     assert state.first_hops(1) == state
     first = [Sentence("b", 0, "x", 2.0), Sentence("a", 0, "y", 1.0)]
-    one_hop = state.with_hop(first, (first[1],), ["m"])
+    one_hop = state.with_record(state.reading(first, (first[1],), {"b": -1.0}, ["m"]))
     assert state == new_state(["a", "b"])
     assert (one_hop.evidence, one_hop.next_titles) == ((first[1],), ["m"])
-    assert one_hop.read == [["b", "a"]]
-    assert one_hop.best_scores == [{"b": 2.0, "a": 1.0}]
-    assert one_hop.next_step is NextStep.EXPAND
-    assert [s.titles for s in one_hop.document_sets[0]] == [("b",), ("a",)]
-    one_hop.document_sets.append([DocumentSet(("c",), -1.0)])
-    second = [Sentence("c", 0, "z", 1.0)]
-    two_hops = one_hop.with_hop(second, tuple(second), [])
+    assert one_hop.records[0].title_scores == {"b": -1.0}
+    expanded = replace(one_hop, next_sets=[DocumentSet(("a", "c"), -1.0)])
+    two_hops = after_hop(expanded, [Sentence("c", 0, "z", 1.0)], [])
     assert [h.number for h in two_hops.hops] == [1, 2]
-    assert two_hops.first_hops(2) == two_hops
-    assert two_hops.first_hops(1) == replace(one_hop, document_sets=one_hop.document_sets[:1])
+    assert two_hops.first_hops(1) == replace(one_hop, next_step=NextStep.EXPAND)
+    assert two_hops.first_hops(2).records == two_hops.records
+    assert two_hops.before_reading(1) == expanded
+    assert two_hops.before_reading(1).kept_sentences() == [first[1]]
+    assert two_hops.before_reading(0).kept_sentences() == []
 
 
 @given(TITLES, TITLES, TITLES, st.integers(1, 9))
 def test_every_title_is_read_once(
     candidates: list[str], in_evidence: list[str], mentioned: list[str], count: int
 ) -> None:
-    state = new_state(candidates)
     evidence = [Sentence(t, 0, "x") for t in in_evidence]
-    state.record_reading(evidence)
-    state.hops.append(hop(1, evidence))
-    state.mentioned.append(mentioned)
-    state.document_sets.append([])
+    state = after_hop(new_state(candidates), evidence, mentioned)
     titles = state.titles_to_read(count)
     assert len(titles) == len(set(titles)) <= max(count, len(in_evidence) + 1)
     assert titles[: len(in_evidence)] == in_evidence
@@ -83,12 +76,8 @@ def test_every_title_is_read_once(
 
 
 def test_documents_of_the_graph_are_interleaved_last() -> None:
-    state = new_state(["a", "b"])
-    evidence = [Sentence("e", 0, "x")]
-    state.record_reading(evidence)
-    state.hops.append(hop(1, evidence))
-    state.mentioned.append(["m"])
-    state.document_sets.append([DocumentSet(("e", "s"), -1.0)])
+    state = after_hop(new_state(["a", "b"]), [Sentence("e", 0, "x")], ["m"])
+    state.next_sets = [DocumentSet(("e", "s"), -1.0)]
     without = state.titles_to_read(10)
     assert without == ["e", "m", "a", "s", "b"]
     state.graph_titles = ["g", "b", "h"]

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from admiral.kb import KnowledgeBase, build, demo_kb, remove
 from admiral.records import Document
-from admiral.retrieval.title_matching import base_title
+from admiral.retrieval.mentions import base_title
 from admiral.synthesis import SynthesisSettings, Synthesizer, SyntheticClaim
 from tests.admiral.synthesis.in_memory_documents import DOCUMENTS, InMemoryDocuments
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.reranking.minilm_files import minilm_directory
+from admiral.requirements import minilm_directory
 from proofs.generation.source_input import encode_source
 from training.warm_start import mini_tokenizer
 from trie import SafeTokenizer

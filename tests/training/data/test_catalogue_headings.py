@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.kb import demo_kb
-from admiral.retrieval.title_matching import base_title
+from admiral.retrieval.mentions import base_title
 from proofs import NatOp, Proof, ProofStep
 from training import build_data, link_prediction
 from training.data.samples import (

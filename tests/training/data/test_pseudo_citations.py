@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from admiral.kb import KnowledgeBase, demo_kb
-from admiral.retrieval.title_matching import find_mentions
+from admiral.retrieval.mentions import find_mentions
 from training.data.samples import RetrieveSample, read_samples
 from training.expansion_data import TITLE_WORDS, main, pseudo_citations
 

@@ -14,7 +14,7 @@ import torch
 from admiral.errors import RecordError
 from admiral.gold import GoldClaim, read_gold
 from admiral.kb import KnowledgeBase, demo_kb
-from admiral.reranking.minilm_files import minilm_directory
+from admiral.requirements import minilm_directory
 from training.data.sample_builder import BuildSettings, SampleBuilder
 from training.data.samples import (
     ProveSample,

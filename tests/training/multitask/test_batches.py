@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.reranking.encoder_inputs import RerankerInput
+from admiral.retrieval.cross_encoder import RerankerInput
 from training.loop.batch_loading import split_to_cost
 from training.multitask.sample_batches import (
     IGNORED,

@@ -19,8 +19,8 @@ from admiral.citations.verifiers.model_verifiers import (
 )
 from admiral.citations.verifiers.verifier_protocol import CascadeVerifier, CitationVerifier
 from admiral.kb.corpus.sentence_splitter import split_sentences
-from admiral.reranking.mean_pooling import MeanPoolingEncoder
-from admiral.reranking.minilm_files import MINILM, minilm_directory
+from admiral.requirements import MINILM, minilm_directory
+from admiral.retrieval.mean_pooling import MeanPoolingEncoder
 from proofs.verifier.classifier_verifier import ClassifierVerifier
 from tests.admiral.citations.cited_pages import BRIDGE, CLAIM, HARBOUR, claim, passage
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory

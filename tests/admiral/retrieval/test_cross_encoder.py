@@ -1,6 +1,8 @@
-"""Inputs of the cross-encoder cover each document; scores do not depend on the batch."""
+"""Batches of inputs of similar length."""
 
 from __future__ import annotations
+
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -8,11 +10,26 @@ from hypothesis import strategies as st
 
 from admiral import Admiral
 from admiral.records import Document
-from admiral.reranking.cross_encoder import CrossEncoderReranker
-from admiral.reranking.encoder_inputs import reranker_inputs
-from admiral.reranking.minilm_files import minilm_directory
+from admiral.requirements import minilm_directory
+from admiral.retrieval.cross_encoder import CrossEncoderReranker, reranker_inputs
+from admiral.retrieval.mean_pooling import batch_by_length
 from training.warm_start import mini_tokenizer
 from trie import SafeTokenizer
+
+
+@given(st.lists(st.integers(1, 50), max_size=30), st.integers(1, 120))
+def test_batches_contain_every_input_once_and_keep_to_the_budget(
+    lengths: list[int], budget: int
+) -> None:
+    batches = batch_by_length(lengths, budget)
+    order = [i for batch in batches for i in batch]
+    assert order == sorted(range(len(lengths)), key=lambda i: lengths[i])
+    for batch in batches:
+        assert len(batch) == 1 or lengths[batch[-1]] * len(batch) <= budget
+    for batch, following in pairwise(batches):
+        # One more input would exceed the budget.
+        assert lengths[following[0]] * (len(batch) + 1) > budget
+
 
 TOKENS = SafeTokenizer(mini_tokenizer(minilm_directory()))
 WORDS = st.lists(st.sampled_from(["rain", "[SEP]", "river", "1973", "[ x ]"]), max_size=40)

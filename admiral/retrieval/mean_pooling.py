@@ -13,13 +13,13 @@ import torch
 from tokenizers import Tokenizer
 
 from admiral.kb.embeddings.sentence_encoder import EncoderIdentity
-from admiral.reranking.encoder_inputs import batch_by_length
 from admiral.storage.checksums import describe_file
 from trie.model.low_precision import convert_linears_to_bfloat16, linear_group_type
 from trie.model.packed_encoder import EncoderLayer, LinearGroup, packed_encoder_states, pad_batch
 
 if TYPE_CHECKING:
     from transformers import BertModel
+
 
 #: Number of tokens of a sentence that are read, with the two special tokens, and of a passage.
 MAX_TOKENS, PASSAGE_TOKENS = 128, 256
@@ -34,8 +34,6 @@ class MeanPoolingEncoder:
     ----------
     directory
         A sentence encoder in the Hugging Face format with mean pooling.
-    name
-        Name of the model, for people.
     device, dtype
         Device and precision: float32, bfloat16, or int8 on processors that support it (see
         `trie.model.low_precision`).
@@ -137,8 +135,22 @@ class MeanPoolingEncoder:
         return embedded[0]
 
 
+def batch_by_length(lengths: Sequence[int], budget: int) -> list[list[int]]:
+    """Group inputs of similar length into batches, because padding costs as much as text.
+
+    A batch has at most `budget` padded tokens; a longer input is a batch of its own. Returns the
+    positions of the inputs in each batch.
+    """
+    batches: list[list[int]] = []
+    for i in sorted(range(len(lengths)), key=lambda i: lengths[i]):
+        # Inputs are sorted, so this one is the longest so far.
+        if not batches or lengths[i] * (len(batches[-1]) + 1) > budget:
+            batches.append([])
+        batches[-1].append(i)
+    return batches
+
+
 def _layers(model: BertModel, products: type[LinearGroup]) -> list[EncoderLayer]:
-    """Return the layers of a BERT encoder, with matrix products of the given kind."""
     layers: list[Any] = list(model.encoder.layer)
     return [
         EncoderLayer(

@@ -1,7 +1,8 @@
-"""Cosine similarities of sentence embeddings, compared with plain transformers."""
+"""BM25 over the sentences of a claim's candidates."""
 
 from __future__ import annotations
 
+import math
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,12 +16,58 @@ from transformers import AutoModel, AutoTokenizer
 from admiral.kb.embeddings.quantisation import dequantise, quantise
 from admiral.kb.embeddings.sentence_encoder import EncoderIdentity
 from admiral.records import Document, Sentence
-from admiral.reranking import similarity
-from admiral.reranking.mean_pooling import MeanPoolingEncoder
-from admiral.reranking.minilm_files import MINILM, minilm_directory
-from admiral.reranking.similarity import MAX_CLAIM_TOKENS, SimilarityReranker
+from admiral.requirements import MINILM, minilm_directory
+from admiral.retrieval import rerankers
+from admiral.retrieval.mean_pooling import MeanPoolingEncoder
+from admiral.retrieval.rerankers import (
+    MAX_CLAIM_TOKENS,
+    BM25Reranker,
+    CombinedReranker,
+    SimilarityReranker,
+)
 from trie.model import low_precision
 from trie.model.quiet_transformers import quiet_transformers
+
+EMMY_AND_COMEDIAN = [
+    Document("Emmy", ("The awards were hosted by a comedian.", "They are given each year.")),
+    Document("Comedian", ("A comedian tells jokes.", "")),
+]
+
+
+def test_scores_equal_the_bm25_formula() -> None:
+    (sentences,) = BM25Reranker().score(["Jokes by comedians"], [EMMY_AND_COMEDIAN], [[]])
+    assert (sentences[0].title, sentences[0].index) == ("Comedian", 0)
+    # With their titles, the sentences have 5, 4 and 4 terms; "joke" occurs in one of the three,
+    # "comedian" in two. The blank sentence is left out.
+    lengths = {("Emmy", 0): 5, ("Emmy", 1): 4, ("Comedian", 0): 4}
+    mean = sum(lengths.values()) / 3
+
+    def weight(document_frequency: int, frequency: int, length: int) -> float:
+        idf = math.log(1 + (3 - document_frequency + 0.5) / (document_frequency + 0.5))
+        return idf * frequency / (frequency + 0.9 * (0.6 + 0.4 * length / mean))
+
+    expected = {
+        ("Emmy", 0): weight(2, 1, 5),
+        ("Emmy", 1): 0.0,
+        ("Comedian", 0): weight(2, 2, 4) + weight(1, 1, 4),
+    }
+    assert {s.key: pytest.approx(s.score, rel=1e-4) for s in sentences} == expected
+    assert [s.score for s in sentences] == sorted((s.score for s in sentences), reverse=True)
+
+
+def test_claims_without_shared_terms_or_without_documents() -> None:
+    no_match, no_documents = BM25Reranker().score(
+        ["Zebra", "Zebra"], [EMMY_AND_COMEDIAN, []], [[], []]
+    )
+    assert [s.score for s in no_match] == [0.0] * 3
+    assert [s.key for s in no_match] == sorted(s.key for s in no_match)
+    assert no_documents == []
+
+
+def test_documents_without_terms() -> None:
+    (sentences,) = BM25Reranker().score(["the"], [[Document("The", ("", "of the"))]], [[]])
+    assert [(s.index, s.score) for s in sentences] == [(1, 0.0)]
+
 
 CLAIMS = ["The Danube flows through Vienna.", "A comedian was born in 1973."]
 DOCUMENTS = [
@@ -115,7 +162,7 @@ def test_batches_and_the_cache_do_not_change_the_scores(
     reranker: SimilarityReranker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     together = reranker.score(CLAIMS, DOCUMENTS, EVIDENCE)
-    monkeypatch.setattr(similarity, "_CACHE_SIZE", 1)
+    monkeypatch.setattr(rerankers, "_CACHE_SIZE", 1)
     for _ in range(2):
         alone = [
             reranker.score([claim], [documents], [chosen])[0]
@@ -182,3 +229,113 @@ def test_the_identity_is_that_of_the_model(tmp_path: Path) -> None:
     weights["embeddings.LayerNorm.bias"] = weights["embeddings.LayerNorm.bias"] + 1
     save_file(weights, copy / "model.safetensors", metadata={"format": "pt"})
     assert identity(copy).fingerprint != same.fingerprint
+
+
+Scores = dict[tuple[str, int], float]
+
+
+class FakeReranker:
+    """Returns given scores, and leaves out sentences without one."""
+
+    def __init__(self, scores: Scores) -> None:
+        self._scores = scores
+
+    def score(
+        self,
+        claims: Sequence[str],
+        documents: Sequence[Sequence[Document]],
+        evidence: Sequence[Sequence[Sentence]],
+    ) -> list[list[Sentence]]:
+        return [
+            [
+                Sentence(d.title, i, text, self._scores[d.title, i])
+                for d in claim_documents
+                for i, text in enumerate(d.sentences)
+                if (d.title, i) in self._scores
+            ]
+            for claim_documents in documents
+        ]
+
+
+TWO_DOCUMENTS = [[Document("a", ("x", "y")), Document("b", ("z",))]]
+
+
+def order(*scores: Scores) -> list[tuple[str, int]]:
+    combined = CombinedReranker([FakeReranker(s) for s in scores])
+    (sentences,) = combined.score(["claim"], TWO_DOCUMENTS, [[]])
+    return [(s.title, s.index) for s in sentences]
+
+
+def test_one_reranker_keeps_its_order() -> None:
+    assert order({("a", 0): 1.0, ("a", 1): 9.0, ("b", 0): 5.0}) == [("a", 1), ("b", 0), ("a", 0)]
+
+
+def test_scales_do_not_matter() -> None:
+    wide = {("a", 0): 1000.0, ("a", 1): 0.0, ("b", 0): 900.0}
+    narrow = {("a", 0): 0.1, ("a", 1): 0.0, ("b", 0): 0.3}
+    assert order(wide, narrow)[0] == ("b", 0)
+
+
+def test_a_sentence_that_a_reranker_leaves_out_gets_its_lowest_score() -> None:
+    first = {("a", 0): 1.0, ("a", 1): 0.0, ("b", 0): 0.9}
+    assert order(first, {("a", 1): 0.5, ("b", 0): 1.0}) == [("b", 0), ("a", 0), ("a", 1)]
+
+
+def test_equal_scores_and_no_documents() -> None:
+    same = {("a", 0): 1.0, ("a", 1): 1.0, ("b", 0): 1.0}
+    assert order(same) == [("a", 0), ("a", 1), ("b", 0)]
+    assert CombinedReranker([FakeReranker({})]).score(["claim"], [[]], [[]]) == [[]]
+    with pytest.raises(ValueError, match="no rerankers"):
+        CombinedReranker([])
+
+
+class RecordingReranker(FakeReranker):
+    """Records the titles that it reads."""
+
+    def score(
+        self,
+        claims: Sequence[str],
+        documents: Sequence[Sequence[Document]],
+        evidence: Sequence[Sequence[Sentence]],
+    ) -> list[list[Sentence]]:
+        self.read = [
+            [document.title for document in claim_documents] for claim_documents in documents
+        ]
+        return super().score(claims, documents, evidence)
+
+
+ALL = {("a", 0): 1.0, ("a", 1): 0.0, ("b", 0): 0.9}
+
+
+def test_the_closer_reranker_reads_only_the_best_documents() -> None:
+    closer = RecordingReranker(ALL)
+    documents = [*TWO_DOCUMENTS, list(reversed(TWO_DOCUMENTS[0])), []]
+    combined = CombinedReranker(
+        [FakeReranker({("a", 0): 0.1, ("a", 1): 0.2, ("b", 0): 1.0})], closer, 1
+    )
+    results = combined.score(["first", "second", "third"], documents, [[], [], []])
+    assert closer.read == [["b"], ["b"], []]
+    assert results[0] == results[1]
+    assert results[2] == []
+
+
+def test_sentences_that_the_closer_reranker_does_not_read_get_its_mean() -> None:
+    cheap = {("a", 0): 1.0, ("a", 1): 0.5, ("b", 0): 0.0}
+    combined = CombinedReranker([FakeReranker(cheap)], FakeReranker(ALL), 1)
+    (sentences,) = combined.score(["claim"], TWO_DOCUMENTS, [[]])
+    scores = {(s.title, s.index): s.score for s in sentences}
+    # The z-scores of 1, 0.5 and 0 are ±1.22 and 0; those of the two sentences read are ±1.
+    assert scores["a", 0] == pytest.approx((1.2247 + 1) / 2, abs=1e-3)
+    assert scores["a", 1] == pytest.approx((0 - 1) / 2, abs=1e-3)
+    assert scores["b", 0] == pytest.approx(-1.2247 / 2, abs=1e-3)
+
+
+def test_a_closer_reranker_that_reads_everything_is_one_of_the_rerankers() -> None:
+    cheap = {("a", 0): 0.3, ("a", 1): 0.5, ("b", 0): 0.0}
+    (narrowed,) = CombinedReranker([FakeReranker(cheap)], FakeReranker(ALL), 9).score(
+        ["c"], TWO_DOCUMENTS, [[]]
+    )
+    (joined,) = CombinedReranker([FakeReranker(cheap), FakeReranker(ALL)]).score(
+        ["c"], TWO_DOCUMENTS, [[]]
+    )
+    assert narrowed == joined

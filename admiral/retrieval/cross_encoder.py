@@ -1,8 +1,13 @@
-"""Rerank sentences by a cross-encoder with a token-level head."""
+"""Stage 2: score sentences by a cross-encoder with a token-level head.
+
+It reads a claim and all sentences of a document at once:
+``<s> [task] claim </s> [ title ] chosen sentence </s> ... [ title ] s0 s1 ... </s>``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import torch
 
@@ -10,14 +15,81 @@ from admiral.errors import AdmiralError
 from admiral.models.checkpoint import Checkpoint
 from admiral.models.heads import RerankHead
 from admiral.records import Document, Sentence
-from admiral.reranking.encoder_inputs import (
-    RerankerInput,
-    batch_by_length,
-    reranker_claim_limit,
-    reranker_inputs,
-)
-from admiral.reranking.sentence_scores import best_first
+from admiral.retrieval.evidence import best_first
+from admiral.retrieval.mean_pooling import batch_by_length
 from admiral.stage_timing import timed
+from proofs.generation.source_input import encode_claim, max_claim_tokens
+from trie import SafeTokenizer
+
+# Maximum shares of the encoder's length: for the claim, and for the claim with chosen sentences.
+_CLAIM_SHARE, _CHOSEN_SHARE = 0.4, 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class RerankerInput:
+    """One encoder input.
+
+    Attributes
+    ----------
+    ids
+        Token ids.
+    spans
+        For each sentence, its index in the document and its tokens ``start:end``.
+    """
+
+    ids: list[int]
+    spans: list[tuple[int, int, int]]
+
+
+def reranker_claim_limit(tokens: SafeTokenizer, max_length: int) -> int:
+    """Return the maximum number of tokens of a claim in an input."""
+    return max_claim_tokens(tokens, "rerank", int(max_length * _CLAIM_SHARE))
+
+
+def reranker_inputs(
+    tokens: SafeTokenizer,
+    claim: str,
+    chosen: Sequence[tuple[str, str]],
+    title: str,
+    sentences: Sequence[str],
+    max_length: int,
+) -> Iterator[RerankerInput]:
+    """Yield the inputs that cover a document: one, or several if it is long.
+
+    Blank sentences are left out, since they cannot be evidence. A sentence longer than an input is
+    cut.
+
+    Parameters
+    ----------
+    chosen
+        (title, sentence) pairs of the evidence chosen at earlier hops.
+    """
+    head, _ = encode_claim(tokens, "rerank", claim, int(max_length * _CLAIM_SHARE))
+    for chosen_title, sentence in chosen:
+        room = int(max_length * _CHOSEN_SHARE) - len(head)
+        extra = _bracketed(tokens, chosen_title) + tokens.encode(sentence)
+        if room > 8:
+            head += [*extra[: room - 1], tokens.eos]
+    head += _bracketed(tokens, title)[: max(max_length - len(head) - 16, 4)]
+    room = max_length - len(head) - 1
+    ids = list(head)
+    spans: list[tuple[int, int, int]] = []
+    for number, sentence in enumerate(sentences):
+        body = tokens.encode(sentence)[:room] if sentence.strip() else []
+        if not body:
+            continue
+        if spans and len(ids) + len(body) + 1 > max_length:
+            yield RerankerInput([*ids, tokens.eos], spans)
+            ids, spans = list(head), []
+        spans.append((number, len(ids), len(ids) + len(body)))
+        ids += body
+    if spans:
+        yield RerankerInput([*ids, tokens.eos], spans)
+
+
+def _bracketed(tokens: SafeTokenizer, title: str) -> list[int]:
+    return [tokens.single_token("["), *tokens.encode(title), tokens.single_token("]")]
+
 
 _MAX_LENGTH = 256
 
@@ -29,8 +101,6 @@ class CrossEncoderReranker:
 
     Parameters
     ----------
-    checkpoint
-        A checkpoint with a rerank head.
     batch_tokens
         Maximum number of padded tokens in an encoder batch.
 

@@ -1,1 +1,0 @@
-"""Stage 2, reranking: score the sentences of candidate documents against the claim."""
