@@ -15,8 +15,7 @@ from pathlib import Path
 from admiral.errors import AdmiralError
 from admiral.ranking.features import FEATURES, GRAPH_FEATURES
 from admiral.records import RankedDocument
-from proofs.judges.network import HiddenUnit, network_score, read_units
-from proofs.judges.weight_files import read_weights
+from proofs.judges.fitted_weights import HiddenUnit, network_score, read_units, read_weights
 
 #: Number of documents that are ranked by their features. The others hardly have any, so that
 #: reciprocal rank fusion orders them at least as well.
@@ -25,7 +24,7 @@ RERANKED_DOCUMENTS = 50
 
 @dataclass(frozen=True, slots=True)
 class NetworkDocumentScorer:
-    """A network of tanh units over the features of a document; see `proofs.judges.network`.
+    """A network of tanh units over the features of a document; see `proofs.judges.fitted_weights`.
 
     Attributes
     ----------

@@ -10,7 +10,7 @@ from admiral.ranking.features import document_features
 from admiral.ranking.fusion import rank_documents
 from admiral.records import RankedDocument, RetrievalResult
 from admiral.retrieval.state import SearchState
-from proofs.judges.claim_form import form_warning
+from proofs.judges.judgement import form_warning
 from trie import SafeTokenizer
 
 # Number of characters of the unread part of a claim that a warning quotes.

@@ -15,9 +15,8 @@ from proofs.drafting.chunking import chunk
 from proofs.drafting.span_alignment import Aligner, Alignment
 from proofs.lexicons.lexicon import SpanLexicon, default_lexicon
 from proofs.lexicons.values import value
-from proofs.logic.notation import ProofError
 from proofs.logic.operators import NatOp
-from proofs.logic.proof import MAX_STEPS, Proof, ProofStep
+from proofs.logic.proof import MAX_STEPS, Proof, ProofError, ProofStep
 from proofs.logic.words import locate_spans, split_words
 
 if TYPE_CHECKING:  # it needs torch, which lexical drafts do not

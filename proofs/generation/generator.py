@@ -9,9 +9,8 @@ import torch
 
 from proofs.generation.proof_grammar import ProofGrammar, missing_proof_marks
 from proofs.generation.source_input import encode_source
-from proofs.logic.notation import ProofError
 from proofs.logic.operators import SUFFICIENCY_OPERATORS, NatOp
-from proofs.logic.proof import MAX_STEPS, Proof
+from proofs.logic.proof import MAX_STEPS, Proof, ProofError
 from trie import Hypothesis, SafeTokenizer, Seq2Seq, beam_search
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import torch
 
-from proofs.drafting.encoder_states import encode_batches
+from proofs.drafting.contextual_similarity import encode_batches
 from proofs.generation.source_input import encode_source
 from proofs.judges.judgement import Evidence, Judgement
 from trie import SafeTokenizer, Seq2Seq

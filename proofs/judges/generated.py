@@ -15,9 +15,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from proofs.generation.generator import CoveringProof, ProofGenerator
+from proofs.judges.fitted_weights import (
+    LinearScore,
+    bad_field,
+    log_odds,
+    number,
+    read_weights,
+    sigmoid,
+)
 from proofs.judges.judgement import Evidence, Judgement, uncovered
-from proofs.judges.linear_score import LinearScore, log_odds, sigmoid
-from proofs.judges.weight_files import bad_field, number, read_weights
 from proofs.logic.operators import NatOp
 from proofs.logic.proof import Proof, ProofStep
 

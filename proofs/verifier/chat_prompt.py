@@ -14,9 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from proofs.verifier.encodable_text import encodable
-from proofs.verifier.label_names import LABELS
-from proofs.verifier.reading import Sentence, certain_of
+from proofs.verifier.reading import LABELS, Sentence, certain_of, encodable
 
 #: Characters that are read of a claim, and of all its evidence with titles.
 MAX_CLAIM, MAX_EVIDENCE = 20_000, 100_000

@@ -15,13 +15,25 @@ import numpy as np
 import torch
 from tokenizers import Tokenizer
 
-from proofs.verifier.encodable_text import encodable
-from proofs.verifier.evidence_batches import classifier_inputs, length_batches, pad_inputs
-from proofs.verifier.evidence_text import evidence_text, sentence_text
-from proofs.verifier.label_names import LABELS
 from proofs.verifier.label_scales import Calibration, Scale, read_calibration
-from proofs.verifier.reading import NEUTRAL, Reading, Sentence, VerifierError, nothing_known
-from proofs.verifier.sequence_classifier import SequenceClassifier, read_sequence_classifier
+from proofs.verifier.reading import (
+    LABELS,
+    NEUTRAL,
+    Reading,
+    Sentence,
+    VerifierError,
+    encodable,
+    evidence_text,
+    nothing_known,
+    sentence_text,
+)
+from proofs.verifier.sequence_classifier import (
+    SequenceClassifier,
+    classifier_inputs,
+    length_batches,
+    pad_inputs,
+    read_sequence_classifier,
+)
 
 _BATCH_TOKENS = 4096
 

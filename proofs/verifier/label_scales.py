@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from proofs.verifier.label_names import LABELS
-from proofs.verifier.reading import NEUTRAL, Sentence
+from proofs.verifier.reading import LABELS, NEUTRAL, Sentence
 
 #: Name of the file in the directory of a verifier.
 CALIBRATION = "calibration.json"

@@ -22,9 +22,8 @@ from admiral.kb.corpus.sentence_splitter import split_sentences
 from admiral.library.source_records import Passage
 from admiral.reranking.mean_pooling import MAX_TOKENS, MeanPoolingEncoder
 from proofs.judges.calibrated import CalibratedJudge
-from proofs.judges.linear_score import log_odds
-from proofs.verifier.label_names import LABELS
-from proofs.verifier.reading import Verifier
+from proofs.judges.fitted_weights import log_odds
+from proofs.verifier.reading import LABELS, Verifier
 
 #: Tokens of a claim in context: the room without the special tokens.
 CLAIM_TOKENS = MAX_TOKENS - 2

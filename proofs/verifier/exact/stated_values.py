@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from proofs.lexicons.number_words import (
+from proofs.lexicons.quantifiers import Amounts, Bound
+from proofs.lexicons.values import (
     DECADE,
     MONTHS,
     ORDINAL,
@@ -19,7 +20,6 @@ from proofs.lexicons.number_words import (
     TENS,
     YEAR,
 )
-from proofs.lexicons.quantifiers import Amounts, Bound
 from proofs.logic.words import word_list
 
 _INFINITY = math.inf

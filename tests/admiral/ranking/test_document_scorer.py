@@ -18,7 +18,7 @@ from admiral.errors import AdmiralError
 from admiral.ranking.document_scorer import NetworkDocumentScorer
 from admiral.ranking.features import FEATURES, GRAPH_FEATURES
 from admiral.records import RankedDocument
-from proofs.judges.network import HiddenUnit
+from proofs.judges.fitted_weights import HiddenUnit
 
 NUMBERS = st.floats(-5, 5)
 ROWS = st.tuples(*[NUMBERS for _ in FEATURES])

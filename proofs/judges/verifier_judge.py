@@ -18,8 +18,7 @@ import numpy as np
 from proofs.drafting.chunking import chunk
 from proofs.drafting.drafts import DraftStep, draft_steps, merge_unquotable, to_proof
 from proofs.drafting.span_alignment import Aligner, Alignment
-from proofs.judges.claim_form import form_warning
-from proofs.judges.judgement import Evidence, Judgement, uncovered, verdict_of
+from proofs.judges.judgement import Evidence, Judgement, form_warning, uncovered, verdict_of
 from proofs.lexicons.lexicon import SpanLexicon, default_lexicon
 from proofs.lexicons.values import value
 from proofs.logic.operators import REFUTING_OPERATORS, NatOp, Verdict
@@ -33,8 +32,7 @@ from proofs.logic.words import (
     stems,
     word_spans,
 )
-from proofs.verifier.label_names import LABELS
-from proofs.verifier.reading import NEUTRAL, NOTHING_KNOWN, Comparison, Reading, Verifier
+from proofs.verifier.reading import LABELS, NEUTRAL, NOTHING_KNOWN, Comparison, Reading, Verifier
 
 _CONTRADICTION = LABELS.index("contradiction")
 # What joins a quotation to the words before it.
@@ -47,7 +45,7 @@ _COLUMNS = {
 }
 
 
-class VerifiedJudge:
+class VerifierJudge:
     """Judges by a verifier, and writes the proof for its decision.
 
     Parameters
