@@ -25,17 +25,8 @@ def encode_batches(
 
     Inputs of similar length share a batch, since padding costs as much as text.
 
-    Parameters
-    ----------
-    model
-        The model.
-    inputs
-        Token ids of each input.
-
     Yields
     ------
-    positions
-        The positions in `inputs` of the batch.
     hidden, mask
         As returned by `Seq2Seq.run_encoder`.
     """
@@ -59,8 +50,6 @@ class ContextualSimilarity:
     ----------
     model
         A seq2seq model, whose encoder is used. Words beyond its longest input are similar to none.
-    tokens
-        Its tokenizer.
     """
 
     def __init__(self, model: Seq2Seq, tokens: SafeTokenizer) -> None:
@@ -98,17 +87,7 @@ class ContextualSimilarity:
 
 
 def _pool_words(text: str, offsets: Sequence[tuple[int, int]], states: Tensor) -> Tensor:
-    """Return a unit vector for each word: the mean of the unit vectors of its tokens.
-
-    Parameters
-    ----------
-    text
-        The text.
-    offsets
-        The characters ``[start, end)`` of each token.
-    states
-        The encoder states, (tokens, width).
-    """
+    """Return a unit vector for each word: the mean of the unit vectors of its tokens."""
     words = torch.tensor([(word.start, word.end) for word in split_words(text)]).reshape(-1, 2, 1)
     tokens = torch.tensor(offsets).reshape(-1, 2)
     begins, ends = tokens[:, 0], tokens[:, 1]

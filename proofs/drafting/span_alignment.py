@@ -45,8 +45,6 @@ def widen_to_operator(text: QuotableText, first: int, last: int, quantified: boo
 
     Parameters
     ----------
-    text
-        The text that is quoted.
     first, last
         The words of the quotation. The widened quotation may be quoted, too.
     quantified
@@ -102,22 +100,13 @@ _UNMATCHED_PENALTY, _LENGTH_PENALTY, _SAME_TITLE_BONUS = 0.02, 0.002, 0.05
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """An evidence span and its similarity to a claim span.
+    """An evidence span and its similarity to a claim span."""
 
-    Attributes
-    ----------
-    span
-        The quoted text: at most seven words, not stop words alone, including a negation or
-        quantifier that applies to it.
-    title
-        The title of the document that it is quoted from.
-    similarity
-        From 0 (no word in common) to 1 (every word).
-    """
-
+    # The quoted text: at most seven words, not stop words alone, including a negation or quantifier
+    # that applies to it.
     span: str
-    title: str
-    similarity: float
+    title: str  # the title of the document that it is quoted from
+    similarity: float  # from 0 (no word in common) to 1 (every word)
 
 
 class Aligner:
@@ -125,10 +114,6 @@ class Aligner:
 
     Parameters
     ----------
-    evidence
-        Pairs of title and sentence.
-    lexicon
-        Relates words.
     claim
         The claim whose spans are aligned; needed for `similarity` only.
     similarity
@@ -159,8 +144,6 @@ class Aligner:
 
         Parameters
         ----------
-        span
-            The claim span.
         preferred_title
             The title to prefer among spans of nearly equal similarity: that of the previous step.
         start
@@ -212,7 +195,6 @@ class Aligner:
         ]
 
     def _dissimilar(self, preferred_title: str | None) -> Alignment | None:
-        """Return the first quotable span, from the preferred document if possible."""
         for text in sorted(self._texts, key=lambda t: t.title != preferred_title):
             for first, word in enumerate(text.words):
                 if word.is_content:
@@ -224,20 +206,7 @@ class Aligner:
 def _candidates(
     text: QuotableText, words: list[Word], weights: list[float], matrix: list[list[float]]
 ) -> list[tuple[int, int, float, float]]:
-    """Return (first word, last word, similarity, rank) of the evidence spans to choose from.
-
-    The similarity is the weighted mean, over the words of the claim span, of the highest similarity
-    to a word of the evidence span.
-
-    Parameters
-    ----------
-    text
-        The evidence text.
-    words, weights
-        The words of the claim span and their weights.
-    matrix
-        Similarities of shape (words of the text, words of the claim span).
-    """
+    """Return (first word, last word, similarity, rank) of the evidence spans to choose from."""
     total = sum(weights)
     # Stop words in common say nothing, unless the claim span has no other words.
     informative = [at for at, word in enumerate(words) if word.is_content]
@@ -297,7 +266,6 @@ def lexical_similarities(
 
 
 def _similarity(lexicon: SpanLexicon, claim: Word, evidence: Word) -> float:
-    """Return the similarity of two words, from 0 to 1."""
     claimed, stated = claim.norm, evidence.norm
     if claimed == stated:
         return 1.0
@@ -310,12 +278,10 @@ def _similarity(lexicon: SpanLexicon, claim: Word, evidence: Word) -> float:
 
 
 def _single_words(words: Sequence[Word]) -> list[tuple[int, int, str]]:
-    """Return the content words in the form that `Phrases.find` returns."""
     return [(at, at + 1, word.norm) for at, word in enumerate(words) if word.is_content]
 
 
 def _have_same_prefix(left: str, right: str) -> bool:
-    """Return whether two words share five letters and more than half of the longer word."""
     length = 0
     for a, b in zip(left, right, strict=False):
         if a != b:

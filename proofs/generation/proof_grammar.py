@@ -51,22 +51,12 @@ def missing_proof_marks(
 
 
 class StepSpan(NamedTuple):
-    """The position of a step: its units of the claim and its tokens in the proof.
+    """The position of a step: its units of the claim and its tokens in the proof."""
 
-    Attributes
-    ----------
-    first, end
-        The claim's units ``[first, end)``.
-    quotation
-        Position of the bracket that opens the quotation.
-    operator
-        Position of the operator.
-    """
-
-    first: int
+    first: int  # the claim's units ``[first, end)``
     end: int
-    quotation: int
-    operator: int
+    quotation: int  # position of the bracket that opens the quotation
+    operator: int  # position of the operator
 
 
 class ProofGrammar(GrammarConstraint):
@@ -74,10 +64,6 @@ class ProofGrammar(GrammarConstraint):
 
     Parameters
     ----------
-    tokens
-        The tokenizer of the model that decodes.
-    claim, evidence
-        The claim and its evidence, pairs of title and sentence.
     max_length
         Most tokens of a proof, including the end token. When they run short, the grammar forces the
         proof to end with the rest of the claim as one uncovered span.
@@ -95,14 +81,10 @@ class ProofGrammar(GrammarConstraint):
 
     Attributes
     ----------
-    max_length
-        As given.
     units
         The claim's tokens, divided into units at which spans begin and end.
     characters
         The characters ``[start, end)`` of each unit of the claim.
-    quotations
-        The evidence spans that may be quoted.
 
     Raises
     ------
@@ -205,7 +187,6 @@ class ProofGrammar(GrammarConstraint):
         return self._mark("{"), claim_span, Deferred(self._after_claim_span, (spare, step + 1))
 
     def _after_claim_span(self, spare: int, step: int, at: int) -> Grammar:
-        """Declare what follows a claim span that ends at token `at`: a quotation or none."""
         spare -= _STEP_MARKS if at < self._claim_length else 0
         alternatives: list[Grammar] = []
         quotable = self.quotations.segment
@@ -220,15 +201,12 @@ class ProofGrammar(GrammarConstraint):
     def _after_quotation(
         self, spans: BoundedTrieSequence, spare: int, step: int, at: int, node: int
     ) -> Grammar:
-        """Declare what follows a quotation, which ends at a node of the trie, and its bracket."""
         return self._one_operator(self._operators, spare - spans.trie.depth(node), step, at)
 
     def _one_operator(self, operators: Collection[int], spare: int, step: int, at: int) -> Grammar:
-        """Declare one of the given operators, as tokens, and what follows it."""
         return TokenSet(operators), Deferred(self._after_operator, (spare, step, at))
 
     def _after_operator(self, spare: int, step: int, at: int, operator: int) -> Grammar:
-        """Declare what follows an operator: another step or the end."""
         independent = self._operators[operator] is NatOp.INDEPENDENCE
         ends = at == self._claim_length or (independent and self._stop_at_independence)
         return () if ends else self._steps_from(spare, step, at)
@@ -253,8 +231,6 @@ def target_ids(
 
     Parameters
     ----------
-    tokens
-        The tokenizer.
     proof, claim, evidence
         A proof that is valid for the claim and the evidence, pairs of title and sentence.
     max_length
@@ -285,7 +261,6 @@ def target_ids(
 def _align_to_units(
     proof: Proof, claim: str, grammar: ProofGrammar
 ) -> list[tuple[int, int, ProofStep]]:
-    """Return (first unit, end unit, step) of the steps; each has a unit of its own."""
     aligned: list[tuple[int, int, ProofStep]] = []
     spans = locate_spans(claim, (step.claim for step in proof.steps))
     for step, (_, span_end) in zip(proof.steps, spans, strict=True):

@@ -16,19 +16,12 @@ class WordUnits:
 
     A unit is usually a word. It is longer if a token spans two words, or if a word has no token of
     its own, such as a lone control character.
-
-    Attributes
-    ----------
-    ids
-        The token ids of the text.
-    cuts
-        Positions in `ids`, ascending: unit ``u`` has the tokens ``[cuts[u], cuts[u + 1])``.
-    spans
-        The first and last (inclusive) character span that each unit covers.
     """
 
     ids: tuple[int, ...]
+    # Positions in `ids`, ascending: unit ``u`` has the tokens ``[cuts[u], cuts[u + 1])``.
     cuts: tuple[int, ...]
+    # The first and last (inclusive) character span that each unit covers.
     spans: tuple[tuple[int, int], ...]
 
 
@@ -42,10 +35,6 @@ def divide_tokens(
 
     Parameters
     ----------
-    tokens
-        The tokenizer.
-    text
-        The text.
     spans
         Characters ``[start, end)`` in order, not overlapping, with only white space between them.
     never_first
@@ -109,17 +98,11 @@ class Quotations:
 
     Parameters
     ----------
-    tokens
-        The tokenizer.
-    evidence
-        Pairs of title and sentence.
     closing
         The token of ``]``, which no quotation may contain.
 
     Attributes
     ----------
-    texts
-        The titles and sentences.
     segment
         The quotations as a segment of a grammar, or None if nothing can be quoted.
     """

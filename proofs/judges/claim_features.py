@@ -24,30 +24,15 @@ _SENTENCE_ENDS = frozenset(".!?")
 
 @dataclass(frozen=True, slots=True)
 class ClaimWording:
-    """Counts of a claim's words.
+    """Counts of a claim's words."""
 
-    Attributes
-    ----------
-    sharing
-        Words that compare things as alike, such as "both".
-    contrast
-        Words that set things apart, such as "another".
-    relative
-        Relative pronouns and adverbs, such as "whose".
-    definite
-        Definite descriptions: "the" before a word in lower case.
-    sentences
-        Sentence ends: final marks before a space or the end.
-    names
-        The normalised words of each name: successive words that begin in upper case, including
-        numbers after the first.
-    """
-
-    sharing: int
-    contrast: int
-    relative: int
-    definite: int
-    sentences: int
+    sharing: int  # words that compare things as alike, such as "both"
+    contrast: int  # words that set things apart, such as "another"
+    relative: int  # relative pronouns and adverbs, such as "whose"
+    definite: int  # definite descriptions: "the" before a word in lower case
+    sentences: int  # sentence ends: final marks before a space or the end
+    # The normalised words of each name: successive words that begin in upper case, including
+    # numbers after the first.
     names: tuple[tuple[str, ...], ...]
 
     @classmethod
@@ -106,30 +91,17 @@ _DESCRIBING = word_list(
 
 @dataclass(frozen=True)  # no slots, since cached_property needs __dict__
 class DocumentLinks:
-    """The documents of the evidence as a graph.
-
-    Attributes
-    ----------
-    titles
-        The documents, in the order of the evidence.
-    words
-        For each document, the normalised words of its title and sentences.
-    named
-        For each document, whether the claim contains its title.
-    describing
-        For each document, whether its title follows a preposition or the like in the claim, and so
-        probably describes another document.
-    naming
-        For each document, the documents that its sentences name.
-    names
-        For each document, the normalised words of its title without the parenthesis.
-    """
+    """The documents of the evidence as a graph."""
 
     titles: tuple[str, ...]
+    # For each document, the normalised words of its title and sentences.
     words: tuple[tuple[str, ...], ...]
-    named: tuple[bool, ...]
+    named: tuple[bool, ...]  # for each document, whether the claim contains its title
+    # For each document, whether its title follows a preposition or the like in the claim, and so
+    # probably describes another document.
     describing: tuple[bool, ...]
-    naming: tuple[frozenset[int], ...]
+    naming: tuple[frozenset[int], ...]  # for each document, the documents that its sentences name
+    # For each document, the normalised words of its title without the parenthesis.
     names: tuple[tuple[str, ...], ...]
 
     @classmethod
@@ -202,7 +174,6 @@ def _norms(text: str) -> tuple[str, ...]:
 
 
 def _occurrences(words: Sequence[str], name: Sequence[str]) -> list[int]:
-    """Return the positions of a name, given by its words, in `words`; none for an empty name."""
     size = len(name)
     return [
         at
@@ -260,12 +231,6 @@ def claim_features(
 
     Parameters
     ----------
-    claim
-        The claim.
-    evidence
-        Pairs of title and sentence.
-    links
-        The links of the claim and its evidence.
     steps
         The drafted steps of the claim's proof; at least one.
     """
@@ -281,7 +246,6 @@ def claim_features(
 def _wording_features(
     claim: str, links: DocumentLinks, steps: Sequence[DraftStep]
 ) -> dict[str, float]:
-    """Return the features of the claim's wording; see `ClaimWording`."""
     wording = ClaimWording.count(claim)
     return {
         "words": len(claim.split()) / 10,
@@ -298,7 +262,6 @@ def _wording_features(
 
 
 def _mention_features(links: DocumentLinks) -> dict[str, float]:
-    """Return the features of the documents' titles in the claim."""
     describing = [at for at, describes in enumerate(links.describing) if describes]
     return {
         "documents": len(links.titles),
@@ -315,7 +278,6 @@ def _mention_features(links: DocumentLinks) -> dict[str, float]:
 
 
 def _link_features(evidence: Sequence[tuple[str, str]], links: DocumentLinks) -> dict[str, float]:
-    """Return the features of the graph of documents."""
     named, naming, neighbours = links.named, links.naming, links.neighbours
     pairs = [(a, b) for a, near in enumerate(neighbours) for b in near if a < b]
     reached = {links.titles[at] for at in links.reached}
@@ -350,7 +312,6 @@ def _link_features(evidence: Sequence[tuple[str, str]], links: DocumentLinks) ->
 def _coverage_features(
     claim: str, links: DocumentLinks, steps: Sequence[DraftStep]
 ) -> dict[str, float]:
-    """Return the features of the claim's words in the documents."""
     weakest, second, *_ = [*sorted(step.similarity for step in steps), 1.0]
     coverage = WordCoverage.find(claim, links.words)
     exclusive, relevant = coverage.exclusive(), links.relevant
@@ -370,14 +331,9 @@ def _coverage_features(
 
 @dataclass(frozen=True, slots=True)
 class WordCoverage:
-    """The documents in which each content word of a claim occurs, compared by spelling.
+    """The documents in which each content word of a claim occurs, compared by spelling."""
 
-    Attributes
-    ----------
-    documents
-        For each content word of the claim, the documents that contain it.
-    """
-
+    # For each content word of the claim, the documents that contain it.
     documents: tuple[frozenset[int], ...]
 
     @classmethod

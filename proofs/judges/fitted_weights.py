@@ -20,13 +20,6 @@ _REMEDY = "fit it anew"
 def read_weights(path: Path, names: Sequence[str]) -> dict[str, Any]:
     """Read a file of weights: a JSON object with exactly the given fields.
 
-    Parameters
-    ----------
-    path
-        The file.
-    names
-        The fields.
-
     Raises
     ------
     ValueError
@@ -44,14 +37,8 @@ def fields(path: Path, where: str, record: Any, names: Sequence[str]) -> dict[st
 
     Parameters
     ----------
-    path
-        The file, for errors.
     where
         The field that contains the part; empty for the whole file.
-    record
-        The part.
-    names
-        The fields.
 
     Raises
     ------
@@ -103,15 +90,7 @@ _SMALLEST = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class LinearScore:
-    """A bias plus the sum of weighted features.
-
-    Attributes
-    ----------
-    bias
-        The bias.
-    weights
-        The weight of each feature, by name.
-    """
+    """A bias plus the sum of weighted features."""
 
     bias: float
     weights: Mapping[str, float]
@@ -155,17 +134,7 @@ def log_odds(probability: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class HiddenUnit:
-    """A hidden unit, which contributes ``vote * tanh(bias + sum of weight * feature)``.
-
-    Attributes
-    ----------
-    vote
-        The unit's weight in the output.
-    bias
-        The unit's bias.
-    weights
-        The weight of each feature, by name.
-    """
+    """A hidden unit, which contributes ``vote * tanh(bias + sum of weight * feature)``."""
 
     vote: float
     bias: float
@@ -194,10 +163,6 @@ def read_units(
 
     Parameters
     ----------
-    path
-        The file, for errors.
-    record
-        The value of the field.
     names
         The features, each of which needs a weight in every unit.
     optional

@@ -42,18 +42,10 @@ STEP_DECISION_FEATURES = (
 
 @dataclass(frozen=True, slots=True)
 class StepDecision:
-    """The probability that evidence is sufficient, and from which one it counts as such.
+    """The probability that evidence is sufficient, and from which one it counts as such."""
 
-    Attributes
-    ----------
-    log_odds
-        The log-odds of sufficiency, from `STEP_DECISION_FEATURES`.
-    threshold
-        Evidence counts as sufficient from this probability on.
-    """
-
-    log_odds: LinearScore
-    threshold: float
+    log_odds: LinearScore  # the log-odds of sufficiency, from `STEP_DECISION_FEATURES`
+    threshold: float  # evidence counts as sufficient from this probability on
 
     @classmethod
     def read(cls, path: Path) -> StepDecision:

@@ -86,13 +86,7 @@ _PROPER = re.compile(r"[A-Z0-9][\w.'’&-]*")
 
 
 def form_warning(text: str) -> str | None:
-    """Return why a text has no verdict, as a sentence for readers, or None if it states something.
-
-    Parameters
-    ----------
-    text
-        What was given as a claim.
-    """
+    """Return why a text has no verdict, for readers, or None if it states something."""
     if text.rstrip().rstrip("\"'”’)]").endswith("?"):
         return "This is a question, which is neither true nor false; state it as a claim."
     if _OPINION.match(text):

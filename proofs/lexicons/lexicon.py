@@ -123,18 +123,6 @@ class SpanLexicon:
     number of negation words in a span is a negation that is composed with the rest. If only
     quantifiers differ, they decide. If any content word of the claim has no relation to the
     evidence, the relation of the spans is unknown.
-
-    Parameters
-    ----------
-    sources
-        Word lexicons, in order of precedence.
-
-    Attributes
-    ----------
-    sources
-        The word lexicons.
-    phrases
-        The phrases that they know.
     """
 
     def __init__(self, sources: Sequence[WordLexicon]) -> None:
@@ -191,7 +179,6 @@ class SpanLexicon:
         return shared and _is_negated(claim) != _is_negated(evidence)
 
     def _content_relation(self, claim: Sequence[str], evidence: Sequence[str]) -> NatOp | None:
-        """Return the relation of two spans without regard to quantifiers."""
         claim_words, evidence_words = _content(claim), _content(evidence)
         if not claim_words or not evidence_words:
             return None
@@ -205,7 +192,6 @@ class SpanLexicon:
         return None if operator is NatOp.INDEPENDENCE else operator
 
     def _best_relation(self, word: str, evidence: Sequence[str]) -> NatOp | None:
-        """Return the relation of a claim word to the evidence word that matches it best."""
         relations = {self.word_relation(word, other) for other in evidence}
         return next((r for r in _PREFERENCE if r in relations), None)
 
@@ -223,7 +209,6 @@ def is_bare_negation(span: str) -> bool:
 
 
 def _combine(relations: Iterable[NatOp]) -> NatOp:
-    """Return the relation of two phrases, given the relations of their words."""
     distinct = set(relations)
     for operator in (NatOp.ALTERNATION, NatOp.NEGATION):
         if operator in distinct:
@@ -236,7 +221,6 @@ def _norms(span: str) -> list[str]:
 
 
 def _content(norms: Sequence[str]) -> list[str]:
-    """Return the content words except negations."""
     return [n for n in norms if is_content(n) and n not in NEGATIONS]
 
 
@@ -262,8 +246,6 @@ class PairLexicon:
 
     Attributes
     ----------
-    operator
-        The relation.
     pairs
         The words that each first word of a line is paired with.
     """

@@ -31,8 +31,6 @@ class ProofSyntaxError(ProofError):
 
     Attributes
     ----------
-    problem
-        What is wrong.
     offset
         The character at which it is wrong, from 0.
     line, column
@@ -83,7 +81,6 @@ def parse_steps(text: str) -> Iterator[tuple[str, str, NatOp]]:
 
 
 def _parse_span(text: str, offset: int, opening: str, closing: str) -> tuple[str, int]:
-    """Return the unescaped content of a bracketed span and the offset after it."""
     if text[offset : offset + 1] != opening:
         problem = f"expected {opening!r}, found {_describe(text, offset)}"
         raise ProofSyntaxError(problem, text, offset)
@@ -139,12 +136,8 @@ class ProofStep:
 
     Attributes
     ----------
-    claim
-        The claim span.
     evidence
         The evidence span; may be empty only if the operator is independence.
-    operator
-        The relation between the two.
 
     Raises
     ------
@@ -271,8 +264,6 @@ class Proof:
 
         Parameters
         ----------
-        claim
-            The claim.
         evidence
             Pairs of title and sentence.
 
@@ -326,7 +317,6 @@ def read_proofs(path: str | Path) -> Iterator[Proof]:
 
 
 def _step_from_json(number: int, record: Any) -> ProofStep:
-    """Read a step from its JSON object; `number` counts from 1."""
     where = f"step {number} of the proof"
     if not isinstance(record, Mapping):
         raise ProofError(f"{where}: expected an object, found {type(record).__name__}")
@@ -341,7 +331,6 @@ def _step_from_json(number: int, record: Any) -> ProofStep:
 
 
 def _check_partition(spans: Sequence[str], claim: str) -> None:
-    """Raise unless the spans, with white space between them, make up the claim."""
     boundaries = {end for _, end in word_spans(claim)}
     at = 0
     for span in spans:

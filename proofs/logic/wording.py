@@ -21,8 +21,6 @@ def steps_in_words(
 
     Parameters
     ----------
-    steps
-        (claim span, evidence span, operator) triples.
     evidence
         Pairs of title and sentence; without them, no titles are named.
     """
@@ -46,7 +44,6 @@ def steps_in_words(
 def _quoted_sentence(
     quoted: str, title: str | None, evidence: Sequence[tuple[str, str]]
 ) -> str | None:
-    """Return the sentence of a document that holds a quotation; None if it is the quotation."""
     for document, sentence in evidence:
         if document == title and _whole_words(quoted).search(sentence) and quoted != sentence:
             return sentence
@@ -101,13 +98,11 @@ def contrasting_words(claim: str, quoted: str, operator: NatOp) -> tuple[str, st
 
 
 def _common_start(ours: Sequence[Word], theirs: Sequence[Word]) -> int:
-    """Return how many words two lists begin with in common."""
     pairs = zip(ours, theirs, strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0].norm == pair[1].norm, pairs))
 
 
 def _content_part(words: Sequence[Word]) -> Sequence[Word]:
-    """Return the words without stop words and punctuation at both ends."""
     content = [at for at, word in enumerate(words) if word.is_content]
     return words[content[0] : content[-1] + 1] if content else []
 
@@ -132,8 +127,6 @@ def proof_table(
 
     Parameters
     ----------
-    steps
-        The steps of a proof.
     evidence
         Pairs of title and sentence. The title of the quoted document is shown beside each span.
     styled
@@ -229,15 +222,7 @@ _MOST_WORDS = 12
 
 
 def question(before: str, span: str) -> str | None:
-    """Return a question that asks for what a span of a claim says, or None if no rule fits.
-
-    Parameters
-    ----------
-    before
-        The claim up to the span.
-    span
-        The span.
-    """
+    """Return a question that asks for what a span of a claim says, or None if no rule fits."""
     words = span.rstrip(".,;:!? ").split()
     lower = [word.strip(_PUNCTUATION).lower() for word in words]
     previous = before.split()[-1].strip(_PUNCTUATION).lower() if before.split() else ""
@@ -264,7 +249,6 @@ def question(before: str, span: str) -> str | None:
 
 
 def _head(words: Sequence[str]) -> Sequence[str]:
-    """Return the words up to the first preposition or relative clause."""
     ends = (at for at, word in enumerate(words) if word in _PREPOSITIONS | _RELATIVE)
     return words[: next(ends, len(words))]
 

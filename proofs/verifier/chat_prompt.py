@@ -96,8 +96,6 @@ def parse_reply(text: str, count: int) -> tuple[np.ndarray, np.ndarray]:
     ----------
     text
         The reply. Text around the JSON, such as a fence, is left out.
-    count
-        Number of sentences.
 
     Raises
     ------

@@ -122,8 +122,6 @@ class ChatSettings:
 
     Attributes
     ----------
-    model
-        Name of the model at the endpoint.
     api_key
         The key, or any text for a server without keys.
     base_url
@@ -132,8 +130,6 @@ class ChatSettings:
         Seconds after which a request has failed.
     retries
         How often a failed request is repeated, with growing pauses.
-    threads
-        Number of requests at the same time.
     cache
         File of earlier replies; None for none.
     prices
@@ -152,34 +148,17 @@ class ChatSettings:
 
 @dataclass(frozen=True, slots=True)
 class ChatUsage:
-    """Usage of a chat model so far.
+    """Usage of a chat model so far."""
 
-    Attributes
-    ----------
-    requests
-        Number of replies from the server.
-    cached
-        Number of replies from the cache.
-    prompt_tokens, completion_tokens
-        Tokens of questions and of replies, as the server counts them.
-    cost
-        Their price; None if no prices are known.
-    """
-
-    requests: int = 0
-    cached: int = 0
-    prompt_tokens: int = 0
+    requests: int = 0  # replies from the server
+    cached: int = 0  # replies from the cache
+    prompt_tokens: int = 0  # tokens of questions and of replies, as the server counts them
     completion_tokens: int = 0
-    cost: float | None = None
+    cost: float | None = None  # their price; None if no prices are known
 
 
 class ChatVerifier:
     """Reads claims with their evidence by asking a chat model.
-
-    Parameters
-    ----------
-    settings
-        Which model is asked, and how.
 
     Raises
     ------
@@ -281,7 +260,6 @@ class ChatVerifier:
         )
 
     def _complete(self, messages: list[dict[str, str]]) -> str:
-        """Return the model's reply, in the safest format that the server accepts."""
         for number in range(self._format, len(_FORMATS)):
             last = number == len(_FORMATS) - 1
             with self._explained():
@@ -303,7 +281,6 @@ class ChatVerifier:
         raise AssertionError("the last format returns or raises")
 
     def _text(self, completion: Any) -> str:
-        """Return the text of a reply, whose form nobody has checked."""
         usage = getattr(completion, "usage", None)
         self._count(
             requests=1,

@@ -87,8 +87,6 @@ def new_model(encoder: Path, seed: int) -> tuple[EvidenceModel, Any]:
     ----------
     encoder
         Directory of the encoder in the Hugging Face format, with safetensors.
-    seed
-        Seed of the heads.
 
     Raises
     ------
@@ -141,12 +139,6 @@ def write_model(
 
     Parameters
     ----------
-    out
-        The directory.
-    model, tokenizer
-        What to write.
-    dtype
-        Number format of the weights.
     max_length
         Maximum number of tokens of an input.
     """
@@ -190,13 +182,6 @@ class TorchBackend:
 
 def open_checkpoint(directory: Path, device: str = "cpu") -> EvidenceVerifier:
     """Open a trained verifier.
-
-    Parameters
-    ----------
-    directory
-        Its directory, as `write_model` writes it.
-    device
-        A device of torch.
 
     Raises
     ------

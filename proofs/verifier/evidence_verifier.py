@@ -45,31 +45,15 @@ _SPECIAL_TOKENS = 3  # the first one and two separators
 
 @dataclass(frozen=True, slots=True)
 class EvidenceInput:
-    """A claim with sentences of evidence as numbers.
-
-    Attributes
-    ----------
-    ids, segments
-        Token ids, and 0 for evidence and 1 for the claim.
-    markers
-        Position of the marker of each sentence that is read.
-    claim
-        Position of the first token of the claim.
-    offsets
-        Begin and end of each token of the claim in its text.
-    unread
-        Numbers of the sentences that are not read, or not to their end.
-    claim_cut
-        Whether the claim is not read to its end.
-    """
+    """A claim with sentences of evidence as numbers."""
 
     ids: list[int]
-    segments: list[int]
-    markers: list[int]
-    claim: int
-    offsets: list[tuple[int, int]]
-    unread: list[int]
-    claim_cut: bool
+    segments: list[int]  # 0 for evidence and 1 for the claim
+    markers: list[int]  # position of the marker of each sentence that is read
+    claim: int  # position of the first token of the claim
+    offsets: list[tuple[int, int]]  # begin and end of each token of the claim in its text
+    unread: list[int]  # numbers of the sentences that are not read, or not to their end
+    claim_cut: bool  # whether the claim is not read to its end
 
     @property
     def cut(self) -> bool:
@@ -79,20 +63,10 @@ class EvidenceInput:
 
 @dataclass(frozen=True, slots=True)
 class SpecialTokens:
-    """The ids of the tokens that inputs have beside those of texts.
-
-    Attributes
-    ----------
-    start, separator
-        The first token, and the one after the evidence and after the claim.
-    pad
-        The padding of batches.
-    marker
-        The one before each sentence.
-    """
+    """The ids of the tokens that inputs have beside those of texts."""
 
     start: int
-    separator: int
+    separator: int  # after the evidence and after the claim
     pad: int
     marker: int
 
@@ -104,8 +78,6 @@ class EvidenceEncoder:
     ----------
     tokenizer
         The tokenizer of an encoder. It is copied.
-    special
-        Its special tokens.
     max_length
         Maximum number of tokens of an input.
     """
@@ -204,10 +176,6 @@ class EvidenceVerifier:
     ----------
     backend
         Runs the model. Inputs run one by one, so that a reading does not depend on others.
-    encoder
-        Encodes its inputs.
-    calibration
-        How its outputs become probabilities.
     """
 
     def __init__(
@@ -250,7 +218,6 @@ class EvidenceVerifier:
     def _fitting(
         self, claim: str, evidence: list[Sentence], ranked: np.ndarray, cut: set[int]
     ) -> tuple[np.ndarray, EvidenceInput]:
-        """Return the first of ranked sentences that fit together, in their order, as an input."""
         for count in range(len(ranked), 0, -1):
             best = np.sort(ranked[:count])
             item = self._encode(claim, [evidence[number] for number in best])

@@ -34,13 +34,6 @@ _ONNX_REMEDY = "write it anew with training.export_verifier, or restore it"
 class OnnxBackend:
     """Runs an exported model with onnxruntime, on the CPU.
 
-    Parameters
-    ----------
-    path
-        The ONNX file.
-    threads
-        Number of threads.
-
     Raises
     ------
     VerifierError
@@ -99,8 +92,6 @@ def open_export(directory: Path, threads: int = 1) -> EvidenceVerifier:
 
     Parameters
     ----------
-    directory
-        Its directory.
     threads
         Number of threads that onnxruntime uses for a reading.
 

@@ -18,15 +18,7 @@ _SUM_TOLERANCE = 0.01
 
 
 class CustomVerifier:
-    """Validates what a user's verifier returns, so that its errors surface at once.
-
-    Parameters
-    ----------
-    name
-        Its name, for errors.
-    verifier
-        The verifier.
-    """
+    """Validates what a user's verifier returns, so that its errors surface at once."""
 
     def __init__(self, name: str, verifier: Verifier) -> None:
         self._name, self._verifier = name, verifier
@@ -130,8 +122,6 @@ def open_verifier(
     device
         A device of torch. On ``cpu``, an export is preferred to a trained checkpoint in the same
         directory; an export without a checkpoint runs on the CPU in any case.
-    threads
-        Number of threads of an exported verifier.
     chat
         Which chat model is asked, for ``openai``.
 

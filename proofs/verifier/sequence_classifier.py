@@ -49,8 +49,6 @@ def label_columns(names: Mapping[int, str], where: str) -> tuple[int, ...]:
     ----------
     names
         The name of each column, as `id2label` of a configuration.
-    where
-        The file of the configuration, for errors.
 
     Raises
     ------
@@ -186,40 +184,20 @@ _REMEDY = "give a directory with a Hugging Face sequence classifier in safetenso
 
 @dataclass(frozen=True, slots=True)
 class SequenceClassifier:
-    """A loaded classifier of pairs of texts.
+    """A loaded classifier of pairs of texts."""
 
-    Attributes
-    ----------
-    model
-        The model in fp32, on the CPU.
-    tokenizer
-        Its tokenizer.
-    pad
-        The padding token.
-    columns
-        The column of each of `LABELS` in its output; of one or two outputs, that of support, and
-        that of the rest if there is one.
-    has_segments
-        Whether the model tells the two texts of a pair apart by segments.
-    max_length
-        Maximum number of tokens of a pair.
-    """
-
-    model: PreTrainedModel
+    model: PreTrainedModel  # the model in fp32, on the CPU
     tokenizer: Tokenizer
     pad: int
+    # The column of each of `LABELS` in its output; of one or two outputs, that of support, and that
+    # of the rest if there is one.
     columns: tuple[int, ...]
-    has_segments: bool
-    max_length: int
+    has_segments: bool  # whether the model tells the two texts of a pair apart by segments
+    max_length: int  # maximum number of tokens of a pair
 
 
 def read_sequence_classifier(directory: Path) -> SequenceClassifier:
     """Read a classifier from local files.
-
-    Parameters
-    ----------
-    directory
-        Its directory.
 
     Raises
     ------

@@ -185,8 +185,8 @@ class ProofVerifier:
 
     def _score(self, claim: str, passage: Passage) -> float:
         evidence = [(passage.title, text) for text in split_sentences(passage.text)]
-        draft = self._judge.draft(claim, evidence)
-        return _LOWEST_PROOF if draft is None else max(-draft.highest, _LOWEST_PROOF)
+        highest = self._judge.highest_score(claim, evidence)
+        return _LOWEST_PROOF if highest is None else max(-highest, _LOWEST_PROOF)
 
 
 _ENTAILED = LABELS.index("entailment")
